@@ -1,0 +1,54 @@
+# Every target sets up what it needs: Python 3.11 or newer, make and a package registry are enough.
+# The environment is .venv, built from requirements.lock alone; no activated environment is needed or used.
+
+PYTHON ?= python3
+BIN := .venv/bin
+LOCKED := .venv/locked
+READY := .venv/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench lock clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
+
+demo: $(READY) ## set up, run the main job and say where its picture is
+	$(BIN)/centime lab convergence --pages 20000 --out demo
+	@echo
+	@echo "The picture: demo/convergence.png. Next, larger or another experiment:"
+	@echo "    $(BIN)/centime lab convergence --pages 100000 --out demo"
+	@echo "    $(BIN)/centime lab --help"
+
+test: check ## set up, check and run all tests: what CI runs
+	$(BIN)/pytest --numprocesses auto
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not compiled" tests/ledger tests/model
+	$(BIN)/coverage report
+
+check: $(READY) ## lint, format, types, layers, documents
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest --quiet tests/test_documents.py
+
+bench: $(READY) ## measure speed, memory and error on this machine
+	$(BIN)/python -m bench
+
+lock: $(READY) ## pin every dependency anew, with hashes
+	$(BIN)/pip-compile --upgrade --extra dev --generate-hashes --allow-unsafe --strip-extras --no-header \
+	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file requirements.lock pyproject.toml
+
+clean: ## remove the environment and everything generated
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build demo src/centime.egg-info
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(LOCKED): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Centime needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@echo "Setting up .venv from requirements.lock, once ..."
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(READY): $(LOCKED) pyproject.toml
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,53 @@
+"""How a command ends: 0 done, 1 problem found, 2 wrong usage, 130 stopped by Ctrl-C.
+
+Whatever goes wrong is one sentence on standard error, `centime: ...`; with `--debug` it is a traceback instead.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from centime.model.errors import BadInput, CentimeError
+
+DONE = 0
+PROBLEM = 1
+WRONG_USAGE = 2
+STOPPED = 130
+
+
+def run(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """The exit code of one run of the program; what it has to say about a failure is said."""
+    debug = "--debug" in arguments
+    try:
+        code = app(args=list(arguments), prog_name="centime", standalone_mode=False)
+    except typer.TyperException as wrong:
+        context = getattr(wrong, "ctx", None)
+        command = context.command_path if context else "centime"
+        return _say(f"{wrong.format_message().rstrip('.')}; see {command} --help", WRONG_USAGE)
+    except Exception as problem:
+        if debug:
+            raise
+        return _say(*_sentence(problem))
+    if code == STOPPED:
+        return _say("stopped", STOPPED)
+    return code if isinstance(code, int) else DONE
+
+
+def _sentence(problem: Exception) -> tuple[str, int]:
+    match problem:
+        case BadInput():
+            return str(problem), WRONG_USAGE
+        case CentimeError():
+            return str(problem), PROBLEM
+        case OSError(filename=str(path), strerror=str(reason)):
+            return f"{path}: {reason}", PROBLEM
+        case OSError():
+            return str(problem), PROBLEM
+        case _:
+            return f"a defect in Centime: {type(problem).__name__}: {problem} (centime --debug ... shows where)", PROBLEM
+
+
+def _say(sentence: str, code: int) -> int:
+    sys.stderr.write(f"centime: {sentence}\n")
+    return code

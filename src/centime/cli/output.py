@@ -1,0 +1,91 @@
+"""What a command has found, for people or for programs.
+
+A report is one mapping. As JSON it is one object on standard output and nothing else. For people each value is a line and
+each list of mappings a table under its name. Names are snake_case with their unit: `error_percent`, `time_seconds`.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeGuard
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Json = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output, and nothing else.")]
+
+Rows = Sequence[Mapping[str, object]]
+
+WIDTH_OF_A_PIPE = 10_000
+
+
+def show(report: Mapping[str, object], *, as_json: bool) -> None:
+    """Writes a report to standard output."""
+    plain = {name: _plain(value) for name, value in report.items()}
+    if as_json:
+        sys.stdout.write(json.dumps(plain, allow_nan=False, ensure_ascii=False) + "\n")
+        return
+    # A pipe has no width: a table cut to 80 columns would lose what the next program wants.
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH_OF_A_PIPE)
+    facts = Table.grid(padding=(0, 2))
+    tables = []
+    for name, value in plain.items():
+        if _is_rows(value):
+            tables.append(_table(name, value))
+        else:
+            facts.add_row(_spoken(name), _cell(value))
+    if facts.row_count:
+        console.print(facts)
+    for table in tables:
+        console.print()
+        console.print(table)
+
+
+def _plain(value: object) -> object:
+    """The value in types that JSON knows; what is not a finite number is nothing."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case None | bool() | int() | str():
+            return value
+        case Mapping():
+            return {str(name): _plain(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_plain(part) for part in value]
+        case _ if hasattr(value, "tolist"):  # numpy's numbers and arrays, without importing numpy
+            return _plain(value.tolist())
+        case _:
+            return str(value)
+
+
+def _is_rows(value: object) -> TypeGuard[Rows]:
+    return isinstance(value, list) and len(value) > 0 and all(isinstance(row, dict) for row in value)
+
+
+def _table(name: str, rows: Rows) -> Table:
+    table = Table(title=_spoken(name), title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for column in rows[0]:
+        numeric = all(isinstance(row[column], int | float | None) for row in rows)
+        table.add_column(_spoken(column), justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*map(_cell, row.values()))
+    return table
+
+
+def _spoken(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _cell(value: object) -> Text:
+    match value:
+        case None:
+            return Text("-")
+        case float():
+            return Text(f"{value:.6g}")
+        case list():
+            return Text(", ".join(str(_cell(part)) for part in value))
+        case _:
+            return Text(str(value))

@@ -1,0 +1,45 @@
+"""Every exception that Centime raises on purpose, in one tree:
+
+    CentimeError
+    ├── BadInput              what was given cannot be used; the sentence says what and where
+    │   ├── BadGraph          a link graph that breaks its own rules
+    │   ├── BadRow            links of a page that cannot be recorded
+    │   └── BadSetting        a parameter out of its range
+    ├── UnknownPage           a page that the ledger does not know
+    ├── DamagedFile           a file of ours whose checksum, version or length is wrong
+    └── LedgerImbalance       a broken invariant: money appeared or vanished
+
+A `BadInput` is the caller's to mend and ends a command with code 2; the others end it with code 1.
+"""
+
+
+class CentimeError(Exception):
+    """The root: catch this to catch all of ours."""
+
+
+class BadInput(CentimeError):
+    """What was given cannot be used."""
+
+
+class BadGraph(BadInput):
+    """A link graph that breaks its own rules."""
+
+
+class BadRow(BadInput):
+    """Links of a page that cannot be recorded."""
+
+
+class BadSetting(BadInput):
+    """A parameter out of its range."""
+
+
+class UnknownPage(CentimeError):
+    """A page that the ledger does not know."""
+
+
+class DamagedFile(CentimeError):
+    """A file of ours whose checksum, version or length is wrong."""
+
+
+class LedgerImbalance(CentimeError):
+    """Money appeared or vanished: a defect, never a user's fault."""

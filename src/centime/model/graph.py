@@ -1,0 +1,110 @@
+"""A frozen link graph: the rows of all pages, one after the other (compressed sparse rows).
+
+Row i, the links of page i, is `targets[offsets[i]:offsets[i + 1]]`, with the weights at the same places
+when links are weighted. A row may be empty (the page dangles), may name its own page, and keeps duplicates as given.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import BadGraph
+from centime.model.kernel import kernel
+
+Offsets = npt.NDArray[np.int64]
+Targets = npt.NDArray[np.int32]
+Weights = npt.NDArray[np.float64]
+
+LARGEST_PAGE_COUNT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Pages 0 to `pages - 1` and the links that leave each of them."""
+
+    offsets: Offsets
+    targets: Targets
+    weights: Weights | None = None
+
+    def __post_init__(self) -> None:
+        if self.offsets.dtype != np.int64 or self.targets.dtype != np.int32:
+            raise BadGraph("a graph needs 64-bit offsets and 32-bit targets")
+        if len(self.offsets) == 0 or self.offsets[0] != 0 or self.offsets[-1] != len(self.targets):
+            raise BadGraph("the offsets of a graph must run from 0 to its number of links")
+        if (np.diff(self.offsets) < 0).any():
+            raise BadGraph("the offsets of a graph must not fall")
+        if len(self.targets) and not (0 <= self.targets.min() and self.targets.max() < self.pages):
+            raise BadGraph(f"a link leads out of the graph's {self.pages} pages")
+        if self.weights is not None:
+            if self.weights.dtype != np.float64 or len(self.weights) != len(self.targets):
+                raise BadGraph("a weighted graph needs one 64-bit weight per link")
+            if not (np.isfinite(self.weights).all() and (self.weights >= 0).all()):
+                raise BadGraph("a link weight must be a finite number, zero or more")
+
+    @property
+    def pages(self) -> int:
+        """How many pages the graph has."""
+        return len(self.offsets) - 1
+
+    @property
+    def links(self) -> int:
+        """How many links the graph has."""
+        return len(self.targets)
+
+    @property
+    def out_degree(self) -> npt.NDArray[np.int64]:
+        """The number of links of every page."""
+        return np.diff(self.offsets)
+
+    @property
+    def in_degree(self) -> npt.NDArray[np.int64]:
+        """The number of links to every page."""
+        return np.bincount(self.targets, minlength=self.pages).astype(np.int64)
+
+    def row(self, page: int) -> Targets:
+        """The targets of one page's links."""
+        return self.targets[self.offsets[page] : self.offsets[page + 1]]
+
+    def transpose(self) -> "Graph":
+        """The graph with every link turned round; the sources of each row come out sorted."""
+        degree = self.in_degree
+        offsets = np.zeros(self.pages + 1, dtype=np.int64)
+        np.cumsum(degree, out=offsets[1:])
+        targets = np.empty(self.links, dtype=np.int32)
+        weights = np.empty(0 if self.weights is None else self.links)
+        no_weights = np.empty(0)
+        _turn(self.offsets, self.targets, no_weights if self.weights is None else self.weights, offsets[:-1].copy(), targets, weights)
+        return Graph(offsets, targets, None if self.weights is None else weights)
+
+
+def graph_from_links(pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Graph:
+    """The graph of a list of links, in the order given within each row."""
+    source = np.asarray(sources, dtype=np.int64)
+    target = np.asarray(targets, dtype=np.int64)
+    if source.shape != target.shape or source.ndim != 1:
+        raise BadGraph("sources and targets of links must be two lists of one length")
+    if not 0 <= pages <= LARGEST_PAGE_COUNT:
+        raise BadGraph(f"a graph has from 0 to {LARGEST_PAGE_COUNT} pages, not {pages}")
+    if len(source) and not (min(source.min(), target.min()) >= 0 and max(source.max(), target.max()) < pages):
+        raise BadGraph(f"a link leads out of the graph's {pages} pages")
+    order = np.argsort(source, kind="stable")
+    offsets = np.zeros(pages + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=pages), out=offsets[1:])
+    weight = None if weights is None else np.asarray(weights, dtype=np.float64)[order]
+    return Graph(offsets, target[order].astype(np.int32), weight)
+
+
+@kernel
+def _turn(
+    offsets: Offsets, targets: Targets, weights: Weights, place: Offsets, sources: Targets, turned_weights: Weights
+) -> None:
+    """Writes every link into the row of its target; `place` is where that row goes on."""
+    weighted = len(weights) > 0
+    for page in range(len(offsets) - 1):
+        for link in range(offsets[page], offsets[page + 1]):
+            at = place[targets[link]]
+            place[targets[link]] = at + 1
+            sources[at] = page
+            if weighted:
+                turned_weights[at] = weights[link]

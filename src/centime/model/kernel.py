@@ -1,0 +1,29 @@
+"""Compiled kernels: functions of arrays, built once by numba and kept on disk.
+
+`kernel` is the only way this project compiles anything, so that one place decides how:
+
+- compiled code is cached, so that a second run starts in well under a second;
+- the interpreter lock is released, so that a progress display lives while a kernel works;
+- floating arithmetic is never reordered (no `fastmath`): the same input gives the same bits.
+
+With `NUMBA_DISABLE_JIT=1` the kernels run as plain Python, which is how their coverage is measured.
+A kernel must therefore mean the same in both: cast explicitly (`np.int64(x)`), never rely on overflow.
+"""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+from numba import njit
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """The compiled, cached form of a function of arrays and numbers."""
+    return cast("Callable[P, R]", njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for a small part of other kernels: compiled into them, never cached by itself."""
+    return cast("Callable[P, R]", njit(nogil=True, error_model="numpy")(function))
