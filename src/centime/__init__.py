@@ -5,9 +5,9 @@
 The public names are loaded when they are first used, so that `import centime` costs next to nothing.
 """
 
-from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
+
+__all__ = ["ExactLedger", "Graph", "Ledger", "OpicLedger", "__version__"]
 
 if TYPE_CHECKING:
     from centime.ledger.exact import ExactLedger
@@ -16,25 +16,23 @@ if TYPE_CHECKING:
     from centime.model.graph import Graph
 
     __version__: str
+else:
+    from importlib import import_module
 
-__all__ = ["ExactLedger", "Graph", "Ledger", "OpicLedger", "__version__"]
+    _HOMES = {
+        "ExactLedger": "centime.ledger.exact",
+        "Graph": "centime.model.graph",
+        "Ledger": "centime.ledger.names",
+        "OpicLedger": "centime.ledger.opic",
+    }
 
-_HOME = {
-    "ExactLedger": "centime.ledger.exact",
-    "Graph": "centime.model.graph",
-    "Ledger": "centime.ledger.names",
-    "OpicLedger": "centime.ledger.opic",
-}
+    def __getattr__(name: str) -> object:
+        """A public name, loaded at its first use (PEP 562)."""
+        if name == "__version__":
+            return import_module("importlib.metadata").version("centime")
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
 
-
-def __getattr__(name: str) -> object:
-    """A public name, loaded from its module at first use (PEP 562)."""
-    if name == "__version__":
-        return version("centime")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -43,7 +43,7 @@ def _sentence(problem: Exception) -> tuple[str, int]:
         case OSError(filename=str(path), strerror=str(reason)):
             return f"{path}: {reason}", PROBLEM
         case OSError():
-            return str(problem), PROBLEM
+            return problem.strerror or str(problem), PROBLEM
         case _:
             return f"a defect in Centime: {type(problem).__name__}: {problem} (centime --debug ... shows where)", PROBLEM
 

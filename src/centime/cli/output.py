@@ -24,15 +24,14 @@ WIDTH_OF_A_PIPE = 10_000
 
 def show(report: Mapping[str, object], *, as_json: bool) -> None:
     """Writes a report to standard output."""
-    plain = {name: _plain(value) for name, value in report.items()}
     if as_json:
-        sys.stdout.write(json.dumps(plain, allow_nan=False, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(plain(report), allow_nan=False, ensure_ascii=False) + "\n")
         return
     # A pipe has no width: a table cut to 80 columns would lose what the next program wants.
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH_OF_A_PIPE)
     facts = Table.grid(padding=(0, 2))
     tables = []
-    for name, value in plain.items():
+    for name, value in plain(report).items():
         if _is_rows(value):
             tables.append(_table(name, value))
         else:
@@ -44,15 +43,19 @@ def show(report: Mapping[str, object], *, as_json: bool) -> None:
         console.print(table)
 
 
+def plain(report: Mapping[str, object]) -> dict[str, object]:
+    """The report in types that JSON knows, with nothing where a number is not finite."""
+    return {str(name): _plain(value) for name, value in report.items()}
+
+
 def _plain(value: object) -> object:
-    """The value in types that JSON knows; what is not a finite number is nothing."""
     match value:
         case float():
             return value if math.isfinite(value) else None
         case None | bool() | int() | str():
             return value
         case Mapping():
-            return {str(name): _plain(part) for name, part in value.items()}
+            return plain(value)
         case list() | tuple():
             return [_plain(part) for part in value]
         case _ if hasattr(value, "tolist"):  # numpy's numbers and arrays, without importing numpy

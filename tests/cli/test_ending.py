@@ -1,0 +1,84 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+
+from centime.cli.ending import run
+from centime.model.errors import BadSetting, CentimeError, DamagedFile
+
+
+def ended(action: Callable[[], object], *arguments: str) -> int:
+    """The exit code of a program with `--debug` and one command, `do [--pages N]`, that does the action."""
+    app = typer.Typer(add_completion=False)
+
+    @app.callback()
+    def program(debug: bool = False) -> None: ...
+
+    @app.command("do")
+    def command(pages: Annotated[int, typer.Option(min=1)] = 1) -> None:
+        action()
+
+    return run(app, arguments or ["do"])
+
+
+def raising(error: BaseException) -> Callable[[], object]:
+    def action() -> None:
+        raise error
+
+    return action
+
+
+def test_a_command_that_is_done_ends_with_0_and_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert ended(lambda: None) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_command_may_choose_its_exit_code(capfd: pytest.CaptureFixture[str]) -> None:
+    assert ended(raising(typer.Exit(1))) == 1
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (BadSetting("damping must be below 1, not 2"), 2, "damping must be below 1, not 2"),
+        (DamagedFile("a.ledger: wrong checksum"), 1, "a.ledger: wrong checksum"),
+        (FileNotFoundError(2, "No such file or directory", "a.txt"), 1, "a.txt: No such file or directory"),
+        (OSError(28, "No space left on device"), 1, "No space left on device"),
+        (OSError("nothing answers"), 1, "nothing answers"),
+        (ZeroDivisionError("by zero"), 1, "a defect in Centime: ZeroDivisionError: by zero (centime --debug ... shows where)"),
+        (KeyboardInterrupt(), 130, "stopped"),
+    ],
+)
+def test_an_error_is_one_sentence_on_standard_error_and_an_exit_code(
+    error: BaseException, code: int, sentence: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(raising(error)) == code
+    assert capfd.readouterr() == ("", f"centime: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fly"], "No such command 'fly'; see centime --help"),
+        (["do", "--shards", "2"], "No such option: --shards; see centime do --help"),
+        (["do", "--pages", "0"], "Invalid value for '--pages': Input should be greater than or equal to 1; see centime do --help"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_names_the_help(arguments: list[str], sentence: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert ended(lambda: None, *arguments) == 2
+    assert capfd.readouterr() == ("", f"centime: {sentence}\n")
+
+
+@pytest.mark.parametrize("error", [CentimeError("ours"), ZeroDivisionError("not ours")])
+def test_debug_lets_the_error_through_with_its_traceback(error: Exception) -> None:
+    with pytest.raises(type(error), match="ours"):
+        ended(raising(error), "--debug", "do")
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "none"
+    assert ended(missing.read_bytes) == 1
+    assert capfd.readouterr().err == f"centime: {missing}: No such file or directory\n"
