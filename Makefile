@@ -34,8 +34,8 @@ check: $(READY) ## lint, format, types, layers, documents
 bench: $(READY) ## measure speed, memory and error on this machine
 	$(BIN)/python -m bench
 
-lock: $(READY) ## pin every dependency anew, with hashes
-	$(BIN)/pip-compile --upgrade --extra dev --generate-hashes --allow-unsafe --strip-extras --no-header \
+lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
+	$(BIN)/pip-compile $(UPGRADE) --extra dev --generate-hashes --allow-unsafe --strip-extras --no-header \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file requirements.lock pyproject.toml
 
 clean: ## remove the environment and everything generated
