@@ -1,18 +1,20 @@
 """A changing web: pages whose in-degree is halved or doubled (Adaptive OPIC, Section 4.2).
 
-A share `rate` of the pages, chosen uniformly, changes. A halved page of in-degree k loses floor(k/2) of its links, chosen uniformly; a doubled
-one gains k links from pages that do not link to it yet, chosen uniformly among the pages that have links.
+A share `rate` of the pages, chosen uniformly, changes. A halved page of in-degree k loses floor(k/2) of its links, chosen uniformly;
+a doubled one gains k links from pages that do not link to it yet, chosen uniformly among the pages that have links.
 
 Drift. With even odds the links multiply: E[factor] = (1/2 + 2)/2 = 1.25, so a change rate of 50 % makes the graph 3.2 times as
-large in ten crawls, and what is measured is then no longer the same experiment. So the odds are such that the expected number of links stays:
+large in ten crawls, and that is no longer the same experiment. So the odds p of doubling are such that the expected number of links stays:
 
-    p * sum of gains = (1 - p) * sum of losses   over the pages that can do both,
+    p * sum of gains = (1 - p) * sum of losses     over the pages that can do both,
 
-less what the others do: a page of in-degree 1 can only double, one without links to it gets its first, one with a link from nearly everywhere gains
-what is left. On the power law p is about 0.3, and 0.318 = 1/(1 + 2^1.1) is what keeps the law n^-2.1 itself in balance, octave by octave.
+less what the others do: a page of in-degree 1 can only double, one that nobody links to gets its first link, and one that nearly
+everybody links to gains what is left. On the power law p is about 0.3, and close to 1/(1 + 2^1.1) = 0.318, which keeps
+the law n^-2.1 itself in balance, octave by octave. Counting the pages of in-degree 1, about half of the changes are doublings.
 
-Guaranteed: same arguments, same graph; a page chosen does change; no link appears twice; no page loses its last link; pages that dangle go on doing so.
-Traps: the number of links is right on average only, a hub that moves alone moves it by percents. New links stand at the end of their row.
+Guaranteed: same arguments, same graph; a page that is chosen does change where it can; no link appears twice that did not before;
+no page loses its last link, and no page that dangles gets one.
+Traps: the number of links is right on average only: one hub that moves, moves it by percents. New links stand at the end of their row.
 """
 
 import numpy as np

@@ -5,10 +5,10 @@
 
 The links to a page come from pages chosen uniformly, so out-degrees are nearly Poisson and independent of in-degrees.
 
-What the paper's experiment needs. Its error is a mean of relative errors, so every page must have an importance above 0 and none
-may be left out: here the virtual page sees to that, so a page that nobody links to (Poisson has some) is allowed. Its OPIC
-pays equal shares to children, and its pages always have one, so no page dangles here: one drawn without links takes one over from a page that
-has several, which leaves all in-degrees as the law gave them.
+What the paper's experiment needs. Its error is a mean of relative errors, so every page must have an importance above 0: here the
+virtual page sees to that, so a page that nobody links to (Poisson has some) is allowed. Its OPIC pays equal shares to children
+and every page has one, so no page dangles here: one drawn without links takes one over from a page that has several, which
+leaves all in-degrees as the law gave them.
 
 Guaranteed: same arguments, same graph; no page links to itself or twice to another; rows are sorted.
 Trap: such graphs mix much faster than the web does: use `weblike` or a real graph before believing a speed.
