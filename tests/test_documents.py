@@ -90,6 +90,13 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
     assert [link for link in links if "://" not in link and not (document.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
+def test_every_example_prints_what_stands_below_it(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for example, printed in re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL):
+        exec(example, {})
+        assert capsys.readouterr().out == printed
+
+
 def test_no_file_names_a_place_of_one_machine() -> None:
     place = re.compile(rb"(?<![\w.])/(?:work|root|opt|home)/")
     assert [path for path in FILES if path.suffix != ".png" and place.search(path.read_bytes())] == []
