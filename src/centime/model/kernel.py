@@ -26,4 +26,4 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """The same for a small part of other kernels: compiled into them, never cached by itself."""
-    return cast("Callable[P, R]", njit(nogil=True, error_model="numpy")(function))
+    return cast("Callable[P, R]", njit(nogil=True, error_model="numpy", forceinline=True)(function))

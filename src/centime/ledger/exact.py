@@ -1,0 +1,304 @@
+"""The exact ledger: importance on-line, always for the links known now, with a certified error.
+
+Every page keeps what it has paid (H) and what it has received along links; `payment` gives the rules. With s the mean of H,
+
+    x_i = (H_i + r_i) / s                                 the importance of page i; the x add up to the number of pages
+    |x - x*|_1  <=  d / (1 - d) * |r|_1 / s               x*: the exact PageRank of the graph known now
+
+where pages never read, or without links, pay the virtual page. (x - x* = P(H/s - x*), where P takes a vector of sum 0 to one at most d
+times as long; and H/s = x - r/s.) The bound reported adds what rounding to whole units can hide: one unit a link and a weight, twice.
+x and x* have the same sum, so no single page is wrong by more than half the bound.
+
+- Reading a page (`visit`, `explore`) costs its old row and its new one; nobody else is touched.
+- `settle` pays what is owed along rows that are known, reading no page: importance can be exact between any two visits.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.ledger import payment
+from centime.ledger.accounts import BATCH, Accounts
+from centime.ledger.order import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
+from centime.ledger.payment import ALL_PAID, EMPHASIS, FILED, KIND, LINKS, PAYMENTS, READ
+from centime.ledger.queue import Queue, make_queue
+from centime.ledger.rows import MemoryRows, Pages, RowBatch, RowStore, WebRows, row_batch
+from centime.model.errors import BadSetting
+from centime.model.graph import Graph
+from centime.model.interrupt import uninterrupted
+
+SWEEP_SHARE = 0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a call of `settle` did."""
+
+    payments: int
+    seconds: float
+    error: float
+    finished: bool
+
+
+class ExactLedger:
+    """Importance of pages known by number, exact for the links known now, with its error."""
+
+    def __init__(self, *, damping: float = 0.85, rows: RowStore | None = None, seed: int = 0) -> None:
+        self.rows: RowStore = MemoryRows() if rows is None else rows
+        self._accounts = Accounts(damping, self.rows)
+        self._order = PageOrder(seed)
+        self._queue: Queue | None = None
+        self._unread = 0.0  # how the queue counts pages never read: see payment.key_of
+        self._refilled_at = 0
+
+    @property
+    def damping(self) -> float:
+        """d: the share of its money that a page pays along its links."""
+        return self._accounts.damping
+
+    @property
+    def pages(self) -> int:
+        """How many pages are known."""
+        return self._accounts.pages
+
+    @property
+    def links(self) -> int:
+        """How many links are known."""
+        return self._accounts.total(LINKS)
+
+    @property
+    def payments(self) -> int:
+        """How many payments were made so far, by reading and by settling."""
+        return self._accounts.total(PAYMENTS)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ledger's own arrays, without the rows."""
+        return sum(array.nbytes for array in self._accounts.books) + (0 if self._queue is None else self._queue.nbytes)
+
+    def join(self, count: int = 1, *, focus: int = 0) -> int:
+        """Makes `count` new pages known, never read so far, and gives back the number of the first."""
+        room = len(self._accounts.books.money)
+        first = self._accounts.join(count, focus)
+        if self._unread or len(self._accounts.books.money) != room:
+            self._queue = None
+        return first
+
+    def visit(self, page: int, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
+        """Records that the page was read now and what it links to; pays what it owes."""
+        self.visit_many(page, row_batch(targets, weights, self.pages))
+
+    def forget(self, page: int) -> None:
+        """Records that the page is dead: it stays known, and has no links."""
+        self.visit(page, [])
+
+    def redirect(self, page: int, target: int) -> None:
+        """Records that the page leads on to another: a row with one link."""
+        self.visit(page, [target])
+
+    def visit_many(self, pages: npt.ArrayLike, rows: RowBatch) -> None:
+        """Records many visits in their order; row k belongs to `pages[k]`."""
+        numbers = known_pages(pages, self.pages)
+        if len(numbers) != len(rows.starts):
+            raise BadSetting(f"{len(numbers)} visits need as many rows, not {len(rows.starts)}")
+        ends = np.append(np.flatnonzero(repeated(numbers)), len(numbers))
+        start = 0
+        for end in ends:  # a page read twice ends a run of visits that can be recorded together
+            self._read(numbers[start:end], RowBatch(rows.starts[start:end], rows.lengths[start:end], rows.targets, rows.weights))
+            start = end
+
+    def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
+        """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order asked."""
+        if web.pages != self.pages:
+            raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
+        rows = WebRows(web)
+        distinct = isinstance(order, str) and order in DISTINCT
+        for chosen in self._order.batches(order, visits, self.pages, self._largest_to_read):
+            self._read(chosen, rows.gather(chosen), None if distinct else repeated(chosen))
+
+    def settle(
+        self,
+        *,
+        error: float | None = None,
+        threshold: float | None = None,
+        payments: int | None = None,
+        seconds: float | None = None,
+    ) -> Settlement:
+        """Pays what is owed along known rows until the certified error is at most `error`, or a budget is used up.
+
+        With `threshold` instead it pays the pages that owe more than that many times the mean importance, largest first, at a cost that
+        depends on what was paid since the last call and not on the number of pages: right after every visit of a crawl. With `payments`
+        alone it pays the largest debts first.
+        """
+        for name, value in (("error", error), ("threshold", threshold), ("payments", payments), ("seconds", seconds)):
+            if value is not None and not value >= 0:
+                raise BadSetting(f"{name} must be zero or more, not {value}")
+        if error is not None and threshold is not None:
+            raise BadSetting("settle either to an error or to a threshold, not to both")
+        started = time.perf_counter()
+        before = self.payments
+
+        def left() -> int:
+            """How many more payments may be made."""
+            if seconds is not None and time.perf_counter() - started >= seconds:
+                return 0
+            return BATCH if payments is None else max(0, payments - self.payments + before)
+
+        if threshold is not None or (error is None and payments is not None):
+            finished = self._settle_largest(threshold or 0.0, left)
+        else:
+            finished = self._sweep(1e-9 if error is None else error, left)
+        return Settlement(self.payments - before, time.perf_counter() - started, self.error(), finished)
+
+    def importance(self, pages: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+        """The importance of these pages, or of all; over all pages the mean is 1."""
+        x: npt.NDArray[np.float64] = (self._accounts.paid(pages) + self._accounts.owed(pages)) / self._accounts.mean
+        return x
+
+    def owed(self, pages: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+        """What these pages, or all, owe, in units of the mean importance."""
+        r: npt.NDArray[np.float64] = self._accounts.owed(pages) / self._accounts.mean
+        return r
+
+    def top(self, count: int = 10) -> Pages:
+        """The numbers of the most important pages, the first first."""
+        importance = self.importance()
+        count = max(0, min(count, self.pages))
+        best = np.argpartition(-importance, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
+        return best[np.lexsort((best, -importance[best]))]
+
+    def error(self) -> float:
+        """The certified error: |x - x*|_1 over the number of pages, for the links known now, is at most this."""
+        if not self.pages:
+            return 0.0
+        absolute, _ = payment.debts(self._accounts.books)
+        rounding = 2 * (self.links + self._accounts.total(EMPHASIS))
+        return self.damping / (1 - self.damping) * (absolute + rounding) / self._accounts.total(ALL_PAID) * (1 + 1e-12)
+
+    def largest_error(self) -> float:
+        """No page's importance is wrong by more than this."""
+        return self.error() * self.pages / 2
+
+    def read(self) -> npt.NDArray[np.bool_]:
+        """Which pages have been read."""
+        return self._accounts.books.marks[: self.pages, KIND] >= READ
+
+    def set_focus(self, focus: int, weight: float) -> None:
+        """Makes the virtual page give pages of a focus class `weight` times as much as others."""
+        self._accounts.set_focus(focus, weight)
+        self._queue = None
+
+    def focus(self, pages: npt.ArrayLike, focus: int) -> None:
+        """Puts pages into a focus class."""
+        self._accounts.focus(pages, focus)
+        self._queue = None
+
+    def check(self) -> None:
+        """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit differs."""
+        self._accounts.check()
+
+    def statistics(self) -> dict[str, int | float | str]:
+        """Numbers about the ledger for people and programs."""
+        return {
+            "ledger": "exact",
+            "damping": self.damping,
+            "pages": self.pages,
+            "read": int(self.read().sum()),
+            "links": self.links,
+            "payments": self.payments,
+            "error": self.error(),
+            "bytes": self.nbytes,
+        }
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Facts and arrays that make the same ledger again, with the known rows."""
+        books, pages = self._accounts.books, self.pages
+        rows = self.rows.gather(np.arange(pages, dtype=np.int64))
+        place = np.repeat(rows.starts - (np.cumsum(rows.lengths) - rows.lengths), rows.lengths) + np.arange(int(rows.lengths.sum()))
+        return {"damping": self.damping, "order": self._order.state()}, {
+            "money": books.money[:pages],
+            "kinds": books.marks[:pages, KIND],
+            "emphasis": books.emphasis,
+            "totals": books.totals,
+            "lengths": rows.lengths,
+            "targets": rows.targets[place],
+            "weights": rows.weights[place] if len(rows.weights) else rows.weights,
+        }
+
+    @classmethod
+    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], rows: RowStore | None = None) -> "ExactLedger":
+        """The ledger that `state` described; it goes on as the other would have."""
+        ledger = cls(damping=facts["damping"], rows=rows)
+        ledger._order = PageOrder.from_state(facts["order"])
+        ledger._accounts.restore(arrays)
+        lengths = arrays["lengths"]
+        known = RowBatch(np.cumsum(lengths) - lengths, lengths, arrays["targets"], arrays["weights"])
+        ledger.rows.replace(np.arange(len(lengths), dtype=np.int64), known)
+        return ledger
+
+    def _read(self, pages: Pages, rows: RowBatch, again: npt.NDArray[np.bool_] | None = None) -> None:
+        changed = np.zeros(len(pages), dtype=np.bool_)
+        again = np.zeros(len(pages), dtype=np.bool_) if again is None else again
+        with uninterrupted():
+            payment.read_pages(self._accounts.books, self.damping, pages, self.rows.gather(pages), rows, again, changed)
+            self.rows.replace(pages[changed], rows.take(changed))
+        self._after_payments(rows)
+
+    def _settle(self, pages: Pages) -> None:
+        rows = self.rows.gather(pages)
+        payment.settle_pages(self._accounts.books, self.damping, pages, rows)
+        self._after_payments(rows)
+
+    def _after_payments(self, rows: RowBatch) -> None:
+        if self._accounts.keep_value():
+            self._queue = None
+        if self._queue is not None:
+            payment.file_paid(self._accounts.books, self._queue, self._unread, rows)
+
+    def _sweep(self, error: float, left: Callable[[], int]) -> bool:
+        self._queue = None
+        chosen = np.empty(BATCH, dtype=np.int64)
+        while self.error() > error:
+            absolute, _ = payment.debts(self._accounts.books)
+            threshold = int(absolute / self.pages * SWEEP_SHARE)
+            cursor = paid = 0
+            while cursor < self.pages:
+                room = left()
+                if not room:
+                    return False
+                count, cursor = payment.choose_above(self._accounts.books, threshold, cursor, chosen[:room])
+                self._settle(chosen[:count])
+                paid += count
+            if not paid:
+                return False
+        return True
+
+    def _settle_largest(self, threshold: float, left: Callable[[], int]) -> bool:
+        least = max(1, math.ceil(threshold * self._accounts.mean))
+        stale = self.payments - self._refilled_at > self.pages
+        while room := min(left(), LARGEST_BATCH, max(1, self.pages // 64)):
+            chosen = self._largest(room, 0.0, self.pages, least, stale=stale)
+            if not len(chosen):
+                return True
+            stale = False
+            self._settle(chosen)
+        return False
+
+    def _largest_to_read(self, count: int) -> Pages:
+        unread = 2 * self.damping
+        found = self._largest(count, unread, self.pages // 8, 1)
+        return found if len(found) else self._largest(count, unread, self.pages // 8, 1, stale=True)
+
+    def _largest(self, count: int, unread: float, wanted: int, least: int, *, stale: bool = False) -> Pages:
+        books = self._accounts.books
+        if self._queue is None or self._unread != unread or stale:
+            self._queue = self._queue or make_queue(books.marks[:, FILED])
+            payment.refill(books, self._queue, unread, wanted, least)
+            self._unread, self._refilled_at = unread, self.payments
+        chosen = np.empty(count, dtype=np.int64)
+        return chosen[: payment.choose_largest(books, self._queue, unread, chosen)]

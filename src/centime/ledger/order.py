@@ -1,0 +1,109 @@
+"""Which page is read next: the page selection strategies of the paper's Section 3.1, in batches.
+
+- `random`: every page alike. `cycle`: one after the other. `greedy`: largest first, of whatever the ledger says is large.
+- `balanced`: half greedy, half cycle. Greedy alone never comes back to a page that owes nothing, so on a changing web it
+  would not see that the page has changed.
+- a list of page numbers: the order of a crawler.
+
+Batches keep Python out of the single visit. They hold at most a 64th of the pages, so that greedy stays greedy.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.ledger.rows import Pages
+from centime.model.errors import BadSetting, UnknownPage
+
+Strategy = Literal["random", "greedy", "cycle", "balanced"]
+STRATEGIES: tuple[str, ...] = get_args(Strategy)
+DISTINCT = ("greedy", "cycle")  # their batches never name a page twice
+LARGEST_BATCH = 2048
+
+
+class PageOrder:
+    """Where the cycle stands, whose turn it is and the state of chance: all that a choice remembers."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.cursor = 0
+        self.turn = 0
+        self.chance = np.random.Generator(np.random.PCG64(seed))
+
+    def batches(
+        self, strategy: Strategy | npt.ArrayLike, visits: int, pages: int, largest: Callable[[int], Pages]
+    ) -> Iterator[Pages]:
+        """The pages of the next visits; `largest(n)` gives up to n distinct pages, the largest first, or none at all."""
+        if visits < 0:
+            raise BadSetting(f"the number of visits must not be negative, not {visits}")
+        if visits and not pages:
+            raise UnknownPage("there is no page to visit: the ledger is empty")
+        if not isinstance(strategy, str):
+            yield from self._given(np.asarray(strategy), visits, pages)
+            return
+        if strategy not in STRATEGIES:
+            raise BadSetting(f"unknown order {strategy!r}; there are {', '.join(STRATEGIES)}")
+        while visits > 0:
+            size = min(visits, LARGEST_BATCH, max(1, pages // 64))
+            batch = self._choose(strategy, size, pages, largest)
+            visits -= len(batch)
+            yield batch
+
+    def state(self) -> dict[str, Any]:
+        """What has to be kept to go on in the same way."""
+        return {"cursor": self.cursor, "turn": self.turn, "chance": self.chance.bit_generator.state}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "PageOrder":
+        """The order that goes on where the other stood."""
+        order = cls()
+        order.cursor, order.turn = state["cursor"], state["turn"]
+        order.chance.bit_generator.state = state["chance"]
+        return order
+
+    def _choose(self, strategy: str, size: int, pages: int, largest: Callable[[int], Pages]) -> Pages:
+        if strategy == "random":
+            return self.chance.integers(0, pages, size)
+        wanted = size if strategy == "greedy" else 0
+        if strategy == "balanced":
+            self.turn = 1 - self.turn
+            wanted = (size + self.turn) // 2
+        found = largest(wanted) if wanted else np.empty(0, dtype=np.int64)
+        if strategy == "greedy" and len(found):
+            return found
+        return np.concatenate([found, self._cycle(size - len(found), pages)])
+
+    def _cycle(self, size: int, pages: int) -> Pages:
+        chosen = (self.cursor + np.arange(size, dtype=np.int64)) % pages
+        self.cursor = (self.cursor + size) % pages
+        return chosen
+
+    @staticmethod
+    def _given(order: npt.NDArray[np.generic], visits: int, pages: int) -> Iterator[Pages]:
+        if order.ndim != 1 or order.dtype.kind not in "iu" or len(order) < visits:
+            raise BadSetting(f"an order must be a flat list of at least {visits} page numbers")
+        known_pages(order, pages)
+        chosen = order[:visits].astype(np.int64)
+        for start in range(0, visits, LARGEST_BATCH):
+            yield chosen[start : start + LARGEST_BATCH]
+
+
+def known_pages(numbers: npt.ArrayLike, pages: int) -> Pages:
+    """Page numbers as an array, after a check that all are known."""
+    checked = np.atleast_1d(np.asarray(numbers))
+    if checked.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if checked.dtype.kind not in "iu":
+        raise UnknownPage("pages are named by whole numbers here")
+    if checked.min() < 0 or checked.max() >= pages:
+        wrong = checked.min() if checked.min() < 0 else checked.max()
+        raise UnknownPage(f"page {wrong} is not known; known are 0 to {pages - 1}")
+    return checked.astype(np.int64)
+
+
+def repeated(pages: Pages) -> npt.NDArray[np.bool_]:
+    """Which places name a page that stands before them already."""
+    mask = np.ones(len(pages), dtype=np.bool_)
+    mask[np.unique(pages, return_index=True)[1]] = False
+    return mask

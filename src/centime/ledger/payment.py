@@ -1,0 +1,246 @@
+"""How money moves in the exact ledger: whole units, so that nothing is ever lost to rounding.
+
+In the symbols of the design: H_i is what page i has `paid` so far, f_i what it has `received` along links, V what has gone to
+the virtual page, e_i the page's focus weight, E their sum, d the damping, w_ij the share of link i->j in the row of i:
+
+    f_j = sum over known links i->j of phi(H_i, w_ij)        phi(H, w) = whole part of d * w * H      (definition)
+    V   = sum of H - sum of f                                 what did not go along links
+    r_i = f_i + (V // E) * e_i - H_i                          what page i owes (signed)
+
+- Conservation: sum of r = -(V mod E), the small change in the virtual page's purse. Integers, so always, to the last unit.
+- Settling i sets H_i to f_i + (V // E) e_i and sends phi(new H_i) - phi(old H_i) along each link. Differences of phi telescope:
+  f depends on H and the rows alone, not on the way they were reached. Whatever order pages are read in, and however often,
+  the definition holds bit for bit; `receipts` recomputes it from nothing and is the verifier.
+- A row that changes takes phi(H_i) back along the old links and gives it along the new: the same kernel.
+- phi multiplies in 64-bit floating point: deterministic, monotone in H, and d < 1 keeps a row from paying more than H.
+
+Trap: keys are filed for the pages that were paid. What the virtual page gives to all moves every key a little; see `queue`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.ledger.queue import BUCKETS, FLOOR, TOP, Queue, bucket_of, clear, file_page, file_surely, floor_for, take_page
+from centime.ledger.rows import Pages, RowBatch
+from centime.model.kernel import inlined, kernel
+
+PAID, RECEIVED = 0, 1  # columns of `money`
+KIND, FILED = 0, 1  # columns of `marks`
+CLASS_MASK, READ = 127, 128  # a kind is a focus class and whether the page was read
+ALL_PAID, VIRTUAL, EMPHASIS, LINKS, PAYMENTS, PAGES = 0, 1, 2, 3, 4, 5  # places of `totals`
+
+Money = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.uint8]
+
+
+class Books(NamedTuple):
+    """The arrays of one exact ledger, as the kernels take them: 18 bytes a page."""
+
+    money: npt.NDArray[np.int64]
+    marks: npt.NDArray[np.uint8]
+    emphasis: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.int64]
+    totals: npt.NDArray[np.int64]
+
+
+@inlined
+def refresh_shares(books: Books) -> None:
+    """Works out what the virtual page has given to a page of each focus class so far."""
+    level = books.totals[VIRTUAL] // max(1, books.totals[EMPHASIS])
+    for number in range(len(books.shares)):
+        books.shares[number] = level * books.emphasis[number]
+
+
+@inlined
+def key_of(books: Books, page: int, unread: float) -> int:
+    """What settling or reading the page would move: |r|, or for a page not read `unread` times what it has received."""
+    kind = books.marks[page, KIND]
+    got = books.money[page, RECEIVED] + books.shares[kind & CLASS_MASK]
+    if kind < READ and unread > 0:
+        return np.int64(got * unread)
+    return abs(got - books.money[page, PAID])
+
+
+@inlined
+def send_alike(money: Money, damping: float, rows: RowBatch, row: int, before: int, after: int) -> int:
+    """`send` for a row that shares alike."""
+    start = np.uintp(rows.starts[row])
+    length = np.uintp(rows.lengths[row])
+    if length == 0:
+        return np.int64(0)
+    factor = damping * (1.0 / length)
+    amount = np.int64(after * factor) - np.int64(before * factor)
+    for link in range(start, start + length):
+        money[np.uintp(rows.targets[link]), RECEIVED] += amount
+    return amount * np.int64(length)
+
+
+@inlined
+def send_by_weight(money: Money, damping: float, rows: RowBatch, row: int, before: int, after: int) -> int:
+    """`send` for a row with weights."""
+    start = np.uintp(rows.starts[row])
+    sent = np.int64(0)
+    for link in range(start, start + np.uintp(rows.lengths[row])):
+        factor = damping * rows.weights[link]
+        amount = np.int64(after * factor) - np.int64(before * factor)
+        money[np.uintp(rows.targets[link]), RECEIVED] += amount
+        sent += amount
+    return sent
+
+
+@inlined
+def send(money: Money, damping: float, rows: RowBatch, row: int, before: int, after: int) -> int:
+    """Changes what a row carries from phi(before) to phi(after); gives back the sum of it."""
+    if len(rows.weights) > 0:
+        return send_by_weight(money, damping, rows, row, before, after)
+    return send_alike(money, damping, rows, row, before, after)
+
+
+@inlined
+def same_row(old: RowBatch, new: RowBatch, row: int) -> bool:
+    """Whether a page's row is what it was."""
+    if old.lengths[row] != new.lengths[row]:
+        return False
+    for link in range(new.lengths[row]):
+        if old.targets[old.starts[row] + link] != new.targets[new.starts[row] + link]:
+            return False
+        if len(old.weights) > 0 or len(new.weights) > 0:
+            one = old.weights[old.starts[row] + link] if len(old.weights) > 0 else 1.0 / old.lengths[row]
+            other = new.weights[new.starts[row] + link] if len(new.weights) > 0 else 1.0 / new.lengths[row]
+            if one != other:
+                return False
+    return True
+
+
+@kernel
+def settle_pages(books: Books, damping: float, pages: Pages, rows: RowBatch) -> None:
+    """Pays what these pages owe along their known rows."""
+    for k in range(len(pages)):
+        page = pages[k]
+        before = books.money[page, PAID]
+        after = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK]
+        books.money[page, PAID] = after
+        sent = send(books.money, damping, rows, k, before, after)
+        books.totals[ALL_PAID] += after - before
+        books.totals[VIRTUAL] += after - before - sent
+        refresh_shares(books)
+    books.totals[PAYMENTS] += len(pages)
+
+
+@kernel
+def read_pages(
+    books: Books,
+    damping: float,
+    pages: Pages,
+    old: RowBatch,
+    new: RowBatch,
+    repeated: npt.NDArray[np.bool_],
+    changed: npt.NDArray[np.bool_],
+) -> None:
+    """Reads pages: each takes back what its old row carried, then pays all it has along its new row.
+
+    `repeated[k]` says that the same page, with the same row, stands in `pages` before k; `changed` comes back with the rows to be kept.
+    """
+    for k in range(len(pages)):
+        page = pages[k]
+        before = books.money[page, PAID]
+        after = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK]
+        books.money[page, PAID] = after
+        books.marks[page, KIND] |= READ
+        changed[k] = not (repeated[k] or same_row(old, new, k))
+        if changed[k]:
+            sent = send(books.money, damping, old, k, before, 0) + send(books.money, damping, new, k, 0, after)
+            books.totals[LINKS] += new.lengths[k] - old.lengths[k]
+        else:
+            sent = send(books.money, damping, new, k, before, after)
+        books.totals[ALL_PAID] += after - before
+        books.totals[VIRTUAL] += after - before - sent
+        refresh_shares(books)
+    books.totals[PAYMENTS] += len(pages)
+
+
+@kernel
+def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None:
+    """Files the pages that these rows have paid, where they belong higher than they are. (After the payments: see the decision note.)"""
+    floor = queue.state[FLOOR]
+    for k in range(len(rows.starts)):
+        start = np.uintp(rows.starts[k])
+        for link in range(start, start + np.uintp(rows.lengths[k])):
+            page = np.uintp(rows.targets[link])
+            bucket = bucket_of(key_of(books, page, unread))
+            if bucket > books.marks[page, FILED] and bucket >= floor:
+                file_surely(queue, page, bucket)
+
+
+@kernel
+def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> int:
+    """Takes pages of the largest keys into `chosen`; gives back how many there were."""
+    count = 0
+    while count < len(chosen):
+        page = take_page(queue)
+        if page < 0:
+            break
+        filed = queue.state[TOP]
+        bucket = bucket_of(key_of(books, page, unread))
+        if bucket >= filed:
+            chosen[count] = page
+            count += 1
+        elif bucket >= queue.state[FLOOR]:
+            file_surely(queue, page, bucket)
+    return count
+
+
+@kernel
+def refill(books: Books, queue: Queue, unread: float, wanted: int, least: int) -> None:
+    """Files all pages anew, at least `wanted` of them if so many have a key of about `least` or more."""
+    clear(queue)
+    counts = np.zeros(BUCKETS, dtype=np.int64)
+    pages = books.totals[PAGES]
+    for page in range(pages):
+        counts[bucket_of(key_of(books, page, unread))] += 1
+    floor = max(bucket_of(least), floor_for(counts, wanted))
+    queue.state[FLOOR] = floor
+    for page in range(pages):
+        bucket = bucket_of(key_of(books, page, unread))
+        queue.filed[page] = 0
+        if bucket >= floor:
+            file_page(queue, page, bucket)
+
+
+@kernel
+def choose_above(books: Books, threshold: int, cursor: int, chosen: Pages) -> tuple[int, int]:
+    """Takes pages that owe more than the threshold, from page `cursor` on; how many, and where to go on."""
+    count = 0
+    page = cursor
+    while page < books.totals[PAGES] and count < len(chosen):
+        if key_of(books, page, 0.0) > threshold:
+            chosen[count] = page
+            count += 1
+        page += 1
+    return count, page
+
+
+@kernel
+def debts(books: Books) -> tuple[int, int]:
+    """The sum of all |r|, and the sum of all r (which conservation says is minus the purse)."""
+    absolute = np.int64(0)
+    signed = np.int64(0)
+    for page in range(books.totals[PAGES]):
+        owed = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK] - books.money[page, PAID]
+        absolute += abs(owed)
+        signed += owed
+    return absolute, signed
+
+
+@kernel
+def receipts(books: Books, damping: float, pages: Pages, rows: RowBatch, received: npt.NDArray[np.int64]) -> None:
+    """Adds what the rows of these pages carry to `received`, by the definition."""
+    weighted = len(rows.weights) > 0
+    for k in range(len(pages)):
+        factor = damping * (1.0 / max(1, rows.lengths[k]))
+        for link in range(rows.starts[k], rows.starts[k] + rows.lengths[k]):
+            if weighted:
+                factor = damping * rows.weights[link]
+            received[rows.targets[link]] += np.int64(books.money[pages[k], PAID] * factor)

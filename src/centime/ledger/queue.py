@@ -1,0 +1,162 @@
+"""Largest first without a heap: pages filed by the logarithm of their key, two files an octave.
+
+A key is a whole number of money units, so bucket b > 0 holds the keys from about 2^((b-1)/2) up. Filing a page and taking
+the next one cost O(1); the page taken has a key within a factor of 1.5 of the largest filed one.
+
+- `filed[page]` is the bucket that counts, 0 when the page is not filed. A page whose key rose is filed again higher up, and
+  the entry left behind is passed over when its turn comes. A page whose key fell is found too low when it is taken: the
+  caller, who knows the keys, decides what to do with it.
+- Buckets are first in, first out, chains of small chunks from one pool. When the pool is used up `file` says so, and
+  `compact` throws out what was left behind.
+- Pages below `floor` are not filed at all: filing every page at every small payment would be most of the work (measured:
+  six entries a visit against two). When nothing is left, the caller looks over all pages and lowers the floor (`refill`).
+
+Trap: a key can also change without a payment (the virtual page pays everyone at once), so an order is only as good as the
+last refill for pages that nobody paid since.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import inlined, kernel
+
+BUCKETS = 128
+CHUNK = 64
+
+FIRST, LAST, TAKEN, FILLED = 0, 1, 2, 3  # columns of `chains`: first and last chunk, places used up in each
+FREE, TOP, FLOOR = 0, 1, 2  # places of `state`
+NOTHING = -1
+
+
+class Queue(NamedTuple):
+    """The arrays of one queue, as the kernels take them."""
+
+    filed: npt.NDArray[np.uint8]
+    entries: npt.NDArray[np.int32]
+    following: npt.NDArray[np.int32]
+    chains: npt.NDArray[np.int32]
+    state: npt.NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use, without `filed`, which belongs to the pages."""
+        return self.entries.nbytes + self.following.nbytes + self.chains.nbytes + self.state.nbytes
+
+
+def make_queue(filed: npt.NDArray[np.uint8]) -> Queue:
+    """An empty queue for the pages whose buckets `filed` holds; room for a quarter of the pages to be filed twice."""
+    chunks = len(filed) * 5 // (4 * CHUNK) + BUCKETS + 1
+    queue = Queue(
+        filed,
+        np.empty(chunks * CHUNK, dtype=np.int32),
+        np.empty(chunks, dtype=np.int32),
+        np.empty((BUCKETS, 4), dtype=np.int32),
+        np.empty(3, dtype=np.int64),
+    )
+    clear(queue)
+    queue.state[FLOOR] = BUCKETS
+    filed[:] = 0
+    return queue
+
+
+@inlined
+def bucket_of(key: int) -> int:
+    """The bucket of a key that is a whole number; 0 for 0. (The exponent and first bit of the mantissa of a 64-bit float.)"""
+    if key <= 0:
+        return 0
+    return (np.float64(key).view(np.int64) >> 51) - 2045
+
+
+@kernel
+def clear(queue: Queue) -> None:
+    """Empties the chains; `filed` and the floor stay."""
+    queue.chains[:, :] = NOTHING
+    chunks = len(queue.following)
+    for chunk in range(chunks):
+        queue.following[chunk] = chunk + 1
+    queue.following[chunks - 1] = NOTHING
+    queue.state[FREE] = 0
+    queue.state[TOP] = 0
+
+
+@inlined
+def file_page(queue: Queue, page: int, bucket: int) -> bool:
+    """Files a page last in a bucket and says whether there was room."""
+    last, filled = queue.chains[bucket, LAST], queue.chains[bucket, FILLED]
+    if last == NOTHING or filled == CHUNK:
+        chunk = queue.state[FREE]
+        if chunk == NOTHING:
+            return False
+        queue.state[FREE] = queue.following[chunk]
+        queue.following[chunk] = NOTHING
+        if last == NOTHING:
+            queue.chains[bucket, FIRST] = chunk
+            queue.chains[bucket, TAKEN] = 0
+        else:
+            queue.following[last] = chunk
+        queue.chains[bucket, LAST] = chunk
+        last, filled = chunk, 0
+    queue.entries[last * CHUNK + filled] = page
+    queue.chains[bucket, FILLED] = filled + 1
+    queue.filed[page] = bucket
+    if bucket > queue.state[TOP]:
+        queue.state[TOP] = bucket
+    return True
+
+
+@inlined
+def take_page(queue: Queue) -> int:
+    """The page that waited longest in the highest bucket, no longer filed; NOTHING when no page is filed."""
+    while queue.state[TOP] > 0:
+        bucket = queue.state[TOP]
+        chain = queue.chains[bucket]
+        while chain[FIRST] != NOTHING:
+            chunk = chain[FIRST]
+            end = CHUNK if chunk != chain[LAST] else chain[FILLED]
+            while chain[TAKEN] < end:
+                page = queue.entries[chunk * CHUNK + chain[TAKEN]]
+                chain[TAKEN] += 1
+                if queue.filed[page] == bucket:
+                    queue.filed[page] = 0
+                    return page
+            chain[FIRST] = queue.following[chunk]
+            chain[TAKEN] = 0
+            if chain[FIRST] == NOTHING:
+                chain[LAST] = NOTHING
+            queue.following[chunk] = queue.state[FREE]
+            queue.state[FREE] = chunk
+        queue.state[TOP] = bucket - 1
+    return NOTHING
+
+
+@kernel
+def compact(queue: Queue) -> None:
+    """Files every filed page anew, once, which gives back the room of the entries left behind."""
+    clear(queue)
+    for page in range(len(queue.filed)):
+        if queue.filed[page] > 0:
+            file_page(queue, page, queue.filed[page])
+
+
+@inlined
+def file_surely(queue: Queue, page: int, bucket: int) -> None:
+    """Files a page, making room first when there is none."""
+    if not file_page(queue, page, bucket):
+        compact(queue)
+        file_page(queue, page, bucket)
+
+
+@inlined
+def floor_for(counts: npt.NDArray[np.int64], wanted: int) -> int:
+    """The highest bucket at or above which there are `wanted` pages, or the lowest that holds a page."""
+    floor = BUCKETS
+    found = 0
+    for bucket in range(BUCKETS - 1, 0, -1):
+        if counts[bucket] > 0:
+            floor = bucket
+            found += counts[bucket]
+            if found >= wanted:
+                break
+    return floor

@@ -1,0 +1,27 @@
+"""Steps that must all happen: Ctrl-C waits until they have.
+
+Money moves in one call and the row that moved it is written in the next. An interrupt between the two would leave a ledger
+that no longer agrees with its rows, so it is held back for those few microseconds.
+"""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Holds SIGINT back in the main thread; what came in the meantime is delivered at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held and callable(before):
+            before(*held[0])
