@@ -61,6 +61,11 @@ class Accounts:
         """What a page has paid in the mean: the unit of importance, in units of money."""
         return self.total(ALL_PAID) / max(1, self.pages)
 
+    @property
+    def purse(self) -> int:
+        """The small change of the virtual page: what is too little to be shared out."""
+        return self.total(VIRTUAL) % max(1, self.total(EMPHASIS))
+
     def join(self, count: int, focus: int) -> int:
         """Makes new pages known and gives back the number of the first."""
         first = self.pages
@@ -137,12 +142,11 @@ class Accounts:
         money = self.books.money[: self.pages]
         received, links = self._receipts()
         _, signed = payment.debts(self.books)
-        purse = self.total(VIRTUAL) % max(1, self.total(EMPHASIS))
         wrong = np.flatnonzero(received != money[:, RECEIVED])
         where = f", first page {wrong[0]}" if len(wrong) else ""
         for what, found, expected in (
             ("pages whose receipts do not follow from the rows" + where, len(wrong), 0),
-            ("sum of all debts and the virtual page's purse", int(signed) + purse, 0),
+            ("sum of all debts and the virtual page's purse", int(signed) + self.purse, 0),
             ("sum of all payments", int(money[:, PAID].sum()), self.total(ALL_PAID)),
             ("money of the virtual page", self.total(ALL_PAID) - int(received.sum()), self.total(VIRTUAL)),
             ("sum of the focus weights", int(self.books.emphasis[self._classes()].sum()), self.total(EMPHASIS)),

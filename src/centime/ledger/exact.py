@@ -6,7 +6,8 @@ Every page keeps what it has paid (H) and what it has received along links; `pay
     |x - x*|_1  <=  d / (1 - d) * |r|_1 / s               x*: the exact PageRank of the graph known now
 
 where pages never read, or without links, pay the virtual page. (x - x* = P(H/s - x*), where P takes a vector of sum 0 to one at most d
-times as long; and H/s = x - r/s.) The bound reported adds what rounding to whole units can hide: one unit a link and a weight, twice.
+times as long; and H/s = x - r/s.) The bound reported adds what rounding can hide: up to a unit a link that the links lost and the virtual
+page won, its purse, and the last bits of phi's floating point.
 x and x* have the same sum, so no single page is wrong by more than half the bound.
 
 - Reading a page (`visit`, `explore`) costs its old row and its new one; nobody else is touched.
@@ -25,14 +26,16 @@ import numpy.typing as npt
 from centime.ledger import payment
 from centime.ledger.accounts import BATCH, Accounts
 from centime.ledger.order import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
-from centime.ledger.payment import ALL_PAID, EMPHASIS, FILED, KIND, LINKS, PAYMENTS, READ
+from centime.ledger.payment import ALL_PAID, FILED, KIND, LINKS, PAYMENTS, READ
 from centime.ledger.queue import Queue, make_queue
 from centime.ledger.rows import MemoryRows, Pages, RowBatch, RowStore, WebRows, row_batch
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
 from centime.model.interrupt import uninterrupted
+from centime.model.kernel import Whole
 
 SWEEP_SHARE = 0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
+FLOATING = 2.0**-50  # what phi can be off by for its floating point, as a share of all money
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +180,8 @@ class ExactLedger:
         if not self.pages:
             return 0.0
         absolute, _ = payment.debts(self._accounts.books)
-        rounding = 2 * (self.links + self._accounts.total(EMPHASIS))
-        return self.damping / (1 - self.damping) * (absolute + rounding) / self._accounts.total(ALL_PAID) * (1 + 1e-12)
+        rounding = 2 * self.links + self._accounts.purse
+        return self.damping / (1 - self.damping) * ((int(absolute) + rounding) / self._accounts.total(ALL_PAID) + FLOATING)
 
     def largest_error(self) -> float:
         """No page's importance is wrong by more than this."""
@@ -266,7 +269,8 @@ class ExactLedger:
         while self.error() > error:
             absolute, _ = payment.debts(self._accounts.books)
             threshold = int(absolute / self.pages * SWEEP_SHARE)
-            cursor = paid = 0
+            cursor: Whole = 0
+            paid: Whole = 0
             while cursor < self.pages:
                 room = left()
                 if not room:

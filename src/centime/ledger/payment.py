@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from centime.ledger.queue import BUCKETS, FLOOR, TOP, Queue, bucket_of, clear, file_page, file_surely, floor_for, take_page
 from centime.ledger.rows import Pages, RowBatch
-from centime.model.kernel import inlined, kernel
+from centime.model.kernel import Whole, inlined, kernel
 
 PAID, RECEIVED = 0, 1  # columns of `money`
 KIND, FILED = 0, 1  # columns of `marks`
@@ -54,17 +54,17 @@ def refresh_shares(books: Books) -> None:
 
 
 @inlined
-def key_of(books: Books, page: int, unread: float) -> int:
+def key_of(books: Books, page: Whole, unread: float) -> Whole:
     """What settling or reading the page would move: |r|, or for a page not read `unread` times what it has received."""
     kind = books.marks[page, KIND]
     got = books.money[page, RECEIVED] + books.shares[kind & CLASS_MASK]
     if kind < READ and unread > 0:
         return np.int64(got * unread)
-    return abs(got - books.money[page, PAID])
+    return np.int64(abs(got - books.money[page, PAID]))
 
 
 @inlined
-def send_alike(money: Money, damping: float, rows: RowBatch, row: int, before: int, after: int) -> int:
+def send_alike(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole, after: Whole) -> Whole:
     """`send` for a row that shares alike."""
     start = np.uintp(rows.starts[row])
     length = np.uintp(rows.lengths[row])
@@ -78,7 +78,7 @@ def send_alike(money: Money, damping: float, rows: RowBatch, row: int, before: i
 
 
 @inlined
-def send_by_weight(money: Money, damping: float, rows: RowBatch, row: int, before: int, after: int) -> int:
+def send_by_weight(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole, after: Whole) -> Whole:
     """`send` for a row with weights."""
     start = np.uintp(rows.starts[row])
     sent = np.int64(0)
@@ -91,7 +91,7 @@ def send_by_weight(money: Money, damping: float, rows: RowBatch, row: int, befor
 
 
 @inlined
-def send(money: Money, damping: float, rows: RowBatch, row: int, before: int, after: int) -> int:
+def send(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole, after: Whole) -> Whole:
     """Changes what a row carries from phi(before) to phi(after); gives back the sum of it."""
     if len(rows.weights) > 0:
         return send_by_weight(money, damping, rows, row, before, after)
@@ -99,7 +99,7 @@ def send(money: Money, damping: float, rows: RowBatch, row: int, before: int, af
 
 
 @inlined
-def same_row(old: RowBatch, new: RowBatch, row: int) -> bool:
+def same_row(old: RowBatch, new: RowBatch, row: Whole) -> bool:
     """Whether a page's row is what it was."""
     if old.lengths[row] != new.lengths[row]:
         return False
@@ -143,6 +143,7 @@ def read_pages(
 
     `repeated[k]` says that the same page, with the same row, stands in `pages` before k; `changed` comes back with the rows to be kept.
     """
+    nothing = np.int64(0)
     for k in range(len(pages)):
         page = pages[k]
         before = books.money[page, PAID]
@@ -151,7 +152,7 @@ def read_pages(
         books.marks[page, KIND] |= READ
         changed[k] = not (repeated[k] or same_row(old, new, k))
         if changed[k]:
-            sent = send(books.money, damping, old, k, before, 0) + send(books.money, damping, new, k, 0, after)
+            sent = send(books.money, damping, old, k, before, nothing) + send(books.money, damping, new, k, nothing, after)
             books.totals[LINKS] += new.lengths[k] - old.lengths[k]
         else:
             sent = send(books.money, damping, new, k, before, after)
@@ -168,14 +169,14 @@ def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None
     for k in range(len(rows.starts)):
         start = np.uintp(rows.starts[k])
         for link in range(start, start + np.uintp(rows.lengths[k])):
-            page = np.uintp(rows.targets[link])
+            page = np.int64(rows.targets[link])
             bucket = bucket_of(key_of(books, page, unread))
             if bucket > books.marks[page, FILED] and bucket >= floor:
                 file_surely(queue, page, bucket)
 
 
 @kernel
-def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> int:
+def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> Whole:
     """Takes pages of the largest keys into `chosen`; gives back how many there were."""
     count = 0
     while count < len(chosen):
@@ -193,7 +194,7 @@ def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> 
 
 
 @kernel
-def refill(books: Books, queue: Queue, unread: float, wanted: int, least: int) -> None:
+def refill(books: Books, queue: Queue, unread: float, wanted: Whole, least: Whole) -> None:
     """Files all pages anew, at least `wanted` of them if so many have a key of about `least` or more."""
     clear(queue)
     counts = np.zeros(BUCKETS, dtype=np.int64)
@@ -210,7 +211,7 @@ def refill(books: Books, queue: Queue, unread: float, wanted: int, least: int) -
 
 
 @kernel
-def choose_above(books: Books, threshold: int, cursor: int, chosen: Pages) -> tuple[int, int]:
+def choose_above(books: Books, threshold: Whole, cursor: Whole, chosen: Pages) -> tuple[Whole, Whole]:
     """Takes pages that owe more than the threshold, from page `cursor` on; how many, and where to go on."""
     count = 0
     page = cursor
@@ -223,7 +224,7 @@ def choose_above(books: Books, threshold: int, cursor: int, chosen: Pages) -> tu
 
 
 @kernel
-def debts(books: Books) -> tuple[int, int]:
+def debts(books: Books) -> tuple[Whole, Whole]:
     """The sum of all |r|, and the sum of all r (which conservation says is minus the purse)."""
     absolute = np.int64(0)
     signed = np.int64(0)

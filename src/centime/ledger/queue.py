@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import inlined, kernel
+from centime.model.kernel import Whole, inlined, kernel
 
 BUCKETS = 128
 CHUNK = 64
@@ -62,7 +62,7 @@ def make_queue(filed: npt.NDArray[np.uint8]) -> Queue:
 
 
 @inlined
-def bucket_of(key: int) -> int:
+def bucket_of(key: Whole) -> Whole:
     """The bucket of a key that is a whole number; 0 for 0. (The exponent and first bit of the mantissa of a 64-bit float.)"""
     if key <= 0:
         return 0
@@ -82,7 +82,7 @@ def clear(queue: Queue) -> None:
 
 
 @inlined
-def file_page(queue: Queue, page: int, bucket: int) -> bool:
+def file_page(queue: Queue, page: Whole, bucket: Whole) -> bool:
     """Files a page last in a bucket and says whether there was room."""
     last, filled = queue.chains[bucket, LAST], queue.chains[bucket, FILLED]
     if last == NOTHING or filled == CHUNK:
@@ -107,7 +107,7 @@ def file_page(queue: Queue, page: int, bucket: int) -> bool:
 
 
 @inlined
-def take_page(queue: Queue) -> int:
+def take_page(queue: Queue) -> Whole:
     """The page that waited longest in the highest bucket, no longer filed; NOTHING when no page is filed."""
     while queue.state[TOP] > 0:
         bucket = queue.state[TOP]
@@ -120,7 +120,7 @@ def take_page(queue: Queue) -> int:
                 chain[TAKEN] += 1
                 if queue.filed[page] == bucket:
                     queue.filed[page] = 0
-                    return page
+                    return np.int64(page)
             chain[FIRST] = queue.following[chunk]
             chain[TAKEN] = 0
             if chain[FIRST] == NOTHING:
@@ -137,11 +137,11 @@ def compact(queue: Queue) -> None:
     clear(queue)
     for page in range(len(queue.filed)):
         if queue.filed[page] > 0:
-            file_page(queue, page, queue.filed[page])
+            file_page(queue, page, np.int64(queue.filed[page]))
 
 
 @inlined
-def file_surely(queue: Queue, page: int, bucket: int) -> None:
+def file_surely(queue: Queue, page: Whole, bucket: Whole) -> None:
     """Files a page, making room first when there is none."""
     if not file_page(queue, page, bucket):
         compact(queue)
@@ -149,7 +149,7 @@ def file_surely(queue: Queue, page: int, bucket: int) -> None:
 
 
 @inlined
-def floor_for(counts: npt.NDArray[np.int64], wanted: int) -> int:
+def floor_for(counts: npt.NDArray[np.int64], wanted: Whole) -> Whole:
     """The highest bucket at or above which there are `wanted` pages, or the lowest that holds a page."""
     floor = BUCKETS
     found = 0

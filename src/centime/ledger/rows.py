@@ -93,6 +93,7 @@ class MemoryRows:
         self._lengths = np.zeros(0, dtype=np.int32)
         self._targets = np.zeros(0, dtype=np.int32)
         self._weights = NO_WEIGHTS
+        self._weighted = False
         self._used = 0
 
     @property
@@ -111,7 +112,8 @@ class MemoryRows:
         if not len(pages):
             return
         self._make_room_for_pages(int(pages.max()) + 1)
-        if len(rows.weights) and not len(self._weights):
+        if len(rows.weights) and not self._weighted:
+            self._weighted = True
             self._weights = np.zeros(len(self._targets))
             _share_alike(self._starts, self._lengths, self._weights)
         moved = rows.lengths > self._lengths[pages]
@@ -139,7 +141,7 @@ class MemoryRows:
         live = int(self._lengths.sum(dtype=np.int64))
         room = max(live + links, live * 5 // 4)
         targets = np.empty(room, dtype=np.int32)
-        weights = np.zeros(room) if len(self._weights) else NO_WEIGHTS
+        weights = np.zeros(room) if self._weighted else NO_WEIGHTS
         rows = RowBatch(self._starts.copy(), self._lengths.astype(np.int64), self._targets, self._weights)
         everyone = np.arange(len(self._starts), dtype=np.int64)
         self._lengths[:] = 0

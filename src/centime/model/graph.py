@@ -96,9 +96,7 @@ def graph_from_links(pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike,
 
 
 @kernel
-def _turn(
-    offsets: Offsets, targets: Targets, weights: Weights, place: Offsets, sources: Targets, turned_weights: Weights
-) -> None:
+def _turn(offsets: Offsets, targets: Targets, weights: Weights, place: Offsets, sources: Targets, turned_weights: Weights) -> None:
     """Writes every link into the row of its target; `place` is where that row goes on."""
     weighted = len(weights) > 0
     for page in range(len(offsets) - 1):

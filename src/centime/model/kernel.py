@@ -11,12 +11,16 @@ A kernel must therefore mean the same in both: cast explicitly (`np.int64(x)`), 
 """
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
+import numpy as np
 from numba import njit
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+Whole = int | np.integer[Any]
+"""A whole number as kernels take and give it: Python's own or one of an array."""
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
