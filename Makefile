@@ -5,6 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOCKED := .venv/locked
 READY := .venv/ready
+GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench lock clean
@@ -32,14 +33,14 @@ check: $(READY) ## lint, format, types, layers, documents
 	$(BIN)/pytest --quiet tests/test_documents.py
 
 bench: $(READY) ## measure speed, memory and error on this machine
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench $(if $(GRAPH),--graph $(GRAPH))
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
 	$(BIN)/pip-compile $(UPGRADE) --extra dev --generate-hashes --allow-unsafe --strip-extras --no-header \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file requirements.lock pyproject.toml
 
 clean: ## remove the environment and everything generated
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build demo src/centime.egg-info
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build demo lab src/centime.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LOCKED): requirements.lock
