@@ -12,13 +12,13 @@ import typer.main
 from centime.cli.main import app
 
 PROJECT = Path(__file__).parents[1]
-GENERATED = {".git", "__pycache__", *re.findall(r"^/?([^/*\n]+)/?$", (PROJECT / ".gitignore").read_text(), re.MULTILINE)}
+GENERATED = {PROJECT / name for name in [".git", *re.findall(r"^/([^/\n]+)/?$", (PROJECT / ".gitignore").read_text(), re.MULTILINE)]}
 
 
 def files(folder: Path) -> Iterator[Path]:
     """The files of the project that are written by people."""
     for path in sorted(folder.iterdir()):
-        if path.name in GENERATED or path.suffix == ".egg-info":
+        if path in GENERATED or path.name == "__pycache__" or path.suffix == ".egg-info":
             continue
         if path.is_dir():
             yield from files(path)
