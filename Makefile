@@ -29,7 +29,7 @@ check: $(READY) ## lint, format, types, layers, documents
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/pytest --quiet tests/test_documents.py
 
 bench: $(READY) ## measure speed, memory and error on this machine
@@ -40,7 +40,7 @@ lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all 
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file requirements.lock pyproject.toml
 
 clean: ## remove the environment and everything generated
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build demo lab src/centime.egg-info
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo lab src/centime.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LOCKED): requirements.lock
