@@ -1,0 +1,224 @@
+"""The past of each page in one or two numbers: OPIC's whole history, and Interpolation.
+
+`TotalHistory` (OPIC, Section 2): H_i sums all the cash that page i was read with, and G = sum of H. The estimate of its importance is
+
+    (H_i + C_i) / (G + sum of C)                      times the number of pages: mean 1
+
+When G would pass 2^62, all H and so G are halved, which changes nobody's share (but from then on old reads count less than new ones).
+
+`InterpolatedHistory` (BAO, Section 3.3, Figure 1): H_i estimates the cash that page i got in a time T before it was last read, at G_i:
+
+    H_i = H_i (T - (G - G_i)) / T + C_i       if G - G_i < T
+        = C_i T / (G - G_i)                   otherwise
+
+The estimate is the H_i that a read just now would leave, divided by the mean of all. H takes 4 bytes, G 4 bytes: with the
+cash 16 bytes a page. G counts ticks of 2^-21 T to 2^-20 T, modulo G0 = 2^32 ticks, 2048 to 4096 T: a page has to be read within that time.
+
+A page never read keeps its default history (see `newcomers`) as a negative number, -1 - H; so that a first read is known as one.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.ledger.cash import MEAN_CASH, Money
+from centime.ledger.clock import TURNOVER, Clock, Ticks
+from centime.ledger.column import Column
+from centime.ledger.rows import Pages
+from centime.ledger.window import Interpolation
+from centime.model.kernel import kernel
+
+LARGEST_SUM = 1 << 62
+TICK_WRAP = (1 << 32) - 1
+
+Flags = npt.NDArray[np.bool_]
+Vector = npt.NDArray[np.float64]
+
+
+class History(Protocol):
+    """What a ledger needs of the past."""
+
+    def join(self, count: int, importance: float, clock: Clock) -> None:
+        """Takes in new pages with the past of pages of this importance."""
+        ...
+
+    def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
+        """Records with what cash pages were read, and when; which of these reads were a page's first."""
+        ...
+
+    def flows(self, cash: Money, clock: Clock) -> Vector:
+        """For every page a number in proportion to its importance."""
+        ...
+
+    def unread(self) -> Flags:
+        """Which pages were never read."""
+        ...
+
+    def sum(self, clock: Clock) -> float:
+        """|H|: the cash that the estimate is based on."""
+        ...
+
+    def measures(self, clock: Clock) -> float:
+        """How many measures are kept for a page, in the mean."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        ...
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that make the same history again."""
+        ...
+
+
+class TotalHistory:
+    """H of OPIC: all that a page was read with."""
+
+    def __init__(self, arrays: dict[str, npt.NDArray[Any]] | None = None) -> None:
+        self._history = Column(np.empty(0, dtype=np.int64) if arrays is None else arrays["history"])
+        self._sum = int(self._values().sum())
+
+    def join(self, count: int, importance: float, clock: Clock) -> None:
+        """Takes in new pages with the past of pages of this importance."""
+        default = int(importance * self._sum / max(1, len(self._history.values)))
+        while self._sum + count * default > LARGEST_SUM:
+            self._halve()
+            default //= 2
+        self._history.extend(count, ~default)
+        self._sum += count * default
+
+    def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
+        """Records with what cash pages were read; which of these reads were a page's first."""
+        paid = int(amounts.sum())
+        while self._sum + paid > LARGEST_SUM:
+            self._halve()
+        self._sum += paid
+        first = np.empty(len(pages), dtype=np.bool_)
+        add_to_history(self._history.values, pages, amounts, first)
+        return first
+
+    def flows(self, cash: Money, clock: Clock) -> Vector:
+        """H + C."""
+        return self._values().astype(np.float64) + cash
+
+    def unread(self) -> Flags:
+        """Which pages were never read."""
+        return self._history.values < 0
+
+    def sum(self, clock: Clock) -> float:
+        """G."""
+        return float(self._sum)
+
+    def measures(self, clock: Clock) -> float:
+        """One sum is kept for a page."""
+        return 1.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        return self._history.nbytes
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that make the same history again."""
+        return {"history": self._history.values}
+
+    def _values(self) -> Money:
+        history = self._history.values
+        return np.where(history < 0, ~history, history)
+
+    def _halve(self) -> None:
+        halved = self._values() >> 1
+        self._history.values[:] = np.where(self.unread(), ~halved, halved)
+        self._sum = int(halved.sum())
+
+
+class InterpolatedHistory:
+    """H and G of Interpolation."""
+
+    def __init__(self, window: Interpolation, arrays: dict[str, npt.NDArray[Any]] | None = None) -> None:
+        ticks = window.turnovers * TURNOVER
+        self._shift = int(ticks).bit_length() - 21
+        self._length = ticks / (1 << self._shift)
+        self._turnovers = window.turnovers
+        self._history = Column(np.empty(0, dtype=np.float32) if arrays is None else arrays["history"])
+        self._last = Column(np.empty(0, dtype=np.uint32) if arrays is None else arrays["last"])
+
+    def join(self, count: int, importance: float, clock: Clock) -> None:
+        """Takes in new pages with the past of pages of this importance."""
+        default = importance * MEAN_CASH * min(self._turnovers, clock.turnovers)
+        self._history.extend(count, -1.0 - default)
+        self._last.extend(count, self._ticks(clock.now))
+
+    def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
+        """Records with what cash pages were read, and when; which of these reads were a page's first."""
+        first = np.empty(len(pages), dtype=np.bool_)
+        interpolate(self._history.values, self._last.values, self._length, pages, amounts, (times >> self._shift) & TICK_WRAP, first)
+        return first
+
+    def flows(self, cash: Money, clock: Clock) -> Vector:
+        """The H that a read of each page now would leave."""
+        age = (np.uint32(self._ticks(clock.now)) - self._last.values).astype(np.float64)
+        inside = self._values() * ((self._length - age) / self._length) + cash
+        return np.where(age < self._length, inside, cash * (self._length / np.maximum(age, 1.0)))
+
+    def unread(self) -> Flags:
+        """Which pages were never read."""
+        return self._history.values < 0
+
+    def sum(self, clock: Clock) -> float:
+        """The sum of H."""
+        return float(self._values().sum())
+
+    def measures(self, clock: Clock) -> float:
+        """One measure is kept for a page."""
+        return 1.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        return self._history.nbytes + self._last.nbytes
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that make the same history again."""
+        return {"history": self._history.values, "last": self._last.values}
+
+    def _ticks(self, time: int) -> int:
+        return (time >> self._shift) & TICK_WRAP
+
+    def _values(self) -> Vector:
+        history = self._history.values.astype(np.float64)
+        return np.where(history < 0, -1.0 - history, history)
+
+
+@kernel
+def add_to_history(history: Money, pages: Pages, amounts: Money, first: Flags) -> None:
+    """Adds what pages were read with to their history; `first` comes back with the reads that were a page's first."""
+    for k in range(len(pages)):
+        page = np.uintp(pages[k])
+        past = history[page]
+        first[k] = past < 0
+        history[page] = (~past if past < 0 else past) + amounts[k]
+
+
+@kernel
+def interpolate(
+    history: npt.NDArray[np.float32],
+    last: npt.NDArray[np.uint32],
+    length: float,
+    pages: Pages,
+    amounts: Money,
+    times: Ticks,
+    first: Flags,
+) -> None:
+    """The same for Interpolation."""
+    for k in range(len(pages)):
+        page = np.uintp(pages[k])
+        past = np.float64(history[page])
+        first[k] = past < 0
+        past = -1.0 - past if past < 0 else past
+        age = (times[k] - np.int64(last[page])) & TICK_WRAP
+        inside = age < length
+        history[page] = np.float32(past * ((length - age) / length) + amounts[k] if inside else amounts[k] * (length / age))
+        last[page] = np.uint32(times[k])

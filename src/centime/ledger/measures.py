@@ -1,0 +1,247 @@
+"""The past of each page as a list of measures: the windows of Section 3.3 that keep what a page was read with, and when.
+
+A page keeps the measures (C_1, G_1) .. (C_n, G_n), oldest first, that are younger than T, and its last `minimum` at least:
+
+    FixedWindow            T, minimum 0
+    ImprovedFixedWindow    T, minimum 3
+    VariableWindow         T = 0, minimum k: the last k measures, however old
+
+The estimate, with C the page's cash now and G the time, is in proportion to
+
+    (C_1 + .. + C_n) / T                              X = H_(t-T,t) / T (Section 3.2), for FixedWindow always, and for
+                                                      ImprovedFixedWindow if G_1 is within T; T is the ledger's age while that is less
+    (C_2 + .. + C_n + C) / (G - G_1)                  else: what came since G_1, known to the unit, over the time since G_1
+    (C_1 + C) / age of the ledger                     for pages read once or never
+
+Old measures go when the page is read or an estimate is made. Rings of 1, 2, 4, .. places lie in one pool, and a ring that is left is
+used again. As the paper says of very large histories, several consecutive measures are grouped into one: a page that has 4096 in its
+window goes on with 2048, so that it never needs more than 64 kB. Times are modulo G0 = 2^62 ticks, see `clock`.
+
+A default history (see `newcomers`) is two measures, as if the page had been read when it joined and T before (k turnovers for
+VariableWindow), or at the start of the ledger if that is later.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.ledger.cash import MEAN_CASH, Money
+from centime.ledger.clock import TURNOVER, WRAP, Clock, Ticks
+from centime.ledger.column import Column
+from centime.ledger.history import Flags, Vector
+from centime.ledger.rows import Pages
+from centime.ledger.window import FixedWindow, ImprovedFixedWindow, VariableWindow
+from centime.model.kernel import Whole, inlined, kernel
+
+LARGEST_SIZE = 13  # a ring of size s has 2^(s-1) places, of size 0 none
+NEVER_READ = 64  # added to the size of a page that was never read
+NOTHING = -1
+COLUMNS = ("start", "oldest", "kept", "size")
+
+
+class Measures(NamedTuple):
+    """The arrays that kernels take: where each page's ring is, its oldest place, how many it holds; the pool, and its rings by size."""
+
+    start: npt.NDArray[np.int64]
+    oldest: npt.NDArray[np.uint16]
+    kept: npt.NDArray[np.uint16]
+    size: npt.NDArray[np.uint8]
+    amounts: Money
+    times: Ticks
+    free: npt.NDArray[np.int64]  # the first free ring of each size; the last place is the end of the pool's used part
+
+
+class MeasuredHistory:
+    """The measures of all pages."""
+
+    def __init__(
+        self, window: FixedWindow | ImprovedFixedWindow | VariableWindow, arrays: dict[str, npt.NDArray[Any]] | None = None
+    ) -> None:
+        turnovers = 0.0 if isinstance(window, VariableWindow) else window.turnovers
+        self._minimum = 0
+        self._default_turnovers = turnovers
+        if isinstance(window, ImprovedFixedWindow):
+            self._minimum = window.minimum
+        elif isinstance(window, VariableWindow):
+            self._minimum = window.measures
+            self._default_turnovers = float(window.measures)
+        self._length = int(turnovers * TURNOVER)
+        if arrays is None:
+            arrays = {name: np.empty(0, dtype=kind) for name, kind in _KINDS.items()}
+            arrays["free"] = np.full(LARGEST_SIZE + 2, NOTHING, dtype=np.int64)
+            arrays["free"][-1] = 0
+        self._columns = {name: Column(arrays[name]) for name in COLUMNS}
+        self._amounts, self._times, self._free = arrays["amounts"], arrays["times"], arrays["free"]
+
+    def join(self, count: int, importance: float, clock: Clock) -> None:
+        """Takes in new pages with the past of pages of this importance."""
+        first = len(self._columns["start"].values)
+        for column in self._columns.values():
+            column.extend(count, 0)
+        ticks = min(clock.elapsed, int(self._default_turnovers * TURNOVER))
+        default = int(importance * MEAN_CASH * ticks / TURNOVER)
+        if default:
+            pages = np.arange(first, first + count, dtype=np.int64)
+            for amount, time in ((0, (clock.now - ticks) & WRAP), (default, clock.now)):
+                self.record(pages, np.full(count, amount, dtype=np.int64), np.full(count, time, dtype=np.int64))
+        self._columns["size"].values[first:] += NEVER_READ
+
+    def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
+        """Records with what cash pages were read, and when; which of these reads were a page's first."""
+        first = np.zeros(len(pages), dtype=np.bool_)
+        done = 0
+        while True:
+            done = add_measures(self._measures(), self._length, self._minimum, pages, amounts, times, first, done)
+            if done == len(pages):
+                return first
+            room = len(self._times) // 4 + (1 << LARGEST_SIZE)
+            self._amounts = np.concatenate([self._amounts, np.empty(room, dtype=np.int64)])
+            self._times = np.concatenate([self._times, np.empty(room, dtype=np.int64)])
+
+    def flows(self, cash: Money, clock: Clock) -> Vector:
+        """The estimates, not scaled."""
+        flows = np.empty(len(cash))
+        weigh(self._measures(), self._length, self._minimum, cash, clock.now, min(clock.elapsed, WRAP), flows)
+        return flows
+
+    def unread(self) -> Flags:
+        """Which pages were never read."""
+        return self._columns["size"].values >= NEVER_READ
+
+    def sum(self, clock: Clock) -> float:
+        """The sum of all measures."""
+        return tidy(self._measures(), self._length, self._minimum, clock.now)
+
+    def measures(self, clock: Clock) -> float:
+        """How many measures are kept for a page, in the mean."""
+        self.sum(clock)
+        count = self._columns["kept"].values
+        return float(count.mean()) if len(count) else 0.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        return sum(column.nbytes for column in self._columns.values()) + self._amounts.nbytes + self._times.nbytes + self._free.nbytes
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that make the same history again."""
+        used = int(self._free[-1])
+        return self._measures()._replace(amounts=self._amounts[:used], times=self._times[:used])._asdict()
+
+    def _measures(self) -> Measures:
+        start, oldest, kept, size = (self._columns[name].values for name in COLUMNS)
+        return Measures(start, oldest, kept, size, self._amounts, self._times, self._free)
+
+
+_KINDS = {"start": np.int64, "oldest": np.uint16, "kept": np.uint16, "size": np.uint8, "amounts": np.int64, "times": np.int64}
+
+
+@inlined
+def place_of(measures: Measures, page: Whole, number: Whole) -> Whole:
+    """Where in the pool a measure of a page is, its oldest having number 0."""
+    places = np.int64(1) << ((np.int64(measures.size[page]) & (NEVER_READ - 1)) - 1)
+    place: Whole = measures.start[page] + ((np.int64(measures.oldest[page]) + number) & (places - 1))
+    return place
+
+
+@inlined
+def drop_old(measures: Measures, length: int, keep: int, page: Whole, now: Whole) -> None:
+    """Forgets the measures of a page that are as old as the window is long, all but the last `keep`."""
+    while measures.kept[page] > keep:
+        if (now - measures.times[place_of(measures, page, 0)]) & WRAP < length:
+            break
+        measures.oldest[page] = (np.int64(measures.oldest[page]) + 1) & 4095
+        measures.kept[page] -= 1
+
+
+@inlined
+def enlarge(measures: Measures, page: Whole) -> bool:
+    """Moves a page's measures to a ring twice as large, and says whether there was room."""
+    mark = np.int64(measures.size[page]) & NEVER_READ
+    size = np.int64(measures.size[page]) - mark
+    start = measures.free[size + 1]
+    if start == NOTHING:
+        start = measures.free[-1]
+        if start + (np.int64(1) << size) > len(measures.times):
+            return False
+        measures.free[-1] = start + (np.int64(1) << size)
+    else:
+        measures.free[size + 1] = measures.times[start]
+    for number in range(np.int64(measures.kept[page])):
+        place = place_of(measures, page, number)
+        measures.amounts[start + number] = measures.amounts[place]
+        measures.times[start + number] = measures.times[place]
+    if size > 0:
+        measures.times[measures.start[page]] = measures.free[size]
+        measures.free[size] = measures.start[page]
+    measures.start[page] = start
+    measures.oldest[page] = 0
+    measures.size[page] = size + 1 + mark
+    return True
+
+
+@inlined
+def group_pairs(measures: Measures, page: Whole) -> None:
+    """Makes one measure of every two of a page."""
+    half = np.int64(measures.kept[page]) // 2
+    for number in range(half):
+        first, second = place_of(measures, page, 2 * number), place_of(measures, page, 2 * number + 1)
+        amount, time = measures.amounts[first] + measures.amounts[second], measures.times[second]
+        place = place_of(measures, page, number)
+        measures.amounts[place] = amount
+        measures.times[place] = time
+    measures.kept[page] = half
+
+
+@kernel
+def add_measures(measures: Measures, length: int, minimum: int, pages: Pages, amounts: Money, times: Ticks, first: Flags, done: int) -> int:
+    """Adds measures from number `done` on; gives back how many are done then, less than all if the pool is too small."""
+    for k in range(done, len(pages)):
+        page = np.uintp(pages[k])
+        drop_old(measures, length, max(0, minimum - 1), page, times[k])
+        size = np.int64(measures.size[page]) & (NEVER_READ - 1)
+        if measures.kept[page] == (np.int64(1) << size) >> 1:
+            if size == LARGEST_SIZE:
+                group_pairs(measures, page)
+            elif not enlarge(measures, page):
+                return k
+        place = place_of(measures, page, np.int64(measures.kept[page]))
+        measures.amounts[place] = amounts[k]
+        measures.times[place] = times[k]
+        measures.kept[page] += 1
+        if measures.size[page] >= NEVER_READ:
+            measures.size[page] -= NEVER_READ
+            first[k] = True
+    return len(pages)
+
+
+@kernel
+def tidy(measures: Measures, length: int, minimum: int, now: int) -> float:
+    """Drops all old measures; gives back the sum of the others."""
+    total = 0.0
+    for page in range(len(measures.start)):
+        drop_old(measures, length, minimum, page, now)
+        for number in range(np.int64(measures.kept[page])):
+            total += measures.amounts[place_of(measures, page, number)]
+    return total
+
+
+@kernel
+def weigh(measures: Measures, length: int, minimum: int, cash: Money, now: int, elapsed: int, flows: Vector) -> None:
+    """Works out each page's flow of cash by its window."""
+    for page in range(len(measures.start)):
+        drop_old(measures, length, minimum, page, now)
+        count = np.int64(measures.kept[page])
+        total = 0.0
+        for number in range(count):
+            total += measures.amounts[place_of(measures, page, number)]
+        age = np.int64(0)
+        if count > 0:
+            age = (now - measures.times[place_of(measures, page, 0)]) & WRAP
+        if minimum == 0 or (count > 0 and age < length):
+            flows[page] = total / max(1, min(length, elapsed))
+        elif count > 1:
+            flows[page] = (total - measures.amounts[place_of(measures, page, 0)] + cash[page]) / max(1, age)
+        else:
+            flows[page] = (total + cash[page]) / max(1, elapsed)

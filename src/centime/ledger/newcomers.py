@@ -1,0 +1,60 @@
+"""Pages that joined lately, and what they turned out to be worth ("Expanding the graph", Section 3.3).
+
+A new page gets a default history that corresponds to the importance of recently introduced pages: important pages are found first, so
+new pages are mostly less important than the mean, and a page without a past would look worse than it is for a long time.
+
+When a page that joined during the crawl is read for the first time, the cash C it gathered since it joined is measured against the time
+that took. With both summed over the last pages so read (each counts 1/256 less than the next),
+
+    importance of newcomers = sum of C / (mean cash * sum of turnovers)
+
+When pages joined is remembered for up to 1024 moments; when there are more, every second one is forgotten, so that the time of joining
+becomes a little less exact but slow pages stay in the count.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from centime.ledger.cash import MEAN_CASH, Money
+from centime.ledger.clock import TURNOVER, WRAP, Ticks
+from centime.ledger.rows import Pages
+
+FADING = 1 - 1 / 256
+MOST_MOMENTS = 1024
+
+
+class Newcomers:
+    """When pages joined, and the importance of those read for the first time lately."""
+
+    def __init__(self, firsts: list[int], times: list[int], cash: float = 0.0, ticks: float = 0.0) -> None:
+        self._firsts = firsts
+        self._times = times
+        self._cash = cash
+        self._ticks = ticks
+
+    @property
+    def importance(self) -> float:
+        """The importance of recently introduced pages; 0 when none was read yet."""
+        return self._cash / MEAN_CASH / (self._ticks / TURNOVER) if self._ticks else 0.0
+
+    def join(self, first: int, now: int) -> None:
+        """Remembers that pages from `first` on joined now."""
+        if len(self._firsts) == MOST_MOMENTS:
+            del self._firsts[1::2], self._times[1::2]
+        self._firsts.append(first)
+        self._times.append(now)
+
+    def read(self, pages: Pages, amounts: Money, times: Ticks) -> None:
+        """Takes note of the cash of pages that were read for the first time."""
+        moment = np.searchsorted(np.array(self._firsts, dtype=np.int64), pages, side="right") - 1
+        known = moment >= 0
+        if known.any():
+            waited = (times[known] - np.array(self._times, dtype=np.int64)[moment[known]]) & WRAP
+            fading = FADING ** int(known.sum())
+            self._cash = self._cash * fading + float(amounts[known].sum())
+            self._ticks = self._ticks * fading + float(waited.sum())
+
+    def state(self) -> dict[str, Any]:
+        """What makes the same newcomers again, by name."""
+        return {"firsts": self._firsts, "times": self._times, "cash": self._cash, "ticks": self._ticks}

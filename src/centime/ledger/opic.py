@@ -1,0 +1,369 @@
+"""OPIC and Adaptive OPIC: importance on-line without the link matrix, as the papers have it.
+
+Every page has cash C. A page that is read pays its cash to the pages it links to, and the sum of what a page was read with, H, grows in
+proportion to its importance, in whatever order pages are read as long as each is read again and again. Nothing of the rows is kept.
+
+- `cash` gives the rules by which cash moves, `virtual` the page that everybody pays, `clock` the time G.
+- `window` says which part of the past counts; `history` and `measures` keep it and give the estimates. Without a window it is
+  OPIC, right in the end for a graph that does not change.
+- `order` and `richest` choose the pages of an exploration, `newcomers` gives pages that join a past, `matrix` is about other link matrices.
+
+Guaranteed: cash is conserved to the last unit (`check`); after each step Lemma 2.3 holds up to a unit for each payment; |H| / total is the
+papers' error factor turned round, a bound for |xP - x|_1 / 2 and not for the error. The exact ledger certifies its error; this one cannot.
+
+Trap: `importance` of a few pages costs a look at all of them, because the mean over all is 1.
+"""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.ledger.cash import MEAN_CASH, Money, read_pages
+from centime.ledger.clock import Clock
+from centime.ledger.column import Column
+from centime.ledger.history import Flags, History, InterpolatedHistory, TotalHistory, Vector
+from centime.ledger.measures import MeasuredHistory
+from centime.ledger.newcomers import Newcomers
+from centime.ledger.order import LARGEST_BATCH, PageOrder, Strategy, known_pages
+from centime.ledger.richest import RICHEST, Richest
+from centime.ledger.rows import Pages, RowBatch, WebRows, row_batch
+from centime.ledger.virtual import VirtualPage
+from centime.ledger.window import Interpolation, Window, window_facts, window_from_facts
+from centime.model.errors import BadRow, BadSetting
+from centime.model.graph import LARGEST_PAGE_COUNT, Graph
+from centime.model.interrupt import uninterrupted
+
+Matrix = Literal["random-walk", "all-ones"]
+PAYOUTS = 64  # in the time of as many visits as there are pages
+LARGEST_FLOW = 1 << 61  # what a batch may pay at most
+_NO_PAGES: Pages = np.empty(0, dtype=np.int64)
+
+
+class OpicLedger:
+    """Importance of pages known by number, estimated from the flow of cash through them."""
+
+    def __init__(
+        self,
+        *,
+        damping: float = 0.85,
+        window: Window | None = None,
+        matrix: Matrix = "random-walk",
+        payout: float = 0.25,
+        default_history: bool = True,
+        count_visits: bool = False,
+        seed: int = 0,
+    ) -> None:
+        if matrix not in get_args(Matrix):
+            raise BadSetting(f"unknown matrix {matrix!r}; there are {', '.join(get_args(Matrix))}")
+        self.damping = damping
+        self.payout = payout
+        self.visits = 0
+        self.paid = 0
+        self._window = window
+        self._matrix: Matrix = matrix
+        self._default_history = default_history
+        self._virtual = VirtualPage(all_ones=matrix == "all-ones")
+        self._clock = Clock()
+        self._history = _open(window, None)
+        self._newcomers = Newcomers([], [])
+        self._order = PageOrder(seed)
+        self._counts = Column(np.empty(0, dtype=np.uint32)) if count_visits else None
+        self._since_payout = 0
+
+    @property
+    def damping(self) -> float:
+        """d: the share of its cash that a page pays along its links; the virtual page gets 1 - d. It may be changed at any time."""
+        return self._damping
+
+    @damping.setter
+    def damping(self, damping: float) -> None:
+        self._damping = _share("damping", damping)
+
+    @property
+    def payout(self) -> float:
+        """The part of its purse that the virtual page pays out each time. It may be changed at any time."""
+        return self._payout
+
+    @payout.setter
+    def payout(self, payout: float) -> None:
+        self._payout = _share("payout", payout)
+
+    @property
+    def pages(self) -> int:
+        """How many pages are known."""
+        return len(self._virtual.stored.values)
+
+    @property
+    def turnovers(self) -> float:
+        """G over the total cash: how many times as much as there is has been paid."""
+        return self._clock.turnovers
+
+    @property
+    def purse(self) -> float:
+        """What the virtual page holds, as a share of the total cash."""
+        return self._virtual.purse / max(1, self._virtual.total)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays; while pages are chosen by their cash there are about 7 more a page."""
+        return sum(self._bytes().values())
+
+    def join(self, count: int = 1, *, focus: int = 0) -> int:
+        """Makes `count` new pages known, never read so far, and gives back the number of the first."""
+        first = self.pages
+        if count < 0 or first + count > LARGEST_PAGE_COUNT:
+            raise BadSetting(f"cannot add {count} pages to {first}: a ledger holds up to {LARGEST_PAGE_COUNT}")
+        self._virtual.known_class(focus)
+        with uninterrupted():
+            if focus:
+                self._virtual.track(self.unread())
+            self._history.join(count, self._newcomers.importance if self._default_history else 0.0, self._clock)
+            self._virtual.join(count, focus)
+            if self._counts is not None:
+                self._counts.extend(count, 0)
+            if self._clock.elapsed:
+                self._newcomers.join(first, self._clock.now)
+        return first
+
+    def visit(self, page: int, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
+        """Records that the page was read now and what it links to; pays its cash."""
+        self.visit_many(page, row_batch(targets, weights, self.pages))
+
+    def visit_many(self, pages: npt.ArrayLike, rows: RowBatch) -> None:
+        """Records many visits in their order; row k belongs to `pages[k]`."""
+        numbers = known_pages(pages, self.pages)
+        if len(numbers) != len(rows.starts):
+            raise BadSetting(f"{len(numbers)} visits need as many rows, not {len(rows.starts)}")
+        self._read(numbers, rows)
+
+    def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
+        """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order asked."""
+        if web.pages != self.pages:
+            raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
+        rows = WebRows(web)
+        if isinstance(order, str) and order in ("greedy", "balanced"):
+            self._read_richest(rows, visits, balanced=order == "balanced")
+            return
+        for chosen in self._order.batches(order, visits, self.pages, _nobody):
+            self._read(chosen, rows.gather(chosen))
+
+    def importance(self, pages: npt.ArrayLike | None = None) -> Vector:
+        """The importance of these pages, or of all; over all pages the mean is 1."""
+        cash = self._virtual.held()
+        for flow in (self._history.flows(cash, self._clock), cash, np.ones(self.pages)):
+            if flow.sum() > 0:
+                break
+        x: Vector = flow / flow.mean() if self.pages else np.empty(0)
+        return x if pages is None else x[known_pages(pages, self.pages)]
+
+    def cash(self, pages: npt.ArrayLike | None = None) -> Vector:
+        """The cash of these pages, or of all, in units of the mean cash."""
+        held = self._virtual.held() / MEAN_CASH
+        return held if pages is None else held[known_pages(pages, self.pages)]
+
+    def error_factor(self) -> float:
+        """1 / |H| of Section 3.1, with the total cash as 1 and |H| the sum of what is in the window; no bound for the error itself."""
+        past = self._history.sum(self._clock)
+        return self._virtual.total / past if past else float("inf")
+
+    def frequency(self) -> Vector:
+        """How often each page was read since counting began, scaled to mean 1: with Greedy an estimate of its importance too."""
+        counts = self._visit_counts()
+        return counts / max(1.0, float(counts.sum())) * self.pages
+
+    def restart_frequency(self) -> None:
+        """Begins to count visits anew."""
+        self._visit_counts()[:] = 0
+
+    def measures_per_page(self) -> float:
+        """How many measures the window keeps for a page, in the mean (Figure 5)."""
+        return self._history.measures(self._clock)
+
+    def unread(self) -> Flags:
+        """Which pages were never read."""
+        return self._history.unread()
+
+    def set_focus(self, focus: int, weight: float) -> None:
+        """Makes the virtual page give pages of a focus class `weight` times as much as others, from now on."""
+        self._virtual.set_weight(focus, weight)
+
+    def focus(self, pages: npt.ArrayLike, focus: int) -> None:
+        """Puts pages into a focus class."""
+        numbers = known_pages(pages, self.pages)
+        self._virtual.known_class(focus)
+        with uninterrupted():
+            self._virtual.track(self.unread())
+            self._virtual.focus(numbers, focus)
+
+    def feed_unread(self, share: float) -> None:
+        """From now on, this share of what the virtual page pays out goes to pages never read, on top of what everybody gets."""
+        share = _share("the share of unread pages", share)
+        with uninterrupted():
+            self._virtual.track(self.unread())
+            self._virtual.unread_share = share
+
+    def extra(self, pages: npt.ArrayLike, share: float) -> None:
+        """Gives a share of the virtual page's purse to these pages, at once: links that match a rule, as they are found."""
+        numbers = known_pages(pages, self.pages)
+        share = _share("the share of the purse", share)
+        with uninterrupted():
+            self._virtual.extra(numbers, share)
+
+    def check(self) -> None:
+        """Counts all cash; raises LedgerImbalance if a single unit is missing or too many."""
+        self._virtual.check()
+
+    def statistics(self) -> dict[str, int | float | str]:
+        """Numbers about the ledger for people and programs; `paid` is in units, of which a page has `mean_cash` in the mean."""
+        return {
+            "ledger": "opic",
+            "window": "none" if self._window is None else str(self._window),
+            "matrix": self._matrix,
+            "damping": self.damping,
+            "pages": self.pages,
+            "read": int((~self.unread()).sum()),
+            "visits": self.visits,
+            "paid": self.paid,
+            "mean_cash": MEAN_CASH,
+            "turnovers": self.turnovers,
+            "purse": self.purse,
+            "error_factor": self.error_factor(),
+            "measures_per_page": self.measures_per_page(),
+            "newcomers": self._newcomers.importance,
+            **self._bytes(),
+        }
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Facts and arrays that make the same ledger again."""
+        virtual = self._virtual
+        facts = {
+            "settings": {
+                "damping": self.damping,
+                "matrix": self._matrix,
+                "payout": self.payout,
+                "default_history": self._default_history,
+                "count_visits": self._counts is not None,
+            },
+            "window": window_facts(self._window),
+            "order": self._order.state(),
+            "clock": {"origin": self._clock.origin, "elapsed": self._clock.elapsed},
+            "newcomers": self._newcomers.state(),
+            "virtual": {name: getattr(virtual, name) for name in ("unread_share", "tracked")},
+            "visits": self.visits,
+            "paid": self.paid,
+            "since_payout": self._since_payout,
+        }
+        arrays = {"stored": virtual.stored.values, "kinds": virtual.kinds.values}
+        arrays |= {name: getattr(virtual, name) for name in ("weights", "counts", "level", "pots", "flow")}
+        arrays |= {f"history_{name}": array for name, array in self._history.state().items()}
+        if self._counts is not None:
+            arrays["visits"] = self._counts.values
+        return facts, arrays
+
+    @classmethod
+    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> "OpicLedger":
+        """The ledger that `state` described; it goes on as the other would have."""
+        window = window_from_facts(facts["window"])
+        ledger = cls(window=window, **facts["settings"])
+        arrays = {name: array.copy() for name, array in arrays.items()}
+        ledger._order = PageOrder.from_state(facts["order"])
+        ledger._clock = Clock(**facts["clock"])
+        ledger._newcomers = Newcomers(**facts["newcomers"])
+        ledger._history = _open(window, {name.removeprefix("history_"): array for name, array in arrays.items() if name[:8] == "history_"})
+        for name, value in facts["virtual"].items():
+            setattr(ledger._virtual, name, value)
+        for name in ("weights", "counts", "level", "pots", "flow"):
+            setattr(ledger._virtual, name, arrays[name])
+        ledger._virtual.stored, ledger._virtual.kinds = Column(arrays["stored"]), Column(arrays["kinds"])
+        if "visits" in arrays:
+            ledger._counts = Column(arrays["visits"])
+        ledger.visits, ledger.paid, ledger._since_payout = facts["visits"], facts["paid"], facts["since_payout"]
+        return ledger
+
+    @property
+    def _period(self) -> int:
+        """How many visits the virtual page waits before it pays; also how many are recorded at a time."""
+        return max(1, min(LARGEST_BATCH, self.pages // PAYOUTS, LARGEST_FLOW // max(1, self._virtual.total)))
+
+    def _read(self, pages: Pages, rows: RowBatch) -> None:
+        self._check_weights(rows)
+        for start in range(0, len(pages), self._period):
+            part = slice(start, start + self._period)
+            some = RowBatch(rows.starts[part], rows.lengths[part], rows.targets, rows.weights)
+            amounts = np.empty(len(some.starts), dtype=np.int64)
+            with uninterrupted():
+                read_pages(self._virtual.cash, self.damping, pages[part], some, amounts)
+                self._record(pages[part], amounts)
+
+    def _read_richest(self, web: WebRows, visits: int, *, balanced: bool) -> None:
+        rows = RowBatch(web.starts, web.lengths, web.targets, web.weights)
+        self._check_weights(rows)
+        richest = Richest(self.pages)
+        while visits > 0:
+            plan = np.full(min(visits, max(2, self._period)), RICHEST, dtype=np.int64)
+            if balanced:
+                plan[1::2] = self._next_in_cycle(len(plan) // 2)
+            amounts = np.empty(len(plan), dtype=np.int64)
+            with uninterrupted():
+                done = richest.read(self._virtual.cash, self.damping, rows, plan, amounts)
+                self._record(plan[:done], amounts[:done])
+            left = plan[done:]  # nobody has cash
+            left[left == RICHEST] = self._next_in_cycle(int((left == RICHEST).sum()))
+            self._read(left, web.gather(left))
+            visits -= len(plan)
+
+    def _next_in_cycle(self, count: int) -> Pages:
+        return np.concatenate([_NO_PAGES, *self._order.batches("cycle", count, self.pages, _nobody)])
+
+    def _check_weights(self, rows: RowBatch) -> None:
+        if self._matrix == "all-ones" and len(rows.weights):
+            raise BadRow("links have no weights in the all-ones matrix")
+
+    def _record(self, pages: Pages, amounts: Money) -> None:
+        times = self._clock.pass_by(amounts, self._virtual.total)
+        first = self._history.record(pages, amounts, times)
+        if first.any():
+            self._newcomers.read(pages[first], amounts[first], times[first])
+        if self._counts is not None:
+            np.add.at(self._counts.values, pages, 1)
+        self.visits += len(pages)
+        self.paid += int(amounts.sum())
+        self._since_payout += len(pages)
+        if self._since_payout >= self._period:
+            self._since_payout = 0
+            self._virtual.rebalance()
+            self._virtual.pay_out(int(self._virtual.purse * self.payout))
+
+    def _visit_counts(self) -> npt.NDArray[np.uint32]:
+        if self._counts is None:
+            raise BadSetting("visits are not counted: make the ledger with count_visits=True")
+        return self._counts.values
+
+    def _bytes(self) -> dict[str, int]:
+        virtual = self._virtual
+        return {
+            "bytes_cash": virtual.stored.nbytes,
+            "bytes_history": self._history.nbytes,
+            "bytes_focus": virtual.kinds.nbytes,
+            "bytes_visits": 0 if self._counts is None else self._counts.nbytes,
+        }
+
+
+def _nobody(count: int) -> Pages:
+    return _NO_PAGES[:count]
+
+
+def _open(window: Window | None, arrays: dict[str, npt.NDArray[Any]] | None) -> History:
+    """The history that a window needs, empty or with what was saved."""
+    if window is None:
+        return TotalHistory(arrays)
+    if isinstance(window, Interpolation):
+        return InterpolatedHistory(window, arrays)
+    return MeasuredHistory(window, arrays)
+
+
+def _share(name: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise BadSetting(f"{name} lies between 0 and 1, not at {value}")
+    return float(value)

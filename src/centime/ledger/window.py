@@ -1,0 +1,84 @@
+"""Which part of the past counts: the window policies of Adaptive OPIC, Section 3.3.
+
+A measure is the pair (C, G): a page's cash when it was read, and the time. Times and lengths are in turnovers of the `clock`: the time in
+which as much cash is paid as there is. In the paper's experiments N pages are crawled a month and Greedy finds 2/n of the total on the
+page it reads (Section 3.1), so a month is about two turnovers: "Fixed Window 8 months" is `FixedWindow(16)`. With Random or Cycle,
+which find 1/n, a month is one turnover.
+
+`history` keeps the whole past or Interpolation, `measures` the three windows that keep measures. Each gives the formula of its estimate.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from centime.model.errors import BadSetting
+
+SHORTEST, LONGEST = 1 / 1024, 1024.0  # turnovers
+MOST_MEASURES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FixedWindow:
+    """Counts what a page was read with in the last `turnovers`."""
+
+    turnovers: float
+
+    def __post_init__(self) -> None:
+        _check_length(self.turnovers)
+
+
+@dataclass(frozen=True, slots=True)
+class ImprovedFixedWindow:
+    """The same, but always the last `minimum` measures of a page at least."""
+
+    turnovers: float
+    minimum: int = 3
+
+    def __post_init__(self) -> None:
+        _check_length(self.turnovers)
+        _check_number(self.minimum)
+
+
+@dataclass(frozen=True, slots=True)
+class VariableWindow:
+    """Counts the last `measures` measures of a page."""
+
+    measures: int
+
+    def __post_init__(self) -> None:
+        _check_number(self.measures)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpolation:
+    """Counts the last `turnovers`, of which it keeps one sum for each page."""
+
+    turnovers: float
+
+    def __post_init__(self) -> None:
+        _check_length(self.turnovers)
+
+
+Window = FixedWindow | ImprovedFixedWindow | VariableWindow | Interpolation
+WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in (FixedWindow, ImprovedFixedWindow, VariableWindow, Interpolation)}
+
+
+def window_facts(window: Window | None) -> dict[str, Any] | None:
+    """A window as plain values."""
+    return None if window is None else {"policy": type(window).__name__, **asdict(window)}
+
+
+def window_from_facts(facts: dict[str, Any] | None) -> Window | None:
+    """The window of such values."""
+    return None if facts is None else WINDOWS[facts["policy"]](**{name: value for name, value in facts.items() if name != "policy"})
+
+
+def _check_length(turnovers: float) -> None:
+    if not (math.isfinite(turnovers) and SHORTEST <= turnovers <= LONGEST):
+        raise BadSetting(f"a window is from 1/1024 to 1024 turnovers long, not {turnovers}")
+
+
+def _check_number(measures: int) -> None:
+    if not (isinstance(measures, int) and 2 <= measures <= MOST_MEASURES):
+        raise BadSetting(f"a window keeps from 2 to {MOST_MEASURES} measures of a page (one gives no length of time), not {measures}")
