@@ -1,0 +1,102 @@
+"""Figures 2 and 3: how fast importance is found on a web that does not change, from nothing read to ten crawls.
+
+All pages are known at the start and none has been read. After every N visits the estimate of each algorithm is held against the
+true importance (`error`). One off-line iteration reads every page once, so it counts as N visits.
+
+"last crawl" is OPIC with the history of the last crawl only, that is, what each page received during it; the cash that was dealt out at
+the start is then forgotten. For Cycle this is an iteration of the matrix, as the paper says, with the newest values at once.
+
+"exact settled" is the exact ledger read in a cycle, which before each measurement pays what is owed along the rows it knows.
+That reads no page and so costs no visit; from the moment when every page has been read once, nothing is left but rounding.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+
+from matplotlib.figure import Figure
+
+from centime.lab.error import Among, Vector, mean_error, true_importance
+from centime.lab.experiment import DAMPING, Experiment, Findings, Row, Step
+from centime.lab.picture import draw_line, name_lines, new_picture, say
+from centime.ledger.exact import ExactLedger
+from centime.ledger.opic import OpicLedger
+from centime.ledger.order import Strategy
+from centime.model.graph import Graph
+from centime.rank.power import power_steps
+
+CRAWLS = 10
+
+
+def _opic(web: Graph, seed: int, order: Strategy, last_crawl: bool = False) -> Iterator[Vector]:
+    ledger = OpicLedger(damping=DAMPING, seed=seed)
+    ledger.join(web.pages)
+    before = ledger.importance()  # H + C, in units of the mean cash
+    for _ in range(CRAWLS):
+        ledger.explore(web, web.pages, order)
+        received = ledger.importance() * (ledger.turnovers + 1 - ledger.purse)
+        yield (received - before) / (received - before).mean() if last_crawl else ledger.importance()
+        before = received
+
+
+def _exact(web: Graph, seed: int, order: Strategy, settled: bool = False) -> Iterator[Vector]:
+    ledger = ExactLedger(damping=DAMPING, seed=seed)
+    ledger.join(web.pages)
+    for _ in range(CRAWLS):
+        ledger.explore(web, web.pages, order)
+        if settled:
+            ledger.settle(error=1e-14)
+        yield ledger.importance()
+
+
+def _off_line(web: Graph, seed: int) -> Iterator[Vector]:
+    return (step.scores for step in islice(power_steps(web, DAMPING), CRAWLS))
+
+
+ALGORITHMS: dict[str, Callable[[Graph, int], Iterator[Vector]]] = {
+    "OPIC random": partial(_opic, order="random"),
+    "OPIC greedy": partial(_opic, order="greedy"),
+    "OPIC cycle": partial(_opic, order="cycle"),
+    "OPIC greedy, last crawl": partial(_opic, order="greedy", last_crawl=True),
+    "OPIC cycle, last crawl": partial(_opic, order="cycle", last_crawl=True),
+    "off-line": _off_line,
+    "exact greedy": partial(_exact, order="greedy"),
+    "exact cycle": partial(_exact, order="cycle"),
+    "exact settled": partial(_exact, order="cycle", settled=True),
+}
+
+
+def run(web: Graph, seed: int, step: Step, among: Among) -> Findings:
+    """The error of each algorithm after each crawl."""
+    importance = true_importance(web)
+    rows: list[Row] = []
+    table: list[dict[str, float]] = [{"visits in N": crawl + 1} for crawl in range(CRAWLS)]
+    for algorithm, estimates in ALGORITHMS.items():
+        for crawl, estimate in enumerate(estimates(web, seed)):
+            error = mean_error(estimate, importance, among)
+            rows.append({"algorithm": algorithm, "visits": (crawl + 1) * web.pages, "visits_in_n": crawl + 1, "error_percent": error})
+            table[crawl][algorithm] = float(f"{error:.3g}")
+            step(1 / CRAWLS / len(ALGORITHMS))
+    return Findings(rows, "mean relative error, percent", table, settings={"error_among": among})
+
+
+def draw(findings: Findings) -> Figure:
+    """The error over the visits, a line for each algorithm."""
+    curves = {name: [row for row in findings.rows if row["algorithm"] == name] for name in ALGORITHMS}
+    last = findings.table[-1]
+    whose = "all pages" if findings.settings["error_among"] == "all" else "the top tenth of the pages"
+    figure, (axes,) = new_picture(
+        f"Error of importance, {whose}, after {CRAWLS} N visits:\n"
+        f"exact ledger {say(last['exact greedy'])} %, off-line {say(last['off-line'])} %, OPIC greedy {say(last['OPIC greedy'])} %"
+    )
+    for name, curve in curves.items():
+        draw_line(axes, name, [row["visits_in_n"] for row in curve], [row["error_percent"] for row in curve])
+    axes.set(yscale="log", xticks=range(1, CRAWLS + 1), xlabel="visits, in crawls of all N pages", ylabel="mean relative error, percent")
+    name_lines(axes)
+    return figure
+
+
+EXPERIMENTS = {
+    "convergence": Experiment(partial(run, among="all"), draw),
+    "convergence-top": Experiment(partial(run, among="top"), draw),
+}

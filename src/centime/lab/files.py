@@ -1,0 +1,61 @@
+"""An experiment's three files: NAME.png to look at, NAME.csv (tidy) and NAME.json to go on with.
+
+Each says with which settings it was made: the picture at its foot and in its text field Description, the table in its first
+columns. All three are ready in memory before the first is written, and each appears whole under its name or not at all.
+"""
+
+import csv
+import io
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from centime.lab.experiment import Record, experiment_named
+from centime.lab.picture import png
+from centime.model.errors import BadInput
+
+
+def prepare(folder: Path) -> None:
+    """Makes the folder, and says so at once if nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as reason:
+        raise BadInput(f"{folder}: nothing can be written there ({reason.strerror}); name another folder with --out") from None
+
+
+def write(record: Record, folder: Path) -> list[Path]:
+    """Writes the files of a record and gives back where they are."""
+    text = json.dumps(record.as_object(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    settings = json.dumps({"experiment": record.name, **record.settings, **record.versions}, ensure_ascii=False)
+    picture = png(experiment_named(record.name).draw(record.findings), record.small_print(), settings)
+    contents = {"png": picture, "csv": _csv(record).encode(), "json": text.encode()}
+    paths = []
+    for ending, content in contents.items():
+        path = folder / f"{record.name}.{ending}"
+        _replace(path, content)
+        paths.append(path)
+    return paths
+
+
+def _csv(record: Record) -> str:
+    file = io.StringIO()
+    given = {"experiment": record.name, **record.settings}
+    table = csv.DictWriter(file, [*given, *record.findings.rows[0]], lineterminator="\n")
+    table.writeheader()
+    table.writerows({**given, **row} for row in record.findings.rows)
+    return file.getvalue()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
