@@ -1,0 +1,105 @@
+"""The energy of a community and where it comes from and goes (Theorem 4.2).
+
+    E_I = sum over I of x*_i = |I| + E_in - E_out - E_dp
+    E_in  = d/(1-d) * sum over in(I)  of f_i x*_i            what other pages bring
+    E_out = d/(1-d) * sum over out(I) of (1 - f_i) x*_i      what links out of I spread
+    E_dp  = d/(1-d) * sum over dp(I)  of x*_i                what dangling pages lose
+          = d |dp(I)| + d^2/(1-d) * sum over all i of g_i x*_i    (Corollary 4.1; g_i: fraction of i's links to dp(I))
+
+E_I is also what the community would have by itself plus what others give it (Definition 4.1, Theorem 4.1): the internal PageRank
+x^i = (1-d) (I - d W_(I,I))^-1 1 and the external one, x^e = x* - x^i.
+
+Guaranteed: with exact scores the two sides of each identity differ by rounding alone; `residual` is the difference found, and at most
+|d W x + (1-d) - x|_1 / (1-d), the scores' own certificate. E_I >= `least`, (1 - d^L) E_in with L the least L_p (Theorem 4.4).
+
+Traps: scores must be those of Eq. 2, not normalised to any sum. In Theorem 4.4 the paper prints L(I) = max L_p; its proof, and truth,
+need the least. ps[I] of Corollary 4.1 are all pages with links to dp(I), in or out of I.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from centime.analyse.fate import NEVER, distances
+from centime.analyse.subgraph import Subgraph
+from centime.analyse.transition import Marks, Transition, Vector, brought, check, check_damping, fractions
+from centime.model.graph import Offsets, Targets
+from centime.model.kernel import kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The energy of a community, and the terms that it is made of."""
+
+    pages: int
+    energy: float
+    received: float
+    spread: float
+    lost: float
+    lost_by_links: float
+    """The same as `lost`, by Corollary 4.1."""
+    least: float
+    """What the energy is at least, by Theorem 4.4, whatever the community looks like inside."""
+
+    @property
+    def residual(self) -> float:
+        """By how much the two sides of Theorem 4.2 differ."""
+        return self.energy - (self.pages + self.received - self.spread - self.lost)
+
+
+def balance(walk: Transition, scores: Vector, damping: float, community: Subgraph) -> Balance:
+    """The energy balance of a community, from scores of Eq. 2."""
+    check(walk, scores, damping)
+    inside = community.marks(walk.pages)
+    into = np.where(inside, 0.0, fractions(walk, inside))
+    to_dangling = fractions(walk, inside & walk.dangling)
+    own = scores[community.pages]
+    passed_on = damping / (1.0 - damping)
+    received = passed_on * float(into @ scores)
+    dangling = int(community.dangling.sum())
+    return Balance(
+        pages=len(community.pages),
+        energy=float(own.sum()),
+        received=received,
+        spread=passed_on * float(((1.0 - community.kept) * own)[community.leaving].sum()),
+        lost=passed_on * float(own[community.dangling].sum()),
+        lost_by_links=damping * dangling + damping * passed_on * float(to_dangling @ scores),
+        least=(1.0 - damping ** shortest_way_out(walk, community, into)) * received,
+    )
+
+
+def shortest_way_out(walk: Transition, community: Subgraph, into: Vector) -> int:
+    """L(I): the least number of links from a page outside, with links `into` the community, to one of its leaks."""
+    entered = np.zeros(walk.pages, dtype=np.bool_)
+    _mark_targets(walk.offsets, walk.targets, into > 0, entered)
+    least = int(distances(community)[entered[community.pages]].min(initial=NEVER))
+    return least if least == NEVER else 1 + least
+
+
+def internal_scores(community: Subgraph, damping: float, error: float = 1e-10) -> Vector:
+    """x^i of Definition 4.1: each page's score if nobody outside linked to the community; on average at most `error` too low."""
+    check_damping(damping)
+    scores = np.full(len(community.pages), 1.0 - damping)
+    gained = scores.copy()
+    # What is still to come is at most d/(1-d) of what was gained last.
+    while damping * float(gained.mean()) > error * (1.0 - damping):
+        gained = damping * brought(community.inside, gained)
+        scores += gained
+    return scores
+
+
+def leaks(community: Subgraph, scores: Vector, damping: float) -> Vector:
+    """What each page of the community takes out of it: its part of E_out, or of E_dp when it dangles."""
+    own = scores[community.pages]
+    lost = np.where(community.dangling, 1.0, np.where(community.leaving, 1.0 - community.kept, 0.0))
+    result: Vector = damping / (1.0 - damping) * lost * own
+    return result
+
+
+@kernel
+def _mark_targets(offsets: Offsets, targets: Targets, wanted: Marks, marks: Marks) -> None:
+    """Marks every page that a wanted page links to."""
+    for page in range(len(wanted)):
+        if wanted[page]:
+            for link in range(offsets[page], offsets[page + 1]):
+                marks[targets[link]] = True

@@ -1,0 +1,132 @@
+"""The transition matrix W: how a page shares its score among its links.
+
+    w_(i,j) = share of page j's links that lead to page i; the column of a page without links is 0
+
+Of h_j links each has the share 1 / h_j; repeated links count as often as they stand there (Example 1.2), weighted ones by weight.
+
+    f_p = sum of w_(i,p) over i in I        the fraction of page p's links that lead into I
+
+Guaranteed: a column adds up to 1, or to 0 when the page dangles. `error_bound` is a certificate of any vector, wherever it comes
+from: |x - x*|_1 <= |d W x + (1 - d) - x|_1 / (1 - d), because the 1-norm of W is at most 1 (Proposition 2.3).
+
+Traps: "null rows" of the paper's Section 2.1 are null columns. A page whose links all weigh 0 dangles. Rounding, about 1e-16 of the
+sum of all scores, is not in the certificate.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import BadSetting
+from centime.model.graph import Graph, Offsets, Targets, Weights
+from centime.model.kernel import kernel
+
+Vector = npt.NDArray[np.float64]
+Pages = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """W by columns: page p pays `share[p]` along each link, times the link's weight when there are `weights`."""
+
+    offsets: Offsets
+    targets: Targets
+    weights: Weights
+    share: Vector
+
+    @property
+    def pages(self) -> int:
+        """How many pages there are."""
+        return len(self.share)
+
+    @property
+    def dangling(self) -> Marks:
+        """Which pages pay nobody."""
+        marks: Marks = self.share == 0.0
+        return marks
+
+
+def transition(graph: Graph) -> Transition:
+    """The transition matrix of a graph, on the graph's own arrays."""
+    if graph.weights is None:
+        degree = graph.out_degree
+        return Transition(graph.offsets, graph.targets, np.empty(0), np.where(degree > 0, 1.0 / np.maximum(degree, 1), 0.0))
+    weights = graph.weights.copy()
+    share = np.zeros(graph.pages)
+    _add_up_to_one(graph.offsets, weights, share)
+    return Transition(graph.offsets, graph.targets, weights, share)
+
+
+def check(walk: Transition, scores: Vector, damping: float) -> None:
+    """Refuses a damping outside [0, 1) and scores of other pages."""
+    check_damping(damping)
+    if scores.shape != (walk.pages,):
+        raise BadSetting(f"there must be one score for each of the {walk.pages} pages, not {scores.size}")
+
+
+def check_damping(damping: float) -> None:
+    """Refuses a damping outside [0, 1)."""
+    if not 0 <= damping < 1:
+        raise BadSetting(f"the damping must be at least 0 and below 1, not {damping}")
+
+
+def fractions(walk: Transition, marks: Marks) -> Vector:
+    """f_p of every page p: the fraction of its links that lead to marked pages."""
+    result = np.zeros(walk.pages)
+    _fractions(walk.offsets, walk.targets, walk.weights, walk.share, marks, result)
+    return result
+
+
+def brought(walk: Transition, scores: Vector) -> Vector:
+    """W x: what the links bring to every page."""
+    result = np.zeros(walk.pages)
+    _bring(walk.offsets, walk.targets, walk.weights, walk.share, scores, result)
+    return result
+
+
+def error_bound(walk: Transition, scores: Vector, damping: float) -> float:
+    """An upper bound on |x - x*|_1 of these scores x, from one pass over the links."""
+    check(walk, scores, damping)
+    left_over = damping * brought(walk, scores) + (1.0 - damping) - scores
+    return float(np.abs(left_over).sum()) / (1.0 - damping)
+
+
+@kernel
+def _add_up_to_one(offsets: Offsets, weights: Weights, share: Vector) -> None:
+    """Divides each row by its largest weight first, so that no sum overflows, then by its sum."""
+    for page in range(len(share)):
+        largest = 0.0
+        for link in range(offsets[page], offsets[page + 1]):
+            largest = max(largest, weights[link])
+        if largest > 0.0:
+            total = 0.0
+            for link in range(offsets[page], offsets[page + 1]):
+                weights[link] /= largest
+                total += weights[link]
+            for link in range(offsets[page], offsets[page + 1]):
+                weights[link] /= total
+            share[page] = 1.0
+
+
+@kernel
+def _fractions(offsets: Offsets, targets: Targets, weights: Weights, share: Vector, marks: Marks, result: Vector) -> None:
+    """Adds up the shares of each page's links to marked pages."""
+    weighted = len(weights) > 0
+    for page in range(len(share)):
+        total = 0.0
+        for link in range(offsets[page], offsets[page + 1]):
+            if marks[targets[link]]:
+                total += weights[link] if weighted else 1.0
+        result[page] = total * share[page]
+
+
+@kernel
+def _bring(offsets: Offsets, targets: Targets, weights: Weights, share: Vector, scores: Vector, result: Vector) -> None:
+    """Adds what each page pays along a link to the link's target."""
+    weighted = len(weights) > 0
+    for page in range(len(share)):
+        payment = scores[page] * share[page]
+        for link in range(offsets[page], offsets[page + 1]):
+            result[targets[link]] += payment * weights[link] if weighted else payment
