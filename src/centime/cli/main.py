@@ -5,12 +5,12 @@ A command's module imports nothing heavy at its top: kernels and plotting are lo
 """
 
 import sys
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 import centime
+from centime.cli import lab
 from centime.cli.ending import run
 
 app = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
@@ -42,10 +42,7 @@ def _centime(
         typer.echo(context.get_help())
 
 
-if find_spec("centime.cli.lab"):
-    from centime.cli import lab
-
-    lab.register(app)
+lab.register(app)
 
 
 def main() -> None:
