@@ -2,10 +2,10 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.rank.encoder import encode
 
 from centime.model.errors import BadInput
 from centime.rank.files import read_graph
+from tests.rank.encoder import encode
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".tsv", ".csv", ".dat", ".edges"])

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.rank.encoder import encode
 
 from centime.model.errors import BadGraph
 from centime.model.graph import Graph
 from centime.rank.webgraph import read_webgraph
+from tests.rank.encoder import encode
 
 CODES = ["UNARY", "GAMMA", "DELTA", "ZETA", "NIBBLE", "GOLOMB"]
 PARTS = ["OUTDEGREES", "REFERENCES", "BLOCK_COUNT", "BLOCKS", "RESIDUALS"]
