@@ -16,7 +16,7 @@ ERROR = 1e-6
 DAMPING = 0.85
 
 
-def scipy_scores(matrix: csr_array, out_degree: np.ndarray, iterations: int) -> np.ndarray:  # type: ignore[type-arg]
+def scipy_scores(matrix: csr_array, out_degree: np.ndarray, iterations: int) -> np.ndarray:
     """Power iteration as everybody writes it."""
     pages = len(out_degree)
     scores = np.ones(pages)

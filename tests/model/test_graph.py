@@ -106,6 +106,8 @@ def test_a_graph_without_pages_is_a_graph() -> None:
         (arrays([0, 1], [0], [float("nan")]), "finite number, zero or more"),
         (lambda: graph_from_links(2, [0, 1], [0]), "two lists of one length"),
         (lambda: graph_from_links(2, [[0]], [[0]]), "two lists of one length"),
+        (lambda: graph_from_links(2, [0.5], [1]), "whole numbers"),
+        (lambda: graph_from_links(2, [0], [1], [1.0, 2.0]), "1 links need as many weights, not 2"),
         (lambda: graph_from_links(LARGEST_PAGE_COUNT + 1, [], []), "from 0 to 2147483647 pages"),
         (lambda: graph_from_links(-1, [], []), "from 0 to 2147483647 pages"),
         (lambda: graph_from_links(2, [2], [0]), "out of the graph's 2 pages"),

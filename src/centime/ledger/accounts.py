@@ -155,12 +155,13 @@ class Accounts:
             if found != expected:
                 raise LedgerImbalance(f"{what}: {found}, should be {expected}")
 
-    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Takes the arrays of a saved ledger."""
-        marks = np.zeros((len(arrays["kinds"]), 2), dtype=np.uint8)
-        marks[:, KIND] = arrays["kinds"]
-        emphasis = arrays["emphasis"]
-        self.books = Books(arrays["money"], marks, emphasis, np.zeros_like(emphasis), arrays["totals"])
+    def restore(self, arrays: dict[str, npt.NDArray[Any]], room: int) -> None:
+        """Takes the arrays of a saved ledger, with the room that it had."""
+        pages = len(arrays["money"])
+        emphasis = arrays["emphasis"].copy()
+        self.books = self.books._replace(emphasis=emphasis, shares=np.zeros_like(emphasis), totals=arrays["totals"].copy())
+        self._make_room(room)
+        self.books.money[:pages], self.books.marks[:pages] = arrays["money"], arrays["marks"]
         self.share_out()
 
     def _known_class(self, focus: int) -> None:

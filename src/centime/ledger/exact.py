@@ -35,6 +35,7 @@ from centime.model.interrupt import uninterrupted
 from centime.model.kernel import Whole
 
 SWEEP_SHARE = 0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
+QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # what a queue has of its own
 FLOATING = 2.0**-50  # what phi can be off by for its floating point, as a share of all money
 
 
@@ -223,22 +224,36 @@ class ExactLedger:
         books, pages = self._accounts.books, self.pages
         rows = self.rows.gather(np.arange(pages, dtype=np.int64))
         place = np.repeat(rows.starts - (np.cumsum(rows.lengths) - rows.lengths), rows.lengths) + np.arange(int(rows.lengths.sum()))
-        return {"damping": self.damping, "order": self._order.state()}, {
+        facts = {
+            "damping": self.damping,
+            "order": self._order.state(),
+            "room": len(books.money),
+            "unread": self._unread,
+            "refilled_at": self._refilled_at,
+        }
+        arrays = {
             "money": books.money[:pages],
-            "kinds": books.marks[:pages, KIND],
+            "marks": books.marks[:pages],
             "emphasis": books.emphasis,
             "totals": books.totals,
             "lengths": rows.lengths,
             "targets": rows.targets[place],
             "weights": rows.weights[place] if len(rows.weights) else rows.weights,
         }
+        if self._queue is not None:
+            arrays |= {f"queue_{name}": getattr(self._queue, name) for name in QUEUE_ARRAYS}
+        return facts, arrays
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], rows: RowStore | None = None) -> "ExactLedger":
         """The ledger that `state` described; it goes on as the other would have."""
         ledger = cls(damping=facts["damping"], rows=rows)
         ledger._order = PageOrder.from_state(facts["order"])
-        ledger._accounts.restore(arrays)
+        ledger._accounts.restore(arrays, facts["room"])
+        ledger._unread, ledger._refilled_at = facts["unread"], facts["refilled_at"]
+        if f"queue_{QUEUE_ARRAYS[0]}" in arrays:
+            saved = (arrays[f"queue_{name}"].copy() for name in QUEUE_ARRAYS)
+            ledger._queue = Queue(ledger._accounts.books.marks[:, FILED], *saved)
         lengths = arrays["lengths"]
         known = RowBatch(np.cumsum(lengths) - lengths, lengths, arrays["targets"], arrays["weights"])
         ledger.rows.replace(np.arange(len(lengths), dtype=np.int64), known)

@@ -99,6 +99,34 @@ def send(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole
 
 
 @inlined
+def own_share(rows: RowBatch, row: Whole, page: Whole) -> float:
+    """The share of a row that leads back to its own page."""
+    start = np.uintp(rows.starts[row])
+    end = start + np.uintp(rows.lengths[row])
+    count = 0
+    for link in range(start, end):
+        count += rows.targets[link] == page
+    if count == 0 or len(rows.weights) == 0:
+        return count / max(1, rows.lengths[row])
+    share = 0.0
+    for link in range(start, end):
+        if rows.targets[link] == page:
+            share += rows.weights[link]
+    return share
+
+
+@inlined
+def due(books: Books, damping: float, rows: RowBatch, row: Whole, page: Whole) -> Whole:
+    """What the page will have paid when it owes nothing: what it pays to itself comes back, and is paid again at once."""
+    before = books.money[page, PAID]
+    owed = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK] - before
+    back = damping * own_share(rows, row, page)
+    if back > 0.0:
+        owed = np.int64(owed / (1.0 - back))
+    return max(np.int64(0), before + owed)
+
+
+@inlined
 def same_row(old: RowBatch, new: RowBatch, row: Whole) -> bool:
     """Whether a page's row is what it was."""
     if old.lengths[row] != new.lengths[row]:
@@ -120,7 +148,7 @@ def settle_pages(books: Books, damping: float, pages: Pages, rows: RowBatch) -> 
     for k in range(len(pages)):
         page = pages[k]
         before = books.money[page, PAID]
-        after = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK]
+        after = due(books, damping, rows, k, page)
         books.money[page, PAID] = after
         sent = send(books.money, damping, rows, k, before, after)
         books.totals[ALL_PAID] += after - before

@@ -80,10 +80,15 @@ class Graph:
 
 def graph_from_links(pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Graph:
     """The graph of a list of links, in the order given within each row."""
-    source = np.asarray(sources, dtype=np.int64)
-    target = np.asarray(targets, dtype=np.int64)
+    source, target = np.asarray(sources), np.asarray(targets)
     if source.shape != target.shape or source.ndim != 1:
         raise BadGraph("sources and targets of links must be two lists of one length")
+    if source.size and (source.dtype.kind not in "iu" or target.dtype.kind not in "iu"):
+        raise BadGraph("pages are named by whole numbers here")
+    source, target = source.astype(np.int64), target.astype(np.int64)
+    weight = None if weights is None else np.asarray(weights, dtype=np.float64)
+    if weight is not None and weight.shape != source.shape:
+        raise BadGraph(f"{len(source)} links need as many weights, not {weight.size}")
     if not 0 <= pages <= LARGEST_PAGE_COUNT:
         raise BadGraph(f"a graph has from 0 to {LARGEST_PAGE_COUNT} pages, not {pages}")
     if len(source) and not (min(source.min(), target.min()) >= 0 and max(source.max(), target.max()) < pages):
@@ -91,8 +96,7 @@ def graph_from_links(pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike,
     order = np.argsort(source, kind="stable")
     offsets = np.zeros(pages + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=pages), out=offsets[1:])
-    weight = None if weights is None else np.asarray(weights, dtype=np.float64)[order]
-    return Graph(offsets, target[order].astype(np.int32), weight)
+    return Graph(offsets, target[order].astype(np.int32), None if weight is None else weight[order])
 
 
 @kernel

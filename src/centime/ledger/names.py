@@ -1,0 +1,136 @@
+"""A ledger whose pages go by names of your own: the front of the exact ledger for notebooks and small programs.
+
+Names are any hashable values (URLs, titles, numbers). Pages become known when they are first named; the numbers behind them are given
+out in that order.
+
+>>> from centime import Ledger
+>>> ledger = Ledger()
+>>> ledger.visit("home", ["news", "about"])
+>>> ledger.visit("news", ["home"])
+>>> ledger.visit("about", ["home", "news"])
+>>> done = ledger.settle(error=1e-9)
+>>> for page in ledger.top(3):
+...     print(f"{page.name:6} {page.importance:.3f}")
+home   1.298
+news   1.000
+about  0.702
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from centime.ledger.exact import ExactLedger, Settlement
+from centime.ledger.file import read_state, write_state
+from centime.model.errors import BadInput, BadRow, DamagedFile, UnknownPage
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPage:
+    """A page with its importance, which is wrong by at most `error`."""
+
+    name: Hashable
+    importance: float
+    error: float
+
+
+class Ledger:
+    """Importance of named pages, exact for the links known now, with its error."""
+
+    def __init__(self, *, damping: float = 0.85) -> None:
+        self.numbers = ExactLedger(damping=damping)
+        self._number: dict[Hashable, int] = {}
+        self._names: list[Hashable] = []
+        self._classes: dict[float, int] = {1.0: 0}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: Hashable) -> bool:
+        return name in self._number
+
+    def visit(self, name: Hashable, links: Iterable[Hashable] | Mapping[Hashable, float] = ()) -> None:
+        """Records that a page was read and what it links to, alike or with a weight for each; pays what it owes."""
+        if isinstance(links, str | bytes):
+            raise BadRow(f"the links of {name!r} must be a list of names, not one text")
+        targets = list(links)
+        weights = [float(links[target]) for target in targets] if isinstance(links, Mapping) else None
+        numbers = self._known([name, *targets])
+        self.numbers.visit(numbers[0], numbers[1:], weights)
+
+    def forget(self, name: Hashable) -> None:
+        """Records that a page is dead: it stays known, and has no links."""
+        self.numbers.forget(self._find(name))
+
+    def redirect(self, name: Hashable, target: Hashable) -> None:
+        """Records that a page leads on to another."""
+        self.visit(name, [target])
+
+    def focus(self, names: Iterable[Hashable], weight: float) -> None:
+        """Lets the virtual page give these pages `weight` times as much as others."""
+        focus = self._classes.get(weight, len(self._classes))
+        self.numbers.set_focus(focus, weight)
+        self._classes[weight] = focus
+        self.numbers.focus(self._known(list(names)), focus)
+
+    def settle(
+        self, *, error: float | None = None, threshold: float | None = None, payments: int | None = None, seconds: float | None = None
+    ) -> Settlement:
+        """Pays what is owed along known links until the certified error is small enough or a budget is used up."""
+        return self.numbers.settle(error=error, threshold=threshold, payments=payments, seconds=seconds)
+
+    def importance(self, name: Hashable) -> float:
+        """The importance of a page; the mean over all pages is 1."""
+        return float(self.numbers.importance([self._find(name)])[0])
+
+    def top(self, count: int = 10) -> list[RankedPage]:
+        """The most important pages, the first first."""
+        best = self.numbers.top(count)
+        error = self.numbers.largest_error()
+        return [RankedPage(self._names[page], float(x), error) for page, x in zip(best, self.numbers.importance(best), strict=True)]
+
+    def error(self) -> float:
+        """The certified error: what the importance of a page is wrong by, in the mean over all pages, is at most this."""
+        return self.numbers.error()
+
+    def check(self) -> None:
+        """Works everything out again; raises LedgerImbalance if a single unit of money differs."""
+        self.numbers.check()
+
+    def statistics(self) -> dict[str, int | float | str]:
+        """Numbers about the ledger for people and programs."""
+        return self.numbers.statistics()
+
+    def save(self, path: str | Path) -> None:
+        """Writes the ledger with its names, which must be text or whole numbers, to one file."""
+        for name in self._names:
+            if type(name) not in (str, int):
+                raise BadInput(f"cannot save a page named {name!r}: only text and whole numbers can be saved as names")
+        facts, arrays = self.numbers.state()
+        named = {"names": self._names, "classes": list(self._classes.items()), "ledger": facts}
+        write_state(Path(path), "named", named, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Ledger":
+        """The ledger of a file that `save` wrote; it goes on as the saved one would have."""
+        kind, facts, arrays = read_state(Path(path))
+        if kind != "named":
+            raise DamagedFile(f"{path}: holds a {kind!r} ledger without names; centime.ledger.file.load reads it")
+        ledger = cls()
+        ledger.numbers = ExactLedger.from_state(facts["ledger"], arrays)
+        ledger._names = facts["names"]
+        ledger._number = {name: number for number, name in enumerate(ledger._names)}
+        ledger._classes = dict(facts["classes"])
+        return ledger
+
+    def _find(self, name: Hashable) -> int:
+        if name not in self._number:
+            raise UnknownPage(f"no page is named {name!r}")
+        return self._number[name]
+
+    def _known(self, names: list[Hashable]) -> list[int]:
+        new = [name for name in dict.fromkeys(names) if name not in self._number]
+        first = self.numbers.join(len(new))
+        self._number.update((name, first + k) for k, name in enumerate(new))
+        self._names.extend(new)
+        return [self._number[name] for name in names]
