@@ -50,13 +50,18 @@ class Transition:
 
 def transition(graph: Graph) -> Transition:
     """The transition matrix of a graph, on the graph's own arrays."""
-    if graph.weights is None:
-        degree = graph.out_degree
-        return Transition(graph.offsets, graph.targets, np.empty(0), np.where(degree > 0, 1.0 / np.maximum(degree, 1), 0.0))
-    weights = graph.weights.copy()
-    share = np.zeros(graph.pages)
-    _add_up_to_one(graph.offsets, weights, share)
-    return Transition(graph.offsets, graph.targets, weights, share)
+    return columns(graph.offsets, graph.targets, graph.weights)
+
+
+def columns(offsets: Offsets, targets: Targets, weights: Weights | None) -> Transition:
+    """The columns of W for any rows of links."""
+    if weights is None:
+        degree = np.diff(offsets)
+        return Transition(offsets, targets, np.empty(0), np.where(degree > 0, 1.0 / np.maximum(degree, 1), 0.0))
+    shares = weights.copy()
+    share = np.zeros(len(offsets) - 1)
+    _add_up_to_one(offsets, shares, share)
+    return Transition(offsets, targets, shares, share)
 
 
 def check(walk: Transition, scores: Vector, damping: float) -> None:
@@ -70,6 +75,11 @@ def check_damping(damping: float) -> None:
     """Refuses a damping outside [0, 1)."""
     if not 0 <= damping < 1:
         raise BadSetting(f"the damping must be at least 0 and below 1, not {damping}")
+
+
+def sums(places: Pages, amounts: Vector, count: int) -> Vector:
+    """The amounts of each of `count` places, added up."""
+    return np.bincount(places, amounts, minlength=count).astype(np.float64, copy=False)
 
 
 def fractions(walk: Transition, marks: Marks) -> Vector:

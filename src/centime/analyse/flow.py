@@ -1,0 +1,142 @@
+"""The energy that flows between communities.
+
+Every page belongs to one community or to the rest of the web. For communities a and b, b not a,
+
+    flow(a, b) = d/(1-d) * sum over p in a of x*_p * sum over links p->q with q in b of w_(q,p)
+
+is what a gives b; E_out of a is the sum of its row, E_in of b that of its column, and Theorem 4.2 holds for each of them:
+
+    |a| + sum of flow(., a) = E_a + sum of flow(a, .) + E_dp of a
+
+Guaranteed: one pass over the links, whatever the number of communities; flows come out by giver, then by receiver.
+
+Trap: communities that overlap have no common flows; `labels_of` refuses them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.analyse.community import Community
+from centime.analyse.transition import Pages, Transition, Vector, check, sums
+from centime.model.errors import BadInput
+from centime.model.graph import Offsets, Targets, Weights
+from centime.model.kernel import inlined, kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The energy of some communities and what they give each other; one that is named last may be the rest of the web."""
+
+    pages: Pages
+    """How many pages each has: its default energy."""
+    energy: Vector
+    lost: Vector
+    """What each loses in its dangling pages."""
+    givers: Pages
+    receivers: Pages
+    amounts: Vector
+    """What each giver gives each receiver; nothing is listed twice, nothing from a community to itself."""
+
+    @property
+    def received(self) -> Vector:
+        """E_in of each community."""
+        return sums(self.receivers, self.amounts, len(self.pages))
+
+    @property
+    def spread(self) -> Vector:
+        """E_out of each community."""
+        return sums(self.givers, self.amounts, len(self.pages))
+
+    @property
+    def residual(self) -> Vector:
+        """By how much the two sides of Theorem 4.2 differ, for each community."""
+        return self.energy - (self.pages + self.received - self.spread - self.lost)
+
+    def merged(self, largest: int) -> tuple["Flow", Pages]:
+        """The same with all but the communities of most energy joined to one, which comes last; and the numbers of those kept."""
+        kept = np.sort(np.argsort(-self.energy, kind="stable")[:largest])
+        number = np.full(len(self.pages), len(kept))
+        number[kept] = np.arange(len(kept))
+        count = len(kept) + 1
+        key, place = np.unique(number[self.givers] * count + number[self.receivers], return_inverse=True)
+        other = key // count != key % count
+        return Flow(
+            sums(number, self.pages.astype(np.float64), count).astype(np.int64),
+            sums(number, self.energy, count),
+            sums(number, self.lost, count),
+            key[other] // count,
+            key[other] % count,
+            sums(place, self.amounts, len(key))[other],
+        ), kept
+
+
+def labels_of(communities: Sequence[Community], pages: int) -> Pages:
+    """The number of each page's community; that of a page in none is the number of communities."""
+    labels = np.full(pages, len(communities), dtype=np.int64)
+    for number, community in enumerate(communities):
+        taken = labels[community.pages] < len(communities)
+        if taken.any():
+            other = communities[labels[community.pages[taken][0]]].name
+            raise BadInput(f"communities {other} and {community.name} share {int(taken.sum())} pages: flows need communities that do not")
+        labels[community.pages] = number
+    return labels
+
+
+def flow(walk: Transition, scores: Vector, damping: float, labels: Pages, communities: int) -> Flow:
+    """What communities 0 to `communities` - 1 give each other; every page has the label of one."""
+    check(walk, scores, damping)
+    passed_on = damping / (1.0 - damping)
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(communities + 1))
+    givers, receivers, amounts = _flow(walk.offsets, walk.targets, walk.weights, walk.share, scores * passed_on, labels, order, starts)
+    lost = passed_on * sums(labels, np.where(walk.dangling, scores, 0.0), communities)
+    return Flow(np.diff(starts), sums(labels, scores, communities), lost, givers, receivers, amounts)
+
+
+@kernel
+def _flow(
+    offsets: Offsets, targets: Targets, weights: Weights, share: Vector, scores: Vector, labels: Pages, order: Pages, starts: Pages
+) -> tuple[Pages, Pages, Vector]:
+    """Community after community, adds up what its pages give to each other one."""
+    weighted = len(weights) > 0
+    communities = len(starts) - 1
+    total = np.zeros(communities)
+    seen = np.full(communities, -1, dtype=np.int64)
+    met = np.empty(communities, dtype=np.int64)
+    givers, receivers = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64)
+    amounts = np.empty(1024)
+    count = 0
+    for giver in range(communities):
+        found = 0
+        for place in range(starts[giver], starts[giver + 1]):
+            page = order[place]
+            payment = scores[page] * share[page]
+            for link in range(offsets[page], offsets[page + 1]):
+                receiver = labels[targets[link]]
+                if receiver != giver:
+                    if seen[receiver] != giver:
+                        seen[receiver] = giver
+                        total[receiver] = 0.0
+                        met[found] = receiver
+                        found += 1
+                    total[receiver] += payment * weights[link] if weighted else payment
+        while count + found > len(amounts):
+            room = 2 * len(amounts)
+            givers, receivers, amounts = _longer(givers, room), _longer(receivers, room), _longer(amounts, room)
+        for receiver in np.sort(met[:found]):
+            if total[receiver] > 0.0:
+                givers[count], receivers[count], amounts[count] = giver, receiver, total[receiver]
+                count += 1
+    return givers[:count], receivers[:count], amounts[:count]
+
+
+@inlined
+def _longer(values: npt.NDArray[Any], room: int) -> npt.NDArray[Any]:
+    """The same values with room for more."""
+    longer = np.empty(room, dtype=values.dtype)
+    longer[: len(values)] = values
+    return longer
