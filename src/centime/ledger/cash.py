@@ -14,9 +14,9 @@ In the paper's symbols, with damping d and what the virtual page has given so fa
 
 A kind is a focus class, and UNREAD more for a page never read. Kinds take a byte a page from the moment somebody needs them.
 
-All-ones, L[i, j] = 1. Its rows do not add up to 1, so page i pays C_i / rho a link, where rho is the dominant eigenvalue. It is not known,
-but at the fixpoint it is the mean row sum weighted by the flow of cash, and that is counted on the way: rho = S / G with S the sum
-of C_i k_i. What page i pays more or less than d C_i is booked with the `bank`; see `matrix`.
+All-ones, L[i, j] = 1. Its rows do not add up to 1, so page i pays C_i / rho a link, where rho is the dominant eigenvalue. It is not
+known, but at the fixpoint it is the mean row sum weighted by the flow of cash, and that is counted on the way: rho = S / G with S the
+sum of C_i k_i. What page i pays more or less than d C_i is booked with the bank; see `matrix`.
 """
 
 from typing import NamedTuple
@@ -94,16 +94,25 @@ def pay_by_weight(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> Whol
     return left
 
 
+def most_held(total: int) -> int:
+    """How much cash pages may hold together if a bank lends to them: as much as 64-bit sums over a batch of visits allow."""
+    return max(2 * total, min(total, 1 << 40) << 10)
+
+
+_most_held = inlined(most_held)
+
+
 @inlined
 def pay_all_ones(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> None:
-    """The same for L[i, j] = 1, at the bank's expense; the bank never lends more than all the cash there is."""
+    """The same for L[i, j] = 1, at the bank's expense."""
     cash.pots[BANK] += amount
     length = rows.lengths[row]
     cash.flow[PAID] += amount
     cash.flow[ROW_SUMS] += np.float64(amount) * length
     if length > 0 and amount > 0:
-        most = cash.pots[BANK] + len(cash.stored) * MEAN_CASH
-        each = min(np.int64(amount * (cash.flow[PAID] / cash.flow[ROW_SUMS])), most // length)
+        total = len(cash.stored) * MEAN_CASH
+        room = _most_held(total) - (total - cash.pots[PURSE] - cash.pots[BANK])
+        each = min(np.int64(amount * (cash.flow[PAID] / cash.flow[ROW_SUMS])), room // length)
         start = np.uintp(rows.starts[row])
         for link in range(start, start + np.uintp(length)):
             cash.stored[np.uintp(rows.targets[link])] += each

@@ -12,8 +12,10 @@ by the flow of cash, which the ledger counts on the way (`cash`). So page i pays
 difference is booked with a bank, so that no unit is lost: sum of C + purse + bank = total.
 
 - Exact: conservation; and if the estimates stand still they are the eigenvector, whatever the order of visits.
-- Approximate: while rho is still being learned, the cash with the pages grows or shrinks. When the bank holds or is owed a quarter of
-  the total, everybody's cash is changed in proportion, which is the |.| above. The error falls like (log G) / G instead of 1 / G.
+- Approximate: while rho is still being learned, the cash with the pages grows or shrinks. When it has gone too far (to 1/256 of the
+  total, or a thousand times the total of a small graph, twice that of the largest), everybody's cash is changed in proportion, which is
+  the |.| above. The bounds are wide because cash also swings, a hub's visit making more of it than there was, and settling at every
+  swing would favour pages. The error falls like (log G) / G instead of 1 / G.
 - damping = 1 gives the eigenvector of L. It is unique if the graph is strongly connected; else the cash gathers where the eigenvalue
   is largest, and pages that do not lead back there fade to 0, as the papers say. With damping d < 1 the fixpoint is
   x = d x L / rho + (1 - d) / n.

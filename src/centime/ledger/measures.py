@@ -96,8 +96,8 @@ class MeasuredHistory:
             if done == len(pages):
                 return first
             room = len(self._times) // 4 + (1 << LARGEST_SIZE)
-            self._amounts = np.concatenate([self._amounts, np.empty(room, dtype=np.int64)])
-            self._times = np.concatenate([self._times, np.empty(room, dtype=np.int64)])
+            self._amounts = np.concatenate([self._amounts, np.zeros(room, dtype=np.int64)])
+            self._times = np.concatenate([self._times, np.zeros(room, dtype=np.int64)])
 
     def flows(self, cash: Money, clock: Clock) -> Vector:
         """The estimates, not scaled."""

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from centime.ledger.cash import MEAN_CASH, Money, read_pages
+from centime.ledger.cash import MEAN_CASH, Money, most_held, read_pages
 from centime.ledger.clock import Clock
 from centime.ledger.column import Column
 from centime.ledger.history import Flags, History, InterpolatedHistory, TotalHistory, Vector
@@ -36,8 +36,8 @@ from centime.model.interrupt import uninterrupted
 
 Matrix = Literal["random-walk", "all-ones"]
 PAYOUTS = 64  # in the time of as many visits as there are pages
-LARGEST_FLOW = 1 << 61  # what a batch may pay at most
-_NO_PAGES: Pages = np.empty(0, dtype=np.int64)
+LARGEST_FLOW = 1 << 62  # what a batch may pay at most
+_NOBODY: Pages = np.empty(0, dtype=np.int64)  # what `order` gets for its largest pages: here `richest` knows them
 
 
 class OpicLedger:
@@ -143,9 +143,9 @@ class OpicLedger:
             raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
         rows = WebRows(web)
         if isinstance(order, str) and order in ("greedy", "balanced"):
-            self._read_richest(rows, visits, balanced=order == "balanced")
+            self._read_richest(rows, visits, every=1 if order == "greedy" else 2)
             return
-        for chosen in self._order.batches(order, visits, self.pages, _nobody):
+        for chosen in self._order.batches(order, visits, self.pages, _NOBODY.repeat):
             self._read(chosen, rows.gather(chosen))
 
     def importance(self, pages: npt.ArrayLike | None = None) -> Vector:
@@ -284,7 +284,7 @@ class OpicLedger:
     @property
     def _period(self) -> int:
         """How many visits the virtual page waits before it pays; also how many are recorded at a time."""
-        return max(1, min(LARGEST_BATCH, self.pages // PAYOUTS, LARGEST_FLOW // max(1, self._virtual.total)))
+        return max(1, min(LARGEST_BATCH, self.pages // PAYOUTS, LARGEST_FLOW // max(1, most_held(self._virtual.total))))
 
     def _read(self, pages: Pages, rows: RowBatch) -> None:
         self._check_weights(rows)
@@ -296,25 +296,22 @@ class OpicLedger:
                 read_pages(self._virtual.cash, self.damping, pages[part], some, amounts)
                 self._record(pages[part], amounts)
 
-    def _read_richest(self, web: WebRows, visits: int, *, balanced: bool) -> None:
+    def _read_richest(self, web: WebRows, visits: int, every: int) -> None:
+        """Reads the richest page at every first, or every second, visit, and the pages of a cycle at the others."""
         rows = RowBatch(web.starts, web.lengths, web.targets, web.weights)
         self._check_weights(rows)
         richest = Richest(self.pages)
-        while visits > 0:
-            plan = np.full(min(visits, max(2, self._period)), RICHEST, dtype=np.int64)
-            if balanced:
-                plan[1::2] = self._next_in_cycle(len(plan) // 2)
-            amounts = np.empty(len(plan), dtype=np.int64)
-            with uninterrupted():
-                done = richest.read(self._virtual.cash, self.damping, rows, plan, amounts)
-                self._record(plan[:done], amounts[:done])
-            left = plan[done:]  # nobody has cash
-            left[left == RICHEST] = self._next_in_cycle(int((left == RICHEST).sum()))
-            self._read(left, web.gather(left))
-            visits -= len(plan)
-
-    def _next_in_cycle(self, count: int) -> Pages:
-        return np.concatenate([_NO_PAGES, *self._order.batches("cycle", count, self.pages, _nobody)])
+        step = max(1, self._period // every)
+        for chosen in self._order.batches("cycle", visits if visits < 0 else -(-visits // every), self.pages, _NOBODY.repeat):
+            for start in range(0, len(chosen), step):
+                cycle = np.repeat(chosen[start : start + step], every)[:visits]
+                plan, amounts = cycle.copy(), np.empty(len(cycle), dtype=np.int64)
+                plan[::every] = RICHEST
+                with uninterrupted():
+                    done = richest.read(self._virtual.cash, self.damping, rows, plan, amounts)
+                    self._record(plan[:done], amounts[:done])
+                self._read(cycle[done:], web.gather(cycle[done:]))  # these only if nobody has cash
+                visits -= len(plan)
 
     def _check_weights(self, rows: RowBatch) -> None:
         if self._matrix == "all-ones" and len(rows.weights):
@@ -348,10 +345,6 @@ class OpicLedger:
             "bytes_focus": virtual.kinds.nbytes,
             "bytes_visits": 0 if self._counts is None else self._counts.nbytes,
         }
-
-
-def _nobody(count: int) -> Pages:
-    return _NO_PAGES[:count]
 
 
 def _open(window: Window | None, arrays: dict[str, npt.NDArray[Any]] | None) -> History:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger.accounts import FOCUS_CLASSES, FOCUS_UNIT
-from centime.ledger.cash import BANK, KINDS, MEAN_CASH, PURSE, UNREAD, Cash
+from centime.ledger.cash import BANK, KINDS, MEAN_CASH, PURSE, UNREAD, Cash, most_held
 from centime.ledger.column import Column
 from centime.ledger.rows import Pages
 from centime.model.errors import BadSetting, LedgerImbalance
@@ -123,19 +123,18 @@ class VirtualPage:
         np.add.at(self.counts, after, 1)
 
     def rebalance(self) -> None:
-        """Settles with the bank when it holds, or is owed, a quarter of the total: everybody's cash grows or shrinks in proportion."""
-        bank = int(self.pots[BANK])
-        if abs(bank) * 4 <= self.total:
+        """Settles with the bank when pages hold far too much or too little: everybody's cash shrinks or grows in proportion."""
+        with_pages = self.total - int(self.pots.sum())
+        if self.total >> 8 <= with_pages <= most_held(self.total) >> 1:
             return
-        held = self.held()
-        with_pages = int(held.sum())
-        if not with_pages:
+        if with_pages == 0:
             self.pots[PURSE] += self.pots[BANK]
             self.pots[BANK] = 0
             return
-        changed = (held * ((with_pages + bank) / with_pages)).astype(np.int64) - held
+        held = self.held()
+        changed = (held * ((with_pages + int(self.pots[BANK])) / with_pages)).astype(np.int64) - held
         self.stored.values[:] += changed
-        self.pots[BANK] -= int(changed.sum())
+        self.pots[BANK] -= changed.sum()
 
     def check(self) -> None:
         """Counts all cash; raises LedgerImbalance if a unit is missing or too many, or a page holds less than nothing."""
