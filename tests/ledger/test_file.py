@@ -87,3 +87,18 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     write_state(tmp_path / "other", "warehouse", {}, {})
     with pytest.raises(DamagedFile, match="warehouse"):
         load(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "not a file of Centime"),
+        (b"PK\x03\x04 something else", "not a file of Centime"),
+        (b"CENTIME\x01", "cut short at byte 8"),
+        (b"CENTIME\x09" + bytes(60), "format version 9; this version reads 1"),
+    ],
+)
+def test_a_file_that_is_no_ledger_is_refused_with_the_reason(data: bytes, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(DamagedFile, match=sentence):
+        load(tmp_path / "file")

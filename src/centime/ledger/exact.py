@@ -231,7 +231,7 @@ class ExactLedger:
             "unread": self._unread,
             "refilled_at": self._refilled_at,
         }
-        arrays = {
+        arrays: dict[str, npt.NDArray[Any]] = {
             "money": books.money[:pages],
             "marks": books.marks[:pages],
             "emphasis": books.emphasis,

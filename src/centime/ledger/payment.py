@@ -107,8 +107,8 @@ def own_share(rows: RowBatch, row: Whole, page: Whole) -> float:
     for link in range(start, end):
         count += rows.targets[link] == page
     if count == 0 or len(rows.weights) == 0:
-        return count / max(1, rows.lengths[row])
-    share = 0.0
+        return np.float64(count / max(1, rows.lengths[row]))
+    share = np.float64(0.0)
     for link in range(start, end):
         if rows.targets[link] == page:
             share += rows.weights[link]
@@ -123,7 +123,7 @@ def due(books: Books, damping: float, rows: RowBatch, row: Whole, page: Whole) -
     back = damping * own_share(rows, row, page)
     if back > 0.0:
         owed = np.int64(owed / (1.0 - back))
-    return max(np.int64(0), before + owed)
+    return np.int64(max(np.int64(0), before + owed))
 
 
 @inlined
