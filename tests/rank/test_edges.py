@@ -138,9 +138,9 @@ def test_a_list_of_many_blocks_is_read_whole(read: Read) -> None:
 
 
 def test_a_comment_of_ours_tells_of_pages_without_links(read: Read) -> None:
-    assert read("# centime: pages 9\n3 4\n").graph.pages == 9
-    assert read("# centime: pages 9\n").graph.pages == 9
-    assert links_of(read("# centime: pages 9\n3 4\n")) == [(3, 4)]
+    assert read("# centime: numbers, 9 pages\n3 4\n").graph.pages == 9
+    assert read("# centime: numbers, 9 pages\n").graph.pages == 9
+    assert links_of(read("# centime: numbers, 9 pages\n3 4\n")) == [(3, 4)]
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ def test_a_comment_of_ours_tells_of_pages_without_links(read: Read) -> None:
         ("a b c\n", "line 1: a weight must .* not 'c'"),
         ("a b c d\n", "line 1: expected a link"),
         ("a\n", "line 1: expected a link"),
-        ("# centime: pages 3\n0 3\n", "page number 3 is not among the 3 pages"),
-        ("# centime: pages 2147483647\n0 3\n", "too many for 1 links"),
-        ("# centime: pages 0\n", "there is no page"),
+        ("# centime: numbers, 3 pages\n0 3\n", "page number 3 is not among the 3 pages"),
+        ("# centime: numbers, 2147483647 pages\n0 3\n", "too many for 1 links"),
+        ("# centime: numbers, 0 pages\n", "there is no page"),
         ("# nothing\n\n", "there is no link"),
         ("from to", "there is no link"),
         ("0 1\n" + "#" * 300_000, "line 2: the line is longer than 262144 bytes"),

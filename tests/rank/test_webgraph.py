@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from centime.model.errors import BadGraph
 from centime.model.graph import Graph
-from centime.rank.webgraph import read_webgraph
+from centime.rank.webgraph import WebGraph, read_webgraph
 from tests.rank.encoder import encode
 
 CODES = ["UNARY", "GAMMA", "DELTA", "ZETA", "NIBBLE", "GOLOMB"]
@@ -169,3 +169,21 @@ def test_properties_that_cannot_be_followed_are_refused(change: Callable[[str], 
 def test_a_graph_without_pages_is_read() -> None:
     data, properties = encode([], [])
     assert read_webgraph(data, properties, "x.graph").pages == 0
+
+
+@given(similar_rows(), st.lists(st.integers(0, 9), min_size=40, max_size=40), st.integers(0, 9))
+@settings(deadline=None)
+def test_blocks_hold_what_the_whole_graph_holds(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]], references: list[int], window: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "blocks.graph"
+    data, properties = encode(rows, references, window=window)
+    path.write_bytes(data)
+    path.with_suffix(".properties").write_text(properties)
+    file = WebGraph(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("centime.rank.webgraph.BLOCK_ROWS", 3)
+        patch.setattr("centime.rank.webgraph.BLOCK_LINKS", 8)
+        links = [link for block in file.blocks() for link in zip(block.sources.tolist(), block.targets.tolist(), strict=True)]
+    assert links == [(page, target) for page, row in enumerate(rows) for target in row]
+    assert rows_of(file.graph()) == rows

@@ -12,10 +12,13 @@ negative, when the code runs over the end or its value could not be a page numbe
 Guaranteed: no read outside the words, whatever the bits; every reader moves forward. All arithmetic stays below 2^63 and above -1.
 """
 
+import sys
+from io import BufferedIOBase, BytesIO
+
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import inlined
+from centime.model.kernel import inlined, kernel
 
 Words = npt.NDArray[np.uint32]
 
@@ -26,9 +29,19 @@ LEADING_ZEROS = np.array([8 - byte.bit_length() for byte in range(256)], dtype=n
 
 
 def words_of(data: bytes) -> Words:
-    """The bytes of a file as 32-bit words, with two zero words after the last."""
-    padded = data + bytes(-len(data) % 4 + 8)
-    return np.frombuffer(padded, dtype=">u4").astype(np.uint32)
+    """Bytes as 32-bit words, with two zero words after the last."""
+    return words_from(BytesIO(data), len(data))
+
+
+def words_from(file: BufferedIOBase, size: int) -> Words:
+    """The next `size` bytes of a file as 32-bit words, with two zero words after the last; held in memory once."""
+    words = np.zeros((size + 3) // 4 + 2, dtype=np.uint32)
+    view = words.data.cast("B")[:size]
+    while len(view) and (read := file.readinto(view)):
+        view = view[read:]
+    if sys.byteorder == "little":
+        words.byteswap(inplace=True)
+    return words
 
 
 @inlined
@@ -83,7 +96,13 @@ def _minimal_binary(words: Words, bit: int, size: int, width: int) -> tuple[int,
     return _bits(words, bit, width + 1) - short, bit + width + 1
 
 
-@inlined
+@kernel
+def read_gamma(words: Words, bit: int, end: int) -> tuple[int, int]:
+    """The value of the gamma code that starts at `bit` and the bit after it."""
+    return _gamma(words, bit, end)
+
+
+@kernel
 def read_code(words: Words, bit: int, end: int, code: int, parameter: int) -> tuple[int, int]:
     """The value of the code that starts at `bit` and the bit after it; k of zeta and golomb is `parameter`."""
     if code == GAMMA:

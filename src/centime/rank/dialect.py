@@ -6,6 +6,8 @@
 
 Names are separated by tabs if there is one in the line; else by commas, if the file is named `.csv`, if there are no blanks,
 or if blanks stand only after commas; else by blanks. A third field is a weight.
+A comment of ours, `# centime: names, 12 pages` or `# centime: numbers, 12 pages`, before the first link decides instead of the rules.
+
 Trap: a list of named pages whose second link is between two numbers loses its first link to rule 2.
 """
 
@@ -17,12 +19,21 @@ from pathlib import Path
 
 from centime.model.errors import BadGraph
 from centime.rank.fields import COMMA, SPACE, TAB
-from centime.rank.packed import line_blocks
+from centime.rank.packed import TextFile
 
 NUMBER = re.compile(rb"[-+]?\.?[0-9][-+.0-9eE]*")
 SOURCES = {b"source", b"src", b"from", b"start", b"fromnode", b"fromnodeid", b"from_node", b"source_id", b"sourceid"}
 TARGETS = {b"target", b"tgt", b"dst", b"destination", b"to", b"end", b"tonode", b"tonodeid", b"to_node", b"target_id", b"targetid"}
-PAGES = re.compile(rb"# centime: pages ([0-9]{1,10})\s*")
+MARK = re.compile(rb"# centime: (names|numbers), ([0-9]{1,10}) pages")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, its number and the byte where it starts."""
+
+    number: int
+    start: int
+    text: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,54 +47,58 @@ class Dialect:
     pages: int | None
 
 
-def pages_comment(pages: int) -> bytes:
-    """The comment that tells a reader how many pages there are, so that those without links are not lost."""
-    return b"# centime: pages %d\n" % pages
+def mark(pages: int, *, named: bool) -> bytes:
+    """The comment that tells a reader what pages are and how many there are, so that nothing has to be guessed."""
+    return b"# centime: %s, %d pages\n" % (b"names" if named else b"numbers", pages)
 
 
 def dialect_of(path: Path) -> Dialect:
     """The dialect of a file."""
-    csv = path.name.lower().endswith((".csv", ".csv.gz", ".csv.zst"))
-    pages: int | None = None
-    found: list[tuple[int, int, bytes]] = []
+    marked: re.Match[bytes] | None = None
+    found: list[Line] = []
     at = 0
     for number, line in enumerate(_lines(path), 1):
         content = line.strip(b" \t\r\n")
         if content[:1] in (b"#", b"%"):
-            told = PAGES.fullmatch(content) if not found else None
-            pages = int(told[1]) if told else pages
+            marked = MARK.fullmatch(content) if not found and marked is None else marked
         elif content:
-            found.append((number, at, content))
+            found.append(Line(number, at, content))
             if len(found) == 2:
                 break
         at += len(line)
-    if not found:
-        if pages is not None:
-            return Dialect(False, False, SPACE, at, pages)
-        raise BadGraph(f"{path}: there is no link in the file")
-    return _told_by(found, csv, pages, at, path)
-
-
-def _told_by(found: list[tuple[int, int, bytes]], csv: bool, pages: int | None, end: int, path: Path) -> Dialect:
-    heading = False
-    named = not _numeric(found[0][2])
-    if named:
-        words = _fields(found[0][2], _separator(found[0][2], csv))[:2]
-        if len(found) == 2 and _numeric(found[1][2]) and not any(NUMBER.match(word) for word in words):
-            heading, named = True, False
-        else:
-            heading = len(words) == 2 and words[0].strip(b'"').lower() in SOURCES and words[1].strip(b'"').lower() in TARGETS
+    named, heading, pages = False, False, None
+    csv = path.name.lower().endswith((".csv", ".csv.gz", ".csv.zst"))
+    if marked:
+        named, pages = marked[1] == b"names", int(marked[2])
+        heading = bool(found) and csv and _says_so(found[0].text)
+    elif found:
+        named, heading = _guess(found, csv)
     links = found[1:] if heading else found
     if not links:
-        if pages is not None:
-            return Dialect(False, False, SPACE, end, pages)
-        raise BadGraph(f"{path}: there is no link in the file")
-    number, start, line = links[0]
-    separator = _separator(line, csv) if named else SPACE
-    fields = _fields(line, separator) if named else re.split(rb"[ \t]*[ \t,][ \t]*", line)
+        if pages is None:
+            raise BadGraph(f"{path}: there is no link in the file")
+        return Dialect(named, False, SPACE, at, pages)
+    first = links[0]
+    separator = _separator(first.text, csv) if named else SPACE
+    fields = _fields(first.text, separator) if named else re.split(rb"[ \t]*[ \t,][ \t]*", first.text)
     if len(fields) not in (2, 3):
-        raise BadGraph(f"{path}, line {number}: expected a link: two pages, and a weight or nothing after them")
-    return Dialect(named, len(fields) == 3, separator, start, pages)
+        raise BadGraph(f"{path}, line {first.number}: expected a link: two pages, and a weight or nothing after them")
+    return Dialect(named, len(fields) == 3, separator, first.start, pages)
+
+
+def _guess(found: list[Line], csv: bool) -> tuple[bool, bool]:
+    """Whether pages are names, and whether the first line is a heading."""
+    if _numeric(found[0].text):
+        return False, False
+    words = _fields(found[0].text, _separator(found[0].text, csv))[:2]
+    if len(found) == 2 and _numeric(found[1].text) and not any(NUMBER.match(word) for word in words):
+        return False, True
+    return True, _says_so(found[0].text)
+
+
+def _says_so(line: bytes) -> bool:
+    words = [word.strip(b'"') for word in re.split(rb"[ \t,]+", line.lower())]
+    return len(words) in (2, 3) and words[0] in SOURCES and words[1] in TARGETS
 
 
 def _numeric(line: bytes) -> bool:
@@ -108,5 +123,5 @@ def _fields(line: bytes, separator: int) -> list[bytes]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    for block in line_blocks(path):
+    for block in TextFile(path).blocks():
         yield from BytesIO(block.tobytes())

@@ -24,8 +24,10 @@ from centime.rank.dialect import dialect_of
 from centime.rank.fields import (
     COMMA,
     GOOD,
+    NEWLINE,
     NOT_A_LINK,
     TAB,
+    TOO_LARGE,
     after_comments,
     end_of_line,
     next_name,
@@ -36,7 +38,7 @@ from centime.rank.fields import (
 )
 from centime.rank.links import Links, Told
 from centime.rank.names import KEY, Bytes, NameTable, PageNames, Slots, number_of
-from centime.rank.packed import BLOCK, line_blocks
+from centime.rank.packed import BLOCK, TextFile
 
 MOST_LINKS = BLOCK // 4 + 1  # the shortest link has four bytes: a number, a separator, a number, an end of line
 DECIMAL = re.compile(rb"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -48,79 +50,107 @@ class EdgeList:
     """The links of an edge list."""
 
     def __init__(self, path: Path, known: NameTable | None = None) -> None:
-        """Looks at the first lines; `known` are names whose numbers are fixed."""
+        """Looks at the first lines; `known` are the names of the first pages."""
         self.name = str(path)
-        self.path = path
         self.dialect = dialect_of(path)
-        self.table = (known or NameTable()) if self.dialect.named else None
+        self.known = known
+        self.table = None if not self.dialect.named else NameTable() if known is None else known
+        self.lines = LinkLines(path, self.dialect.start, weighted=self.dialect.weighted)
+
+    @property
+    def done(self) -> float:
+        """The share of the file that the blocks have gone through."""
+        return self.lines.text.done
 
     def told(self) -> Told:
-        """The number of pages, if a comment of ours tells it; named pages are numbered from 0."""
+        """The number of pages, if a comment of ours or a list of names tells it; pages are then numbered from 0."""
         if self.table is not None:
             return Told(len(self.table), 0)
-        return Told(self.dialect.pages, None if self.dialect.pages is None else 0)
+        pages = self.dialect.pages if self.known is None else len(self.known)
+        return Told(pages, None if pages is None else 0)
 
     def names(self) -> PageNames | None:
         """The names in the order of first mention."""
-        return None if self.table is None else self.table.names()
+        table = self.known if self.table is None else self.table
+        return None if table is None else table.names()
 
     def blocks(self) -> Iterator[Links]:
         """The links, in the order of the file."""
-        dialect = self.dialect
-        sources, targets = np.empty((2, MOST_LINKS), dtype=np.int32)
-        weights = np.empty(MOST_LINKS if dialect.weighted else 0)
-        odd = np.empty((MOST_LINKS if dialect.weighted else 0, 2), dtype=np.int64)
-        line, skip = 1, dialect.start
-        for block in line_blocks(self.path):
-            start, skip = min(skip, len(block)), max(0, skip - len(block))
-            if self.table is None:
-                fault, at, links = _read_numbers(block, start, LARGEST_PAGE_COUNT - 1, sources, targets, weights, odd)
-            else:
-                fault, at, links = self._read_names(self.table, block, start, line, sources, targets, weights, odd)
-            if fault != GOOD:
-                raise BadGraph(f"{self.name}, line {_line(block, at, line)}: {self._sentence(fault)}")
-            if dialect.weighted:
-                self._read_odd_weights(block, line, weights[:links], odd[:links])
-            yield Links(sources[:links], targets[:links], weights[:links] if dialect.weighted else None)
-            line += _line(block, len(block), 0)
+        return self.lines.numbered() if self.table is None else self.lines.named(self.table, self.dialect.separator)
 
-    def _read_names(
-        self, table: NameTable, block: Bytes, start: int, line: int, sources: Targets, targets: Targets, weights: Weights, odd: Odd
-    ) -> tuple[int, int, int]:
-        table.make_room(2 * (_line(block, len(block), 0) + 1), len(block))
-        before = table.count
-        separator = self.dialect.separator
-        fault, at, links, table.count = _read_names(
-            block, start, separator, table.slots, table.heap, table.offsets, before, KEY, sources, targets, weights, odd
-        )
-        wrong = table.first_not_text(before)
-        if wrong is not None:
-            place = block.tobytes().find(wrong)
-            raise BadGraph(f"{self.name}, line {_line(block, max(place, 0), line)}: the name {wrong!r} is not UTF-8 text")
-        return fault, at, links
 
-    def _read_odd_weights(self, block: Bytes, line: int, weights: Weights, odd: Odd) -> None:
-        """Reads the weights that the kernel has left: long, with an exponent, or wrong."""
-        for link in np.flatnonzero(odd[:, 1]):
-            text = block[odd[link, 0] : odd[link, 1]].tobytes()
-            weight = float(text) if DECIMAL.fullmatch(text) else -1.0
+class LinkLines:
+    """The lines of a text file from byte `start` on, each a link."""
+
+    def __init__(self, path: Path, start: int, *, weighted: bool) -> None:
+        """Reads nothing yet."""
+        self.name = str(path)
+        self.text = TextFile(path)
+        self.start = start
+        self.weighted = weighted
+        self.line = 1
+
+    def numbered(self) -> Iterator[Links]:
+        """The links between numbers."""
+        room = Room(self.weighted)
+        for block, start in self._blocks():
+            fault, at, links = _read_numbers(block, start, LARGEST_PAGE_COUNT - 1, *room.arrays)
+            if fault == TOO_LARGE:
+                raise BadGraph(f"{self._place(block, at)}: a page number is above {LARGEST_PAGE_COUNT - 1}")
+            yield self._links(fault, block, at, room, links, "two page numbers")
+
+    def named(self, table: NameTable, separator: int) -> Iterator[Links]:
+        """The links between names, which are written down in the table."""
+        room = Room(self.weighted)
+        between = {TAB: " with a tab between", COMMA: " with a comma between"}.get(separator, "")
+        for block, start in self._blocks():
+            before = table.count
+            table.make_room(2 * (_newlines(block) + 1), len(block))
+            fault, at, links, table.count = _read_names(
+                block, start, separator, table.slots, table.heap, table.offsets, before, KEY, *room.arrays
+            )
+            wrong = table.first_not_text(before)
+            if wrong is not None:
+                place = self._place(block, max(0, block.tobytes().find(wrong)))
+                raise BadGraph(f"{place}: the name {wrong!r} is not UTF-8 text")
+            yield self._links(fault, block, at, room, links, f"two names{between}")
+
+    def _blocks(self) -> Iterator[tuple[Bytes, int]]:
+        self.line, skip = 1, self.start
+        for block in self.text.blocks():
+            yield block, min(skip, len(block))
+            skip = max(0, skip - len(block))
+            self.line += _newlines(block)
+
+    def _links(self, fault: int, block: Bytes, at: int, room: "Room", links: int, expected: str) -> Links:
+        if fault != GOOD:
+            raise BadGraph(f"{self._place(block, at)}: expected {expected}{', a weight' if self.weighted else ''} and nothing else")
+        for link in np.flatnonzero(room.odd[:links, 1]) if self.weighted else ():
+            start, end = room.odd[link]
+            word = block[start:end].tobytes()
+            weight = float(word) if DECIMAL.fullmatch(word) else -1.0
             if not (isfinite(weight) and weight >= 0):
-                shown = text[:40].decode("utf-8", "replace")
-                place = f"{self.name}, line {_line(block, int(odd[link, 0]), line)}"
-                raise BadGraph(f"{place}: a weight must be a finite number, zero or more, not {shown!r}")
-            weights[link] = weight
+                shown = word[:40].decode("utf-8", "replace")
+                raise BadGraph(f"{self._place(block, start)}: a weight must be a finite number, zero or more, not {shown!r}")
+            room.weights[link] = weight
+        return Links(room.sources[:links], room.targets[:links], room.weights[:links] if self.weighted else None)
 
-    def _sentence(self, fault: int) -> str:
-        if fault != NOT_A_LINK:
-            return f"a page number is above {LARGEST_PAGE_COUNT - 1}"
-        pages = "two page numbers" if self.table is None else "two names"
-        separator = {TAB: " with a tab between", COMMA: " with a comma between"}.get(self.dialect.separator, "")
-        return f"expected {pages}{separator}{', a weight' if self.dialect.weighted else ''} and nothing else"
+    def _place(self, block: Bytes, at: int) -> str:
+        return f"{self.name}, line {self.line + _newlines(block[:at])}"
 
 
-def _line(block: Bytes, at: int, line: int) -> int:
-    """The number of the line in which byte `at` stands, if the block starts with line `line`."""
-    return line + int(np.count_nonzero(block[:at] == ord("\n")))
+class Room:
+    """Where the links of one block go; `odd` is where a weight stands that the kernel has left to the caller."""
+
+    def __init__(self, weighted: bool) -> None:
+        self.sources, self.targets = np.empty((2, MOST_LINKS), dtype=np.int32)
+        self.weights = np.empty(MOST_LINKS if weighted else 0)
+        self.odd = np.empty((MOST_LINKS if weighted else 0, 2), dtype=np.int64)
+        self.arrays = (self.sources, self.targets, self.weights, self.odd)
+
+
+def _newlines(block: Bytes) -> int:
+    return int(np.count_nonzero(block == NEWLINE))
 
 
 @kernel

@@ -1,9 +1,14 @@
 """Graph files: which reader reads which.
 
-| file | reader |
-|---|---|
-| `name.graph` with `name.properties` beside it | `webgraph`, WebGraph's BV format |
-| `.txt`, `.tsv`, `.csv`, `.dat`, `.edges`, each also with `.gz` or `.zst` after it | `edges`, one link per line |
+| format | file | module |
+|---|---|---|
+| `edges` | `.txt`, `.tsv`, `.csv`, `.dat`, `.edges`, each also with `.gz` or `.zst` after it | `edges` |
+| `parquet` | `.parquet` | `parquet` |
+| `npz` | `.npz` | `npz` |
+| `mtx` | `.mtx`, also with `.gz` or `.zst` after it | `matrix_market` |
+| `webgraph` | `.graph`, with `.properties` beside it | `webgraph` |
+
+Names of pages that a format cannot hold are in a file beside it, `sidecar.py`.
 """
 
 from pathlib import Path
@@ -11,12 +16,22 @@ from pathlib import Path
 from centime.model.errors import BadInput
 from centime.model.graph import Graph
 from centime.rank.edges import EdgeList
-from centime.rank.links import collect
+from centime.rank.links import LinkFile, collect
+from centime.rank.matrix_market import MatrixMarket
 from centime.rank.names import NamedGraph
-from centime.rank.packed import check_file
-from centime.rank.webgraph import read_webgraph
+from centime.rank.npz import SparseArchive
+from centime.rank.sidecar import read_sidecar
+from centime.rank.webgraph import WebGraph
 
-EDGE_SUFFIXES = (".txt", ".tsv", ".csv", ".dat", ".edges")
+SUFFIXES = {
+    "edges": (".txt", ".tsv", ".csv", ".dat", ".edges"),
+    "parquet": (".parquet",),
+    "npz": (".npz",),
+    "mtx": (".mtx",),
+    "webgraph": (".graph",),
+}
+PACKABLE = ("edges", "mtx")
+PACKED = (".gz", ".zst")
 
 
 def read_graph(path: str | Path) -> Graph:
@@ -24,16 +39,39 @@ def read_graph(path: str | Path) -> Graph:
     return read_named(path).graph
 
 
-def read_named(path: str | Path) -> NamedGraph:
-    """The graph in a file and the names of its pages, if they have some; the file's name tells the format."""
-    path = Path(path)
-    suffix = path.with_suffix("").suffix if path.suffix in (".gz", ".zst") else path.suffix
-    if suffix in EDGE_SUFFIXES:
-        return collect(EdgeList(path))
-    if path.suffix != ".graph":
-        known = f".graph and {', '.join(EDGE_SUFFIXES)}, these also with .gz or .zst"
-        raise BadInput(f"{path}: the name ends like no graph file; known are {known}")
-    properties = path.with_suffix(".properties")
-    check_file(path)
-    check_file(properties)
-    return NamedGraph(read_webgraph(path.read_bytes(), properties.read_bytes().decode("latin-1"), str(path)))
+def read_named(path: str | Path, form: str | None = None) -> NamedGraph:
+    """The graph in a file and the names of its pages, if they have some; the file's name tells the format unless it is given."""
+    file = open_links(Path(path), form)
+    return NamedGraph(file.graph(), file.names()) if isinstance(file, WebGraph) else collect(file)
+
+
+def open_links(path: Path, form: str | None = None) -> LinkFile:
+    """The links of a graph file, to be gone through block by block."""
+    form = form or format_of(path)
+    known = read_sidecar(path)
+    match form:
+        case "edges":
+            return EdgeList(path, known)
+        case "mtx":
+            return MatrixMarket(path, known)
+        case "npz":
+            return SparseArchive(path, known)
+        case "webgraph":
+            return WebGraph(path, known)
+        case "parquet":
+            # Arrow takes a while to load, and the other formats do without it.
+            from centime.rank.parquet import ParquetLinks
+
+            return ParquetLinks(path, known)
+    raise BadInput(f"there is no format {form!r}; known are {', '.join(SUFFIXES)}")
+
+
+def format_of(path: Path) -> str:
+    """The format that the name of a file tells."""
+    packed = path.suffix in PACKED
+    suffix = path.with_suffix("").suffix if packed else path.suffix
+    for form, suffixes in SUFFIXES.items():
+        if suffix in suffixes and (not packed or form in PACKABLE):
+            return form
+    plain = ", ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+    raise BadInput(f"{path}: the name ends like no graph file; known are {plain}, and text also with .gz or .zst")

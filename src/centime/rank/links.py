@@ -49,6 +49,11 @@ class LinkFile(Protocol):
 
     name: str
 
+    @property
+    def done(self) -> float:
+        """The share of the file that the blocks have gone through so far."""
+        ...
+
     def blocks(self) -> Iterator[Links]:
         """All links, block by block."""
         ...

@@ -4,11 +4,14 @@ A file that unpacks to a thousand times its size costs no more memory than any o
 """
 
 import gzip
+import io
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import fstat
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 import numpy as np
 
@@ -19,66 +22,80 @@ BLOCK = 1 << 18
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def line_blocks(path: Path) -> Iterator[Bytes]:
-    """The bytes of a text file in blocks that end where a line ends; each may be written to and is good until the next one is asked for."""
-    buffer = bytearray(BLOCK)
-    view = memoryview(buffer)
-    line, held, start = 1, 0, True
-    with unpacked(path) as file:
-        while True:
-            read = cast("int", file.readinto(view[held:]))  # type: ignore[attr-defined]
-            held += read
-            if start and held >= len(BYTE_ORDER_MARK):
-                start = False
-                if buffer.startswith(BYTE_ORDER_MARK):
-                    buffer[: len(BYTE_ORDER_MARK)] = b"   "
-            end = held if read == 0 else buffer.rfind(b"\n", 0, held) + 1
-            if end:
-                yield np.frombuffer(buffer, dtype=np.uint8)[:end]
-                line += buffer.count(b"\n", 0, end)
-            elif held == BLOCK:
-                raise BadGraph(f"{path}, line {line}: the line is longer than {BLOCK} bytes")
-            if read == 0:
-                return
-            buffer[: held - end] = buffer[end:held]
-            held -= end
+class TextFile:
+    """A text file, plain or packed, in blocks of whole lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.done = 0.0
+
+    def blocks(self) -> Iterator[Bytes]:
+        """The bytes in blocks that end where a line ends; each may be written to and is good until the next one is asked for."""
+        buffer = bytearray(BLOCK)
+        view = memoryview(buffer)
+        line, held, start = 1, 0, True
+        with opened(self.path) as raw, unpacked(raw, self.path) as file:
+            size = fstat(raw.fileno()).st_size
+            while True:
+                read = file.readinto(view[held:])
+                held += read
+                if start and held >= len(BYTE_ORDER_MARK):
+                    start = False
+                    if buffer.startswith(BYTE_ORDER_MARK):
+                        buffer[: len(BYTE_ORDER_MARK)] = b"   "
+                end = held if read == 0 else buffer.rfind(b"\n", 0, held) + 1
+                if end:
+                    self.done = raw.tell() / size
+                    yield np.frombuffer(buffer, dtype=np.uint8)[:end]
+                    line += buffer.count(b"\n", 0, end)
+                elif held == BLOCK:
+                    raise BadGraph(f"{self.path}, line {line}: the line is longer than {BLOCK} bytes")
+                if read == 0:
+                    return
+                buffer[: held - end] = buffer[end:held]
+                held -= end
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[BinaryIO]:
-    """The file, opened to read its bytes as they were before packing; a sentence for whatever is wrong with it."""
-    check_file(path)
-    try:
-        with path.open("rb") as file:
-            yield _unpacking(file, path.suffix)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise BadInput(f"{path}: the file is not gzip, or damaged") from None
-    except OSError as reason:
-        what = f"cannot be read ({reason.strerror})" if reason.strerror else f"is not {path.suffix[1:]}, or damaged"
-        raise BadInput(f"{path}: the file {what}") from None
-
-
-def check_file(path: Path) -> None:
-    """Raises a sentence if a file is missing, a directory, not a file at all or empty."""
+def opened(path: Path) -> Iterator[io.BufferedReader]:
+    """The file, opened to read; a sentence if it is missing, a directory, not a file at all, empty or not to be read."""
     try:
         about = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise BadInput(f"{path}: there is no such file") from None
     except OSError as reason:
         raise BadInput(f"{path}: the file cannot be read ({reason.strerror})") from None
-    if path.is_dir():
+    if stat.S_ISDIR(about.st_mode):
         raise BadInput(f"{path}: this is a directory, not a graph file")
-    if not path.is_file():
+    if not stat.S_ISREG(about.st_mode):
         raise BadInput(f"{path}: this is not a file")
     if about.st_size == 0:
         raise BadInput(f"{path}: the file is empty")
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as reason:
+        raise BadInput(f"{path}: the file cannot be read ({reason.strerror})") from None
 
 
-def _unpacking(file: BinaryIO, suffix: str) -> BinaryIO:
+@contextmanager
+def unpacked(file: io.BufferedReader, path: Path) -> Iterator[io.BufferedReader]:
+    """The bytes of an open file as they were before packing, which the end of its name tells; a sentence if they are damaged."""
+    try:
+        yield _unpacking(file, path.suffix)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise BadInput(f"{path}: the file is not gzip, or damaged") from None
+    except OSError as reason:
+        if reason.errno is not None:
+            raise
+        raise BadInput(f"{path}: the file is not zstd, or damaged") from None
+
+
+def _unpacking(file: io.BufferedReader, suffix: str) -> io.BufferedReader:
     if suffix == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
+        return cast("io.BufferedReader", gzip.GzipFile(fileobj=file))
     if suffix == ".zst":
         from pyarrow import CompressedInputStream, PythonFile
 
-        return cast("BinaryIO", CompressedInputStream(PythonFile(file, mode="r"), "zstd"))
+        return cast("io.BufferedReader", CompressedInputStream(PythonFile(file, mode="r"), "zstd"))
     return file

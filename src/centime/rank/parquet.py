@@ -1,0 +1,174 @@
+"""Parquet files with one link per row.
+
+The columns are those named `source` and `target` (or `from` and `to`, and the like), else the first two; a column named `weight` is the
+links' weight. Pages are whole numbers, or text: then they are numbered in the order of their first mention.
+Memory: one batch of rows and, for text, the names. How numbers become pages: `links.py`; files that we wrote tell it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from centime.model.errors import BadGraph
+from centime.model.graph import LARGEST_PAGE_COUNT, Targets, Weights
+from centime.model.kernel import kernel
+from centime.rank.dialect import SOURCES, TARGETS
+from centime.rank.links import Links, Told
+from centime.rank.names import KEY, Bytes, NameTable, PageNames, Slots, number_of
+from centime.rank.packed import opened
+
+BATCH_ROWS = 1 << 16
+PAGES_KEY = b"centime.pages"
+DAMAGE = (pa.ArrowException, OSError, ValueError, KeyError, RuntimeError, MemoryError)
+
+
+class ParquetLinks:
+    """The links of a Parquet file."""
+
+    def __init__(self, path: Path, known: NameTable | None = None) -> None:
+        """Reads the schema; `known` are the names of the first pages."""
+        self.name = str(path)
+        self.path = path
+        self.known = known
+        self.done = 0.0
+        with self._file() as file:
+            schema = file.schema_arrow
+            self.columns = self._choose(schema)
+            told = (schema.metadata or {}).get(PAGES_KEY)
+            self.pages = int(told) if told is not None and told.isdigit() and len(told) < 11 else None
+            kinds = [_kind(schema.field(column).type) for column in self.columns[:2]]
+        if kinds[0] != kinds[1] or kinds[0] == "":
+            raise BadGraph(f"{path}: the columns {self.columns[0]!r} and {self.columns[1]!r} must both be whole numbers, or both text")
+        self.table = None if kinds[0] == "numbers" else NameTable() if known is None else known
+
+    def told(self) -> Told:
+        """The number of pages, if the file or a list of names tells it; pages are then numbered from 0."""
+        table = self.known if self.table is None else self.table
+        pages = self.pages if table is None else len(table)
+        return Told(pages, None if pages is None else 0)
+
+    def names(self) -> PageNames | None:
+        """The names in the order of first mention."""
+        table = self.known if self.table is None else self.table
+        return None if table is None else table.names()
+
+    def blocks(self) -> Iterator[Links]:
+        """The links in the order of the file."""
+        rows = 0
+        with self._file() as file:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(self.columns), use_threads=False):
+                columns = [batch.column(batch.schema.get_field_index(column)) for column in self.columns]
+                for name, column in zip(self.columns, columns, strict=True):
+                    if column.null_count:
+                        place = rows + int(np.argmin(np.asarray(column.is_valid())))
+                        raise BadGraph(f"{self.name}, row {place}: there is nothing in column {name!r}")
+                if self.table is None:
+                    sources, targets = (self._numbers(column, rows) for column in columns[:2])
+                else:
+                    sources, targets = self._numbered(self.table, columns[0], columns[1], rows)
+                yield Links(sources, targets, self._weights(columns[2], rows) if len(columns) == 3 else None)
+                rows += len(batch)
+                self.done = rows / max(1, file.metadata.num_rows)
+
+    def _choose(self, schema: pa.Schema) -> tuple[str, ...]:
+        if len(set(schema.names)) != len(schema.names):
+            raise BadGraph(f"{self.name}: two columns have the same name")
+        lowered = [name.lower().encode() for name in schema.names]
+        source = next((name for name, lower in zip(schema.names, lowered, strict=True) if lower in SOURCES), None)
+        target = next((name for name, lower in zip(schema.names, lowered, strict=True) if lower in TARGETS), None)
+        if source is None or target is None:
+            if len(lowered) < 2:
+                raise BadGraph(f"{self.name}: a graph needs two columns, source and target; the file has {len(lowered)}")
+            source, target = schema.names[:2]
+        return source, target, *(name for name in schema.names if name.lower() == "weight" and name not in (source, target))
+
+    def _numbers(self, column: pa.Array, rows: int) -> Targets:
+        numbers = column.to_numpy(zero_copy_only=False)
+        good = (numbers >= 0) & (numbers < LARGEST_PAGE_COUNT)
+        if not good.all():
+            raise BadGraph(f"{self.name}, row {rows + int(np.argmin(good))}: a page number is not from 0 to {LARGEST_PAGE_COUNT - 1}")
+        return np.asarray(numbers, dtype=np.int32)
+
+    def _weights(self, column: pa.Array, rows: int) -> Weights:
+        values = column.to_numpy(zero_copy_only=False)
+        if values.dtype.kind not in "iufb":
+            raise BadGraph(f"{self.name}: the weights must be numbers, not {column.type}")
+        weights = np.asarray(values, dtype=np.float64)
+        good = np.isfinite(weights) & (weights >= 0)
+        if not good.all():
+            raise BadGraph(f"{self.name}, row {rows + int(np.argmin(good))}: a weight must be a finite number, zero or more")
+        return weights
+
+    def _numbered(self, table: NameTable, source: pa.Array, target: pa.Array, rows: int) -> tuple[Targets, Targets]:
+        """The numbers of the names of a batch, link by link, so that first mention decides."""
+        source_heap, source_ends = _text(source)
+        target_heap, target_ends = _text(target)
+        before = table.count
+        table.make_room(2 * len(source), int(source_ends[-1] - source_ends[0] + target_ends[-1] - target_ends[0]))
+        sources, targets = np.empty((2, len(source)), dtype=np.int32)
+        empty, table.count = _number(
+            source_heap, target_heap, source_ends, target_ends, table.slots, table.heap, table.offsets, before, KEY, sources, targets
+        )
+        if empty >= 0:
+            raise BadGraph(f"{self.name}, row {rows + empty}: a page has no name")
+        wrong = table.first_not_text(before)
+        if wrong is not None:
+            raise BadGraph(f"{self.name}, rows {rows} to {rows + len(source) - 1}: the name {wrong!r} is not UTF-8 text")
+        return sources, targets
+
+    @contextmanager
+    def _file(self) -> Iterator[pq.ParquetFile]:
+        with opened(self.path) as raw:
+            try:
+                with pq.ParquetFile(raw) as file:
+                    yield file
+            except DAMAGE:
+                raise BadGraph(f"{self.path}: this is no Parquet file, or it is damaged") from None
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(kind):
+        return "numbers"
+    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else ""
+
+
+def _text(column: pa.Array) -> tuple[Bytes, npt.NDArray[np.int64]]:
+    """The bytes of a column of text, and where each value starts and the last one ends."""
+    column = column.cast(pa.large_string())
+    _, ends, data = column.buffers()
+    offsets = np.frombuffer(ends, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    return np.frombuffer(data, dtype=np.uint8) if data else np.empty(0, dtype=np.uint8), offsets
+
+
+@kernel
+def _number(
+    source_heap: Bytes,
+    target_heap: Bytes,
+    source_ends: Slots,
+    target_ends: Slots,
+    slots: Slots,
+    heap: Bytes,
+    offsets: Slots,
+    count: int,
+    key: int,
+    sources: Targets,
+    targets: Targets,
+) -> tuple[int, int]:
+    """Gives every name its number; returns the first link with an empty name, or -1, and how many names there are."""
+    for link in range(len(sources)):
+        if source_ends[link] == source_ends[link + 1] or target_ends[link] == target_ends[link + 1]:
+            return link, count
+        page = number_of(source_heap, source_ends[link], source_ends[link + 1], slots, heap, offsets, count, key)
+        count = max(count, page + 1)
+        sources[link] = page
+        page = number_of(target_heap, target_ends[link], target_ends[link + 1], slots, heap, offsets, count, key)
+        count = max(count, page + 1)
+        targets[link] = page
+    return -1, count
