@@ -77,16 +77,17 @@ def run(web: Graph, seed: int, step: Step, among: Among) -> Findings:
             rows.append({"algorithm": algorithm, "visits": (crawl + 1) * web.pages, "visits_in_n": crawl + 1, "error_percent": error})
             table[crawl][algorithm] = float(f"{error:.3g}")
             step(1 / CRAWLS / len(ALGORITHMS))
-    return Findings(rows, "mean relative error, percent", table, settings={"error_among": among})
+    return Findings(
+        rows, "mean relative error, percent", table, settings={"error_among": "all pages" if among == "all" else "the top tenth"}
+    )
 
 
 def draw(findings: Findings) -> Figure:
     """The error over the visits, a line for each algorithm."""
     curves = {name: [row for row in findings.rows if row["algorithm"] == name] for name in ALGORITHMS}
     last = findings.table[-1]
-    whose = "all pages" if findings.settings["error_among"] == "all" else "the top tenth of the pages"
     figure, (axes,) = new_picture(
-        f"Error of importance, {whose}, after {CRAWLS} N visits:\n"
+        f"Error of importance, {findings.settings['error_among']}, after {CRAWLS} N visits:\n"
         f"exact ledger {say(last['exact greedy'])} %, off-line {say(last['off-line'])} %, OPIC greedy {say(last['OPIC greedy'])} %"
     )
     for name, curve in curves.items():

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from centime.lab.discovery import Book, Choose, Discovery, Pages
 from centime.lab.error import Vector, top_pages, true_importance
 from centime.lab.experiment import DAMPING, Experiment, Findings, Row, Step
-from centime.lab.picture import draw_line, name_lines, new_picture, plain_ticks
+from centime.lab.picture import draw_line, name_lines, new_picture, whole_decades
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.model.errors import LedgerImbalance
@@ -114,6 +114,7 @@ def _measure(known: Discovery, importance: Vector, top: Pages, certify: bool) ->
     found = number >= 0
     row: dict[str, float | None] = {
         "pages_read": known.read,
+        "read_percent": 100 * known.read / known.web.pages,
         "pages_known": known.known,
         "important_read_percent": 100 * float(np.mean(found & ~np.isin(number, known.unread))),
         "important_found_percent": 100 * float(found.mean()),
@@ -148,20 +149,21 @@ def draw(findings: Findings) -> Figure:
     figure, panels = new_picture(f"Important pages read when a tenth of the web is read:\n{', '.join(tenth)}", panels=3)
     known, whole, important = panels
     best = _of(findings.rows, "best first")
+    pages = [row["read_percent"] for row in best]
     for column, name, dashes in (("certified_error", "certified", ":"), ("true_error", "true", "-")):
-        draw_line(known, "best first", [row["pages_read"] for row in best], [row[column] for row in best], name, dashes)
+        draw_line(known, "best first", pages, [row[column] for row in best], name, dashes)
     for name in CRAWLERS:
         rows = _of(findings.rows, name)
-        pages = [row["pages_read"] for row in rows]
+        pages = [row["read_percent"] for row in rows]
         draw_line(whole, name, pages, [row["distance_to_whole_web"] for row in rows])
         draw_line(important, name, pages, [row["important_read_percent"] for row in rows])
-    known.set(yscale="log", ylabel="error for the links known (best first), mean over pages")
-    whole.set(yscale="log", ylabel="distance to the importance of the whole web (0 to 2)")
+    whole_decades(known, [row[column] for row in best for column in ("certified_error", "true_error")])
+    known.set_ylabel("error for the links known (best first), mean over pages")
+    whole_decades(whole, [row["distance_to_whole_web"] for row in findings.rows])
+    whole.set_ylabel("distance to the importance of the whole web (0 to 2)")
     important.set(ylim=(0, 100), ylabel="important pages read, percent of all important pages")
     for axes in panels:
-        axes.set_xlim(left=0)
-        axes.set_xlabel("pages read")
-        plain_ticks(axes.xaxis)
+        axes.set(xlim=(0, 100), xlabel="pages read, percent of the web")
         name_lines(axes)
     return figure
 

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 
 INK = "#222222"
 FAINT = "#8a8a8a"
-DOTS_PER_INCH = 110
+DOTS_PER_INCH = 100
 LABEL_GAP = 0.042  # of the height of the axes, between two names
 
 
@@ -136,6 +136,11 @@ def say(number: float) -> str:
     """A number with two digits that count, in plain figures where that is short."""
     rounded = float(f"{number:.2g}")
     return f"{rounded:.0e}" if 0 < abs(rounded) < 1e-4 else grouped(rounded)
+
+
+def whole_decades(axes: Axes, values: Values) -> None:
+    """Makes the vertical axis logarithmic, from one power of ten to another."""
+    axes.set(yscale="log", ylim=(10 ** np.floor(np.log10(min(values))), 10 ** np.ceil(np.log10(max(values)))))
 
 
 def plain_ticks(axis: Axis) -> None:

@@ -129,7 +129,8 @@ def draw(findings: Findings) -> Figure:
     window = min((name for name in names if name not in EXACT), key=middle.__getitem__)
     figure, (axes,) = new_picture(
         f"Error on a web where a tenth of the pages changes in each crawl:\n"
-        f"exact ledger {say(middle['exact balanced'])} %, best window ({SPOKEN[window]}) {say(middle[window])} %"
+        f"exact ledger {say(middle['exact balanced'])} %, by worth {say(middle['exact by worth'])} %, "
+        f"best window ({SPOKEN[window]}) {say(middle[window])} %"
     )
     for name in names:
         rows = [row for row in findings.rows if row["ledger"] == name]
