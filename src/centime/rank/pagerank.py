@@ -1,0 +1,191 @@
+"""PageRank of a link graph, with a certified error.
+
+    x = d W x + (V/N) e        W: column j is page j's row, its weights adding up to 1; e: the personalisation, adding up to N;
+                               V: what is not paid along links, the share 1-d of every page and all of a page that dangles
+
+Three scales of the same vector ("Inside PageRank", Section 2): `mean`, adding up to N; `sum`, adding up to 1 (Eq. 4 and 13);
+`plain`, Eq. 2 as it stands, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps it, Proposition 2.1). The order of
+pages is the same in all three (Proposition 2.2).
+
+Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. What floating point can add to that is counted in.
+
+Methods: `push` (and `auto`) is the quick one; `jacobi` and `gauss-seidel` are the textbook's and can also stop by change or by a stable top.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import BadSetting
+from centime.model.graph import Graph, Weights
+from centime.rank.crew import Crew, crew_for
+from centime.rank.power import normalised_weights
+from centime.rank.pull import change, gauss_seidel, jacobi
+from centime.rank.push import Pushing, one_iteration
+from centime.rank.scores import Scores, Vector
+
+Method = Literal["auto", "push", "jacobi", "gauss-seidel"]
+Normalisation = Literal["mean", "sum", "plain"]
+ROUNDING = 1e-15  # what the last iteration's floating point can hide, over N
+MOST_ITERATIONS = 100_000
+STEADY = 3  # a top that stays the same for so many iterations is stable
+NO_WEIGHTS: Weights = np.empty(0)
+
+
+def pagerank(
+    graph: Graph,
+    *,
+    damping: float = 0.85,
+    error: float = 1e-8,
+    method: Method = "auto",
+    personalisation: npt.ArrayLike | None = None,
+    start: npt.ArrayLike | None = None,
+    normalisation: Normalisation = "mean",
+    stop_change: float | None = None,
+    stable_top: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Scores:
+    """The PageRank of every page, to a certified |x - x*|_1 / N of at most `error`.
+
+    `stop_change` stops when |x - x'|_1 / N falls below it, `stable_top` when the order of so many best pages has stood still; both go
+    with the textbook methods. `progress` is called now and then with the certified error so far.
+    """
+    started = time.perf_counter()
+    _check(damping, error, method, normalisation, stop_change, stable_top)
+    emphasis = _vector("the personalisation", personalisation, graph.pages)
+    begin = _vector("the start", start, graph.pages)
+    weights = NO_WEIGHTS if graph.weights is None else normalised_weights(graph.offsets, graph.weights)
+    if not graph.pages:
+        return Scores(np.empty(0), "none", 0, 0.0, 0.0, 0.0)
+    textbook = stop_change is not None or stable_top is not None
+    chosen = ("jacobi" if textbook else "push") if method == "auto" else method
+    if chosen == "push" and textbook:
+        raise BadSetting("stopping by change or by a stable top goes with the methods jacobi and gauss-seidel")
+    with crew_for(graph.links, threads) as crew:
+        if chosen == "push":
+            found = _push(Pushing(graph, weights, damping, emphasis, begin, crew), emphasis, error, progress)
+        else:
+            found = _iterate(chosen, graph, weights, damping, emphasis, begin, crew, error, stop_change, stable_top, progress)
+    return _scaled(found, graph, weights, damping, normalisation, time.perf_counter() - started)
+
+
+def _push(pushing: Pushing, emphasis: Vector | None, error: float, progress: Callable[[float], None] | None) -> Scores:
+    damping, pages = pushing.damping, pushing.graph.pages
+    factor = damping / (1 - damping)
+    # The bound lies between once and twice the factor times the debt: a look at all pages is only worth it in between.
+    while factor * pushing.debt > error * pushing.total or pushing.bound(emphasis) > error:
+        before = pushing.debt
+        pushing.sweep()
+        if progress is not None:
+            progress(2 * factor * pushing.debt / pushing.total)
+        if pushing.sweeps > 1 and pushing.debt >= before:
+            break  # nothing but rounding is left
+    scores, moved = pushing.certify(emphasis)
+    certified = factor * (moved / pages + ROUNDING)
+    return Scores(scores, "push", pushing.sweeps, pushing.links / max(1, pushing.graph.links), moved, certified)
+
+
+def _iterate(
+    method: str,
+    graph: Graph,
+    weights: Weights,
+    damping: float,
+    emphasis: Vector | None,
+    start: Vector | None,
+    crew: Crew,
+    error: float,
+    stop_change: float | None,
+    stable_top: int | None,
+    progress: Callable[[float], None] | None,
+) -> Scores:
+    vectors: Iterator[Vector]
+    if method == "jacobi":
+        vectors = jacobi(graph, weights, damping, emphasis, start, crew)
+    else:
+        vectors = gauss_seidel(graph, weights, damping, emphasis, start)
+    factor, pages = damping / (1 - damping), graph.pages
+    previous = np.full(pages, np.inf)
+    best: npt.NDArray[np.int64] | None = None
+    steady = iterations = 0
+    least = aim = np.inf
+    if stop_change is None and stable_top is None:
+        aim = error
+    while iterations < MOST_ITERATIONS:
+        scores = next(vectors)
+        iterations += 1
+        moved = change(scores, previous)
+        if progress is not None and iterations > 1:
+            progress(factor * moved / pages)
+        if stop_change is not None and moved / pages > stop_change:
+            aim_reached = False
+        elif stable_top is not None:
+            newest = Scores(scores, method, iterations, 0.0, moved, 0.0).top(stable_top)
+            steady = steady + 1 if best is not None and np.array_equal(best, newest) else 0
+            best = newest
+            aim_reached = steady >= STEADY
+        else:
+            aim_reached = factor * moved / pages <= aim
+        exhausted = moved >= least and moved / pages < 1e-12  # nothing but rounding is left
+        if aim_reached or exhausted:
+            proven, distance = one_iteration(graph, weights, damping, emphasis, scores, crew)
+            certified = factor * (distance / pages + ROUNDING)
+            if certified <= aim or exhausted:
+                break
+        least = min(least, moved)
+        previous[:] = scores
+    return Scores(proven, method, iterations, iterations + 1.0, distance, certified)
+
+
+def _scaled(found: Scores, graph: Graph, weights: Weights, damping: float, normalisation: Normalisation, seconds: float) -> Scores:
+    factor, error = 1.0, found.certified_error
+    if normalisation == "sum":
+        factor = 1.0 / graph.pages
+        error = found.certified_error  # |x - x*|_1 itself, since x adds up to 1
+    elif normalisation == "plain":
+        factor = (1 - damping) * graph.pages / _unlinked(found.scores, graph, weights, damping)
+        error = found.certified_error * factor / (1 - damping)
+    found.scores[:] *= factor
+    return Scores(found.scores, found.method, found.iterations, found.passes, found.change * factor, error, seconds)
+
+
+def _unlinked(scores: Vector, graph: Graph, weights: Weights, damping: float) -> float:
+    """V: what the pages do not pay along links."""
+    dangling = graph.out_degree == 0
+    if len(weights):
+        carried = np.add.reduceat(np.append(weights, 0.0), graph.offsets[:-1]) if graph.links else np.zeros(graph.pages)
+        dangling |= carried == 0.0
+    return float((1 - damping) * scores.sum() + damping * scores[dangling].sum())
+
+
+def _check(damping: float, error: float, method: str, normalisation: str, stop_change: float | None, stable_top: int | None) -> None:
+    if not 0 <= damping < 1:
+        raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
+    if not 0 < error < np.inf:
+        raise BadSetting(f"the error must be a number above 0, not {error}")
+    if method not in get_args(Method):
+        raise BadSetting(f"unknown method {method!r}; there are {', '.join(get_args(Method))}")
+    if normalisation not in get_args(Normalisation):
+        raise BadSetting(f"unknown normalisation {normalisation!r}; there are {', '.join(get_args(Normalisation))}")
+    if stop_change is not None and not 0 < stop_change < np.inf:
+        raise BadSetting(f"the change to stop at must be a number above 0, not {stop_change}")
+    if stable_top is not None and stable_top < 1:
+        raise BadSetting(f"a stable top has one page or more, not {stable_top}")
+
+
+def _vector(what: str, values: npt.ArrayLike | None, pages: int) -> Vector | None:
+    """A vector of one number for each page, zero or more, made to add up to N."""
+    if values is None:
+        return None
+    vector = np.array(values, dtype=np.float64)
+    if vector.shape != (pages,):
+        raise BadSetting(f"{what} needs one number for each of the {pages} pages, its shape is {vector.shape}")
+    if not (np.isfinite(vector).all() and (vector >= 0).all() and (pages == 0 or vector.max() > 0)):
+        raise BadSetting(f"{what} must hold finite numbers, zero or more, and not only zeros")
+    if pages:
+        vector /= vector.max()
+        vector *= pages / vector.sum()
+    return vector

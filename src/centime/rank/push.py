@@ -1,0 +1,277 @@
+"""The quick solver: pay what is owed where it is much, with a falling threshold, on both cores.
+
+It solves y = dWy + b, b = (1-d) e with e the personalisation (adding up to N), whose solution points where PageRank does: scaled to add up
+to N it is the score of "dangling pages pay everyone" (Proposition 2.2 of "Inside PageRank", which holds for any e). Kept are y and
+
+    r = b + dWy - y                                                  (what each page owes)
+
+A page that owes more than the threshold pays: y_i grows by r_i / (1 - d w_ii), and d w_ij times that goes to each page it links to. The
+divisor is what the page pays itself, settled at once: on a real graph a quarter of the pages link to themselves, and without it those decide how
+long it takes (73 sweeps against 42 on cnr-2000). A page without links pays nobody, so it is never in the way.
+
+Sweeps go over the pages in their order; the threshold is 3/4 of the mean debt. Each thread owns a range of pages and a vector as long as all pages:
+in its own range that is the live debt, elsewhere the mail for the others, handed over after each sweep. So threads share no cache line that
+anyone writes, and the result depends on the number of threads but not on chance.
+
+Guaranteed (see `certify`): x = Gh with h = y N / |y|, G the stochastic matrix of PageRank, and |x - x*|_1 <= d/(1-d) |x - h|_1. The last pass
+computes Gh from the links anew, so that no rounding of the sweeps is hidden.
+"""
+
+import numpy as np
+
+from centime.model.graph import Graph, Offsets, Targets, Weights
+from centime.model.kernel import Whole, kernel
+from centime.rank.crew import Crew, cut_evenly
+from centime.rank.scores import Vector
+
+SHARE = 0.75  # the threshold, as a share of the mean debt
+NO_EMPHASIS: Vector = np.empty(0)
+
+
+class Pushing:
+    """One solution on its way."""
+
+    def __init__(self, graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew) -> None:
+        pages = graph.pages
+        self.graph = graph
+        self.weights = weights
+        self.damping = damping
+        self.crew = crew
+        self.cuts = cut_evenly(graph.offsets, crew.parts)
+        self.gain = np.empty(pages)
+        self.paid = np.zeros(pages)
+        self.debts = [np.zeros(pages) for _ in range(crew.parts)]
+        self.sweeps = 0
+        self.links = 0
+        for part, debt in enumerate(self.debts):
+            own = self._range(part)
+            debt[own] = 1.0 - damping if emphasis is None else (1.0 - damping) * emphasis[own]
+        self.paying = int((graph.out_degree > 0).sum())
+        self.crew.do(lambda part: gains(graph.offsets, graph.targets, weights, damping, self.gain, *self._ends(part)))
+        if start is not None:
+            self._begin_with(start)
+        self.debt, self.total = self._hand_over()
+
+    def sweep(self) -> None:
+        """Lets the pages that owe more than the threshold pay, once."""
+        threshold = SHARE * self.debt / max(1, self.paying) if self.sweeps else 0.0
+        graph = self.graph
+
+        def work(part: int) -> Whole:
+            ends = self._ends(part)
+            if len(self.weights):
+                return push_by_weight(
+                    graph.offsets, graph.targets, self.weights, self.damping, self.gain, self.paid, self.debts[part], threshold, *ends
+                )
+            return push_alike(graph.offsets, graph.targets, self.damping, self.gain, self.paid, self.debts[part], threshold, *ends)
+
+        self.links += sum(int(pushed) for pushed in self.crew.do(work))
+        self.sweeps += 1
+        self.debt, self.total = self._hand_over()
+
+    def bound(self, emphasis: Vector | None) -> float:
+        """What the certified error would be now, but for rounding: d/(1-d) |r - e (sum of r)/N|_1 / |y|."""
+        if self.debt > self.total:
+            return np.inf
+        graph = self.graph
+        level = sum(self.crew.do(lambda part: float(owing(graph.offsets, self.debts[part], *self._ends(part))))) / graph.pages
+        lean = self.crew.do(
+            lambda part: float(
+                skew(graph.offsets, self.debts[part], NO_EMPHASIS if emphasis is None else emphasis, level, *self._ends(part))
+            )
+        )
+        return self.damping / (1 - self.damping) * sum(lean) / self.total
+
+    def certify(self, emphasis: Vector | None) -> tuple[Vector, float]:
+        """x = Gh, adding up to N, and |x - h|_1, worked out from the links anew. The solution ends here: its vectors are used up."""
+        graph = self.graph
+        for part, debt in enumerate(self.debts):
+            absorb(graph.offsets, self.paid, debt, *self._ends(part))
+        self.paid *= graph.pages / self.paid.sum()
+        self.links += graph.links
+        return one_iteration(graph, self.weights, self.damping, emphasis, self.paid, self.crew, self.debts)
+
+    def _begin_with(self, start: Vector) -> None:
+        graph = self.graph
+        self.paid[:] = start
+        self.crew.do(
+            lambda part: spread(graph.offsets, graph.targets, self.weights, self.damping, start, self.debts[part], *self._ends(part))
+        )
+        for part, debt in enumerate(self.debts):
+            debt[self._range(part)] -= start[self._range(part)]
+        self.links += graph.links
+
+    def _hand_over(self) -> tuple[float, float]:
+        """Hands the mail over; the sum of all debts of pages with links, and of all that y would be."""
+        found = self.crew.do(lambda part: self._collect(part))
+        return sum(debt for debt, _ in found), sum(total for _, total in found)
+
+    def _collect(self, part: int) -> tuple[float, float]:
+        for other, mail in enumerate(self.debts):
+            if other != part:
+                collect(self.debts[part], mail, *self._ends(part))
+        debt, total = tally(self.graph.offsets, self.paid, self.debts[part], *self._ends(part))
+        return float(debt), float(total)
+
+    def _ends(self, part: int) -> tuple[int, int]:
+        return int(self.cuts[part]), int(self.cuts[part + 1])
+
+    def _range(self, part: int) -> slice:
+        return slice(*self._ends(part))
+
+
+def one_iteration(
+    graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, values: Vector, crew: Crew, room: list[Vector] | None = None
+) -> tuple[Vector, float]:
+    """x = Gh of a vector h adding up to N, and |x - h|_1; in `room`, a vector for each thread, if there is any."""
+    cuts = cut_evenly(graph.offsets, crew.parts)
+    vectors = room or [np.empty(graph.pages) for _ in range(crew.parts)]
+
+    def work(part: int) -> None:
+        vectors[part][:] = 0.0
+        spread(graph.offsets, graph.targets, weights, damping, values, vectors[part], int(cuts[part]), int(cuts[part + 1]))
+
+    crew.do(work)
+    scores = vectors[0]
+    for vector in vectors[1:]:
+        scores += vector
+    left = 1.0 - scores.sum() / graph.pages
+    scores += left if emphasis is None else left * emphasis
+    return scores, float(distance(scores, values))
+
+
+@kernel
+def gains(offsets: Offsets, targets: Targets, weights: Weights, damping: float, gain: Vector, first: Whole, end: Whole) -> None:
+    """1 / (1 - d w_ii) for every page."""
+    for page in range(first, end):
+        own = 0.0
+        for link in range(offsets[page], offsets[page + 1]):
+            if targets[link] == page:
+                own += weights[link] if len(weights) > 0 else 1.0 / (offsets[page + 1] - offsets[page])
+        gain[page] = 1.0 / (1.0 - damping * own)
+
+
+@kernel
+def push_alike(
+    offsets: Offsets, targets: Targets, damping: float, gain: Vector, paid: Vector, debt: Vector, threshold: float, first: Whole, end: Whole
+) -> Whole:
+    """One sweep over pages that share alike; how many links were paid along."""
+    pushed = np.int64(0)
+    for page in range(first, end):
+        owed = debt[page]
+        if abs(owed) > threshold:
+            start = np.uintp(offsets[page])
+            stop = np.uintp(offsets[page + 1])
+            if start < stop:
+                whole = owed * gain[page]
+                paid[page] += whole
+                amount = damping * whole / (stop - start)
+                for link in range(start, stop):
+                    debt[np.uintp(targets[link])] += amount
+                debt[page] = 0.0
+                pushed += np.int64(stop - start)
+    return pushed
+
+
+@kernel
+def push_by_weight(
+    offsets: Offsets,
+    targets: Targets,
+    weights: Weights,
+    damping: float,
+    gain: Vector,
+    paid: Vector,
+    debt: Vector,
+    threshold: float,
+    first: Whole,
+    end: Whole,
+) -> Whole:
+    """One sweep over pages whose links have weights; how many links were paid along."""
+    pushed = np.int64(0)
+    for page in range(first, end):
+        owed = debt[page]
+        if abs(owed) > threshold and offsets[page] < offsets[page + 1]:
+            whole = owed * gain[page]
+            paid[page] += whole
+            for link in range(offsets[page], offsets[page + 1]):
+                debt[targets[link]] += damping * whole * weights[link]
+            debt[page] = 0.0
+            pushed += offsets[page + 1] - offsets[page]
+    return pushed
+
+
+@kernel
+def spread(
+    offsets: Offsets, targets: Targets, weights: Weights, damping: float, values: Vector, received: Vector, first: Whole, end: Whole
+) -> None:
+    """Adds to `received` what pages of these values pay along their links."""
+    for page in range(first, end):
+        start = np.uintp(offsets[page])
+        stop = np.uintp(offsets[page + 1])
+        if len(weights) > 0:
+            for link in range(start, stop):
+                received[np.uintp(targets[link])] += damping * values[page] * weights[link]
+        elif start < stop:
+            amount = damping * values[page] / (stop - start)
+            for link in range(start, stop):
+                received[np.uintp(targets[link])] += amount
+
+
+@kernel
+def collect(debt: Vector, mail: Vector, first: Whole, end: Whole) -> None:
+    """Takes the mail for a range out of another's vector."""
+    for page in range(first, end):
+        debt[page] += mail[page]
+        mail[page] = 0.0
+
+
+@kernel
+def owing(offsets: Offsets, debt: Vector, first: Whole, end: Whole) -> float:
+    """The sum of r over the pages with links."""
+    total = 0.0
+    for page in range(first, end):
+        if offsets[page] < offsets[page + 1]:
+            total += debt[page]
+    return total
+
+
+@kernel
+def skew(offsets: Offsets, debt: Vector, emphasis: Vector, level: float, first: Whole, end: Whole) -> float:
+    """The sum of |r_i - e_i * level|, where a page without links owes nothing."""
+    total = 0.0
+    for page in range(first, end):
+        given = level * emphasis[page] if len(emphasis) > 0 else level
+        owed = debt[page] if offsets[page] < offsets[page + 1] else 0.0
+        total += abs(owed - given)
+    return total
+
+
+@kernel
+def absorb(offsets: Offsets, paid: Vector, debt: Vector, first: Whole, end: Whole) -> None:
+    """Adds to y what pages without links were paid."""
+    for page in range(first, end):
+        if offsets[page] == offsets[page + 1]:
+            paid[page] += debt[page]
+
+
+@kernel
+def distance(one: Vector, other: Vector) -> float:
+    """|one - other|_1, without a vector for the difference."""
+    total = 0.0
+    for page in range(len(one)):
+        total += abs(one[page] - other[page])
+    return total
+
+
+@kernel
+def tally(offsets: Offsets, paid: Vector, debt: Vector, first: Whole, end: Whole) -> tuple[float, float]:
+    """The sum of |r| over the pages with links, and the sum of y with what the others were paid."""
+    owed = 0.0
+    total = 0.0
+    for page in range(first, end):
+        total += paid[page]
+        if offsets[page] < offsets[page + 1]:
+            owed += abs(debt[page])
+        else:
+            total += debt[page]
+    return owed, total
