@@ -4,12 +4,13 @@
                                V: what is not paid along links, the share 1-d of every page and all of a page that dangles
 
 Three scales of the same vector ("Inside PageRank", Section 2): `mean`, adding up to N; `sum`, adding up to 1 (Eq. 4 and 13);
-`plain`, Eq. 2 as it stands, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps it, Proposition 2.1). The order of
-pages is the same in all three (Proposition 2.2).
+`plain`, Eq. 2 as it stands, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps it, Proposition 2.1).
+The order of pages is the same in all three (Proposition 2.2).
 
 Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. What floating point can add to that is counted in.
 
-Methods: `push` (and `auto`) is the quick one; `jacobi` and `gauss-seidel` are the textbook's and can also stop by change or by a stable top.
+Methods: `push` (and `auto`) is the quick one; `jacobi` and `gauss-seidel` are the textbook's and can also stop by change or by a
+stable top.
 """
 
 import time

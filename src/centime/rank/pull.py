@@ -5,9 +5,10 @@ Both solve y = dWy + b as `push` does, but visit every page at every iteration:
     Jacobi          x_i = d * sum over links j->i of x_j w_ji + (V/N) e_i            from the values of the last iteration
     Gauss-Seidel    y_i = (d * sum over links j->i, j != i, of y_j w_ji + b_i) / (1 - d w_ii)      from the newest values
 
-Jacobi keeps the sum at N (the virtual page pays everyone, V is what the links did not carry), which is Eq. 4 of "Inside PageRank" and Eq. 6 of the
-Xyleme paper. Gauss-Seidel gains from the order of the pages and from settling a page's links to itself at once; it is scaled at the end. They are
-here because papers and people compare with them, and because they can stop when the change, or the order at the top, stands still.
+Jacobi keeps the sum at N (the virtual page pays everyone, V is what the links did not carry), which is Eq. 4 of "Inside PageRank" and
+Eq. 6 of the Xyleme paper. Gauss-Seidel gains from the order of the pages and from settling a page's links to itself at once; it is scaled
+at the end. They are here because papers and people compare with them, and because they can stop when the change, or the order at the
+top, stands still.
 
 Needs the links turned round, 4 bytes a link more than `push`.
 """

@@ -5,16 +5,16 @@ to N it is the score of "dangling pages pay everyone" (Proposition 2.2 of "Insid
 
     r = b + dWy - y                                                  (what each page owes)
 
-A page that owes more than the threshold pays: y_i grows by r_i / (1 - d w_ii), and d w_ij times that goes to each page it links to. The
-divisor is what the page pays itself, settled at once: on a real graph a quarter of the pages link to themselves, and without it those decide how
-long it takes (73 sweeps against 42 on cnr-2000). A page without links pays nobody, so it is never in the way.
+A page that owes more than the threshold pays: y_i grows by r_i / (1 - d w_ii), and d w_ij times that goes to each page it links
+to. The divisor is what the page pays itself, settled at once: on a real graph a quarter of the pages link to themselves, and without
+it those decide how long it takes (73 sweeps against 42 on cnr-2000). A page without links pays nobody, so it is never in the way.
 
-Sweeps go over the pages in their order; the threshold is 3/4 of the mean debt. Each thread owns a range of pages and a vector as long as all pages:
-in its own range that is the live debt, elsewhere the mail for the others, handed over after each sweep. So threads share no cache line that
-anyone writes, and the result depends on the number of threads but not on chance.
+Sweeps go over the pages in their order; the threshold is 3/4 of the mean debt. Each thread owns a range of pages and a vector as long
+as all pages: in its own range that is the live debt, elsewhere the mail for the others, handed over after each sweep. So threads share
+no cache line that anyone writes, and the result depends on the number of threads but not on chance.
 
-Guaranteed (see `certify`): x = Gh with h = y N / |y|, G the stochastic matrix of PageRank, and |x - x*|_1 <= d/(1-d) |x - h|_1. The last pass
-computes Gh from the links anew, so that no rounding of the sweeps is hidden.
+Guaranteed (see `certify`): x = Gh with h = y N / |y|, G the stochastic matrix of PageRank, and |x - x*|_1 <= d/(1-d) |x - h|_1. The
+last pass computes Gh from the links anew, so that no rounding of the sweeps is hidden.
 """
 
 import numpy as np
