@@ -89,7 +89,21 @@ def test_newcomers_are_measured_from_when_they_joined_even_when_the_clock_wraps(
     newcomers.read(np.array([3]), np.array([10**12]), np.array([TURNOVER]))
     assert newcomers.importance == 0, "pages that were there from the start do not count"
     newcomers.read(np.array([15, 25]), np.array([MEAN_CASH, MEAN_CASH]), np.array([2 * TURNOVER, 2 * TURNOVER]))
-    assert newcomers.importance == pytest.approx(2 / (3 + 1))
+    assert newcomers.importance == pytest.approx(2 / (3 + 1), rel=0.01)
+    newcomers.read(np.array([26]), np.array([100 * MEAN_CASH]), np.array([2 * TURNOVER]))
+    assert newcomers.importance == 1
+
+
+def test_histories_of_a_growing_crawl_do_not_run_away() -> None:
+    chance = np.random.default_rng(0)
+    ledger = OpicLedger()
+    ledger.join(3)
+    for _ in range(500):
+        ledger.visit(int(chance.integers(0, ledger.pages)), chance.integers(0, ledger.pages, 10))
+        ledger.join(1)
+    mean = ledger._history.sum(ledger._clock) / ledger.pages / MEAN_CASH
+    assert mean < ledger.turnovers
+    assert ledger.error_factor() == pytest.approx(ledger._virtual.total / ledger.paid)
 
 
 def test_only_so_many_moments_of_joining_are_remembered() -> None:

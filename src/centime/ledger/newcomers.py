@@ -6,15 +6,16 @@ new pages are mostly less important than the mean, and a page without a past wou
 When a page that joined during the crawl is read for the first time, the cash C it gathered since it joined is measured against the time
 that took. With both summed over the last pages so read (each counts 1/256 less than the next),
 
-    importance of newcomers = sum of C / (mean cash * sum of turnovers)
+    importance of newcomers = sum of C / (mean cash * sum of turnovers)     but not more than 1
+
+It must not be more: pages that join with a history above the mean would raise the mean for the next ones, without end.
 
 When pages joined is remembered for up to 1024 moments; when there are more, every second one is forgotten, so that the time of joining
 becomes a little less exact but slow pages stay in the count.
 """
 
+from bisect import bisect_right
 from typing import Any
-
-import numpy as np
 
 from centime.ledger.cash import MEAN_CASH, Money
 from centime.ledger.clock import TURNOVER, WRAP, Ticks
@@ -36,7 +37,7 @@ class Newcomers:
     @property
     def importance(self) -> float:
         """The importance of recently introduced pages; 0 when none was read yet."""
-        return self._cash / MEAN_CASH / (self._ticks / TURNOVER) if self._ticks else 0.0
+        return min(1.0, self._cash / MEAN_CASH / (self._ticks / TURNOVER)) if self._ticks else 0.0
 
     def join(self, first: int, now: int) -> None:
         """Remembers that pages from `first` on joined now."""
@@ -47,13 +48,11 @@ class Newcomers:
 
     def read(self, pages: Pages, amounts: Money, times: Ticks) -> None:
         """Takes note of the cash of pages that were read for the first time."""
-        moment = np.searchsorted(np.array(self._firsts, dtype=np.int64), pages, side="right") - 1
-        known = moment >= 0
-        if known.any():
-            waited = (times[known] - np.array(self._times, dtype=np.int64)[moment[known]]) & WRAP
-            fading = FADING ** int(known.sum())
-            self._cash = self._cash * fading + float(amounts[known].sum())
-            self._ticks = self._ticks * fading + float(waited.sum())
+        for page, amount, time in zip(pages.tolist(), amounts.tolist(), times.tolist(), strict=True):
+            moment = bisect_right(self._firsts, page) - 1
+            if moment >= 0:
+                self._cash = self._cash * FADING + amount
+                self._ticks = self._ticks * FADING + ((time - self._times[moment]) & WRAP)
 
     def state(self) -> dict[str, Any]:
         """What makes the same newcomers again, by name."""

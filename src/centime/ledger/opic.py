@@ -8,8 +8,9 @@ proportion to its importance, in whatever order pages are read as long as each i
   OPIC, right in the end for a graph that does not change.
 - `order` and `richest` choose the pages of an exploration, `newcomers` gives pages that join a past, `matrix` is about other link matrices.
 
-Guaranteed: cash is conserved to the last unit (`check`); after each step Lemma 2.3 holds up to a unit for each payment; |H| / total is the
-papers' error factor turned round, a bound for |xP - x|_1 / 2 and not for the error. The exact ledger certifies its error; this one cannot.
+Guaranteed: cash is conserved to the last unit (`check`), and after each step Lemma 2.3 holds up to a unit for each payment. The papers'
+error factor, total / |H|, bounds how much one more iteration would change X = H / |H| (by at most twice that, in the sum over all pages);
+it is not a bound of the error. The exact ledger has one.
 
 Trap: `importance` of a few pages costs a look at all of them, because the mean over all is 1.
 """
@@ -164,7 +165,7 @@ class OpicLedger:
 
     def error_factor(self) -> float:
         """1 / |H| of Section 3.1, with the total cash as 1 and |H| the sum of what is in the window; no bound for the error itself."""
-        past = self._history.sum(self._clock)
+        past = min(self.paid, self._history.sum(self._clock))  # default histories are not evidence
         return self._virtual.total / past if past else float("inf")
 
     def frequency(self) -> Vector:

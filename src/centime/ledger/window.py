@@ -1,9 +1,9 @@
 """Which part of the past counts: the window policies of Adaptive OPIC, Section 3.3.
 
-A measure is the pair (C, G): a page's cash when it was read, and the time. Times and lengths are in turnovers of the `clock`: the time in
-which as much cash is paid as there is. In the paper's experiments N pages are crawled a month and Greedy finds 2/n of the total on the
-page it reads (Section 3.1), so a month is about two turnovers: "Fixed Window 8 months" is `FixedWindow(16)`. With Random or Cycle,
-which find 1/n, a month is one turnover.
+A measure is the pair (C, G): a page's cash when it was read, and the time. Times and lengths are in turnovers of the `clock`: the time
+in which as much cash is paid as there is. The paper counts months, in each of which it crawls N pages. Greedy finds about 2/n of the total
+on the page it reads (Section 3.1), so a month is about two turnovers and "Fixed Window 8 months" is `FixedWindow(16)`; exactly, N visits
+take N * (mean cash found) / total turnovers, which `statistics` tells (`paid`, `visits`). Random finds 1/n: a month is one turnover.
 
 `history` keeps the whole past or Interpolation, `measures` the three windows that keep measures. Each gives the formula of its estimate.
 """
