@@ -57,8 +57,8 @@ def pagerank(
     """
     started = time.perf_counter()
     _check(damping, error, method, normalisation, stop_change, stable_top)
-    emphasis = _vector("the personalisation", personalisation, graph.pages)
-    begin = _vector("the start", start, graph.pages)
+    emphasis = page_vector("the personalisation", personalisation, graph.pages)
+    begin = page_vector("the start", start, graph.pages)
     weights = NO_WEIGHTS if graph.weights is None else normalised_weights(graph.offsets, graph.weights)
     if not graph.pages:
         return Scores(np.empty(0), "none", 0, 0.0, 0.0, 0.0)
@@ -177,7 +177,7 @@ def _check(damping: float, error: float, method: str, normalisation: str, stop_c
         raise BadSetting(f"a stable top has one page or more, not {stable_top}")
 
 
-def _vector(what: str, values: npt.ArrayLike | None, pages: int) -> Vector | None:
+def page_vector(what: str, values: npt.ArrayLike | None, pages: int) -> Vector | None:
     """A vector of one number for each page, zero or more, made to add up to N."""
     if values is None:
         return None
