@@ -1,0 +1,237 @@
+"""Ranking beyond memory: a graph of any size under a stated cap, resumable.
+
+    read once -> slices on disk (`dealing`, `slices`) -> iterations over them (`sliced`) -> scores in a file, certified
+
+The cap is on what ranking takes above the interpreter with its libraries. What is planned to fit it: for each thread the sums and
+numbers of one slice and a buffer of links; the values of all pages, as 64-bit numbers if they fit, else as 32-bit numbers, else on
+disk. With 32 bits the values stop getting better at an error of about 1e-7; if less is asked for, the last iterations go on with 64-bit
+values on disk.
+
+A folder holds everything. It can be killed at any time: slices that are finished are not made again, and the values are saved every few
+seconds, beside the old ones and renamed, so that ranking goes on with at most that much to do again. The folder names its graph file by
+size, time and settings; for another one it is made anew.
+"""
+
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import BadSetting
+from centime.rank.crew import Crew, crew_for
+from centime.rank.dealing import deal_file
+from centime.rank.files import open_links
+from centime.rank.names import PageNames
+from centime.rank.pagerank import ROUNDING
+from centime.rank.sliced import DiskSlices, SliceSolver, Values
+from centime.rank.slices import Manifest, read_manifest, read_numbers
+
+LEAST_MEMORY = 8 << 20
+SLICE_BYTES = 34  # of a page of the slice that a thread is working on
+WIDEST, NARROWEST = 20, 10
+SAVED_EVERY_SECONDS = 10.0
+VALUES, STATE, SCORES = "values", "state.json", "scores"
+LOST = 0.9  # an iteration that leaves more than this of the change before it has reached what its numbers can say
+COARSE = 1e-6
+
+
+class Step(Protocol):
+    """To be called with what is being done, the share of it done since the last call, and the error so far (0: not known)."""
+
+    def __call__(self, what: str, share: float, error: float = 0.0) -> None:
+        """Takes notice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FiledScores:
+    """Scores in a file, adding up to the number of pages, and how far they may be from the truth."""
+
+    path: Path
+    pages: int
+    links: int
+    dangling: int
+    iterations: int
+    certified_error: float
+    read_seconds: float
+    solve_seconds: float
+    names: PageNames | None
+
+    def part(self, first: int, end: int) -> npt.NDArray[np.float64]:
+        """The scores of pages `first` to `end`."""
+        return read_numbers(self.path, np.float64, first, end)
+
+    def top(self, count: int = 20, at_once: int = 1 << 18) -> list[tuple[int, float]]:
+        """The pages with the highest scores, the first first."""
+        best: list[tuple[float, int]] = []
+        for first in range(0, self.pages, at_once):
+            scores = self.part(first, min(first + at_once, self.pages))
+            edge = np.partition(scores, max(0, len(scores) - count))[max(0, len(scores) - count)]
+            some = np.flatnonzero(scores >= edge)[: 4 * count]
+            best = sorted([*best, *((-float(scores[k]), first + int(k)) for k in some)])[:count]
+        return [(page, -score) for score, page in best]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a cap is used."""
+
+    bits: int
+    buffer_words: int
+    wide_in_memory: bool
+    narrow_in_memory: bool
+
+
+def plan(pages: int, memory: int, threads: int) -> Plan:
+    """The widest slices that leave room for the values, if the values fit at all."""
+    buffer = max(1 << 16, min(4 << 20, memory // 16 // threads))
+    left = memory - threads * buffer
+    for bytes_a_page in (8, 4, 0):
+        room = left - bytes_a_page * pages
+        bits = max((b for b in range(NARROWEST, WIDEST + 1) if threads * SLICE_BYTES << b <= room), default=0)
+        if bits >= (16 if bytes_a_page else NARROWEST) or (bits and (1 << bits) >= pages):
+            return Plan(bits, buffer // 4, bytes_a_page == 8, bytes_a_page >= 4)
+    return Plan(NARROWEST, buffer // 4, False, False)
+
+
+def _unheard(what: str, share: float, error: float = 0.0) -> None:
+    """Takes no notice."""
+
+
+def rank_out_of_core(
+    graph: Path,
+    folder: Path,
+    memory_bytes: int,
+    *,
+    damping: float = 0.85,
+    error: float = 1e-8,
+    threads: int | None = None,
+    step: Step = _unheard,
+) -> FiledScores:
+    """The PageRank of a graph file under a memory cap, worked out in a folder that holds all that is on its way."""
+    if not 0 <= damping < 1:
+        raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
+    if not error > 0:
+        raise BadSetting(f"the error must be a number above 0, not {error}")
+    if memory_bytes < LEAST_MEMORY:
+        raise BadSetting(f"ranking needs a memory of {LEAST_MEMORY >> 20} MB or more, not {memory_bytes / 2**20:.3g} MB")
+    started = time.perf_counter()
+    file = open_links(graph, None)
+    status = graph.stat()
+    told = {"file": graph.name, "bytes": status.st_size, "changed": status.st_mtime_ns, "memory": memory_bytes}
+    with crew_for(1 << 30, threads) as crew:
+        manifest = _slices(folder, told)
+        if manifest is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            manifest = deal_file(
+                file,
+                folder,
+                lambda pages: plan(pages, memory_bytes, crew.parts).bits,
+                memory_bytes,
+                told,
+                partial(step, "reading links"),
+            )
+        read = time.perf_counter() - started
+        planned = plan(manifest.pages, memory_bytes, crew.parts)
+        slices = DiskSlices(folder, manifest)
+        solver, found = _solve(slices, planned, damping, error, crew, step)
+    return FiledScores(
+        folder / SCORES,
+        manifest.pages,
+        manifest.links,
+        manifest.dangling,
+        solver.iterations,
+        found,
+        read,
+        time.perf_counter() - started - read,
+        file.names(),
+    )
+
+
+def _slices(folder: Path, told: dict[str, object]) -> Manifest | None:
+    manifest = read_manifest(folder)
+    return manifest if manifest is not None and manifest.graph == told else None
+
+
+def _solve(slices: DiskSlices, planned: Plan, damping: float, error: float, crew: Crew, step: Step) -> tuple[SliceSolver, float]:
+    """Iterates until the certificate says so, with narrow values first where only those fit."""
+    folder, pages = slices.folder, slices.pages
+    kinds: list[tuple[type[np.float32] | type[np.float64], Path | None]] = [
+        (np.float64, None if planned.wide_in_memory else folder / VALUES)
+    ]
+    if planned.narrow_in_memory and not planned.wide_in_memory:
+        kinds.insert(0, (np.float32, None))
+    iterations, certified = 0, np.inf
+    resumed = _saved(folder, damping)
+    for kind, path in kinds:
+        values = Values(pages, kind, path)
+        solver = SliceSolver(slices, values, damping, crew, planned.buffer_words)
+        solver.iterations = iterations
+        if resumed is not None:
+            iterations = solver.iterations = resumed
+            _load(folder, values)
+        else:
+            solver.begin()
+        aim = error if kind is np.float64 else max(error, COARSE / 10)
+        certified = _iterate(solver, folder, aim, step)
+        iterations = resumed = solver.iterations
+        if certified <= error:
+            break
+        _save(folder, solver)
+    return solver, certified
+
+
+def _iterate(solver: SliceSolver, folder: Path, error: float, step: Step) -> float:
+    factor, pages = solver.damping / (1 - solver.damping), solver.slices.pages
+    saved = time.monotonic()
+    aim, last = error, np.inf
+    while True:
+        so_far = factor * last / max(solver.total, 1.0)
+        solver.iterate(partial(step, f"iteration {solver.iterations + 1}", error=so_far))
+        estimate = factor * solver.moved / solver.total
+        stuck = solver.moved > LOST * last and estimate < 10 * COARSE
+        if estimate <= aim or stuck:
+            certified = factor * (solver.certify(folder / SCORES) / pages + ROUNDING)
+            if certified <= error or stuck:
+                return certified
+            aim = estimate / 2
+        last = solver.moved
+        if time.monotonic() - saved > SAVED_EVERY_SECONDS:
+            _save(folder, solver)
+            saved = time.monotonic()
+
+
+def _save(folder: Path, solver: SliceSolver) -> None:
+    """Keeps the values, as 64-bit numbers, and only then says that they are there."""
+    name = f"saved-{solver.iterations % 2}"
+    with (folder / name).open("wb", buffering=0) as file:
+        for number in range(solver.slices.slices):
+            width = 1 << solver.slices.bits
+            first, end = number * width, min(solver.slices.pages, (number + 1) * width)
+            file.write(solver.values.part(first, end).astype(np.float64).tobytes())
+    beside = folder / f"{STATE}.new"
+    beside.write_text(json.dumps({"iterations": solver.iterations, "damping": solver.damping, "values": name}))
+    beside.rename(folder / STATE)
+
+
+def _saved(folder: Path, damping: float) -> int | None:
+    """How many iterations the saved values have behind them; nothing when there are none for this damping."""
+    path = folder / STATE
+    if not path.exists():
+        return None
+    state = json.loads(path.read_text())
+    return int(state["iterations"]) if state["damping"] == damping else None
+
+
+def _load(folder: Path, values: Values) -> None:
+    name = json.loads((folder / STATE).read_text())["values"]
+    for first in range(0, values.pages, 1 << 18):
+        end = min(values.pages, first + (1 << 18))
+        values.write(first, read_numbers(folder / name, np.float64, first, end))

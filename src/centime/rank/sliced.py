@@ -1,0 +1,238 @@
+"""The solver over slices: links streamed from disk or memory, sums kept for one slice a thread, Gauss-Seidel between slices.
+
+It solves y = dWy + b, b = 1 - d, as `push` does. What is kept for a page is v_j = d y_j / k_j, what page j pays along a link (0 if it
+dangles):
+
+    y_i = (sum over links j->i, j != i, of v_j  +  1 - d) / (1 - d own_i / k_i)
+
+A slice's new v are used by the slices after it (Section 5.3 of the Xyleme paper). Slices go in groups of one a thread; a group's values
+are written when all its slices are done, so the result does not depend on which thread was quicker.
+
+`Values` holds v in memory, as 32-bit or 64-bit numbers, or on disk, where each slice reads along as its sources go by: then neither
+links nor vectors need memory. y is v k / d by definition, so 32 bits cost accuracy but never the certificate: it is worked out from the
+v that there are.
+
+Guaranteed: `certify` makes one iteration of the whole graph from frozen values, x = Gh, and |x - x*|_1 <= d/(1-d) |x - h|_1 (see
+`push`). The scores go to a file, 64 bits a page; nothing that grows with the pages is in memory except `Values`, if it was put there.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import Whole, kernel
+from centime.rank.crew import Crew
+from centime.rank.scores import Vector
+from centime.rank.slices import DEGREES, OWN, Manifest, Words, read_numbers, read_units
+
+Numbers = npt.NDArray[np.floating[Any]]
+
+
+class Slices(Protocol):
+    """Links in slices, wherever they are."""
+
+    pages: int
+    links: int
+    bits: int
+    slices: int
+
+    def units(self, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
+        """The words of a slice in pieces, each with the sources before and at its end."""
+        ...
+
+    def degrees(self, first: int, end: int) -> npt.NDArray[np.uint32]:
+        """How many links pages have."""
+        ...
+
+    def own(self, first: int, end: int) -> npt.NDArray[np.uint8]:
+        """How many of them lead to the page itself."""
+        ...
+
+
+class DiskSlices:
+    """The slices of a folder."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.pages, self.links, self.bits, self.slices = manifest.pages, manifest.links, manifest.bits, manifest.slices
+
+    def units(self, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
+        """The words of a slice in pieces, each with the sources before and at its end."""
+        return read_units(self.folder, self.manifest, number, buffer)
+
+    def degrees(self, first: int, end: int) -> npt.NDArray[np.uint32]:
+        """How many links pages have."""
+        return read_numbers(self.folder / DEGREES, np.uint32, first, end)
+
+    def own(self, first: int, end: int) -> npt.NDArray[np.uint8]:
+        """How many of them lead to the page itself."""
+        return read_numbers(self.folder / OWN, np.uint8, first, end)
+
+
+class Values:
+    """v of all pages: in memory (32 or 64 bits a page), or in a file (64 bits)."""
+
+    def __init__(self, pages: int, kind: type[np.float32] | type[np.float64], path: Path | None = None) -> None:
+        self.pages = pages
+        self.kind = kind
+        self._memory: Numbers = np.zeros(pages if path is None else 0, dtype=kind)
+        self._path = path
+        if path is not None:
+            with path.open("ab") as file:
+                file.truncate(8 * pages)
+
+    def window(self, first: int, end: int) -> tuple[Numbers, int]:
+        """Values that contain those of pages `first` to `end`, and the page of the first of them."""
+        if self._path is None:
+            return self._memory, 0
+        return read_numbers(self._path, self.kind, first, end), first
+
+    def part(self, first: int, end: int) -> Numbers:
+        """The values of pages `first` to `end`."""
+        values, base = self.window(first, end)
+        return values[first - base : end - base]
+
+    def write(self, first: int, values: Vector) -> None:
+        """Puts new values from page `first` on."""
+        if self._path is None:
+            self._memory[first : first + len(values)] = values
+        else:
+            with self._path.open("r+b", buffering=0) as file:
+                file.seek(8 * first)
+                file.write(values.astype(self.kind).tobytes())
+
+
+class SliceSolver:
+    """One solution on its way."""
+
+    def __init__(self, slices: Slices, values: Values, damping: float, crew: Crew, buffer_words: int) -> None:
+        self.slices = slices
+        self.values = values
+        self.damping = damping
+        self.crew = crew
+        self.iterations = 0
+        self.moved = np.inf  # sum of |y - y'| over the pages with links, in the last iteration
+        self.total = 0.0  # sum of y
+        width = (1 << slices.bits) + 1
+        self._sums = [np.zeros(min(width, slices.pages + 1) if slices.slices == 1 else width) for _ in range(crew.parts)]
+        self._buffers = [np.empty(buffer_words, dtype=np.uint32) for _ in range(crew.parts)]
+
+    def begin(self) -> None:
+        """Puts v where every page has y = 1."""
+        for number in range(self.slices.slices):
+            first, end = self._span(number)
+            self.values.write(first, _shares(self.slices.degrees(first, end), self.damping))
+
+    def iterate(self, step: Callable[[float], None] | None = None) -> None:
+        """Works out every slice once, each from the newest values."""
+        moved = total = 0.0
+        for group in range(0, self.slices.slices, self.crew.parts):
+            numbers = range(group, min(group + self.crew.parts, self.slices.slices))
+
+            def work(part: int, numbers: range = numbers) -> tuple[Vector, float, float]:
+                return self._relax(numbers[part], part) if part < len(numbers) else (np.empty(0), 0.0, 0.0)
+
+            for number, (values, change, amount) in zip(numbers, self.crew.do(work), strict=False):
+                self.values.write(self._span(number)[0], values)
+                moved += change
+                total += amount
+            if step is not None:
+                step(len(numbers) / self.slices.slices)
+        self.moved, self.total = moved, total
+        self.iterations += 1
+
+    def certify(self, scores: Path) -> float:
+        """Writes x = Gh, adding up to N, to a file; |x - h|_1."""
+        surplus = whole = 0.0
+        with scores.open("wb", buffering=0) as file:
+            for number in range(self.slices.slices):
+                first, end = self._span(number)
+                degrees, old, new = self._frozen(number)
+                surplus += float((new - old)[degrees > 0].sum())
+                whole += float(np.where(degrees > 0, old, new).sum())
+                file.write(new.tobytes())
+        level, scale = surplus / self.slices.pages, self.slices.pages / whole
+        distance = 0.0
+        with scores.open("r+b", buffering=0) as file:
+            for number in range(self.slices.slices):
+                first, end = self._span(number)
+                new = read_numbers(scores, np.float64, first, end)
+                degrees = self.slices.degrees(first, end)
+                old = np.where(degrees > 0, self.values.part(first, end) * (degrees / self.damping), new)
+                exact = (new - level) * scale
+                distance += float(np.abs(exact - old * scale).sum())
+                file.seek(8 * first)
+                file.write(exact.tobytes())
+        return distance
+
+    def _relax(self, number: int, part: int) -> tuple[Vector, float, float]:
+        first, end = self._span(number)
+        sums = self._brought(number, part)
+        degrees, own = self.slices.degrees(first, end), self.slices.own(first, end)
+        values = np.empty(end - first)
+        moved, total = _settle(sums, degrees, own, self.values.part(first, end).astype(np.float64), self.damping, values)
+        return values, float(moved), float(total)
+
+    def _frozen(self, number: int) -> tuple[npt.NDArray[np.uint32], Vector, Vector]:
+        """Degrees, y, and dWy + b of a slice, all from the values as they are."""
+        first, end = self._span(number)
+        sums = self._brought(number, 0)
+        degrees, own = self.slices.degrees(first, end), self.slices.own(first, end)
+        values = self.values.part(first, end).astype(np.float64)
+        new = sums[: end - first] + own * values + (1.0 - self.damping)
+        return degrees, values * (degrees / self.damping), new
+
+    def _brought(self, number: int, part: int) -> Vector:
+        """What the links of others bring to each page of a slice."""
+        sums = self._sums[part]
+        sums[:] = 0.0
+        source = 0
+        for before, end, words in self.slices.units(number, self._buffers[part]):
+            values, base = self.values.window(before, end + 1)
+            source = int(_bring(words, before - base, values, sums, self.slices.bits)) + base
+        assert source < max(1, self.slices.pages)
+        return sums
+
+    def _span(self, number: int) -> tuple[int, int]:
+        width = 1 << self.slices.bits
+        return number * width, min(self.slices.pages, (number + 1) * width)
+
+
+def _shares(degrees: npt.NDArray[np.uint32], damping: float) -> Vector:
+    return np.where(degrees > 0, damping / np.maximum(degrees, 1), 0.0)
+
+
+@kernel
+def _bring(words: Words, source: Whole, values: Numbers, sums: Vector, bits: Whole) -> Whole:
+    """Adds to the sums what the sources of these words pay; the last source."""
+    shift = np.uint32(bits + 1)
+    mask = np.uint32((1 << (bits + 1)) - 1)
+    at = np.uintp(source)
+    for k in range(len(words)):
+        word = words[k]
+        at += np.uintp(word >> shift)
+        sums[np.uintp(word & mask)] += values[at]
+    return np.int64(at)
+
+
+@kernel
+def _settle(
+    sums: Vector, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint8], old: Vector, damping: float, values: Vector
+) -> tuple[float, float]:
+    """New values of a slice's pages; the sum of |y - y'| over those with links, and the sum of y."""
+    moved = 0.0
+    total = 0.0
+    for page in range(len(values)):
+        if degrees[page] > 0:
+            y = (sums[page] + 1.0 - damping) / (1.0 - damping * own[page] / degrees[page])
+            moved += abs(y - old[page] * degrees[page] / damping)
+            values[page] = damping * y / degrees[page]
+            total += y
+        else:
+            values[page] = 0.0
+            total += sums[page] + 1.0 - damping
+    return moved, total
