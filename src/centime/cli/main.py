@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import centime
-from centime.cli import lab
+from centime.cli import convert, lab
 from centime.cli.ending import run
 
 app = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
@@ -42,6 +42,7 @@ def _centime(
         typer.echo(context.get_help())
 
 
+convert.register(app)
 lab.register(app)
 
 

@@ -23,6 +23,7 @@ from centime.model.kernel import inlined, kernel
 Words = npt.NDArray[np.uint32]
 
 UNARY, GAMMA, DELTA, ZETA, NIBBLE, GOLOMB = range(6)
+FILE_ORDER = ">u4"  # the first bit of a file is the highest of its first byte
 BROKEN = -1
 WIDEST = 34  # bits of the largest value that a file with 2^31 pages can hold, and some room
 LEADING_ZEROS = np.array([8 - byte.bit_length() for byte in range(256)], dtype=np.int64)

@@ -22,6 +22,7 @@ from centime.model.graph import LARGEST_PAGE_COUNT, Targets, Weights
 from centime.model.kernel import kernel
 from centime.rank.dialect import dialect_of
 from centime.rank.fields import (
+    CHANGED,
     COMMA,
     GOOD,
     NEWLINE,
@@ -107,7 +108,7 @@ class LinkLines:
             before = table.count
             table.make_room(2 * (_newlines(block) + 1), len(block))
             fault, at, links, table.count = _read_names(
-                block, start, separator, table.slots, table.heap, table.offsets, before, KEY, *room.arrays
+                block, start, separator, table.slots, table.heap, table.offsets, before, table.most, KEY, *room.arrays
             )
             wrong = table.first_not_text(before)
             if wrong is not None:
@@ -123,6 +124,8 @@ class LinkLines:
             self.line += _newlines(block)
 
     def _links(self, fault: int, block: Bytes, at: int, room: "Room", links: int, expected: str) -> Links:
+        if fault == CHANGED:
+            raise BadGraph(f"{self._place(block, at)}: the file changed while it was read")
         if fault != GOOD:
             raise BadGraph(f"{self._place(block, at)}: expected {expected}{', a weight' if self.weighted else ''} and nothing else")
         for link in np.flatnonzero(room.odd[:links, 1]) if self.weighted else ():
@@ -195,6 +198,7 @@ def _read_names(
     heap: Bytes,
     offsets: Odd,
     count: int,
+    most: int,
     key: int,
     sources: Targets,
     targets: Targets,
@@ -210,7 +214,9 @@ def _read_names(
             start, end, at = next_name(text, at, separator)
             if end <= start:
                 return NOT_A_LINK, line, links, count
-            page = number_of(text, start, end, slots, heap, offsets, count, key)
+            page = number_of(text, start, end, slots, heap, offsets, count, most, key)
+            if page < 0:
+                return CHANGED, line, links, count
             count = max(count, page + 1)
             if end_point == 0:
                 sources[links] = page

@@ -8,7 +8,7 @@ import numpy as np
 from centime.model.kernel import inlined
 from centime.rank.names import Bytes
 
-GOOD, NOT_A_LINK, TOO_LARGE = 0, 1, 2
+GOOD, NOT_A_LINK, TOO_LARGE, CHANGED = range(4)
 SPACE, TAB, RETURN, NEWLINE, COMMA, HASH, PERCENT, ZERO, NINE, POINT, QUOTE = (ord(character) for character in ' \t\r\n,#%09."')
 
 EXACT_POWERS = 10.0 ** np.arange(23)  # a quotient of two exact numbers is the nearest one to the decimal

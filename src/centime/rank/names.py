@@ -80,10 +80,11 @@ class NamedGraph:
 
 
 class NameTable:
-    """Names that are still being gathered: each new one gets the next number."""
+    """Names that are still being gathered: each new one gets the next number, until `names` closes the table to new ones."""
 
     def __init__(self) -> None:
         self.count = 0
+        self.most = LARGEST_PAGE_COUNT
         self.heap: Bytes = np.empty(4096, dtype=np.uint8)
         self.offsets: Offsets = np.zeros(LEAST_SLOTS, dtype=np.int64)
         self.slots = _empty_slots(0)
@@ -95,14 +96,14 @@ class NameTable:
         """The number of a name, which is new or known."""
         text = np.frombuffer(name.encode(), dtype=np.uint8)
         self.make_room(1, len(text))
-        page = int(_add(text, self.slots, self.heap, self.offsets, self.count, KEY))
+        page = int(_add(text, self.slots, self.heap, self.offsets, self.count, self.most, KEY))
         self.count = max(self.count, page + 1)
         return page
 
     def make_room(self, names: int, size: int) -> None:
-        """Lets so many more names with so many bytes in all fit."""
-        if self.count + names > LARGEST_PAGE_COUNT:
-            raise BadGraph(f"there are more than {LARGEST_PAGE_COUNT} names")
+        """Lets so many more names with so many bytes in all fit, unless the table is closed."""
+        if self.most == self.count:
+            return
         used = int(self.offsets[self.count])
         if used + size > len(self.heap):
             self.heap.resize(used + max(size, used // 4), refcheck=False)
@@ -127,7 +128,8 @@ class NameTable:
         return self.heap[offsets[page] : offsets[page + 1]].tobytes()
 
     def names(self) -> PageNames:
-        """The names gathered so far; the table must not be added to afterwards."""
+        """The names gathered so far; from now on the table only finds names, which may be done while these are in use."""
+        self.most = self.count
         self.heap.resize(int(self.offsets[self.count]), refcheck=False)
         self.offsets.resize(self.count + 1, refcheck=False)
         return PageNames(self.heap, self.offsets)
@@ -177,11 +179,13 @@ def slot_of(text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: 
 
 
 @inlined
-def number_of(text: Bytes, start: int, end: int, slots: Slots, heap: Bytes, offsets: Offsets, count: int, key: int) -> int:
-    """The number of the name from `start` to `end`; a new one is written down as number `count`, for which there must be room."""
+def number_of(text: Bytes, start: int, end: int, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int, key: int) -> int:
+    """The number of the name from `start` to `end`; a new one becomes number `count`, unless that is `most`: then it is -1."""
     print_ = fingerprint(text, start, end, key)
     slot = slot_of(text, start, end, print_, slots, heap, offsets)
     if slots[slot] == 0:
+        if count == most:
+            return -1
         slots[slot] = (np.int64(print_) << 32) | (count + 1)
         place = offsets[count]
         for step in range(end - start):
@@ -191,8 +195,8 @@ def number_of(text: Bytes, start: int, end: int, slots: Slots, heap: Bytes, offs
 
 
 @kernel
-def _add(text: Bytes, slots: Slots, heap: Bytes, offsets: Offsets, count: int, key: int) -> int:
-    return number_of(text, 0, len(text), slots, heap, offsets, count, key)
+def _add(text: Bytes, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int, key: int) -> int:
+    return number_of(text, 0, len(text), slots, heap, offsets, count, most, key)
 
 
 @kernel

@@ -91,6 +91,22 @@ def unpacked(file: io.BufferedReader, path: Path) -> Iterator[io.BufferedReader]
         raise BadInput(f"{path}: the file is not zstd, or damaged") from None
 
 
+@contextmanager
+def packing(path: Path, suffix: str) -> Iterator[io.BufferedWriter]:
+    """A new file, opened to write bytes that are packed as the suffix tells."""
+    if suffix == ".gz":
+        with path.open("wb") as file, gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=5, mtime=0) as packed:
+            yield cast("io.BufferedWriter", packed)
+    elif suffix == ".zst":
+        from pyarrow import CompressedOutputStream, PythonFile
+
+        with path.open("wb") as file, CompressedOutputStream(PythonFile(file, mode="w"), "zstd") as packed:
+            yield cast("io.BufferedWriter", packed)
+    else:
+        with path.open("wb") as file:
+            yield file
+
+
 def _unpacking(file: io.BufferedReader, suffix: str) -> io.BufferedReader:
     if suffix == ".gz":
         return cast("io.BufferedReader", gzip.GzipFile(fileobj=file))

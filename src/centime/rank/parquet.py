@@ -71,9 +71,9 @@ class ParquetLinks:
                     sources, targets = (self._numbers(column, rows) for column in columns[:2])
                 else:
                     sources, targets = self._numbered(self.table, columns[0], columns[1], rows)
+                self.done = (rows + len(batch)) / max(1, file.metadata.num_rows)
                 yield Links(sources, targets, self._weights(columns[2], rows) if len(columns) == 3 else None)
                 rows += len(batch)
-                self.done = rows / max(1, file.metadata.num_rows)
 
     def _choose(self, schema: pa.Schema) -> tuple[str, ...]:
         if len(set(schema.names)) != len(schema.names):
@@ -112,10 +112,21 @@ class ParquetLinks:
         table.make_room(2 * len(source), int(source_ends[-1] - source_ends[0] + target_ends[-1] - target_ends[0]))
         sources, targets = np.empty((2, len(source)), dtype=np.int32)
         empty, table.count = _number(
-            source_heap, target_heap, source_ends, target_ends, table.slots, table.heap, table.offsets, before, KEY, sources, targets
+            source_heap,
+            target_heap,
+            source_ends,
+            target_ends,
+            table.slots,
+            table.heap,
+            table.offsets,
+            before,
+            table.most,
+            KEY,
+            sources,
+            targets,
         )
         if empty >= 0:
-            raise BadGraph(f"{self.name}, row {rows + empty}: a page has no name")
+            raise BadGraph(f"{self.name}, row {rows + empty}: a page has no name, or the file changed while it was read")
         wrong = table.first_not_text(before)
         if wrong is not None:
             raise BadGraph(f"{self.name}, rows {rows} to {rows + len(source) - 1}: the name {wrong!r} is not UTF-8 text")
@@ -157,6 +168,7 @@ def _number(
     heap: Bytes,
     offsets: Slots,
     count: int,
+    most: int,
     key: int,
     sources: Targets,
     targets: Targets,
@@ -165,10 +177,14 @@ def _number(
     for link in range(len(sources)):
         if source_ends[link] == source_ends[link + 1] or target_ends[link] == target_ends[link + 1]:
             return link, count
-        page = number_of(source_heap, source_ends[link], source_ends[link + 1], slots, heap, offsets, count, key)
+        page = number_of(source_heap, source_ends[link], source_ends[link + 1], slots, heap, offsets, count, most, key)
+        if page < 0:
+            return link, count
         count = max(count, page + 1)
         sources[link] = page
-        page = number_of(target_heap, target_ends[link], target_ends[link + 1], slots, heap, offsets, count, key)
+        page = number_of(target_heap, target_ends[link], target_ends[link + 1], slots, heap, offsets, count, most, key)
+        if page < 0:
+            return link, count
         count = max(count, page + 1)
         targets[link] = page
     return -1, count

@@ -30,7 +30,7 @@ def read_sidecar(path: Path) -> NameTable | None:
         lines = int(np.count_nonzero(block == NEWLINE)) + 1
         before = table.count
         table.make_room(lines, len(block))
-        good, table.count = _read_lines(block, table.slots, table.heap, table.offsets, before, KEY)
+        good, table.count = _read_lines(block, table.slots, table.heap, table.offsets, before, table.most, KEY)
         if not good:
             raise BadGraph(f"{path}, line {table.count + 1}: the line is empty, or names a page that an earlier line has named")
         wrong = table.first_not_text(before)
@@ -52,7 +52,7 @@ def write_sidecar(path: Path, names: PageNames) -> None:
 
 
 @kernel
-def _read_lines(text: Bytes, slots: Slots, heap: Bytes, offsets: Slots, count: int, key: int) -> tuple[bool, int]:
+def _read_lines(text: Bytes, slots: Slots, heap: Bytes, offsets: Slots, count: int, most: int, key: int) -> tuple[bool, int]:
     """Writes the names of a block down; returns whether all are new, and how many there are now."""
     at = 0
     while at < len(text):
@@ -60,7 +60,7 @@ def _read_lines(text: Bytes, slots: Slots, heap: Bytes, offsets: Slots, count: i
         while at < len(text) and text[at] != NEWLINE:
             at += 1
         end = at - 1 if at > start and text[at - 1] == RETURN else at
-        if end == start or number_of(text, start, end, slots, heap, offsets, count, key) != count:
+        if end == start or number_of(text, start, end, slots, heap, offsets, count, most, key) != count:
             return False, count
         count += 1
         at += 1

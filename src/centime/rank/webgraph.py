@@ -14,7 +14,7 @@ import numpy as np
 
 from centime.model.errors import BadGraph
 from centime.model.graph import Graph
-from centime.rank.bits import Words, words_from, words_of
+from centime.rank.bits import FILE_ORDER, Words, words_from, words_of
 from centime.rank.links import Links, Told
 from centime.rank.names import NameTable, PageNames
 from centime.rank.packed import opened
@@ -76,10 +76,10 @@ class WebGraph:
                 raise BadGraph(f"{self.name}, byte {bit // 8}, page {after}: {FAULTS[FULL]}")
             if fault == FULL and after == page:
                 targets.resize(2 * len(targets), refcheck=False)
+            self.done = after / pages
             sources = np.repeat(np.arange(page, after, dtype=np.int32), np.diff(offsets[before:]))
             yield Links(sources, new)
             page = after
-            self.done = page / pages
         _check_end(self.words, self.size, self.properties, bit, links, self.name)
 
 
@@ -112,6 +112,6 @@ def _check_end(words: Words, size: int, told: Properties, bit: int, links: int, 
     place = f"{name}, byte {bit // 8}"
     if links != told.links:
         raise BadGraph(f"{place}: the last page ends here with {links} links, but the properties tell of {told.links}")
-    rest = words[bit // 32 :].byteswap().tobytes()[bit // 8 % 4 + 1 :]
+    rest = words[bit // 32 :].astype(FILE_ORDER).tobytes()[bit // 8 % 4 + 1 :]
     if 8 * size - bit >= PADDING_BITS or any(rest):
         raise BadGraph(f"{place}: the last page ends here, but the file goes on to byte {size}: the properties tell of too few pages")
