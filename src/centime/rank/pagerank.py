@@ -7,10 +7,11 @@ Three scales of the same vector ("Inside PageRank", Section 2): `mean`, adding u
 `plain`, Eq. 2 as it stands, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps it, Proposition 2.1).
 The order of pages is the same in all three (Proposition 2.2).
 
-Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. What floating point can add to that is counted in.
+Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. What floating point can add to that is counted
+in.
 
-Methods: `push` (and `auto`) is the quick one; `jacobi` and `gauss-seidel` are the textbook's and can also stop by change or by a
-stable top.
+Methods: `push` is the quick one; `sliced` takes over for graphs whose vectors outgrow a cache (`auto` chooses); `jacobi` and
+`gauss-seidel` are the textbook's and can also stop by change or by a stable top.
 """
 
 import time
@@ -23,15 +24,18 @@ import numpy.typing as npt
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, Weights
 from centime.rank.crew import Crew, crew_for
+from centime.rank.memory_slices import MemorySlices
 from centime.rank.power import normalised_weights
 from centime.rank.pull import change, gauss_seidel, jacobi
 from centime.rank.push import Pushing, one_iteration
 from centime.rank.scores import Scores, Vector
+from centime.rank.sliced import SliceSolver, Values
 
-Method = Literal["auto", "push", "jacobi", "gauss-seidel"]
+Method = Literal["auto", "push", "sliced", "jacobi", "gauss-seidel"]
 Normalisation = Literal["mean", "sum", "plain"]
 ROUNDING = 1e-15  # what the last iteration's floating point can hide, over N
 MOST_ITERATIONS = 100_000
+MANY_PAGES = 4_000_000  # vectors larger than a cache: links are better read slice by slice
 STEADY = 3  # a top that stays the same for so many iterations is stable
 NO_WEIGHTS: Weights = np.empty(0)
 
@@ -63,12 +67,19 @@ def pagerank(
     if not graph.pages:
         return Scores(np.empty(0), "none", 0, 0.0, 0.0, 0.0)
     textbook = stop_change is not None or stable_top is not None
-    chosen = ("jacobi" if textbook else "push") if method == "auto" else method
-    if chosen == "push" and textbook:
+    plain = emphasis is None and begin is None and not len(weights)
+    chosen = method
+    if method == "auto":
+        chosen = "jacobi" if textbook else "sliced" if plain and graph.pages >= MANY_PAGES else "push"
+    if textbook and chosen in ("push", "sliced"):
         raise BadSetting("stopping by change or by a stable top goes with the methods jacobi and gauss-seidel")
+    if chosen == "sliced" and not plain:
+        raise BadSetting("the method sliced takes links that share alike, no personalisation and no start")
     with crew_for(graph.links, threads) as crew:
         if chosen == "push":
             found = _push(Pushing(graph, weights, damping, emphasis, begin, crew), emphasis, error, progress)
+        elif chosen == "sliced":
+            found = _in_slices(graph, damping, crew, error, progress)
         else:
             found = _iterate(chosen, graph, weights, damping, emphasis, begin, crew, error, stop_change, stable_top, progress)
     return _scaled(found, graph, weights, damping, normalisation, time.perf_counter() - started)
@@ -88,6 +99,26 @@ def _push(pushing: Pushing, emphasis: Vector | None, error: float, progress: Cal
     scores, moved = pushing.certify(emphasis)
     certified = factor * (moved / pages + ROUNDING)
     return Scores(scores, "push", pushing.sweeps, pushing.links / max(1, pushing.graph.links), moved, certified)
+
+
+def _in_slices(graph: Graph, damping: float, crew: Crew, error: float, progress: Callable[[float], None] | None) -> Scores:
+    factor, pages = damping / (1 - damping), graph.pages
+    solver = SliceSolver(MemorySlices(graph), Values(pages, np.float64), damping, crew, 0)
+    solver.begin()
+    aim, last = error, np.inf
+    while True:
+        solver.iterate()
+        estimate = factor * solver.moved / solver.total
+        if progress is not None:
+            progress(estimate)
+        exhausted = solver.moved >= last and estimate < 1e-12
+        if estimate <= aim or exhausted:
+            scores, moved = solver.scores()
+            certified = factor * (moved / pages + ROUNDING)
+            if certified <= error or exhausted:
+                return Scores(scores, "sliced", solver.iterations, solver.iterations + 1.0, moved, certified)
+            aim = estimate / 2
+        last = solver.moved
 
 
 def _iterate(

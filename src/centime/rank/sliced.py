@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, kernel
 from centime.rank.crew import Crew
+from centime.rank.push import distance
 from centime.rank.scores import Vector
 from centime.rank.slices import DEGREES, OWN, Manifest, Words, read_numbers, read_units
 
@@ -156,7 +157,7 @@ class SliceSolver:
                 whole += float(np.where(degrees > 0, old, new).sum())
                 file.write(new.tobytes())
         level, scale = surplus / self.slices.pages, self.slices.pages / whole
-        distance = 0.0
+        apart = 0.0
         with scores.open("r+b", buffering=0) as file:
             for number in range(self.slices.slices):
                 first, end = self._span(number)
@@ -164,10 +165,24 @@ class SliceSolver:
                 degrees = self.slices.degrees(first, end)
                 old = np.where(degrees > 0, self.values.part(first, end) * (degrees / self.damping), new)
                 exact = (new - level) * scale
-                distance += float(np.abs(exact - old * scale).sum())
+                apart += float(distance(exact, old * scale))
                 file.seek(8 * first)
                 file.write(exact.tobytes())
-        return distance
+        return apart
+
+    def scores(self) -> tuple[Vector, float]:
+        """The same in memory: x = Gh, adding up to N, and |x - h|_1."""
+        new, old = np.empty(self.slices.pages), np.empty(self.slices.pages)
+        for number in range(self.slices.slices):
+            first, end = self._span(number)
+            degrees, before, after = self._frozen(number)
+            new[first:end] = after
+            old[first:end] = np.where(degrees > 0, before, after)
+        level, scale = float((new - old).sum()) / len(new), len(new) / float(old.sum())
+        new -= level
+        new *= scale
+        old *= scale
+        return new, float(distance(new, old))
 
     def _relax(self, number: int, part: int) -> tuple[Vector, float, float]:
         first, end = self._span(number)
