@@ -7,13 +7,14 @@ The public names are loaded when they are first used, so that `import centime` c
 
 from typing import TYPE_CHECKING
 
-__all__ = ["ExactLedger", "Graph", "Ledger", "OpicLedger", "__version__"]
+__all__ = ["ExactLedger", "Graph", "Ledger", "OpicLedger", "__version__", "pagerank"]
 
 if TYPE_CHECKING:
     from centime.ledger.exact import ExactLedger
     from centime.ledger.names import Ledger
     from centime.ledger.opic import OpicLedger
     from centime.model.graph import Graph
+    from centime.rank.ranking import pagerank
 
     __version__: str
 else:
@@ -24,6 +25,7 @@ else:
         "Graph": "centime.model.graph",
         "Ledger": "centime.ledger.names",
         "OpicLedger": "centime.ledger.opic",
+        "pagerank": "centime.rank.ranking",
     }
 
     def __getattr__(name: str) -> object:

@@ -1,0 +1,79 @@
+"""A bias towards some pages: what personalises importance, and whereto interest leads.
+
+It is given as a list of pages (each counts 1), a mapping from pages to what they count, an array with one number for each page, or a file
+with one page a line, perhaps followed by a tab and what it counts; lines that are empty or start with # are passed over. A page is known
+by its name, or by its number, from 0, where pages have no names.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import BadInput
+from centime.rank.names import NamedGraph
+from centime.rank.packed import TextFile
+from centime.rank.scores import Vector
+
+Page: TypeAlias = str | int
+Bias: TypeAlias = str | Path | Mapping[Page, float] | Iterable[Page] | npt.NDArray[np.floating] | npt.NDArray[np.integer]
+
+
+def bias_vector(bias: Bias, named: NamedGraph) -> Vector:
+    """What each page of a graph counts."""
+    pages = named.graph.pages
+    if isinstance(bias, np.ndarray):
+        if bias.shape != (pages,):
+            raise BadInput(f"a bias needs one number for each of the {pages} pages, its shape is {bias.shape}")
+        return bias.astype(np.float64)
+    vector = np.zeros(pages)
+    for where, page, counts in _entries(bias):
+        number = page_number(page, named)
+        if number is None:
+            raise BadInput(f"{where}the graph has no page {page}")
+        if not 0 <= counts < np.inf:
+            raise BadInput(f"{where}page {page} cannot count {counts}; a finite number, zero or more, is needed")
+        vector[number] = counts
+    if not vector.any():
+        raise BadInput(f"{f'{bias}: ' if isinstance(bias, str | Path) else ''}the bias names no page that counts more than 0")
+    return vector
+
+
+def page_number(page: Page, named: NamedGraph) -> int | None:
+    """The number of a page, if there is such a page."""
+    if named.names is not None and isinstance(page, str):
+        return named.names.find(page)
+    if isinstance(page, str) and not (page.isascii() and page.isdecimal()):
+        return None
+    return int(page) if 0 <= int(page) < named.graph.pages else None
+
+
+def _entries(bias: str | Path | Mapping[Page, float] | Iterable[Page]) -> Iterator[tuple[str, Page, float]]:
+    """Where each page stands, for a sentence if it is unknown, the page, and what it counts."""
+    if isinstance(bias, str | Path):
+        yield from _lines(Path(bias))
+    elif isinstance(bias, Mapping):
+        yield from (("", page, counts) for page, counts in bias.items())
+    else:
+        yield from (("", page, 1.0) for page in bias)
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Page, float]]:
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        name, tab, counts = line.strip().partition("\t")
+        where = f"{path}, line {number}: "
+        if not name or name.startswith("#"):
+            continue
+        try:
+            yield where, name, float(counts) if tab else 1.0
+        except ValueError:
+            raise BadInput(f"{where}after the tab stands {counts!r}, which is no number") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return b"".join(block.tobytes() for block in TextFile(path).blocks()).decode()
+    except UnicodeDecodeError as wrong:
+        raise BadInput(f"{path}, byte {wrong.start}: the file is not text in UTF-8") from None

@@ -1,0 +1,222 @@
+"""`centime.pagerank`: a graph of any kind in, a ranking out, with the facts of how it was found.
+
+    >>> from centime import pagerank
+    >>> from centime.model.graph import graph_from_links
+    >>> ranking = pagerank(graph_from_links(3, [0, 0, 1], [1, 2, 2]))
+    >>> [f"{page}: {score:.6f}" for page, score in ranking.top(2)]
+    ['2: 1.562608', '1: 0.844653']
+
+What is computed is in `pagerank` (importance), `interest` (PR' and PR'') and `spectral` (hubs, authorities, all-ones, undirected).
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import BadInput, BadSetting, UnknownPage
+from centime.model.graph import Graph, Offsets, Weights
+from centime.model.kernel import Whole, kernel
+from centime.rank.bias import Bias, Page, bias_vector, page_number
+from centime.rank.foreign import as_graph
+from centime.rank.interest import Options, interest, interest_by_importance
+from centime.rank.names import NamedGraph, PageNames
+from centime.rank.pagerank import Method, Normalisation
+from centime.rank.pagerank import pagerank as importance
+from centime.rank.peak import peak_memory_bytes
+from centime.rank.scores import Scores, Vector
+from centime.rank.spectral import Eigenvector, eigenvector
+
+VectorName = Literal["importance", "interest", "interest-by-importance", "hubs", "authorities", "all-ones", "undirected"]
+By = Literal["page", "site", "domain"]
+LINES_SHOWN = 5
+
+
+class RankedPage(NamedTuple):
+    """A page, by its name or else its number, and its score."""
+
+    page: Page
+    score: float
+
+
+class Seconds(NamedTuple):
+    """How long it took to read the graph, to build what is ranked, and to solve."""
+
+    read: float
+    build: float
+    solve: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ranking:
+    """A score for every page, and how it was found.
+
+    `certified_error` bounds |x - x*|_1 / N (for scores that add up to 1: |x - x*|_1). The eigenvectors have no such bound: they have an
+    `eigenvalue` and a `residual` instead. `ranking[page]` is the score of a page by its name or number.
+    """
+
+    scores: Vector
+    named: NamedGraph
+    vector: VectorName
+    method: str
+    iterations: int
+    certified_error: float | None
+    eigenvalue: float | None
+    residual: float | None
+    dangling: int
+    seconds: Seconds
+    peak_memory_bytes: int
+
+    @property
+    def pages(self) -> int:
+        """How many pages are ranked."""
+        return self.named.graph.pages
+
+    @property
+    def links(self) -> int:
+        """How many links they have."""
+        return self.named.graph.links
+
+    @property
+    def names(self) -> PageNames | None:
+        """The names of the pages, if they have some."""
+        return self.named.names
+
+    def __len__(self) -> int:
+        return self.pages
+
+    def __getitem__(self, page: Page) -> float:
+        number = page_number(page, self.named)
+        if number is None:
+            raise UnknownPage(f"the graph has no page {page}")
+        return float(self.scores[number])
+
+    def top(self, count: int = 20) -> list[RankedPage]:
+        """The pages with the highest scores, the first first."""
+        best = Scores(self.scores, self.method, self.iterations, 0.0, 0.0, 0.0).top(count)
+        return [RankedPage(int(page) if self.names is None else self.names[page], float(self.scores[page])) for page in best.tolist()]
+
+    def facts(self, top: int = 20) -> dict[str, Any]:
+        """All of it but the scores, in types that JSON knows, with so many of the best pages."""
+        spectral = {} if self.certified_error is not None else {"eigenvalue": self.eigenvalue, "residual": self.residual}
+        return {
+            "pages": self.pages,
+            "links": self.links,
+            "dangling": self.dangling,
+            "vector": self.vector,
+            "method": self.method,
+            "iterations": self.iterations,
+            "seconds": {name: round(value, 6) for name, value in self.seconds._asdict().items()},
+            "certified_error": self.certified_error,
+            **spectral,
+            "peak_memory_bytes": self.peak_memory_bytes,
+            "top": [page._asdict() for page in self.top(top)],
+        }
+
+    def __repr__(self) -> str:
+        error = f"residual {self.residual:.1e}" if self.certified_error is None else f"certified error {self.certified_error:.1e}"
+        lines = [f"{self.vector} of {self.pages} pages with {self.links} links, {error}, {self.method}, {self.iterations} iterations"]
+        lines += [f"{score:14.6g}  {page}" for page, score in self.top(LINES_SHOWN)]
+        return "\n".join([*lines, *([f"{'...':>14}"] if self.pages > LINES_SHOWN else [])])
+
+
+def pagerank(
+    graph: object,
+    *,
+    damping: float = 0.85,
+    error: float = 1e-8,
+    method: Method = "auto",
+    vector: VectorName = "importance",
+    bias: Bias | None = None,
+    by: By = "page",
+    normalise: Normalisation = "mean",
+    stop_change: float | None = None,
+    stable_top: int | None = None,
+    start: npt.ArrayLike | None = None,
+    threads: int | None = None,
+    weight: str | None = "weight",
+    progress: Callable[[float], None] | None = None,
+) -> Ranking:
+    """The ranking of a graph: a Graph, the name of a graph file, a NetworkX graph or a SciPy sparse matrix.
+
+    `bias` personalises importance, and is the set of pages that interest leads to. `by` ranks sites (hosts) or registrable domains instead
+    of pages. `start` is where to begin, such as yesterday's scores. `weight` is the edge attribute of a NetworkX graph that weighs it.
+    """
+    _check(vector, by, method, bias, normalise, (stop_change, stable_top, start))
+    began = time.perf_counter()
+    named = as_graph(graph, weight)
+    read = time.perf_counter()
+    if by != "page":
+        # The list of public suffixes takes a while to load, and ranking pages does without it.
+        from centime.rank.site import site_graph
+
+        named = site_graph(named, "host" if by == "site" else by)
+    emphasis = None if bias is None else bias_vector(bias, named)
+    dangling = int(count_dangling(named.graph.offsets, np.empty(0) if named.graph.weights is None else named.graph.weights))
+    built = time.perf_counter()
+    options: Options = {
+        "damping": damping,
+        "error": error,
+        "method": method,
+        "start": start,
+        "normalisation": normalise,
+        "stop_change": stop_change,
+        "stable_top": stable_top,
+        "threads": threads,
+        "progress": progress,
+    }
+    found = _solve(named.graph, vector, emphasis, options)
+    seconds = Seconds(read - began, built - read, time.perf_counter() - built)
+    if isinstance(found, Eigenvector) and normalise == "sum":
+        found.scores[:] /= max(1, named.graph.pages)
+    return Ranking(
+        found.scores,
+        named,
+        vector,
+        found.method if isinstance(found, Scores) else "power",
+        found.iterations,
+        found.certified_error if isinstance(found, Scores) else None,
+        found.eigenvalue if isinstance(found, Eigenvector) else None,
+        found.residual if isinstance(found, Eigenvector) else None,
+        dangling,
+        seconds,
+        peak_memory_bytes(),
+    )
+
+
+def _solve(graph: Graph, vector: VectorName, emphasis: Vector | None, options: Options) -> Scores | Eigenvector:
+    match vector:
+        case "importance":
+            return importance(graph, personalisation=emphasis, **options)
+        case "interest" | "interest-by-importance":
+            if emphasis is None:
+                raise BadInput("interest needs a bias: the pages that it shall lead to")
+            return interest(graph, emphasis, **options) if vector == "interest" else interest_by_importance(graph, emphasis, **options)
+        case _:
+            return eigenvector(graph, vector, error=options["error"], threads=options["threads"], progress=options["progress"])
+
+
+def _check(vector: str, by: str, method: str, bias: object, normalise: str, others: tuple[object, ...]) -> None:
+    if vector not in get_args(VectorName):
+        raise BadSetting(f"unknown vector {vector!r}; there are {', '.join(get_args(VectorName))}")
+    if by not in get_args(By):
+        raise BadSetting(f"unknown kind of ranking {by!r}; there are {', '.join(get_args(By))}")
+    if vector in ("importance", "interest", "interest-by-importance"):
+        return
+    if bias is not None or method != "auto" or normalise == "plain" or any(other is not None for other in others):
+        raise BadSetting(f"{vector} is an eigenvector: it takes no bias, no method, no start, no other stop rule, and no plain scale")
+
+
+@kernel
+def count_dangling(offsets: Offsets, weights: Weights) -> Whole:
+    """How many pages have no link of a weight above 0."""
+    dangling = 0
+    for page in range(len(offsets) - 1):
+        carries = len(weights) == 0 and offsets[page] < offsets[page + 1]
+        for link in range(offsets[page], offsets[page + 1] if len(weights) > 0 else offsets[page]):
+            carries = carries or weights[link] > 0.0
+        dangling += 0 if carries else 1
+    return dangling

@@ -1,0 +1,82 @@
+"""A graph as a matrix K: one entry for each pair of pages, and its union with the inverse graph, max(K, K^T).
+
+K[i, j] is 1 if page i links to page j, however often; with weights, it is the sum of theirs. Rows come out sorted.
+"""
+
+import numpy as np
+
+from centime.model.graph import Graph, Offsets, Targets, Weights
+from centime.model.kernel import kernel
+
+
+def without_repeats(graph: Graph) -> Graph:
+    """The graph with one link for each pair of pages; the same graph if it is so already."""
+    if rises(graph.offsets, graph.targets):
+        return graph
+    return _joined(graph.transpose().transpose(), Graph(np.zeros(graph.pages + 1, dtype=np.int64), np.empty(0, dtype=np.int32)))
+
+
+def either_way(graph: Graph) -> Graph:
+    """The graph with a link from i to j, and one back, for each pair that is linked either way, of the larger weight."""
+    once = without_repeats(graph)
+    return _joined(once, once.transpose())
+
+
+def _joined(one: Graph, other: Graph) -> Graph:
+    weighted = one.weights is not None
+    weights = np.empty(0) if one.weights is None else one.weights
+    more_weights = np.empty(0) if other.weights is None else other.weights
+    offsets = np.zeros(one.pages + 1, dtype=np.int64)
+    given = one.offsets, one.targets, weights, other.offsets, other.targets, more_weights, weighted
+    merge(*given, offsets, np.empty(0, dtype=np.int32), np.empty(0))
+    np.cumsum(offsets, out=offsets)
+    targets, joined = np.empty(int(offsets[-1]), dtype=np.int32), np.empty(int(offsets[-1]) if weighted else 0)
+    merge(*given, offsets, targets, joined)
+    return Graph(offsets, targets, joined if weighted else None)
+
+
+@kernel
+def rises(offsets: Offsets, targets: Targets) -> bool:
+    """Whether every row is sorted and names no page twice."""
+    for page in range(len(offsets) - 1):
+        for link in range(offsets[page] + 1, offsets[page + 1]):
+            if targets[link] <= targets[link - 1]:
+                return False
+    return True
+
+
+@kernel
+def merge(
+    offsets: Offsets,
+    targets: Targets,
+    weights: Weights,
+    more_offsets: Offsets,
+    more_targets: Targets,
+    more_weights: Weights,
+    weighted: bool,
+    rows: Offsets,
+    row_targets: Targets,
+    row_weights: Weights,
+) -> None:
+    """Without room for targets, counts the links of page i in `rows[i + 1]`; with it, fills the rows that start at `rows[i]`."""
+    counting = len(row_targets) == 0
+    for page in range(len(offsets) - 1):
+        at, end = offsets[page], offsets[page + 1]
+        more, more_end = more_offsets[page], more_offsets[page + 1]
+        found = 0
+        while at < end or more < more_end:
+            target = targets[at] if more == more_end or (at < end and targets[at] <= more_targets[more]) else more_targets[more]
+            weight = 0.0
+            while at < end and targets[at] == target:
+                weight += weights[at] if weighted else 1.0
+                at += 1
+            while more < more_end and more_targets[more] == target:
+                weight = max(weight, more_weights[more]) if weighted else 1.0
+                more += 1
+            if not counting:
+                row_targets[rows[page] + found] = target
+                if weighted:
+                    row_weights[rows[page] + found] = weight
+            found += 1
+        if counting:
+            rows[page + 1] = found
