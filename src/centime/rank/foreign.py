@@ -34,6 +34,11 @@ def as_graph(thing: object, weight: str | None = "weight") -> NamedGraph:
 
 
 def _from_networkx(graph: Any, weight: str | None) -> NamedGraph:
+    return NamedGraph(networkx_links(graph, weight), _names(list(graph.nodes)))
+
+
+def networkx_links(graph: Any, weight: str | None) -> Graph:
+    """The links of a NetworkX graph, its pages numbered in the order of the nodes."""
     nodes = list(graph.nodes)
     if not nodes:
         raise BadGraph("there is no page in the graph")
@@ -50,7 +55,7 @@ def _from_networkx(graph: Any, weight: str | None) -> NamedGraph:
         apart = sources != targets
         sources, targets = np.concatenate([sources, targets[apart]]), np.concatenate([targets, sources[apart]])
         weights = np.concatenate([weights, weights[apart]])
-    return NamedGraph(graph_from_links(len(nodes), sources, targets, weights if (weights != 1).any() else None), _names(nodes))
+    return graph_from_links(len(nodes), sources, targets, weights if (weights != 1).any() else None)
 
 
 def _names(nodes: list[Any]) -> PageNames | None:
