@@ -62,8 +62,8 @@ def inessential(graph: Graph) -> npt.NDArray[np.bool_]:
     reach = step
     for _ in range(graph.pages):
         reach = reach @ step
-    marks: npt.NDArray[np.bool_] = (reach & ~reach.T).any(axis=1)[:-1]
-    return marks
+    marks: npt.NDArray[np.bool_] = np.logical_or.reduce(reach & ~reach.T, axis=1)
+    return marks[:-1]
 
 
 @given(graphs(weighted=False))

@@ -10,21 +10,20 @@
 
 Guaranteed: a community has at least one page, each counted once; a name that the graph does not have is refused by its line.
 
-Traps: hosts and domains need pages that are named by URLs. A page without a host, such as a plain number, is in no site.
+Trap: hosts and domains need pages that are named by URLs; whoever reads the graph says which host a page has.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from centime.analyse.transition import Pages
 from centime.model.errors import BadInput
-
-HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?(\[[^\]/?#]*\]|[^/?#:]*)")
 
 
 class Names(Protocol):
@@ -64,30 +63,33 @@ class Community:
     pages: Pages
 
 
+Sites = Callable[[], tuple[npt.NDArray[np.integer[Any]], Names]]
+"""Gives the number of every page's host, and the hosts."""
 Cluster = Callable[[int], Pages]
+"""Gives the pages around one."""
 
 
-def chosen_community(choice: str, names: Names, cluster: Cluster) -> Community:
-    """The community of NAME=SOURCE; `cluster` gives the pages around one."""
+def chosen_community(choice: str, names: Names, sites: Sites, cluster: Cluster) -> Community:
+    """The community of NAME=SOURCE."""
     name, equals, source = choice.partition("=")
     if not (name and equals and source):
-        raise BadInput(f"a community is given as NAME=FILE, host:.., domain:.., pattern:.. or cluster:.. after the =, not {choice!r}")
+        raise BadInput(f"a community is NAME=FILE, or NAME= and host:.., domain:.., pattern:.. or cluster:.., not {choice!r}")
     kind, colon, value = source.partition(":")
     match kind if colon else "":
         case "host":
-            pages = [page for page, host in enumerate(_hosts(names)) if host == value.lower()]
+            pages = _of_hosts(sites, lambda host: host == value.lower())
         case "domain":
-            pages = [page for page, host in enumerate(_hosts(names)) if host == value.lower() or host.endswith(f".{value.lower()}")]
+            pages = _of_hosts(sites, lambda host: f".{host}".endswith(f".{value.lower()}"))
         case "pattern":
             expression = _compiled(value)
-            pages = [page for page in range(len(names)) if expression.search(names[page])]
+            pages = np.array([page for page in range(len(names)) if expression.search(names[page])], dtype=np.int64)
         case "cluster":
-            pages = cluster(page_named(value, names)).tolist()
+            pages = cluster(page_named(value, names))
         case _:
-            pages = _listed(Path(source), names)
-    if not pages:
+            pages = np.array(_listed(Path(source), names), dtype=np.int64)
+    if not len(pages):
         raise BadInput(f"community {name}: no page of the graph is in {source}")
-    return Community(name, np.unique(np.asarray(pages, dtype=np.int64)))
+    return Community(name, np.unique(pages))
 
 
 def page_named(name: str, names: Names) -> int:
@@ -98,23 +100,10 @@ def page_named(name: str, names: Names) -> int:
     return page
 
 
-def sites(names: Names) -> tuple[Pages, Sequence[str]]:
-    """The number of each page's host among the hosts, in order of their first pages, and the hosts; "" is the host of a page without."""
-    numbers: dict[str, int] = {}
-    labels = np.fromiter((numbers.setdefault(host, len(numbers)) for host in _hosts(names)), dtype=np.int64, count=len(names))
-    if not any(numbers):
-        raise BadInput("sites need pages that are named by URLs, such as http://www.example.org/")
-    return labels, list(numbers)
-
-
-def host_of(name: str) -> str:
-    """The host of a URL, in lower case; empty when the name is no URL."""
-    found = HOST.match(name)
-    return found[1].lower() if found else ""
-
-
-def _hosts(names: Names) -> Iterator[str]:
-    return (host_of(names[page]) for page in range(len(names)))
+def _of_hosts(sites: Sites, wanted: Callable[[str], bool]) -> Pages:
+    labels, hosts = sites()
+    chosen = np.array([wanted(hosts[number]) for number in range(len(hosts))], dtype=np.bool_)
+    return np.flatnonzero(chosen[labels])
 
 
 def _compiled(expression: str) -> re.Pattern[str]:
