@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from centime.model.graph import Graph, Offsets, Targets
 from centime.model.kernel import Whole, kernel
-from centime.rank.slices import Words
+from centime.rank.slices import FARTHEST, Words
 
 BITS = 19
 
@@ -57,7 +57,7 @@ def _lay(
     own: npt.NDArray[np.uint8],
 ) -> None:
     """Lays every link as a word at its slice's place; without words it only counts them. See `slices` for the words."""
-    farthest = (1 << (31 - bits)) - 1
+    farthest = min((1 << (31 - bits)) - 1, FARTHEST)
     writing = len(words) > 0
     for page in range(len(offsets) - 1):
         count = 0

@@ -27,9 +27,10 @@ from centime.model.kernel import Whole, kernel
 from centime.rank.crew import Crew
 from centime.rank.push import distance
 from centime.rank.scores import Vector
-from centime.rank.slices import DEGREES, OWN, Manifest, Words, read_numbers, read_units
+from centime.rank.slices import DEGREES, FARTHEST, OWN, Manifest, Words, read_numbers, read_units
 
 Numbers = npt.NDArray[np.floating[Any]]
+WINDOW_PAGES = 2 * (FARTHEST + 1)
 
 
 class Slices(Protocol):
@@ -86,16 +87,15 @@ class Values:
             with path.open("ab") as file:
                 file.truncate(8 * pages)
 
-    def window(self, first: int, end: int) -> tuple[Numbers, int]:
-        """Values that contain those of pages `first` to `end`, and the page of the first of them."""
+    def window(self, first: int) -> tuple[Numbers, int]:
+        """Values from page `first` on, or more, and the page of the first of them."""
         if self._path is None:
             return self._memory, 0
-        return read_numbers(self._path, self.kind, first, end), first
+        return self.part(first, min(self.pages, first + WINDOW_PAGES)), first
 
     def part(self, first: int, end: int) -> Numbers:
         """The values of pages `first` to `end`."""
-        values, base = self.window(first, end)
-        return values[first - base : end - base]
+        return self._memory[first:end] if self._path is None else read_numbers(self._path, self.kind, first, end)
 
     def write(self, first: int, values: Vector) -> None:
         """Puts new values from page `first` on."""
@@ -205,11 +205,12 @@ class SliceSolver:
         """What the links of others bring to each page of a slice."""
         sums = self._sums[part]
         sums[:] = 0.0
-        source = 0
-        for before, end, words in self.slices.units(number, self._buffers[part]):
-            values, base = self.values.window(before, end + 1)
-            source = int(_bring(words, before - base, values, sums, self.slices.bits)) + base
-        assert source < max(1, self.slices.pages)
+        for before, _, words in self.slices.units(number, self._buffers[part]):
+            source: Whole = before
+            done: Whole = 0
+            while done < len(words):
+                values, base = self.values.window(int(source))
+                done, source = _bring(words, done, source, values, base, sums, self.slices.bits)
         return sums
 
     def _span(self, number: int) -> tuple[int, int]:
@@ -222,16 +223,20 @@ def _shares(degrees: npt.NDArray[np.uint32], damping: float) -> Vector:
 
 
 @kernel
-def _bring(words: Words, source: Whole, values: Numbers, sums: Vector, bits: Whole) -> Whole:
-    """Adds to the sums what the sources of these words pay; the last source."""
+def _bring(words: Words, done: Whole, source: Whole, values: Numbers, base: Whole, sums: Vector, bits: Whole) -> tuple[Whole, Whole]:
+    """Adds to the sums what the sources of words pay, as far as their values are at hand: the words done, and the next source."""
     shift = np.uint32(bits + 1)
     mask = np.uint32((1 << (bits + 1)) - 1)
-    at = np.uintp(source)
-    for k in range(len(words)):
+    at = np.uintp(source - base)
+    end = np.uintp(len(values))
+    for k in range(done, len(words)):
         word = words[k]
-        at += np.uintp(word >> shift)
+        next_ = at + np.uintp(word >> shift)
+        if next_ >= end:
+            return k, np.int64(at) + base
+        at = next_
         sums[np.uintp(word & mask)] += values[at]
-    return np.int64(at)
+    return len(words), np.int64(at) + base
 
 
 @kernel

@@ -30,6 +30,7 @@ from centime.model.kernel import Whole, kernel
 
 Words = npt.NDArray[np.uint32]
 FORMAT = 1
+FARTHEST = (1 << 16) - 1  # a step to the next source is never longer, so that a window of values always reaches it
 DEGREES, OWN = "pages.degrees", "pages.own"
 """Names of the files with a number for each page."""
 
@@ -193,7 +194,7 @@ def _deal(
     own: npt.NDArray[np.uint8],
 ) -> tuple[Whole, Whole, Whole]:
     """Deals links until a buffer or the room for degrees is full: the next link, the pages closed, and the full slice or -1."""
-    farthest = (1 << (31 - bits)) - 1
+    farthest = min((1 << (31 - bits)) - 1, FARTHEST)
     nobody = 1 << bits
     counted: Whole = 0
     while at < len(sources):
