@@ -33,21 +33,20 @@ class TextFile:
         """The bytes in blocks that end where a line ends; each may be written to and is good until the next one is asked for."""
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
-        line, held, start = 1, 0, True
+        line, held, start = 1, 0, -1
         with opened(self.path) as raw, unpacked(raw, self.path) as file:
             size = fstat(raw.fileno()).st_size
             while True:
                 read = file.readinto(view[held:])
                 held += read
-                if start and held >= len(BYTE_ORDER_MARK):
-                    start = False
-                    if buffer.startswith(BYTE_ORDER_MARK):
-                        buffer[: len(BYTE_ORDER_MARK)] = b"   "
-                end = held if read == 0 else buffer.rfind(b"\n", 0, held) + 1
-                if end:
-                    self.done = raw.tell() / size
-                    yield np.frombuffer(buffer, dtype=np.uint8)[:end]
+                if start < 0 and (held >= len(BYTE_ORDER_MARK) or read == 0):
+                    start = len(BYTE_ORDER_MARK) if buffer.startswith(BYTE_ORDER_MARK) else 0
+                end = held if read == 0 else buffer.rfind(b"\n", 0, held) + 1 if start >= 0 else 0
+                self.done = raw.tell() / size
+                if end > start >= 0:
+                    yield np.frombuffer(buffer, dtype=np.uint8)[start:end]
                     line += buffer.count(b"\n", 0, end)
+                    start = 0
                 elif held == BLOCK:
                     raise BadGraph(f"{self.path}, line {line}: the line is longer than {BLOCK} bytes")
                 if read == 0:
