@@ -55,9 +55,9 @@ LOOKS: Mapping[str, Look] = {
 
 def new_picture(title: str, panels: int = 1) -> tuple[Figure, Sequence[Axes]]:
     """An empty picture with its title, and its axes from left to right."""
-    width = 8.6 if panels == 1 else 0.6 + 5.4 * panels
+    width = 8.8 if panels == 1 else 0.6 + 5.4 * panels
     figure = Figure(figsize=(width, 5.4), dpi=DOTS_PER_INCH)
-    figure.subplots_adjust(left=0.85 / width, right=1 - 1.85 / width, top=0.86, bottom=0.185, wspace=0.6)
+    figure.subplots_adjust(left=0.85 / width, right=1 - 2.05 / width, top=0.86, bottom=0.185, wspace=0.6)
     figure.suptitle(title, x=0.012, y=0.975, ha="left", va="top", fontsize=11.5, fontweight="bold", color=INK)
     axes = figure.subplots(1, panels, squeeze=False)[0]
     for one in axes:
