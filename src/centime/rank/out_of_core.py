@@ -27,6 +27,7 @@ from centime.model.errors import BadSetting
 from centime.rank.crew import Crew, crew_for
 from centime.rank.dealing import deal_file
 from centime.rank.files import open_links
+from centime.rank.links import LinkFile
 from centime.rank.names import PageNames
 from centime.rank.pagerank import ROUNDING
 from centime.rank.sliced import DiskSlices, SliceSolver, Values
@@ -115,6 +116,23 @@ def rank_out_of_core(
     step: Step = _unheard,
 ) -> FiledScores:
     """The PageRank of a graph file under a memory cap, worked out in a folder that holds all that is on its way."""
+    status = graph.stat()
+    told = {"file": graph.name, "bytes": status.st_size, "changed": status.st_mtime_ns}
+    return rank_links(open_links(graph), told, folder, memory_bytes, damping=damping, error=error, threads=threads, step=step)
+
+
+def rank_links(
+    file: LinkFile,
+    told: dict[str, object],
+    folder: Path,
+    memory_bytes: int,
+    *,
+    damping: float = 0.85,
+    error: float = 1e-8,
+    threads: int | None = None,
+    step: Step = _unheard,
+) -> FiledScores:
+    """The same for links from anywhere; `told` says what they are, so that slices of others are not taken for theirs."""
     if not 0 <= damping < 1:
         raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
     if not error > 0:
@@ -122,26 +140,17 @@ def rank_out_of_core(
     if memory_bytes < LEAST_MEMORY:
         raise BadSetting(f"ranking needs a memory of {LEAST_MEMORY >> 20} MB or more, not {memory_bytes / 2**20:.3g} MB")
     started = time.perf_counter()
-    file = open_links(graph, None)
-    status = graph.stat()
-    told = {"file": graph.name, "bytes": status.st_size, "changed": status.st_mtime_ns, "memory": memory_bytes}
+    told = {**told, "memory": memory_bytes}
     with crew_for(1 << 30, threads) as crew:
         manifest = _slices(folder, told)
         if manifest is None:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            manifest = deal_file(
-                file,
-                folder,
-                lambda pages: plan(pages, memory_bytes, crew.parts).bits,
-                memory_bytes,
-                told,
-                partial(step, "reading links"),
-            )
+            bits = partial(_bits, memory=memory_bytes, threads=crew.parts)
+            manifest = deal_file(file, folder, bits, memory_bytes, told, partial(step, "reading links"))
         read = time.perf_counter() - started
         planned = plan(manifest.pages, memory_bytes, crew.parts)
-        slices = DiskSlices(folder, manifest)
-        solver, found = _solve(slices, planned, damping, error, crew, step)
+        solver, found = _solve(DiskSlices(folder, manifest), planned, damping, error, crew, step)
     return FiledScores(
         folder / SCORES,
         manifest.pages,
@@ -153,6 +162,10 @@ def rank_out_of_core(
         time.perf_counter() - started - read,
         file.names(),
     )
+
+
+def _bits(pages: int, memory: int, threads: int) -> int:
+    return plan(pages, memory, threads).bits
 
 
 def _slices(folder: Path, told: dict[str, object]) -> Manifest | None:
