@@ -81,7 +81,8 @@ def _joined(graph: Graph, site_of: Targets, sites: int, internal: float) -> Grap
     targets, weights = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1])
     mark[:] = -1
     _join(*arguments, offsets, targets, weights)
-    return Graph(offsets, targets, weights if (weights != 1).any() else None)
+    joined = Graph(offsets, targets, weights if (weights != 1).any() else None)
+    return joined.transpose().transpose()  # which sorts the rows
 
 
 @kernel
@@ -166,6 +167,5 @@ def _join(
         if counting:
             rows[site + 1] = found
         else:
-            row_targets[rows[site] : rows[site] + found].sort()
             for link in range(rows[site], rows[site] + found):
                 row_weights[link] = total[row_targets[link]]

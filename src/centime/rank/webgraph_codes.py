@@ -9,7 +9,7 @@ Every reference that the window allows is tried and the shortest record taken, s
 import numpy as np
 
 from centime.model.graph import Offsets, Targets
-from centime.model.kernel import inlined, kernel
+from centime.model.kernel import Whole, inlined, kernel
 from centime.rank.bits import Words
 
 WINDOW = 7
@@ -20,7 +20,7 @@ WORDS_PER_ROW, WORDS_PER_LINK = 8, 4  # more than the longest record without a r
 
 
 @inlined
-def _width(number: int) -> int:
+def _width(number: Whole) -> int:
     """One less than the number of binary digits of a number above 0."""
     width = 0
     while number > 1:
@@ -30,7 +30,7 @@ def _width(number: int) -> int:
 
 
 @kernel
-def _put(words: Words, bit: int, value: int, width: int) -> int:
+def _put(words: Words, bit: Whole, value: Whole, width: Whole) -> Whole:
     """Writes `width` bits, 64 at most; returns the bit after them."""
     while width > 0:
         room = 32 - (bit & 31)
@@ -43,7 +43,7 @@ def _put(words: Words, bit: int, value: int, width: int) -> int:
 
 
 @kernel
-def _gamma(words: Words, bit: int, value: int) -> int:
+def _gamma(words: Words, bit: Whole, value: Whole) -> Whole:
     """Writes a gamma code, or only counts its bits if there are no words."""
     width = _width(value + 1)
     if len(words) == 0:
@@ -52,7 +52,7 @@ def _gamma(words: Words, bit: int, value: int) -> int:
 
 
 @kernel
-def _zeta(words: Words, bit: int, value: int) -> int:
+def _zeta(words: Words, bit: Whole, value: Whole) -> Whole:
     """Writes a zeta code, or only counts its bits if there are no words."""
     step = _width(value + 1) // K
     low = 1 << (step * K)
@@ -64,23 +64,23 @@ def _zeta(words: Words, bit: int, value: int) -> int:
         width += 1
     if len(words) == 0:
         return bit + step + 1 + width
-    return _put(words, _put(words, bit + step, 1, 1), rest, width)
+    return _put(words, _put(words, bit, np.int64(1), step + 1), rest, width)
 
 
 @inlined
-def _natural(number: int) -> int:
+def _natural(number: Whole) -> Whole:
     """0, -1, 1, -2, 2 ... as 0, 1, 2, 3, 4 ..."""
     return 2 * number if number >= 0 else -2 * number - 1
 
 
 @kernel
 def _write_record(
-    words: Words, bit: int, page: int, row: Targets, reference: int, referred: Targets, blocks: Offsets, extra: Offsets
-) -> int:
+    words: Words, bit: Whole, page: Whole, row: Targets, reference: Whole, referred: Targets, blocks: Offsets, extra: Offsets
+) -> Whole:
     """Writes the record of a row that is not empty with a given reference, or only counts its bits; `blocks` and `extra` are scratch."""
     bit = _gamma(words, bit, len(row))
     if len(words) > 0:
-        _put(words, bit + reference, 1, 1)
+        _put(words, bit, np.int64(1), reference + 1)
     bit += reference + 1
     taken, block_count, run, extras = True, 0, 0, 0
     place = 0
@@ -143,7 +143,7 @@ def _write_record(
 
 
 @kernel
-def encode_rows(offsets: Offsets, targets: Targets, before: int, shift: int, depths: Offsets, words: Words, bit: int) -> int:
+def encode_rows(offsets: Offsets, targets: Targets, before: int, shift: int, depths: Offsets, words: Words, bit: Whole) -> Whole:
     """Writes the records of the rows from `before` on; returns the bit after them.
 
     Row i is the one of page i + shift, sorted and without repeats; those before `before` have been written. `depths` is how long the chain
@@ -157,37 +157,22 @@ def encode_rows(offsets: Offsets, targets: Targets, before: int, shift: int, dep
     extra = np.empty(longest, np.int64)
     count_only = words[:0]
     nothing = targets[:0]
+    start = np.int64(0)  # a plain 0 would have everything compiled once more for that very number
     for row in range(before, rows):
         links = targets[offsets[row] : offsets[row + 1]]
         depths[row] = 0
         if len(links) == 0:
-            bit = _gamma(words, bit, 0)
+            bit = _gamma(words, bit, len(links))
             continue
-        best = 0
-        shortest = _write_record(count_only, 0, row + shift, links, 0, nothing, blocks, extra)
-        for reference in range(1, min(WINDOW, row) + 1):
-            referred = targets[offsets[row - reference] : offsets[row - reference + 1]]
-            if len(referred) > 0 and depths[row - reference] < DEEPEST:
-                length = _write_record(count_only, 0, row + shift, links, reference, referred, blocks, extra)
-                if length < shortest:
+        best: Whole = start
+        shortest: Whole = start
+        for reference in range(min(WINDOW, row) + 1):
+            referred = targets[offsets[row - reference] : offsets[row - reference + 1]] if reference > 0 else nothing
+            if reference == 0 or (len(referred) > 0 and depths[row - reference] < DEEPEST):
+                length = _write_record(count_only, start, row + shift, links, reference, referred, blocks, extra)
+                if reference == 0 or length < shortest:
                     best, shortest = reference, length
         referred = targets[offsets[row - best] : offsets[row - best + 1]] if best > 0 else nothing
         depths[row] = depths[row - best] + 1 if best > 0 else 0
         bit = _write_record(words, bit, row + shift, links, best, referred, blocks, extra)
     return bit
-
-
-@kernel
-def sort_rows(offsets: Offsets, targets: Targets, first: int) -> int:
-    """Sorts the links of every row from `first` on; returns the first row that names a page twice, or -1."""
-    for row in range(first, len(offsets) - 1):
-        links = targets[offsets[row] : offsets[row + 1]]
-        in_order = True
-        for link in range(1, len(links)):
-            in_order = in_order and links[link - 1] < links[link]
-        if not in_order:
-            links.sort()
-            for link in range(1, len(links)):
-                if links[link - 1] == links[link]:
-                    return row
-    return -1

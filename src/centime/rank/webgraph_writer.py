@@ -12,7 +12,7 @@ from centime.model.errors import BadGraph
 from centime.model.graph import Offsets, Targets
 from centime.rank.bits import FILE_ORDER, Words
 from centime.rank.survey import Survey
-from centime.rank.webgraph_codes import DEEPEST, LEAST_INTERVAL, WINDOW, WORDS_PER_LINK, WORDS_PER_ROW, K, encode_rows, sort_rows
+from centime.rank.webgraph_codes import DEEPEST, LEAST_INTERVAL, WINDOW, WORDS_PER_LINK, WORDS_PER_ROW, K, encode_rows
 
 BLOCK_ROWS = 1 << 16
 
@@ -79,8 +79,8 @@ class RowWriter:
         start = self._page - self._kept
         offsets = self._all_offsets[start : stop + 1] - self._all_offsets[start]
         links = self._targets[: offsets[-1]]
-        twice = int(sort_rows(offsets, links, self._kept))
-        if twice >= 0:
+        twice = _sort_rows(offsets, links)
+        if twice is not None:
             raise BadGraph(f"{self._name}: page {start + twice} has a link twice, which a WebGraph cannot hold")
         new_links = int(offsets[-1] - offsets[self._kept])
         words = np.zeros(WORDS_PER_ROW * (stop - self._page) + WORDS_PER_LINK * new_links + 2, dtype=np.uint32)
@@ -95,3 +95,12 @@ class RowWriter:
         self._depths = depths[len(depths) - keep :].copy()
         self._page, self._kept = stop, keep
         return words[:full].astype(FILE_ORDER).tobytes()
+
+
+def _sort_rows(offsets: Offsets, targets: Targets) -> int | None:
+    """Sorts the links of every row; returns a row that names a page twice, if there is one."""
+    keys = np.repeat(np.arange(len(offsets) - 1) << 32, np.diff(offsets)) | targets
+    keys.sort()
+    targets[:] = keys & 0xFFFFFFFF
+    twice = np.flatnonzero(keys[1:] == keys[:-1])
+    return int(keys[twice[0]] >> 32) if len(twice) else None
