@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import centime
-from centime.cli import convert, lab
+from centime.cli import convert, lab, rank
 from centime.cli.ending import run
 
 app = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
@@ -35,6 +35,7 @@ def _centime(
     Examples:
 
     \b
+      centime rank links.csv.gz
       centime lab --help
       centime lab convergence --pages 20000 --out figures
     """
@@ -44,6 +45,7 @@ def _centime(
 
 convert.register(app)
 lab.register(app)
+rank.register(app)
 
 
 def main() -> None:

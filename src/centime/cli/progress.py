@@ -7,16 +7,23 @@
 The bar is on standard error, appears after a second, only on a terminal, and vanishes at the end.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 PATIENCE_SECONDS = 1.0
 
-Step = Callable[[float], None]
+
+class Step(Protocol):
+    """To be called with how much more is done and, if that has changed, with what is being done."""
+
+    def __call__(self, done: float, what: str | None = None, /) -> None:
+        """Takes notice."""
+        ...
 
 
 @contextmanager
@@ -24,7 +31,7 @@ def progress(total: float, what: str, *, quiet: bool = False) -> Iterator[Step]:
     """A function to call with how much more of `total` is done; `quiet` shows nothing (for `--json`)."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield lambda done: None
+        yield lambda done, what=None, /: None
         return
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     bar = Progress(*columns, console=console, transient=True)
@@ -34,7 +41,7 @@ def progress(total: float, what: str, *, quiet: bool = False) -> Iterator[Step]:
     patience.daemon = True
     patience.start()
     try:
-        yield lambda done: bar.advance(task, done)
+        yield lambda done, what=None, /: bar.update(task, advance=done, description=what)
     finally:
         patience.cancel()
         patience.join()

@@ -1,0 +1,168 @@
+"""`centime rank`: the scores of a graph file, with a certified error."""
+
+import math
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from centime.cli.output import Json, show
+from centime.cli.progress import Step, progress
+from centime.model.errors import BadSetting
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+READING = 0.3  # of the work beyond memory
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("rank")(_rank)
+
+
+def _rank(
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="The graph file; its name tells the format, as for centime convert.")],
+    damping: Annotated[float, typer.Option(help="How much of a page's score its links pass on, at least 0 and below 1.")] = 0.85,
+    error: Annotated[float, typer.Option(help="The error to certify: the sum of all errors over that of all scores.")] = 1e-8,
+    method: Annotated[str, typer.Option(metavar="METHOD", help="auto, push, sliced, jacobi or gauss-seidel.")] = "auto",
+    vector: Annotated[
+        str,
+        typer.Option(metavar="VECTOR", help="importance, interest, interest-by-importance, hubs, authorities, all-ones or undirected."),
+    ] = "importance",
+    bias: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Pages to lean to, one a line, perhaps a tab and a weight; interest is in what leads to them."),
+    ] = None,
+    by: Annotated[str, typer.Option(metavar="KIND", help="What to rank: page, site (host) or domain (registrable).")] = "page",
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Rank beyond memory under this cap, such as 400MB; for importance alone.")
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where --memory keeps what is on its way; without it, a folder beside GRAPH until it is done."),
+    ] = None,
+    normalise: Annotated[str, typer.Option(metavar="SCALE", help="mean (1), sum (1) or plain (Eq. 2 of the paper).")] = "mean",
+    stop_change: Annotated[float | None, typer.Option(metavar="X", help="Stop when the mean change is below X instead.")] = None,
+    stable_top: Annotated[int | None, typer.Option(metavar="K", help="Stop when the order of the best K stands still instead.")] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; without it, as many as there are cores.")] = None,
+    top: Annotated[int, typer.Option(metavar="N", help="How many of the best to show.")] = 20,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all scores to a .parquet or .csv file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Scores the pages of a graph file: PageRank with a certified error, interest, hubs and authorities.
+
+    Examples:
+
+    \b
+      centime rank links.csv.gz
+      centime rank cnr-2000.graph --error 1e-10 --json
+      centime rank crawl.parquet --by site --top 50 -o sites.csv
+      centime rank crawl.parquet --vector interest --bias xml-pages.txt
+      centime rank huge.graph --memory 400MB -o scores.parquet
+    """
+    if top < 0:
+        raise BadSetting(f"the best 0 or more can be shown, not {top}")
+    if output is not None:
+        from centime.rank.table import check_table
+
+        check_table(output)
+    options: dict[str, Any] = {"method": method, "vector": vector, "bias": bias, "by": by, "normalise": normalise}
+    options |= {"stop_change": stop_change, "stable_top": stable_top}
+    common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
+    if memory is None and work is not None:
+        raise BadSetting("a folder to work in goes with --memory")
+    with progress(1.0, f"ranking {graph.name}", quiet=as_json) as step:
+        nearer = _share_of(error)
+        if memory is None:
+            facts = _in_memory(graph, {**options, **common}, top, output, lambda found: step(nearer(found), f"ranking, error {found:.1e}"))
+        else:
+            defaults = {"method": "auto", "vector": "importance", "by": "page", "normalise": "mean"}
+            if any(value is not None and value != defaults.get(name) for name, value in options.items()):
+                raise BadSetting("with --memory, importance by page is ranked: without a bias, another method, scale or stop rule")
+            facts = _beyond_memory(graph, _bytes(memory), work, common, top, output, step)
+    show(facts if as_json else _for_people(facts), as_json=as_json)
+
+
+def _in_memory(graph: Path, options: dict[str, Any], top: int, output: Path | None, progress: Callable[[float], None]) -> dict[str, Any]:
+    from centime.rank.ranking import pagerank
+
+    ranking = pagerank(graph, progress=progress, **options)
+    if output is not None:
+        from centime.rank.table import write_table
+
+        write_table(output, ranking.pages, lambda first, end: ranking.scores[first:end], ranking.names)
+    return ranking.facts(top)
+
+
+def _beyond_memory(
+    graph: Path, memory: int, work: Path | None, options: dict[str, Any], top: int, output: Path | None, step: Step
+) -> dict[str, Any]:
+    from centime.rank.out_of_core import rank_out_of_core
+    from centime.rank.peak import peak_memory_bytes
+
+    nearer = _share_of(options["error"])
+
+    def notice(what: str, share: float, error: float = 0.0) -> None:
+        if error == 0.0:
+            step(READING * share if what.startswith("reading") else 0.0, what)
+        else:
+            step((1 - READING) * nearer(error), f"{what}, error {error:.1e}")
+
+    folder = work or graph.with_name(f"{graph.name}.slices")
+    found = rank_out_of_core(graph, folder, memory, step=notice, **options)
+    if output is not None:
+        from centime.rank.table import write_table
+
+        write_table(output, found.pages, found.part, found.names)
+    best = [{"page": page if found.names is None else found.names[page], "score": score} for page, score in found.top(top)] if top else []
+    if work is None:
+        shutil.rmtree(folder)
+    return {
+        "pages": found.pages,
+        "links": found.links,
+        "dangling": found.dangling,
+        "vector": "importance",
+        "method": "slices",
+        "iterations": found.iterations,
+        "seconds": {"read": found.read_seconds, "build": 0.0, "solve": found.solve_seconds},
+        "certified_error": found.certified_error,
+        "peak_memory_bytes": peak_memory_bytes(),
+        "top": best,
+    }
+
+
+def _share_of(aim: float) -> Callable[[float], float]:
+    """What share of the way from the first error to the aim each further error adds, by the number of its digits."""
+    first, done = 0.0, 0.0
+
+    def share(error: float) -> float:
+        nonlocal first, done
+        if not 0 < error < math.inf:
+            return 0.0
+        first = first or error
+        way = math.log(first / error) / math.log(first / aim) if first > aim > 0 else 1.0
+        more = max(0.0, min(1.0, way) - done)
+        done += more
+        return more
+
+    return share
+
+
+def _bytes(size: str) -> int:
+    """The number of bytes of a size such as 400MB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", size.strip().lower())
+    if found is None:
+        raise BadSetting(f"a size of memory is written like 400MB or 2GB, not {size!r}")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def _for_people(facts: dict[str, Any]) -> dict[str, Any]:
+    seconds = ", ".join(f"{value:.3g} {name}" for name, value in facts["seconds"].items())
+    megabytes = f"{facts['peak_memory_bytes'] / 1e6:.0f} MB"
+    shown = {**facts, "seconds": seconds, "peak_memory_bytes": megabytes}
+    names = {"peak_memory_bytes": "peak memory"}
+    return {names.get(name, name): value for name, value in shown.items() if value is not None and value != []}
