@@ -60,7 +60,7 @@ def test_a_graph_file_has_its_own_size(tmp_path: Path, capsys: pytest.CaptureFix
         (["growth", "--pages", "-5"], "an experiment needs 100 pages or more, not -5"),
         (["growth", "--seed", "-1"], "the seed is a whole number from 0 to 4294967295, not -1"),
         (["growth", "--graph", "cobweb"], "no graph model is called 'cobweb'; there are poisson, power-law, weblike, or name a graph file"),
-        (["growth", "--graph", "missing.graph"], "missing.graph: there is no such file"),
+        (["growth", "--graph", "missing.txt"], "missing.txt: there is no such file"),
         (["all", "--pages", "many"], "Invalid value for '--pages'"),
         ([], "Missing argument 'NAME'"),
     ],
