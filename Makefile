@@ -8,10 +8,10 @@ READY := .venv/ready
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lock clean
+.PHONY: help demo test check bench bench-rank lock clean
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
 
 demo: $(READY) ## set up, run the main job and say where its picture is
 	$(BIN)/centime lab convergence --pages 20000 --out demo
@@ -35,9 +35,15 @@ check: $(READY) ## lint, format, types, layers, documents
 bench: $(READY) ## measure speed, memory and error on this machine
 	$(BIN)/python -m bench $(if $(GRAPH),--graph $(GRAPH))
 
+bench-rank: $(READY) ## measure ranking beside its peers, which it installs first
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
+	$(BIN)/python -m bench rank $(if $(GRAPH),--graph $(GRAPH))
+
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
 	$(BIN)/pip-compile $(UPGRADE) --extra dev --generate-hashes --allow-unsafe --strip-extras --no-header \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file requirements.lock pyproject.toml
+	$(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --strip-extras --no-header --constraint requirements.lock \
+	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file bench/peers.lock bench/peers.in
 
 clean: ## remove the environment and everything generated
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo lab src/centime.egg-info

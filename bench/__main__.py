@@ -10,15 +10,18 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bench.beyond import beyond, huge
 from bench.error import changing_error, static_error
 from bench.exactness import exactness
 from bench.figure import Figure
 from bench.memory import memory
+from bench.ranking import file_to_scores, generated, one_pass, real
 from bench.settling import settling
 from bench.speed import speed
 from bench.start import start
 
-LONG = ("exactness",)
+RANKING = ("rank-real", "rank-generated", "rank-pass", "rank-memory", "rank-beyond")
+LONG = ("exactness", "rank-huge")
 
 
 def benchmarks(graph: Path | None) -> Mapping[str, Callable[[], Iterator[Figure]]]:
@@ -31,6 +34,12 @@ def benchmarks(graph: Path | None) -> Mapping[str, Callable[[], Iterator[Figure]
         "static-error": static_error,
         "changing-error": changing_error,
         "exactness": exactness,
+        "rank-real": lambda: real(graph),
+        "rank-generated": generated,
+        "rank-pass": one_pass,
+        "rank-memory": lambda: file_to_scores(graph),
+        "rank-beyond": beyond,
+        "rank-huge": huge,
     }
 
 
@@ -43,15 +52,22 @@ def shown(value: float) -> str:
 def main() -> int:
     names = list(benchmarks(None))
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, epilog="example: python -m bench speed start --json")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(names)} (default: all but {', '.join(LONG)})")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"which: {', '.join(names)} , or `rank` for all of ranking (default: all the others but {', '.join(LONG)})",
+    )
     parser.add_argument("--graph", type=Path, help="a real link graph to settle (default: a generated one)")
     parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
     chosen = parser.parse_args()
+    if "rank" in chosen.names:
+        chosen.names = [name for name in chosen.names if name != "rank"] + list(RANKING)
     if unknown := set(chosen.names) - set(names):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}")
     console = Console(quiet=chosen.json)
     found: dict[str, list[Figure]] = {}
-    for name in chosen.names or [name for name in names if name not in LONG]:
+    for name in chosen.names or [name for name in names if name not in LONG + RANKING]:
         with console.status(f"{name} ..."):
             found[name] = list(benchmarks(chosen.graph)[name]())
         table = Table(title=name, title_justify="left", box=None, show_header=False, min_width=110)

@@ -153,11 +153,23 @@ def test_a_page_with_very_many_measures_groups_them_and_loses_no_cash() -> None:
     amounts = np.arange(1, most + 101, dtype=np.int64)
     kept.record(np.zeros(len(amounts), dtype=np.int64), amounts, np.arange(len(amounts)))
     clock = Clock(elapsed=len(amounts))
-    assert kept.measures(clock) * 2 == most // 2 + 100
+    assert kept.measures(clock) * 2 == 1 + 100, "all of the first 4096 are within a 1024th of the window"
     assert kept.sum(clock) == amounts.sum()
     kept.record(np.array([1, 1]), np.array([5, 6]), np.array([most, most + 1]))
     assert kept.sum(clock) == amounts.sum() + 11, "rings that were left are used again"
     assert len(kept._times) <= 4 * most
+
+
+def test_a_page_read_very_often_forgets_what_is_older_than_the_window() -> None:
+    window = TURNOVER  # as long as 20 000 visits
+    times = np.arange(200_000, dtype=np.int64) * (window // 20_000)
+    kept = MeasuredHistory(FixedWindow(1))
+    kept.join(1, 0.0, Clock())
+    for part in range(0, len(times), 1000):
+        kept.record(np.zeros(1000, dtype=np.int64), np.ones(1000, dtype=np.int64), times[part : part + 1000])
+    clock = Clock(elapsed=int(times[-1]))
+    assert kept.sum(clock) == pytest.approx(20_000, rel=1 / 1000)
+    assert 1024 <= kept.measures(clock) <= 4096
 
 
 def test_a_history_that_outgrows_its_room_is_halved_and_shares_stay(monkeypatch: pytest.MonkeyPatch) -> None:

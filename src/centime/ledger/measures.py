@@ -15,7 +15,7 @@ The estimate, with C the page's cash now and G the time, is in proportion to
 
 Old measures go when the page is read or an estimate is made. Rings of 1, 2, 4, .. places lie in one pool, and a ring that is left is
 used again. As the paper says of very large histories, several consecutive measures are grouped into one: a page that has 4096 in its
-window goes on with 2048, so that it never needs more than 64 kB. Times are modulo G0 = 2^62 ticks, see `clock`.
+window goes on with 2050 at most, so that it never needs more than 64 kB. Times are modulo G0 = 2^62 ticks, see `clock`.
 
 A default history (see `newcomers`) is two measures, as if the page had been read when it joined and T before (k turnovers for
 VariableWindow), or at the start of the ledger if that is later.
@@ -182,16 +182,25 @@ def enlarge(measures: Measures, page: Whole) -> bool:
 
 
 @inlined
-def group_pairs(measures: Measures, page: Whole) -> None:
-    """Makes one measure of every two of a page."""
-    half = np.int64(measures.kept[page]) // 2
-    for number in range(half):
-        first, second = place_of(measures, page, 2 * number), place_of(measures, page, 2 * number + 1)
-        amount, time = measures.amounts[first] + measures.amounts[second], measures.times[second]
-        place = place_of(measures, page, number)
-        measures.amounts[place] = amount
-        measures.times[place] = time
-    measures.kept[page] = half
+def group(measures: Measures, length: int, page: Whole) -> None:
+    """Makes one measure of consecutive measures of a page that are close together, so that there are at most 2050.
+
+    A group has the time of its last measure and spans at most a 1024th of the window, and two in a row span more than that: a measure
+    leaves the window at most a 1024th of it too late, however often measures are grouped.
+    """
+    groups = np.int64(1)
+    before = measures.times[place_of(measures, page, 0)]  # the time of the group before the last one
+    for number in range(1, np.int64(measures.kept[page])):
+        place, last = place_of(measures, page, number), place_of(measures, page, groups - 1)
+        if (measures.times[place] - before) & WRAP <= length // 1024:
+            measures.amounts[last] += measures.amounts[place]
+        else:
+            before = measures.times[last]
+            last = place_of(measures, page, groups)
+            measures.amounts[last] = measures.amounts[place]
+            groups += 1
+        measures.times[last] = measures.times[place]
+    measures.kept[page] = groups
 
 
 @kernel
@@ -203,7 +212,7 @@ def add_measures(measures: Measures, length: int, minimum: int, pages: Pages, am
         size = np.int64(measures.size[page]) & (NEVER_READ - 1)
         if measures.kept[page] == (np.int64(1) << size) >> 1:
             if size == LARGEST_SIZE:
-                group_pairs(measures, page)
+                group(measures, length, page)
             elif not enlarge(measures, page):
                 return k
         place = place_of(measures, page, np.int64(measures.kept[page]))

@@ -29,13 +29,13 @@ class MemorySlices:
         _lay(graph.offsets, graph.targets, bits, np.empty(0, dtype=np.uint32), counts, last, self._own)
         self._starts = np.zeros(self.slices + 1, dtype=np.int64)
         np.cumsum(counts, out=self._starts[1:])
-        self._words = np.empty(self._starts[-1], dtype=np.uint32)
+        self.words = np.empty(self._starts[-1], dtype=np.uint32)
         last[:] = 0
-        _lay(graph.offsets, graph.targets, bits, self._words, self._starts[:-1].copy(), last, self._own)
+        _lay(graph.offsets, graph.targets, bits, self.words, self._starts[:-1].copy(), last, self._own)
 
     def units(self, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
         """The words of a slice, in one piece."""
-        yield 0, self.pages - 1, self._words[self._starts[number] : self._starts[number + 1]]
+        yield 0, self.pages - 1, self.words[self._starts[number] : self._starts[number + 1]]
 
     def degrees(self, first: int, end: int) -> npt.NDArray[np.uint32]:
         """How many links pages have."""

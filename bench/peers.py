@@ -1,0 +1,175 @@
+"""The solvers that we are measured against, each on its own graph object, each told to stop where the true error is small enough.
+
+`Peer.prepare(web)` builds what the library wants, outside the clock. `Peer.solve(level)` takes a level of effort (iterations or a
+tolerance); `effort` finds the least one whose true error is at most what is asked for, also outside the clock.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from centime.model.graph import Graph
+from centime.model.kernel import Whole, kernel
+from centime.rank.crew import crew_for, cut_evenly
+from centime.rank.pagerank import pagerank
+
+DAMPING = 0.85
+Vector = npt.NDArray[np.float64]
+Solve = Callable[[float], Vector]
+
+
+@kernel
+def pull_simply(
+    offsets: npt.NDArray[np.int64], sources: npt.NDArray[np.int32], values: Vector, base: float, scores: Vector, first: Whole, end: Whole
+) -> None:
+    """The inner loop of the GAP benchmark suite's PageRank, in double precision."""
+    for page in range(first, end):
+        total = 0.0
+        for link in range(np.uintp(offsets[page]), np.uintp(offsets[page + 1])):
+            total += values[np.uintp(sources[link])]
+        scores[page] = base + DAMPING * total
+
+
+def simple_pull(web: Graph) -> Solve:
+    """The GAP algorithm on both cores; unlike GAP it gives dangling pages' money back, so that it solves the same problem."""
+    turned = web.transpose()
+    inverse = 1.0 / np.maximum(1, web.out_degree)
+    dangling = np.flatnonzero(web.out_degree == 0)
+
+    def solve(iterations: float) -> Vector:
+        scores, following = np.ones(web.pages), np.empty(web.pages)
+        with crew_for(web.links, None) as crew:
+            cuts = cut_evenly(turned.offsets, crew.parts)
+            for _ in range(int(iterations)):
+                base = 1 - DAMPING + DAMPING * scores[dangling].sum() / web.pages
+                values = scores * inverse
+                crew.do(
+                    lambda part, values=values, base=base, into=following: pull_simply(  # type: ignore[misc]
+                        turned.offsets, turned.targets, values, base, into, int(cuts[part]), int(cuts[part + 1])
+                    )
+                )
+                scores, following = following, scores
+        return scores
+
+    return solve
+
+
+def scipy_power(web: Graph) -> Solve:
+    turned = web.transpose()
+    matrix = csr_array((np.ones(web.links), turned.targets, turned.offsets), shape=(web.pages, web.pages))
+    out_degree = np.maximum(1, web.out_degree)
+
+    def solve(iterations: float) -> Vector:
+        scores = np.ones(web.pages)
+        for _ in range(int(iterations)):
+            scores = DAMPING * (matrix @ (scores / out_degree))
+            scores += (web.pages - scores.sum()) / web.pages
+        return scores
+
+    return solve
+
+
+def networkx(web: Graph) -> Solve:
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(web.pages))
+    graph.add_edges_from(zip(np.repeat(np.arange(web.pages), web.out_degree).tolist(), web.targets.tolist(), strict=True))
+
+    def solve(tolerance: float) -> Vector:
+        found = nx.pagerank(graph, alpha=DAMPING, tol=tolerance, max_iter=1000)
+        return np.fromiter(found.values(), dtype=np.float64) * web.pages
+
+    return solve
+
+
+def igraph(web: Graph) -> Solve:
+    import igraph as ig
+
+    links = np.stack([np.repeat(np.arange(web.pages), web.out_degree), web.targets], axis=1)
+    graph = ig.Graph(n=web.pages, edges=links, directed=True)
+    return lambda level: np.asarray(graph.pagerank(damping=DAMPING)) * web.pages
+
+
+def networkit(web: Graph) -> Solve:
+    import networkit as nk
+
+    graph = nk.GraphFromCoo(
+        (np.ones(web.links), (np.repeat(np.arange(web.pages), web.out_degree).astype(np.uint64), web.targets.astype(np.uint64))),
+        n=web.pages,
+        directed=True,
+    )
+
+    def solve(tolerance: float) -> Vector:
+        algorithm = nk.centrality.PageRank(graph, damp=DAMPING, tol=tolerance, distributeSinks=nk.centrality.SinkHandling.DISTRIBUTE_SINKS)
+        algorithm.norm = nk.centrality.Norm.L1_NORM
+        algorithm.run()
+        return np.asarray(algorithm.scores()) * web.pages
+
+    return solve
+
+
+def scikit_network(web: Graph) -> Solve:
+    from scipy.sparse import csr_matrix
+    from sknetwork.ranking import PageRank
+
+    matrix = csr_matrix((np.ones(web.links), web.targets, web.offsets), shape=(web.pages, web.pages))
+
+    def solve(iterations: float) -> Vector:
+        found = PageRank(damping_factor=DAMPING, solver="piteration", n_iter=int(iterations), tol=0).fit_predict(matrix)
+        return np.asarray(found) * web.pages
+
+    return solve
+
+
+def ours(web: Graph) -> Solve:
+    return lambda error: pagerank(web, damping=DAMPING, error=error).scores
+
+
+ITERATIONS = [float(round(1.02**k)) for k in range(400) if round(1.02**k) != round(1.02 ** (k - 1))]
+TOLERANCES = [10.0 ** (-k / 4) for k in range(8, 60)]
+PEERS: dict[str, tuple[Callable[[Graph], Solve], list[float], int]] = {
+    "centime": (ours, [10.0 ** (-k / 8) for k in range(24, 110)], 10**10),
+    "simple pull": (simple_pull, ITERATIONS, 10**10),
+    "scipy": (scipy_power, ITERATIONS, 10**10),
+    "igraph": (igraph, [0.0], 10**10),
+    "networkit": (networkit, TOLERANCES, 10**10),
+    "scikit-network": (scikit_network, ITERATIONS, 10**10),
+    "networkx": (networkx, TOLERANCES, 5_000_000),
+}
+"""How to make each, its levels of effort from little to much, and the most links that it is tried with."""
+
+
+def effort(solve: Solve, levels: list[float], exact: Vector, error: float) -> float | None:
+    """The least effort that reaches a true error, by halving; nothing if the greatest does not."""
+
+    def reaches(level: float) -> bool:
+        try:
+            return float(np.abs(solve(level) - exact).sum()) / len(exact) <= error
+        except Exception:  # a peer that does not converge raises what it likes
+            return False
+
+    low, high = 0, len(levels) - 1
+    if not reaches(levels[high]):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(levels[middle]) else (middle + 1, high)
+    return levels[high]
+
+
+def built(web: Graph) -> Iterator[tuple[str, Solve, list[float]]]:
+    """Every peer that is installed, with its graph."""
+    for name, (make, levels, most) in PEERS.items():
+        if web.links > most:
+            continue
+        try:
+            yield name, make(web), levels
+        except ImportError:
+            continue
+
+
+Facts = dict[str, Any]
