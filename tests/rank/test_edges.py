@@ -180,7 +180,7 @@ def test_a_comment_of_ours_tells_of_pages_without_links(read: Read) -> None:
         ("# centime: numbers, 0 pages\n", "there is no page"),
         ("# nothing\n\n", "there is no link"),
         ("from to", "there is no link"),
-        ("0 1\n" + "#" * 300_000, "line 2: the line is longer than 262144 bytes"),
+        ("0 1\n" + "#" * 300_000, "byte 4: the line is longer than 262144 bytes"),
     ],
 )
 def test_a_line_that_is_no_link_is_named(read: Read, text: str | bytes, sentence: str) -> None:

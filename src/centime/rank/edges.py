@@ -18,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadGraph
-from centime.model.graph import LARGEST_PAGE_COUNT, Targets, Weights
+from centime.model.graph import LARGEST_PAGE_COUNT, Offsets, Targets, Weights
 from centime.model.kernel import kernel
 from centime.rank.dialect import dialect_of
 from centime.rank.fields import (
-    CHANGED,
     COMMA,
     GOOD,
     NEWLINE,
@@ -38,7 +37,7 @@ from centime.rank.fields import (
     over_separator,
 )
 from centime.rank.links import Links, Told
-from centime.rank.names import KEY, Bytes, NameTable, PageNames, Slots, number_of
+from centime.rank.names import Bytes, NameTable, PageNames
 from centime.rank.packed import BLOCK, TextFile
 
 MOST_LINKS = BLOCK // 4 + 1  # the shortest link has four bytes: a number, a separator, a number, an end of line
@@ -104,16 +103,18 @@ class LinkLines:
         """The links between names, which are written down in the table."""
         room = Room(self.weighted)
         between = {TAB: " with a tab between", COMMA: " with a comma between"}.get(separator, "")
+        starts, ends = np.empty((2, 2 * MOST_LINKS), dtype=np.int64)
         for block, start in self._blocks():
             before = table.count
-            table.make_room(2 * (_newlines(block) + 1), len(block))
-            fault, at, links, table.count = _read_names(
-                block, start, separator, table.slots, table.heap, table.offsets, before, table.most, KEY, *room.arrays
-            )
+            fault, at, links = _read_names(block, start, separator, starts, ends, room.weights, room.odd)
+            numbers = table.number(block, starts[: 2 * links], ends[: 2 * links])
+            room.sources[:links], room.targets[:links] = numbers[0::2], numbers[1::2]
             wrong = table.first_not_text(before)
             if wrong is not None:
                 place = self._place(block, max(0, block.tobytes().find(wrong)))
                 raise BadGraph(f"{place}: the name {wrong!r} is not UTF-8 text")
+            if links and numbers.min() < 0:
+                raise BadGraph(f"{self.name}: the file changed while it was read")
             yield self._links(fault, block, at, room, links, f"two names{between}")
 
     def _blocks(self) -> Iterator[tuple[Bytes, int]]:
@@ -124,8 +125,6 @@ class LinkLines:
             self.line += _newlines(block)
 
     def _links(self, fault: int, block: Bytes, at: int, room: "Room", links: int, expected: str) -> Links:
-        if fault == CHANGED:
-            raise BadGraph(f"{self._place(block, at)}: the file changed while it was read")
         if fault != GOOD:
             raise BadGraph(f"{self._place(block, at)}: expected {expected}{', a weight' if self.weighted else ''} and nothing else")
         for link in np.flatnonzero(room.odd[:links, 1]) if self.weighted else ():
@@ -190,47 +189,25 @@ def _read_numbers(
 
 
 @kernel
-def _read_names(
-    text: Bytes,
-    at: int,
-    separator: int,
-    slots: Slots,
-    heap: Bytes,
-    offsets: Odd,
-    count: int,
-    most: int,
-    key: int,
-    sources: Targets,
-    targets: Targets,
-    weights: Weights,
-    odd: Odd,
-) -> tuple[int, int, int, int]:
-    """Reads the links of a block and writes new names down; returns the fault, its place, the number of links and that of names."""
+def _read_names(text: Bytes, at: int, separator: int, starts: Offsets, ends: Offsets, weights: Weights, odd: Odd) -> tuple[int, int, int]:
+    """Finds the names of the links of a block, two for each, and their weights; returns the fault, its place and the number of links."""
     links = 0
     at = after_comments(text, at)
     while at < len(text):
         line = at
-        for end_point in range(2):
-            start, end, at = next_name(text, at, separator)
-            if end <= start:
-                return NOT_A_LINK, line, links, count
-            page = number_of(text, start, end, slots, heap, offsets, count, most, key)
-            if page < 0:
-                return CHANGED, line, links, count
-            count = max(count, page + 1)
-            if end_point == 0:
-                sources[links] = page
-            else:
-                targets[links] = page
-            if end_point == 0 or len(weights) > 0:
+        for end_point in range(2 * links, 2 * links + 2):
+            starts[end_point], ends[end_point], at = next_name(text, at, separator)
+            if ends[end_point] <= starts[end_point]:
+                return NOT_A_LINK, line, links
+            if end_point == 2 * links or len(weights) > 0:
                 at, separated = over_name_separator(text, at, separator)
                 if not separated:
-                    return NOT_A_LINK, line, links, count
+                    return NOT_A_LINK, line, links
         if len(weights) > 0:
             weights[links], odd[links, 0], odd[links, 1], at = next_weight(text, at)
         at = end_of_line(text, at)
         if at < 0:
-            return NOT_A_LINK, line, links, count
+            return NOT_A_LINK, line, links
         links += 1
         at = after_comments(text, at)
-    return GOOD, at, links, count
+    return GOOD, at, links

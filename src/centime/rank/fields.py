@@ -8,7 +8,7 @@ import numpy as np
 from centime.model.kernel import inlined
 from centime.rank.names import Bytes
 
-GOOD, NOT_A_LINK, TOO_LARGE, CHANGED = range(4)
+GOOD, NOT_A_LINK, TOO_LARGE = range(3)
 SPACE, TAB, RETURN, NEWLINE, COMMA, HASH, PERCENT, ZERO, NINE, POINT, QUOTE = (ord(character) for character in ' \t\r\n,#%09."')
 
 EXACT_POWERS = 10.0 ** np.arange(23)  # a quotient of two exact numbers is the nearest one to the decimal
@@ -107,14 +107,19 @@ def next_name(text: Bytes, at: int, separator: int) -> tuple[int, int, int]:
             end += 1
             at += 1
         return start, -1, at
-    end = at
-    while at < len(text) and text[at] != NEWLINE and text[at] != separator and not (separator == SPACE and text[at] == TAB):
-        if text[at] > SPACE:
-            end = at + 1
-        elif text[at] != SPACE and text[at] != TAB and text[at] != RETURN:
+    while True:
+        while at < len(text) and text[at] > SPACE and text[at] != separator:
+            at += 1
+        end = at
+        # What follows is most often the separator; a blank belongs to the name if more of the name comes after it.
+        while at < len(text) and text[at] != separator and (text[at] == SPACE or text[at] == TAB or text[at] == RETURN):
+            if separator == SPACE and text[at] != RETURN:
+                return start, end, at
+            at += 1
+        if at >= len(text) or text[at] == separator or text[at] == NEWLINE:
+            return start, end, at
+        if text[at] < SPACE:
             return start, -1, at
-        at += 1
-    return start, end, at
 
 
 @inlined

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadGraph
-from centime.model.graph import LARGEST_PAGE_COUNT, Graph, Offsets
+from centime.model.graph import LARGEST_PAGE_COUNT, Graph, Offsets, Targets
 from centime.model.kernel import inlined, kernel
 
 Bytes = npt.NDArray[np.uint8]
@@ -26,6 +26,8 @@ Slots = npt.NDArray[np.int64]
 PRIME = 2**31 - 1
 KEY = 2**29 + secrets.randbelow(2**29)  # below 2^30, so that no product passes 2^63
 LEAST_SLOTS = 1024
+GROUP = 32
+AGAIN = -1
 
 
 class PageNames:
@@ -93,17 +95,20 @@ class NameTable:
         return self.count
 
     def add(self, name: str) -> int:
-        """The number of a name, which is new or known."""
-        text = np.frombuffer(name.encode(), dtype=np.uint8)
-        self.make_room(1, len(text))
-        page = int(_add(text, self.slots, self.heap, self.offsets, self.count, self.most, KEY))
-        self.count = max(self.count, page + 1)
-        return page
+        """The number of a name, which is new or known; -1 if it is new and the table is closed."""
+        text = np.frombuffer(bytearray(name.encode()), dtype=np.uint8)
+        return int(self.number(text, np.zeros(1, dtype=np.int64), np.array([len(text)]))[0])
 
-    def make_room(self, names: int, size: int) -> None:
-        """Lets so many more names with so many bytes in all fit, unless the table is closed."""
-        if self.most == self.count:
-            return
+    def number(self, text: Bytes, starts: Offsets, ends: Offsets) -> Targets:
+        """The numbers of names that stand in a text, in the order given; -1 for each new one if the table is closed."""
+        numbers = np.empty(len(starts), dtype=np.int32)
+        if self.most > self.count:
+            self._make_room(len(starts), int((ends - starts).sum()))
+        self.count = int(_number_all(text, starts, ends, self.slots, self.heap, self.offsets, self.count, self.most, KEY, numbers))
+        return numbers
+
+    def _make_room(self, names: int, size: int) -> None:
+        """Lets so many more names with so many bytes in all fit."""
         used = int(self.offsets[self.count])
         if used + size > len(self.heap):
             self.heap.resize(used + max(size, used // 4), refcheck=False)
@@ -143,7 +148,7 @@ def _empty_slots(names: int) -> Slots:
 
 
 @inlined
-def fingerprint(text: Bytes, start: int, end: int, key: int) -> int:
+def _fingerprint(text: Bytes, start: int, end: int, key: int) -> int:
     """A number below 2^31 - 1 that the bytes from `start` to `end` decide; the key is below 2^30."""
     value = np.int64(end - start)
     at = start
@@ -159,30 +164,32 @@ def fingerprint(text: Bytes, start: int, end: int, key: int) -> int:
 
 
 @inlined
-def slot_of(text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: Bytes, offsets: Offsets) -> int:
+def _same(one: Bytes, start: int, other: Bytes, other_start: int, length: int) -> bool:
+    """Whether two runs of bytes are the same."""
+    step = 0
+    while step < length and one[start + step] == other[other_start + step]:
+        step += 1
+    return step == length
+
+
+@inlined
+def _slot_of(text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: Bytes, offsets: Offsets) -> int:
     """The slot of the name that stands from `start` to `end` in the text, or the free slot where it belongs."""
     last = len(slots) - 1
     slot = print_ & last
     while slots[slot] != 0:
-        if slots[slot] >> 32 == print_:
-            place = offsets[(slots[slot] & 0xFFFFFFFF) - 1]
-            if offsets[slots[slot] & 0xFFFFFFFF] - place == end - start:
-                same = True
-                for step in range(end - start):
-                    if heap[place + step] != text[start + step]:
-                        same = False
-                        break
-                if same:
-                    return slot
+        page = (slots[slot] & 0xFFFFFFFF) - 1
+        length = offsets[page + 1] - offsets[page]
+        if slots[slot] >> 32 == print_ and length == end - start and _same(text, start, heap, offsets[page], length):
+            return slot
         slot = (slot + 1) & last
     return slot
 
 
 @inlined
-def number_of(text: Bytes, start: int, end: int, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int, key: int) -> int:
+def _number_of(text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int) -> int:
     """The number of the name from `start` to `end`; a new one becomes number `count`, unless that is `most`: then it is -1."""
-    print_ = fingerprint(text, start, end, key)
-    slot = slot_of(text, start, end, print_, slots, heap, offsets)
+    slot = _slot_of(text, start, end, print_, slots, heap, offsets)
     if slots[slot] == 0:
         if count == most:
             return -1
@@ -195,20 +202,64 @@ def number_of(text: Bytes, start: int, end: int, slots: Slots, heap: Bytes, offs
 
 
 @kernel
-def _add(text: Bytes, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int, key: int) -> int:
-    return number_of(text, 0, len(text), slots, heap, offsets, count, most, key)
+def _look(text: Bytes, slots: Slots, heap: Bytes, offsets: Offsets, key: int) -> int:
+    slot = _slot_of(text, 0, len(text), _fingerprint(text, 0, len(text), key), slots, heap, offsets)
+    return int((slots[slot] & 0xFFFFFFFF) - 1)
 
 
 @kernel
-def _look(text: Bytes, slots: Slots, heap: Bytes, offsets: Offsets, key: int) -> int:
-    slot = slot_of(text, 0, len(text), fingerprint(text, 0, len(text), key), slots, heap, offsets)
-    return int((slots[slot] & 0xFFFFFFFF) - 1)
+def _number_all(
+    text: Bytes,
+    starts: Offsets,
+    ends: Offsets,
+    slots: Slots,
+    heap: Bytes,
+    offsets: Offsets,
+    count: int,
+    most: int,
+    key: int,
+    numbers: Targets,
+) -> int:
+    """Gives each of many names its number, -1 if it is new and there must be no new ones; returns how many names there are.
+
+    What memory holds of the names is scattered, and waiting for it is most of the work. So the names are taken in groups, and each place is
+    touched for the whole group before it is needed: the waits overlap.
+    """
+    prints = np.empty(GROUP, np.int64)
+    places = np.empty(GROUP, np.int64)
+    touched = np.empty(GROUP, np.uint8)
+    for first in range(0, len(starts), GROUP):
+        group = min(GROUP, len(starts) - first)
+        for member in range(group):
+            start, end = starts[first + member], ends[first + member]
+            # The links of a page mostly stand together: every second name is the one before the last.
+            before = max(first + member - 2, 0)
+            length = ends[before] - starts[before]
+            if first + member >= 2 and length == end - start and _same(text, start, text, starts[before], length):
+                prints[member] = AGAIN
+            else:
+                prints[member] = _fingerprint(text, start, end, key)
+        for member in range(group):
+            places[member] = slots[prints[member] & (len(slots) - 1)] & 0xFFFFFFFF
+        for member in range(group):
+            places[member] = offsets[places[member]]
+        for member in range(group):
+            touched[member] = heap[max(places[member] - 1, 0)]
+        for member in range(group):
+            if prints[member] == AGAIN:
+                numbers[first + member] = numbers[first + member - 2]
+                continue
+            start, end = starts[first + member], ends[first + member]
+            page = _number_of(text, start, end, prints[member], slots, heap, offsets, count, most)
+            count = max(count, page + 1)
+            numbers[first + member] = page
+    return count
 
 
 @kernel
 def _enter_all(heap: Bytes, offsets: Offsets, count: int, slots: Slots, key: int) -> None:
     for page in range(count):
-        print_ = fingerprint(heap, offsets[page], offsets[page + 1], key)
+        print_ = _fingerprint(heap, offsets[page], offsets[page + 1], key)
         slot = print_ & (len(slots) - 1)
         while slots[slot] != 0:
             slot = (slot + 1) & (len(slots) - 1)

@@ -33,7 +33,7 @@ class TextFile:
         """The bytes in blocks that end where a line ends; each may be written to and is good until the next one is asked for."""
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
-        line, held, start = 1, 0, -1
+        passed, held, start = 0, 0, -1
         with opened(self.path) as raw, unpacked(raw, self.path) as file:
             size = fstat(raw.fileno()).st_size
             while True:
@@ -45,10 +45,10 @@ class TextFile:
                 self.done = raw.tell() / size
                 if end > start >= 0:
                     yield np.frombuffer(buffer, dtype=np.uint8)[start:end]
-                    line += buffer.count(b"\n", 0, end)
+                    passed += end
                     start = 0
                 elif held == BLOCK:
-                    raise BadGraph(f"{self.path}, line {line}: the line is longer than {BLOCK} bytes")
+                    raise BadGraph(f"{self.path}, byte {passed}: the line is longer than {BLOCK} bytes")
                 if read == 0:
                     return
                 buffer[: held - end] = buffer[end:held]

@@ -16,10 +16,9 @@ import pyarrow.parquet as pq
 
 from centime.model.errors import BadGraph
 from centime.model.graph import LARGEST_PAGE_COUNT, Targets, Weights
-from centime.model.kernel import kernel
 from centime.rank.dialect import SOURCES, TARGETS
 from centime.rank.links import Links, Told
-from centime.rank.names import KEY, Bytes, NameTable, PageNames, Slots, number_of
+from centime.rank.names import Bytes, NameTable, PageNames
 from centime.rank.packed import opened
 
 BATCH_ROWS = 1 << 16
@@ -106,31 +105,20 @@ class ParquetLinks:
 
     def _numbered(self, table: NameTable, source: pa.Array, target: pa.Array, rows: int) -> tuple[Targets, Targets]:
         """The numbers of the names of a batch, link by link, so that first mention decides."""
-        source_heap, source_ends = _text(source)
-        target_heap, target_ends = _text(target)
+        text, ends = _text(pa.concat_arrays([source.cast(pa.large_string()), target.cast(pa.large_string())]))
+        links = len(source)
+        order = np.arange(2 * links).reshape(2, links).T.ravel()
+        empty = ends[:-1] == ends[1:]
+        if empty.any():
+            raise BadGraph(f"{self.name}, row {rows + int(np.argmax(empty)) % links}: a page has no name")
         before = table.count
-        table.make_room(2 * len(source), int(source_ends[-1] - source_ends[0] + target_ends[-1] - target_ends[0]))
-        sources, targets = np.empty((2, len(source)), dtype=np.int32)
-        empty, table.count = _number(
-            source_heap,
-            target_heap,
-            source_ends,
-            target_ends,
-            table.slots,
-            table.heap,
-            table.offsets,
-            before,
-            table.most,
-            KEY,
-            sources,
-            targets,
-        )
-        if empty >= 0:
-            raise BadGraph(f"{self.name}, row {rows + empty}: a page has no name, or the file changed while it was read")
+        numbers = table.number(text, ends[:-1][order], ends[1:][order])
+        if links and numbers.min() < 0:
+            raise BadGraph(f"{self.name}: the file changed while it was read")
         wrong = table.first_not_text(before)
         if wrong is not None:
             raise BadGraph(f"{self.name}, rows {rows} to {rows + len(source) - 1}: the name {wrong!r} is not UTF-8 text")
-        return sources, targets
+        return numbers[0::2].copy(), numbers[1::2].copy()
 
     @contextmanager
     def _file(self) -> Iterator[pq.ParquetFile]:
@@ -152,39 +140,6 @@ def _kind(kind: pa.DataType) -> str:
 
 def _text(column: pa.Array) -> tuple[Bytes, npt.NDArray[np.int64]]:
     """The bytes of a column of text, and where each value starts and the last one ends."""
-    column = column.cast(pa.large_string())
     _, ends, data = column.buffers()
     offsets = np.frombuffer(ends, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     return np.frombuffer(data, dtype=np.uint8) if data else np.empty(0, dtype=np.uint8), offsets
-
-
-@kernel
-def _number(
-    source_heap: Bytes,
-    target_heap: Bytes,
-    source_ends: Slots,
-    target_ends: Slots,
-    slots: Slots,
-    heap: Bytes,
-    offsets: Slots,
-    count: int,
-    most: int,
-    key: int,
-    sources: Targets,
-    targets: Targets,
-) -> tuple[int, int]:
-    """Gives every name its number; returns the first link with an empty name, or -1, and how many names there are."""
-    for link in range(len(sources)):
-        if source_ends[link] == source_ends[link + 1] or target_ends[link] == target_ends[link + 1]:
-            return link, count
-        page = number_of(source_heap, source_ends[link], source_ends[link + 1], slots, heap, offsets, count, most, key)
-        if page < 0:
-            return link, count
-        count = max(count, page + 1)
-        sources[link] = page
-        page = number_of(target_heap, target_ends[link], target_ends[link + 1], slots, heap, offsets, count, most, key)
-        if page < 0:
-            return link, count
-        count = max(count, page + 1)
-        targets[link] = page
-    return -1, count

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from centime.model.errors import BadGraph
-from centime.model.kernel import kernel
 from centime.rank.fields import NEWLINE, RETURN
-from centime.rank.names import KEY, Bytes, NameTable, PageNames, Slots, number_of
+from centime.rank.names import NameTable, PageNames
 from centime.rank.packed import TextFile
 
 
@@ -27,12 +26,16 @@ def read_sidecar(path: Path) -> NameTable | None:
         return None
     table = NameTable()
     for block in TextFile(path).blocks():
-        lines = int(np.count_nonzero(block == NEWLINE)) + 1
         before = table.count
-        table.make_room(lines, len(block))
-        good, table.count = _read_lines(block, table.slots, table.heap, table.offsets, before, table.most, KEY)
-        if not good:
-            raise BadGraph(f"{path}, line {table.count + 1}: the line is empty, or names a page that an earlier line has named")
+        ends = np.flatnonzero(block == NEWLINE)
+        ends = ends if len(ends) and ends[-1] == len(block) - 1 else np.append(ends, len(block))
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        ends = ends - ((ends > starts) & (block[ends - 1] == RETURN))
+        numbers = table.number(block, starts, ends)
+        repeated = (numbers != np.arange(before, before + len(numbers))) | (ends == starts)
+        if repeated.any():
+            line = before + int(np.argmax(repeated)) + 1
+            raise BadGraph(f"{path}, line {line}: the line is empty, or names a page that an earlier line has named")
         wrong = table.first_not_text(before)
         if wrong is not None:
             raise BadGraph(f"{path}: the name {wrong!r} is not UTF-8 text")
@@ -49,19 +52,3 @@ def write_sidecar(path: Path, names: PageNames) -> None:
                 if (line == NEWLINE).any() or len(line) == 0:
                     raise BadGraph(f"the page name {line.tobytes().decode()!r} cannot stand in a line of its own; write to Parquet")
             file.writelines(line.tobytes() + b"\n" for line in lines)
-
-
-@kernel
-def _read_lines(text: Bytes, slots: Slots, heap: Bytes, offsets: Slots, count: int, most: int, key: int) -> tuple[bool, int]:
-    """Writes the names of a block down; returns whether all are new, and how many there are now."""
-    at = 0
-    while at < len(text):
-        start = at
-        while at < len(text) and text[at] != NEWLINE:
-            at += 1
-        end = at - 1 if at > start and text[at - 1] == RETURN else at
-        if end == start or number_of(text, start, end, slots, heap, offsets, count, most, key) != count:
-            return False, count
-        count += 1
-        at += 1
-    return True, count

@@ -19,9 +19,9 @@ from publicsuffixlist import PublicSuffixList
 from centime.model.errors import BadInput, BadSetting
 from centime.model.graph import Graph, Offsets, Targets, Weights
 from centime.model.kernel import kernel
-from centime.rank.names import KEY, Bytes, NamedGraph, NameTable, PageNames, Slots, number_of
+from centime.rank.names import Bytes, NamedGraph, NameTable, PageNames
 
-SLASH, COLON, AT, QUESTION, HASH, BACKSLASH = (ord(character) for character in "/:@?#\\")
+SLASH, COLON, AT, QUESTION, HASH, BACKSLASH, POINT = (ord(character) for character in "/:@?#\\.")
 BLOCK_PAGES = 1 << 16
 
 
@@ -42,11 +42,11 @@ def sites_of(names: PageNames, by: str) -> tuple[Targets, PageNames]:
     table = NameTable()
     site_of = np.empty(len(names), dtype=np.int32)
     for start in range(0, len(names), BLOCK_PAGES):
-        stop = min(len(names), start + BLOCK_PAGES)
-        table.make_room(stop - start, int(names.offsets[stop] - names.offsets[start]))
-        table.count = _number_hosts(
-            names.heap, names.offsets, start, stop, table.slots, table.heap, table.offsets, table.count, table.most, KEY, site_of
-        )
+        offsets = names.offsets[start : start + BLOCK_PAGES + 1]
+        text = names.heap[offsets[0] : offsets[-1]].copy()
+        starts, ends = np.empty((2, len(offsets) - 1), dtype=np.int64)
+        _find_hosts(text, offsets - offsets[0], starts, ends)
+        site_of[start : start + len(starts)] = table.number(text, starts, ends)
     hosts = table.names()
     return (site_of, hosts) if by == "host" else _domains(site_of, hosts)
 
@@ -86,49 +86,31 @@ def _joined(graph: Graph, site_of: Targets, sites: int, internal: float) -> Grap
 
 
 @kernel
-def _number_hosts(
-    names: Bytes,
-    ends: Offsets,
-    start: int,
-    stop: int,
-    slots: Slots,
-    heap: Bytes,
-    offsets: Offsets,
-    count: int,
-    most: int,
-    key: int,
-    site_of: Targets,
-) -> int:
-    """Numbers the hosts of the pages from `start` to `stop`; returns how many hosts there are."""
-    for page in range(start, stop):
-        first, last = ends[page], ends[page + 1]
+def _find_hosts(text: Bytes, offsets: Offsets, starts: Offsets, ends: Offsets) -> None:
+    """Finds where the host stands in each of the names, and makes its letters small."""
+    for page in range(len(starts)):
+        first, last = offsets[page], offsets[page + 1]
         at = first
-        while at < last and names[at] != SLASH and names[at] != QUESTION and names[at] != HASH:
+        while at < last and text[at] != SLASH and text[at] != QUESTION and text[at] != HASH:
             at += 1
-        if at + 1 < last and names[at] == SLASH and names[at + 1] == SLASH and (at == first or names[at - 1] == COLON):
+        if at + 1 < last and text[at] == SLASH and text[at + 1] == SLASH and (at == first or text[at - 1] == COLON):
             first = at + 2
         at = first
-        while at < last and names[at] != SLASH and names[at] != QUESTION and names[at] != HASH and names[at] != BACKSLASH:
-            if names[at] == AT:
+        while at < last and text[at] != SLASH and text[at] != QUESTION and text[at] != HASH and text[at] != BACKSLASH:
+            if text[at] == AT:
                 first = at + 1
             at += 1
         last = at
-        at = last
-        while at > first and 48 <= names[at - 1] <= 57:
+        while at > first and 48 <= text[at - 1] <= 57:
             at -= 1
-        if at > first and names[at - 1] == COLON:
+        if at > first and text[at - 1] == COLON:
             last = at - 1
-        host = np.empty(last - first, np.uint8)
-        for place in range(last - first):
-            letter = names[first + place]
-            host[place] = letter + 32 if 65 <= letter <= 90 else letter
-        size = len(host)
-        if size > 1 and host[size - 1] == 46:
-            size -= 1
-        site = number_of(host, 0, size, slots, heap, offsets, count, most, key)
-        count = max(count, site + 1)
-        site_of[page] = site
-    return count
+        if last > first + 1 and text[last - 1] == POINT:
+            last -= 1
+        for place in range(first, last):
+            if 65 <= text[place] <= 90:
+                text[place] += 32
+        starts[page], ends[page] = first, last
 
 
 @kernel
