@@ -20,7 +20,7 @@ from centime.rank.links import Links, Told
 from centime.rank.names import NameTable, PageNames
 from centime.rank.packed import opened
 
-BLOCK_LINKS = 1 << 17
+BLOCK_LINKS = 1 << 15
 LONGEST_HEADING = 10_000
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, KeyError, NotImplementedError, RuntimeError, MemoryError, SyntaxError)
 
