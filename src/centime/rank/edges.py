@@ -37,7 +37,8 @@ from centime.rank.fields import (
     over_separator,
 )
 from centime.rank.links import Links, Told
-from centime.rank.names import Bytes, NameTable, PageNames
+from centime.rank.name_slots import Bytes
+from centime.rank.names import NameTable, PageNames
 from centime.rank.packed import BLOCK, TextFile
 
 MOST_LINKS = BLOCK // 4 + 1  # the shortest link has four bytes: a number, a separator, a number, an end of line

@@ -6,7 +6,7 @@ Every part takes the place where it starts and gives the place after what it has
 import numpy as np
 
 from centime.model.kernel import inlined
-from centime.rank.names import Bytes
+from centime.rank.name_slots import Bytes
 
 GOOD, NOT_A_LINK, TOO_LARGE = range(3)
 SPACE, TAB, RETURN, NEWLINE, COMMA, HASH, PERCENT, ZERO, NINE, POINT, QUOTE = (ord(character) for character in ' \t\r\n,#%09."')

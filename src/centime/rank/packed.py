@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from centime.model.errors import BadGraph, BadInput
-from centime.rank.names import Bytes
+from centime.rank.name_slots import Bytes
 
 BLOCK = 1 << 18
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -18,7 +18,8 @@ from centime.model.errors import BadGraph
 from centime.model.graph import LARGEST_PAGE_COUNT, Targets, Weights
 from centime.rank.dialect import SOURCES, TARGETS
 from centime.rank.links import Links, Told
-from centime.rank.names import Bytes, NameTable, PageNames
+from centime.rank.name_slots import Bytes
+from centime.rank.names import NameTable, PageNames
 from centime.rank.packed import opened
 
 BATCH_ROWS = 1 << 16

@@ -19,7 +19,8 @@ from publicsuffixlist import PublicSuffixList
 from centime.model.errors import BadInput, BadSetting
 from centime.model.graph import Graph, Offsets, Targets, Weights
 from centime.model.kernel import kernel
-from centime.rank.names import Bytes, NamedGraph, NameTable, PageNames
+from centime.rank.name_slots import Bytes
+from centime.rank.names import NamedGraph, NameTable, PageNames
 
 SLASH, COLON, AT, QUESTION, HASH, BACKSLASH, POINT = (ord(character) for character in "/:@?#\\.")
 BLOCK_PAGES = 1 << 16

@@ -15,7 +15,8 @@ from centime.model.kernel import inlined, kernel
 from centime.rank.dialect import mark
 from centime.rank.fields import COMMA, HASH, NEWLINE, PERCENT, QUOTE, SPACE, TAB
 from centime.rank.links import Links
-from centime.rank.names import Bytes, PageNames
+from centime.rank.name_slots import Bytes
+from centime.rank.names import PageNames
 from centime.rank.packed import packing
 from centime.rank.survey import Survey
 
