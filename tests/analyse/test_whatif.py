@@ -1,5 +1,6 @@
 """Theorem 5.3 and Figure 8 of "Inside PageRank", and the local computation of a change against a full one."""
 
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from centime.analyse.change import Change, Link, change, read_links
 from centime.analyse.community import Numbers
 from centime.analyse.transition import error_bound, transition
-from centime.analyse.whatif import Effect, days_between_computations, effect
+from centime.analyse.whatif import Effect, effect, pages_until
 from centime.model.errors import BadInput, BadRow, BadSetting
 from centime.model.graph import Graph, graph_from_links
 from tests.analyse.dense import Vector, dampings, graphs, linked, matrix, scores_of, solved
@@ -169,11 +170,9 @@ def test_a_line_that_is_no_link_is_refused_by_its_number(text: str, sentence: st
 
 
 def test_section_5_2_how_often_scores_must_be_computed() -> None:
-    """alpha pages that change a day move the scores by 2 d alpha / (1 - d) a day."""
-    days = days_between_computations(0.85, 1000, error=1e5)
-    assert 2 * 0.85 * 1000 * days / 0.15 == close(1e5)
-    with pytest.raises(BadSetting):
-        days_between_computations(0.85, 0, 1.0)
+    """alpha pages that change a day move the scores by 2 d alpha / (1 - d) a day: every (1 - d) / (2 d alpha) error days."""
+    assert 2 * 0.85 / 0.15 * pages_until(0.85, error=1e5) == close(1e5)
+    assert pages_until(0.0, error=1.0) == inf
 
 
 def test_an_accuracy_out_of_range_is_refused() -> None:

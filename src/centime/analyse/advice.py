@@ -6,8 +6,8 @@ b. Link back: a dangling page p loses all that it has. One link from it to page 
 c. Move: links out of the community cost least on pages with a small score and many links inside. Their loss on page i is about
    d x*_i (1 - f_i) times what a unit is worth along its other links; moved to page j they dilute j's links instead.
 
-Guaranteed: for b and c `gain` is the change of the community's energy by the change itself (`whatif`), within 1e-6 of Theorem 5.3's bound;
-for a it is the lower bound. Only what gains is advised; the most gainful first.
+Guaranteed: for b and c `gain` is what the change brings while the rest of the web gives the community what it gives now, within 1e-4 of
+Theorem 5.3's bound; for a it is a lower bound. Only what gains is advised; the most gainful first. The cost is that of the community.
 
 Traps: gains of several pieces of advice do not add up exactly. A link back from a page of the community takes nothing from anyone inside,
 but the rest of the web has what the community gains less. Links that leave are why others link to you: the paper knows only energy.
@@ -21,15 +21,16 @@ from typing import Literal
 
 import numpy as np
 
-from centime.analyse.change import change
+from centime.analyse.change import Link, change
 from centime.analyse.community import Numbers
 from centime.analyse.fate import Fate
 from centime.analyse.subgraph import Subgraph
-from centime.analyse.transition import Transition, Vector, transition
+from centime.analyse.transition import Vector
 from centime.analyse.whatif import effect
 from centime.model.graph import Graph
 
 EACH = 5  # pieces of advice of one kind that are tried out
+ACCURACY = 1e-4  # of the bound of Theorem 5.3: advice is compared, not booked
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,7 @@ class Advice:
 
 def advice(graph: Graph, scores: Vector, community: Subgraph, fate: Fate, most: int = 10) -> list[Advice]:
     """What the community can do, the most gainful first."""
-    walk = transition(graph)
-    found = chain(_split(community, fate), _link_back(graph, walk, scores, community, fate), _move(graph, walk, scores, community, fate))
+    found = chain(_split(community, fate), _link_back(graph, scores, community, fate), _move(graph, scores, community, fate))
     return nlargest(most, (each for each in found if each.gain > 0.0), key=lambda each: each.gain)
 
 
@@ -60,7 +60,7 @@ def _split(community: Subgraph, fate: Fate) -> Iterator[Advice]:
     yield Advice("split", page, page, 1, (1.0 - fate.damping) * (1.0 + fate.damping * float(fate.kept[place])))
 
 
-def _link_back(graph: Graph, walk: Transition, scores: Vector, community: Subgraph, fate: Fate) -> Iterator[Advice]:
+def _link_back(graph: Graph, scores: Vector, community: Subgraph, fate: Fate) -> Iterator[Advice]:
     own = scores[community.pages]
     best = np.flatnonzero(fate.kept >= fate.kept.max() - 1e-9)
     home = int(community.pages[best[np.argmax(own[best])]])
@@ -68,7 +68,7 @@ def _link_back(graph: Graph, walk: Transition, scores: Vector, community: Subgra
     for page in dangling[np.argsort(-scores[dangling], kind="stable")][:EACH].tolist():
         target = home if home != page else _another(community, fate, page)
         if target is not None:
-            yield Advice("link back", page, target, 1, _gain(graph, walk, scores, community, fate, [(page, target, 1.0)], []))
+            yield Advice("link back", page, target, 1, _gain(graph, scores, community, fate, [(page, target, 1.0)], []))
 
 
 def _another(community: Subgraph, fate: Fate, page: int) -> int | None:
@@ -76,7 +76,7 @@ def _another(community: Subgraph, fate: Fate, page: int) -> int | None:
     return int(community.pages[others[np.argmax(fate.kept[others])]]) if len(others) else None
 
 
-def _move(graph: Graph, walk: Transition, scores: Vector, community: Subgraph, fate: Fate) -> Iterator[Advice]:
+def _move(graph: Graph, scores: Vector, community: Subgraph, fate: Fate) -> Iterator[Advice]:
     own = scores[community.pages]
     inside = community.marks(graph.pages)
     worth = fate.kept - 1.0  # d times what a unit is worth along the links inside
@@ -91,22 +91,15 @@ def _move(graph: Graph, walk: Transition, scores: Vector, community: Subgraph, f
         others = homes[homes != place]
         if not leaks[place] or not len(others):
             return
-        degree = np.diff(walk.offsets)[community.pages[others]]
+        degree = graph.out_degree[community.pages[others]]
         home = others[np.argmin(own[others] * worth[others] * len(leaving) / (degree + len(leaving)))]
         new = int(community.pages[home])
         added, removed = [(new, *link) for link in leaving], [(page, *link) for link in leaving]
-        yield Advice("move links", page, new, len(leaving), _gain(graph, walk, scores, community, fate, added, removed))
+        yield Advice("move links", page, new, len(leaving), _gain(graph, scores, community, fate, added, removed))
 
 
-def _gain(
-    graph: Graph,
-    walk: Transition,
-    scores: Vector,
-    community: Subgraph,
-    fate: Fate,
-    added: list[tuple[int, int, float]],
-    removed: list[tuple[int, int, float]],
-) -> float:
+def _gain(graph: Graph, scores: Vector, community: Subgraph, fate: Fate, added: list[Link], removed: list[Link]) -> float:
     """What a change of links brings the community."""
-    found = effect(walk, scores, fate.damping, change(graph, Numbers(graph.pages), added, removed), scores_error=0.0)
-    return float(found.gained[np.isin(found.pages, community.pages, assume_unique=True)].sum())
+    proposed = change(graph, Numbers(graph.pages), added, removed).within(community)
+    own = scores[community.pages]
+    return float(effect(community.inside, own, fate.damping, proposed, scores_error=0.0, accuracy=ACCURACY).gained.sum())

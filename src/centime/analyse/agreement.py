@@ -61,6 +61,6 @@ def _exchanges(values: Steps, room: Steps) -> int:
                     room[place] = values[right]
                     right += 1
                     exchanges += middle - left
-        values[:] = room
+        values, room = room, values
         width *= 2
     return exchanges

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from centime.analyse.community import Names, read_lines
+from centime.analyse.subgraph import Subgraph
 from centime.analyse.transition import Pages, Transition, Vector, columns, sums
 from centime.model.errors import BadInput, BadRow
 from centime.model.graph import Graph
@@ -51,6 +52,11 @@ class Change:
         """delta_p of Theorem 5.3 for each changed page."""
         rows, _, shares = self.differences()
         return sums(rows, np.abs(shares), len(self.pages))
+
+    def within(self, community: Subgraph) -> "Change":
+        """The same for the community's subgraph alone: its numbers, and of the links only those that stay inside."""
+        pages = np.searchsorted(community.pages, self.pages)
+        return Change(pages, *(_inside(side, community.pages) for side in (self.before, self.after)))
 
 
 def change(graph: Graph, names: Names, added: Iterable[Link], removed: Iterable[Link]) -> Change:
@@ -103,3 +109,10 @@ def _columns(rows: list[Row]) -> Transition:
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     targets = np.array([target for row in rows for target, _ in row], dtype=np.int32)
     return columns(offsets, targets, np.array([weight for row in rows for _, weight in row], dtype=np.float64))
+
+
+def _inside(rows: Transition, pages: Pages) -> Transition:
+    place = np.minimum(np.searchsorted(pages, rows.targets), len(pages) - 1)
+    stays = pages[place] == rows.targets
+    offsets = np.concatenate([[0], np.cumsum(stays)])[rows.offsets]
+    return Transition(offsets, place[stays].astype(np.int32), rows.weights[stays], rows.share)

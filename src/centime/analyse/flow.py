@@ -8,7 +8,7 @@ is what a gives b; E_out of a is the sum of its row, E_in of b that of its colum
 
     |a| + sum of flow(., a) = E_a + sum of flow(a, .) + E_dp of a
 
-Guaranteed: one pass over the links, whatever the number of communities; flows come out by giver, then by receiver.
+Guaranteed: one pass over the links, whatever the number of communities; flows come out by giver.
 
 Trap: communities that overlap have no common flows; `labels_of` refuses them.
 """
@@ -127,7 +127,8 @@ def _flow(
         while count + found > len(amounts):
             room = 2 * len(amounts)
             givers, receivers, amounts = _longer(givers, room), _longer(receivers, room), _longer(amounts, room)
-        for receiver in np.sort(met[:found]):
+        for place in range(found):
+            receiver = met[place]
             if total[receiver] > 0.0:
                 givers[count], receivers[count], amounts[count] = giver, receiver, total[receiver]
                 count += 1
@@ -138,5 +139,6 @@ def _flow(
 def _longer(values: npt.NDArray[Any], room: int) -> npt.NDArray[Any]:
     """The same values with room for more."""
     longer = np.empty(room, dtype=values.dtype)
-    longer[: len(values)] = values
+    for place in range(len(values)):
+        longer[place] = values[place]
     return longer

@@ -5,8 +5,9 @@ With W' = W + D after the change, y = x' - x* obeys
     y = d W' y + d D x*
 
 so the difference spreads from the changed rows alone: page after page passes on what has reached it (`gained`), until what is still
-under way, r, is small. A page that is passed on shrinks |r|_1 by the share 1 - d of it or more; a sweep passes on all pages with more than
-half the mean, so each sweep shrinks |r|_1 by a factor of (1 + d) / 2 or better, and the cost follows the change and not the graph.
+under way, r, is small. Passing on what a page has shrinks |r|_1 by the share 1 - d of that or more. A sweep passes on where that is cheap,
+on pages with more than half the mean for each of their links: at least half of |r|_1, so a sweep shrinks it by a factor of (1 + d) / 2
+or better, and the cost follows the change and not the graph.
 
 Guaranteed: |x' - (x + y)|_1 <= `error` = (|r|_1 + `scores_error` (1-d)) / (1-d), where `scores_error` certifies the scores given.
 Theorem 5.3: |y|_1 <= `bound` = d/(1-d) * sum over C of delta_p x*_p <= `coarse_bound` = 2d/(1-d) E_C.
@@ -16,14 +17,15 @@ dangle has delta_p up to 2, not 1.
 """
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from centime.analyse.change import Change
-from centime.analyse.transition import Marks, Pages, Transition, Vector, check
+from centime.analyse.transition import Marks, Pages, Transition, Vector, check, check_damping
 from centime.model.errors import BadSetting
 from centime.model.graph import Offsets, Targets, Weights
-from centime.model.kernel import inlined, kernel
+from centime.model.kernel import Whole, inlined, kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,13 @@ def effect(walk: Transition, scores: Vector, damping: float, proposed: Change, *
     return Effect(pages, gained[pages], error, bound, 2.0 * passed_on * float(old.sum()), followed)
 
 
-def days_between_computations(damping: float, pages_changed_per_day: float, error: float) -> float:
-    """How many days scores stay within |x_0 - x_t|_1 <= `error` when random pages change (Section 5.2): (1-d) / (2 d alpha) * error."""
-    if not (0 < damping < 1 and pages_changed_per_day > 0 and error > 0):
-        raise BadSetting("days between computations need a damping between 0 and 1, pages that change and an error, all above 0")
-    return (1.0 - damping) / (2.0 * damping * pages_changed_per_day) * error
+def pages_until(damping: float, error: float) -> float:
+    """How many random pages may change their links until the scores have to be computed anew, to stay within |x - x'|_1 <= `error`.
+
+    Section 5.2: a random page has score 1 and moves the scores by 2d/(1-d) at most, so the answer is (1-d)/(2d) * error pages.
+    """
+    check_damping(damping)
+    return (1.0 - damping) / (2.0 * damping) * error if damping else inf
 
 
 Rows = tuple[Offsets, Targets, Weights, Vector]
@@ -108,15 +112,18 @@ def _spread(
 ) -> tuple[int, int, float]:
     """Passes on what is under way until no more than the goal is; returns how many pages were reached and links followed, what is left."""
     followed = 0
+    volume = 0
+    for at in range(count):
+        volume += 1 + _degree(walk, changed, place, reached[at])
     left = _size(under_way, reached, count)
     while left > goal:
-        enough = left / (2 * count)
+        enough = left / (2 * volume)
         at = 0
         while at < count:
             page = reached[at]
             at += 1
             amount = under_way[page]
-            if abs(amount) <= enough:
+            if abs(amount) <= enough * (1 + _degree(walk, changed, place, page)):
                 continue
             gained[page] += amount
             under_way[page] = 0.0
@@ -135,8 +142,17 @@ def _spread(
                     met[target] = True
                     reached[count] = target
                     count += 1
+                    volume += 1 + _degree(walk, changed, place, target)
         left = _size(under_way, reached, count)
     return count, followed, left
+
+
+@inlined
+def _degree(walk: Rows, changed: Rows, place: Targets, page: Whole) -> int:
+    """How many links a page has after the change."""
+    if place[page] >= 0:
+        return int(changed[0][place[page] + 1] - changed[0][place[page]])
+    return int(walk[0][page + 1] - walk[0][page])
 
 
 @inlined
