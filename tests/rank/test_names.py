@@ -17,13 +17,24 @@ def test_every_name_is_found_by_its_number_and_every_number_by_its_name(names: l
     assert [pages.find(name) for name in others] == [names.index(name) if name in names else None for name in others]
 
 
-@given(st.lists(NAMES))
-def test_a_name_keeps_the_number_of_its_first_mention(names: list[str]) -> None:
+@given(st.lists(st.lists(NAMES)))
+def test_a_name_keeps_the_number_of_its_first_mention(lists: list[list[str]]) -> None:
     table = NameTable()
-    numbers = [table.add(name) for name in names]
-    order = list(dict.fromkeys(names))
-    assert numbers == [order.index(name) for name in names]
+    numbers = [number for names in lists for number in table.add(names).tolist()]
+    mentioned = [name for names in lists for name in names]
+    order = list(dict.fromkeys(mentioned))
+    assert numbers == [order.index(name) for name in mentioned]
     assert list(table.names()) == order
+
+
+@given(st.lists(NAMES), st.lists(NAMES))
+def test_a_closed_table_finds_old_names_and_takes_no_new_ones(old: list[str], asked: list[str]) -> None:
+    table = NameTable()
+    table.add(old)
+    names = table.names()
+    order = list(dict.fromkeys(old))
+    assert table.add(asked).tolist() == [order.index(name) if name in order else -1 for name in asked]
+    assert list(names) == list(table.names()) == order
 
 
 def test_many_similar_names_stay_apart() -> None:
@@ -34,7 +45,9 @@ def test_many_similar_names_stay_apart() -> None:
 
 
 def test_what_no_page_can_be_called_is_not_found() -> None:
-    assert PageNames.of(["a"]).find("\ud800") is None
+    assert PageNames.of(["a", "?"]).find("\ud800") is None
+    with pytest.raises(BadGraph, match="cannot be written in UTF-8"):
+        PageNames.of(["\ud800"])
 
 
 def test_numbers_without_names_are_refused() -> None:

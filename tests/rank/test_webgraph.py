@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from centime.model.errors import BadGraph
+from centime.model.errors import BadGraph, BadInput
 from centime.model.graph import Graph
 from centime.rank.webgraph import WebGraph, read_webgraph
 from tests.rank.encoder import encode
@@ -187,3 +187,37 @@ def test_blocks_hold_what_the_whole_graph_holds(
         links = [link for block in file.blocks() for link in zip(block.sources.tolist(), block.targets.tolist(), strict=True)]
     assert links == [(page, target) for page, row in enumerate(rows) for target in row]
     assert rows_of(file.graph()) == rows
+
+
+@given(similar_rows(), st.data())
+@settings(deadline=None)
+def test_damage_is_seen_alike_by_blocks_and_by_the_whole_graph(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.graph"
+    good, properties = encode(rows, [1, 0, 2] * 14, least_interval=2)
+    damaged = bytearray(good)
+    for place in data.draw(st.lists(st.integers(0, len(good) - 1), max_size=4)):
+        damaged[place] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(damaged[: data.draw(st.integers(1, len(good)) | st.just(len(good)))])
+    path.with_suffix(".properties").write_text(properties)
+
+    def found(read: Callable[[WebGraph], list[int]]) -> list[int] | None:
+        try:
+            return read(WebGraph(path))
+        except BadGraph:
+            return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("centime.rank.webgraph.BLOCK_LINKS", 8)
+        in_blocks = found(lambda file: [target for block in file.blocks() for target in block.targets.tolist()])
+    assert in_blocks == found(lambda file: file.graph().targets.tolist())
+
+
+@given(st.binary(min_size=1, max_size=100) | st.text("nodesarcwiz=0123\n#", min_size=1).map(str.encode))
+def test_noise_in_properties_gives_a_named_error(tmp_path_factory: pytest.TempPathFactory, noise: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "noise.graph"
+    path.write_bytes(b"xyz")
+    path.with_suffix(".properties").write_bytes(noise)
+    with suppress(BadInput):
+        WebGraph(path).graph()

@@ -26,10 +26,9 @@ class PageNames:
     def of(cls, names: list[str]) -> "PageNames":
         """The names of a list, which must differ."""
         table = NameTable()
-        for name in names:
-            page = len(table)
-            if table.add(name) != page:
-                raise BadGraph(f"two pages have the name {name!r}")
+        again = np.flatnonzero(table.add(names) != np.arange(len(names)))
+        if len(again):
+            raise BadGraph(f"two pages have the name {names[again[0]]!r}")
         return table.names()
 
     def __len__(self) -> int:
@@ -48,7 +47,10 @@ class PageNames:
         if self._slots is None:
             self._slots = empty_slots(len(self))
             enter_all(self.heap, self.offsets, len(self), self._slots, KEY)
-        wanted = np.frombuffer(name.encode("utf-8", "replace"), dtype=np.uint8)
+        try:
+            wanted = np.frombuffer(bytearray(name.encode()), dtype=np.uint8)
+        except UnicodeEncodeError:
+            return None
         page = look(wanted, self._slots, self.heap, self.offsets, KEY)
         return None if page < 0 else page
 
@@ -78,10 +80,14 @@ class NameTable:
     def __len__(self) -> int:
         return self.count
 
-    def add(self, name: str) -> int:
-        """The number of a name, which is new or known; -1 if it is new and the table is closed."""
-        text = np.frombuffer(bytearray(name.encode()), dtype=np.uint8)
-        return int(self.number(text, np.zeros(1, dtype=np.int64), np.array([len(text)]))[0])
+    def add(self, names: list[str]) -> Targets:
+        """The numbers of names, new or known; -1 for each new one if the table is closed."""
+        try:
+            encoded = [name.encode() for name in names]
+        except UnicodeEncodeError as wrong:
+            raise BadGraph(f"the name {wrong.object!r} cannot be written in UTF-8") from None
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        return self.number(np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8), ends[:-1], ends[1:])
 
     def number(self, text: Bytes, starts: Offsets, ends: Offsets) -> Targets:
         """The numbers of names that stand in a text, in the order given; -1 for each new one if the table is closed."""

@@ -55,7 +55,7 @@ def sites_of(names: PageNames, by: str) -> tuple[Targets, PageNames]:
 def _domains(host_of: Targets, hosts: PageNames) -> tuple[Targets, PageNames]:
     suffixes = PublicSuffixList()
     table = NameTable()
-    domain_of = np.fromiter((table.add(registrable_domain(host, suffixes)) for host in hosts), dtype=np.int32, count=len(hosts))
+    domain_of = table.add([registrable_domain(host, suffixes) for host in hosts])
     return domain_of[host_of], table.names()
 
 
