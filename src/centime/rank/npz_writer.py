@@ -25,7 +25,7 @@ Blocks = Iterator[npt.NDArray[Any]]
 def write_archive(survey: Survey, path: Path, suffixes: list[str]) -> None:
     """Writes the archive."""
     index = np.dtype(np.int32 if survey.links <= LARGEST_SHORT else np.int64)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=FASTEST) as archive:
+    with zipfile.ZipFile(path, "w") as archive:
         _write(archive, "format", np.dtype("S3"), (), iter([np.array(b"csr" if survey.in_order else b"coo")]))
         _write(archive, "shape", np.dtype(np.int64), (2,), iter([np.array([survey.pages, survey.pages])]))
         if survey.in_order:
@@ -45,6 +45,7 @@ def _weights(block: Links) -> npt.NDArray[Any]:
 def _write(archive: zipfile.ZipFile, member: str, dtype: np.dtype[Any], shape: tuple[int, ...], blocks: Blocks) -> None:
     entry = zipfile.ZipInfo(f"{member}.npy", OLDEST)
     entry.compress_type = zipfile.ZIP_DEFLATED
+    entry._compresslevel = FASTEST  # type: ignore[attr-defined]  # an entry of its own does not take over the archive's level
     with archive.open(entry, "w", force_zip64=True) as file:
         heading = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, heading)
