@@ -8,7 +8,7 @@ Three scales of the same vector ("Inside PageRank", Section 2): `mean`, adding u
 The order of pages is the same in all three (Proposition 2.2).
 
 Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. What floating point can add to that is counted
-in.
+in, so an error below it is never reached: then the certified error says what was.
 
 Methods: `push` is the quick one; `sliced` takes over for graphs whose vectors outgrow a cache (`auto` chooses); `jacobi` and
 `gauss-seidel` are the textbook's and can also stop by change or by a stable top.
@@ -27,15 +27,18 @@ from centime.rank.crew import Crew, crew_for
 from centime.rank.memory_slices import MemorySlices
 from centime.rank.power import normalised_weights
 from centime.rank.pull import change, gauss_seidel, jacobi
-from centime.rank.push import Pushing, one_iteration
+from centime.rank.push import Pushing, one_iteration, rounding_of_sums
 from centime.rank.scores import Scores, Vector
 from centime.rank.sliced import SliceSolver, Values
 
 Method = Literal["auto", "push", "sliced", "jacobi", "gauss-seidel"]
 Normalisation = Literal["mean", "sum", "plain"]
+NEARER = 0.98  # of the error asked for, so that rounding does not lift the certificate above it
 ROUNDING = 1e-15  # what the last iteration's floating point can hide, over N
 MOST_ITERATIONS = 100_000
+IDLE = 5  # iterations in a row without a smaller change: nothing but rounding is left
 MANY_PAGES = 4_000_000  # vectors larger than a cache: links are better read slice by slice
+LEAST_DAMPING = 1e-6  # of `sliced`, which keeps d y / k for y
 STEADY = 3  # a top that stays the same for so many iterations is stable
 NO_WEIGHTS: Weights = np.empty(0)
 
@@ -67,14 +70,16 @@ def pagerank(
     if not graph.pages:
         return Scores(np.empty(0), "none", 0, 0.0, 0.0, 0.0)
     textbook = stop_change is not None or stable_top is not None
-    plain = emphasis is None and begin is None and not len(weights)
+    plain = emphasis is None and begin is None and not len(weights) and damping >= LEAST_DAMPING
     chosen = method
     if method == "auto":
         chosen = "jacobi" if textbook else "sliced" if plain and graph.pages >= MANY_PAGES else "push"
     if textbook and chosen in ("push", "sliced"):
         raise BadSetting("stopping by change or by a stable top goes with the methods jacobi and gauss-seidel")
     if chosen == "sliced" and not plain:
-        raise BadSetting("the method sliced takes links that share alike, no personalisation and no start")
+        raise BadSetting(
+            f"the method sliced takes links that share alike, a damping of {LEAST_DAMPING} or more, no personalisation and no start"
+        )
     with crew_for(graph.links, threads) as crew:
         if chosen == "push":
             found = _push(Pushing(graph, weights, damping, emphasis, begin, crew), emphasis, error, progress)
@@ -88,16 +93,17 @@ def pagerank(
 def _push(pushing: Pushing, emphasis: Vector | None, error: float, progress: Callable[[float], None] | None) -> Scores:
     damping, pages = pushing.damping, pushing.graph.pages
     factor = damping / (1 - damping)
+    goal = NEARER * error
     # The bound lies between once and twice the factor times the debt: a look at all pages is only worth it in between.
-    while factor * pushing.debt > error * pushing.total or pushing.bound(emphasis) > error:
+    while factor * pushing.debt > goal * pushing.total or pushing.bound(emphasis) > goal:
         before = pushing.debt
         pushing.sweep()
         if progress is not None:
             progress(2 * factor * pushing.debt / pushing.total)
         if pushing.sweeps > 1 and pushing.debt >= before:
             break  # nothing but rounding is left
-    scores, moved = pushing.certify(emphasis)
-    certified = factor * (moved / pages + ROUNDING)
+    scores, moved, hidden = pushing.certify(emphasis)
+    certified = certified_error(damping, moved, hidden, pages)
     return Scores(scores, "push", pushing.sweeps, pushing.links / max(1, pushing.graph.links), moved, certified)
 
 
@@ -114,7 +120,7 @@ def _in_slices(graph: Graph, damping: float, crew: Crew, error: float, progress:
         exhausted = solver.moved >= last and estimate < 1e-12
         if estimate <= aim or exhausted:
             scores, moved = solver.scores()
-            certified = factor * (moved / pages + ROUNDING)
+            certified = certified_error(damping, moved, rounding_of_sums(graph.in_degree, scores), pages)
             if certified <= error or exhausted:
                 return Scores(scores, "sliced", solver.iterations, solver.iterations + 1.0, moved, certified)
             aim = estimate / 2
@@ -142,11 +148,11 @@ def _iterate(
     factor, pages = damping / (1 - damping), graph.pages
     previous = np.full(pages, np.inf)
     best: npt.NDArray[np.int64] | None = None
-    steady = iterations = 0
+    steady = idle = iterations = 0
     least = aim = np.inf
     if stop_change is None and stable_top is None:
         aim = error
-    while iterations < MOST_ITERATIONS:
+    while True:
         scores = next(vectors)
         iterations += 1
         moved = change(scores, previous)
@@ -161,15 +167,21 @@ def _iterate(
             aim_reached = steady >= STEADY
         else:
             aim_reached = factor * moved / pages <= aim
-        exhausted = moved >= least and moved / pages < 1e-12  # nothing but rounding is left
+        idle = idle + 1 if moved >= least else 0
+        exhausted = idle >= IDLE or iterations >= MOST_ITERATIONS
         if aim_reached or exhausted:
-            proven, distance = one_iteration(graph, weights, damping, emphasis, scores, crew)
-            certified = factor * (distance / pages + ROUNDING)
+            proven, distance, hidden = one_iteration(graph, weights, damping, emphasis, scores, crew)
+            certified = certified_error(damping, distance, hidden, pages)
             if certified <= aim or exhausted:
                 break
         least = min(least, moved)
         previous[:] = scores
     return Scores(proven, method, iterations, iterations + 1.0, distance, certified)
+
+
+def certified_error(damping: float, moved: float, hidden: float, pages: int) -> float:
+    """|x - x*|_1 / N at most, where x is off Gh by no more than `hidden`: (1-d) |x - x*|_1 <= d |x - h|_1 + |x - Gh|_1."""
+    return (damping * moved + hidden) / pages / (1 - damping)
 
 
 def _scaled(found: Scores, graph: Graph, weights: Weights, damping: float, normalisation: Normalisation, seconds: float) -> Scores:

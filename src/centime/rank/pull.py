@@ -5,10 +5,10 @@ Both solve y = dWy + b as `push` does, but visit every page at every iteration:
     Jacobi          x_i = d * sum over links j->i of x_j w_ji + (V/N) e_i            from the values of the last iteration
     Gauss-Seidel    y_i = (d * sum over links j->i, j != i, of y_j w_ji + b_i) / (1 - d w_ii)      from the newest values
 
-Jacobi keeps the sum at N (the virtual page pays everyone, V is what the links did not carry), which is Eq. 4 of "Inside PageRank" and
-Eq. 6 of the Xyleme paper. Gauss-Seidel gains from the order of the pages and from settling a page's links to itself at once; it is scaled
-at the end. They are here because papers and people compare with them, and because they can stop when the change, or the order at the
-top, stands still.
+Jacobi keeps the sum at N (the virtual page pays everyone, V is what the links did not carry), which is Eq. 4 of "Inside PageRank". Eq. 6 of
+the Xyleme paper keeps it by multiplying all scores by r: the same where no page dangles, else the scores of the damping r d.
+Gauss-Seidel gains from the order of the pages and from settling a page's links to itself at once; it is scaled at the end.
+They are here because papers and people compare with them, and because they can stop when the change, or the order at the top, stands still.
 
 Needs the links turned round, 4 bytes a link more than `push`.
 """
@@ -49,8 +49,11 @@ def gauss_seidel(graph: Graph, weights: Weights, damping: float, emphasis: Vecto
     """The same by Gauss-Seidel, one thread, scaled to add up to N; each vector is overwritten by the next."""
     links, shares, weights = _turned(graph, weights, damping)
     base = np.full(graph.pages, 1.0 - damping) if emphasis is None else (1.0 - damping) * emphasis
-    solution = base.copy() if start is None else start * (1.0 - damping)
     scores = np.empty(graph.pages)
+    solution = base / (1.0 - damping) if start is None else start.copy()
+    # The start adds up to N, the solution only if no page dangles: scaled so that what it does not pay along links is what comes in.
+    carried = pull(links.offsets, links.targets, weights, solution * shares, scores, 0, graph.pages)
+    solution *= (1.0 - damping) * graph.pages / (solution.sum() - carried)
     while True:
         relax(links.offsets, links.targets, weights, shares, base, solution)
         np.multiply(solution, graph.pages / solution.sum(), out=scores)

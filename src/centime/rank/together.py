@@ -26,8 +26,9 @@ from centime.model.errors import BadSetting
 from centime.model.graph import Graph, Offsets, Targets, Weights
 from centime.model.kernel import Whole, kernel
 from centime.rank.crew import crew_for, cut_evenly
-from centime.rank.pagerank import ROUNDING, page_vector
+from centime.rank.pagerank import certified_error, page_vector
 from centime.rank.power import normalised_weights
+from centime.rank.push import rounding_of_sums
 from centime.rank.scores import Scores
 
 Table = npt.NDArray[np.float64]
@@ -66,7 +67,8 @@ def rank_together(
         return Together([empty] * forward, [empty] * (count - forward))
     shares, out_weights, in_weights = _shares(graph, damping, forward, count)
     values, old = np.empty((pages, count)), emphasis.copy()
-    factor, least, iterations = damping / (1 - damping), np.inf, 0
+    terms = _terms(graph)
+    least, iterations = np.inf, 0
     with crew_for(graph.links, threads) as crew:
         cuts = cut_evenly(graph.offsets, crew.parts)
         room = [np.empty((pages, count)) for _ in range(crew.parts)]
@@ -83,16 +85,20 @@ def rank_together(
                 new += other
             moved = settle(new, old, emphasis)
             iterations += 1
-            certified = factor * (moved / pages + ROUNDING)
+            estimate = damping / (1 - damping) * moved.max() / pages
             if progress is not None:
-                progress(float(certified.max()))
-            if certified.max() <= error or (moved.max() >= least and least / pages < 1e-12):
-                break  # or nothing but rounding is left
+                progress(float(estimate))
+            exhausted = moved.max() >= least  # nothing but rounding is left: without it, changes shrink by d or more
+            if estimate <= error or exhausted:
+                hidden = [rounding_of_sums(terms[column < forward], new[:, column]) for column in range(count)]
+                certified = [certified_error(damping, moved[column], hidden[column], pages) for column in range(count)]
+                if max(certified) <= error or exhausted:
+                    break
             least = min(least, moved.max())
             room[0], old = old, new
     seconds = time.perf_counter() - started
     found = [
-        Scores(new[:, column].copy(), "together", iterations, float(iterations), float(moved[column]), float(certified[column]), seconds)
+        Scores(new[:, column].copy(), "together", iterations, float(iterations), float(moved[column]), certified[column], seconds)
         for column in range(count)
     ]
     return Together(found[:forward], found[forward:])
@@ -112,6 +118,17 @@ def _shares(graph: Graph, damping: float, forward: int, count: int) -> tuple[Tab
         shared = Graph(turned.offsets, turned.targets, normalised_weights(turned.offsets, turned.weights))
         backward = _back_in_order(graph, shared)
     return shares, normalised_weights(graph.offsets, graph.weights), backward
+
+
+def _terms(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """How many terms the sums of each page have: backward, along its own links, and forward, along the links to it.
+
+    Weights are shares of sums themselves, and off by as many roundings as those have terms; so with weights, terms count with the largest.
+    """
+    backward, forward = graph.out_degree, graph.in_degree
+    if graph.weights is None or not graph.links:
+        return backward, forward
+    return backward + forward.max(), forward + backward.max()
 
 
 def _back_in_order(graph: Graph, turned: Graph) -> Weights:
