@@ -36,7 +36,7 @@ from centime.model.kernel import Whole, kernel
 from centime.rank.crew import Crew, crew_for, cut_evenly
 from centime.rank.push import distance
 from centime.rank.scores import Vector
-from centime.rank.union import either_way, without_repeats
+from centime.rank.union import either_way, without_cycles, without_repeats
 
 SHIFT = 1 / 8  # s, as a share of the eigenvalue
 NOTHING = 1e-15  # an eigenvalue below this share of the first estimate is 0
@@ -68,33 +68,42 @@ def eigenvector(graph: Graph, matrix: Matrix, *, error: float = 1e-8, threads: i
         raise BadSetting(f"unknown matrix {matrix!r}; there are {', '.join(get_args(Matrix))}")
     started = time.perf_counter()
     links, scale = _scaled(either_way(graph) if matrix == "undirected" else without_repeats(graph).transpose())
+    # Without cycles every vector near the end of the paths looks like one of a tiny eigenvalue; only 0 is right.
+    bound = 0.0 if matrix == "all-ones" and without_cycles(links) else _checked(error)
     with crew_for(links.links, threads) as crew:
-        return _dominant(_product(links, crew), graph.pages, scale, error, progress, started)
+        return _dominant(_product(links, crew), graph.pages, scale, bound, progress, started)
 
 
 def hubs_and_authorities(
     graph: Graph, *, error: float = 1e-8, threads: int | None = None, progress: Progress = None
 ) -> tuple[Eigenvector, Eigenvector]:
-    """The scores as hub and as authority (HITS); the eigenvalue of both is the square of K's largest singular value."""
+    """The scores as hub and as authority (HITS); both eigenvalues tend to the square of K's largest singular value."""
     started = time.perf_counter()
     links, scale = _scaled(without_repeats(graph))
     with crew_for(links.links, threads) as crew:
         down, up = _product(links, crew), _product(links.transpose(), crew)
-        authorities = _dominant(lambda x: up(down(x)), graph.pages, scale**2, error, progress, started)
+        authorities = _dominant(lambda x: up(down(x)), graph.pages, scale * scale, _checked(error), progress, started)
         # K times an authority vector is a hub vector; one more product tells its own residual.
         hubs = down(authorities.scores)
         if not hubs.any():
             return replace(authorities, scores=authorities.scores.copy()), authorities
         hubs *= graph.pages / hubs.sum()
         image = down(up(hubs))
-    residual = float(distance(image, hubs * (image.sum() / graph.pages))) / float(image.sum())
-    return Eigenvector(hubs, authorities.eigenvalue, residual, authorities.iterations, time.perf_counter() - started), authorities
+    eigenvalue = float(image.sum()) / graph.pages
+    residual = float(distance(image, eigenvalue * hubs)) / (graph.pages * eigenvalue)
+    seconds = time.perf_counter() - started
+    return Eigenvector(hubs, eigenvalue * scale * scale, residual, authorities.iterations, seconds), authorities
+
+
+def _checked(error: float) -> float:
+    """The error, if it is one."""
+    if not 0 < error < np.inf:
+        raise BadSetting(f"the error must be a number above 0, not {error}")
+    return error
 
 
 def _dominant(multiply: Product, pages: int, scale: float, error: float, progress: Progress, started: float) -> Eigenvector:
     """Iterates on a matrix whose weights were divided by `scale`."""
-    if not 0 < error < np.inf:
-        raise BadSetting(f"the error must be a number above 0, not {error}")
     scores, eigenvalue, residual, first, iterations = np.ones(pages), 0.0, 0.0, 0.0, 0
     while pages and iterations < MOST_ITERATIONS:
         image = multiply(scores)

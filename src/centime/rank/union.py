@@ -6,7 +6,7 @@ K[i, j] is 1 if page i links to page j, however often; with weights, it is the s
 import numpy as np
 
 from centime.model.graph import Graph, Offsets, Targets, Weights
-from centime.model.kernel import kernel
+from centime.model.kernel import Whole, kernel
 
 
 def without_repeats(graph: Graph) -> Graph:
@@ -20,6 +20,12 @@ def either_way(graph: Graph) -> Graph:
     """The graph with a link from i to j, and one back, for each pair that is linked either way, of the larger weight."""
     once = without_repeats(graph)
     return _joined(once, once.transpose())
+
+
+def without_cycles(graph: Graph) -> bool:
+    """Whether no page leads back to itself by links of a weight above 0."""
+    weights = np.empty(0) if graph.weights is None else graph.weights
+    return int(count_settled(graph.offsets, graph.targets, weights)) == graph.pages
 
 
 def _joined(one: Graph, other: Graph) -> Graph:
@@ -43,6 +49,32 @@ def rises(offsets: Offsets, targets: Targets) -> bool:
             if targets[link] <= targets[link - 1]:
                 return False
     return True
+
+
+@kernel
+def count_settled(offsets: Offsets, targets: Targets, weights: Weights) -> Whole:
+    """How many pages can be taken away one by one, each when nothing links to it any more."""
+    pages = len(offsets) - 1
+    waiting = np.zeros(pages, np.int32)
+    for link in range(len(targets)):
+        waiting[targets[link]] += 1 if len(weights) == 0 or weights[link] > 0.0 else 0
+    settled = np.empty(pages, np.int32)
+    found = 0
+    for page in range(pages):
+        if waiting[page] == 0:
+            settled[found] = page
+            found += 1
+    done = 0
+    while done < found:
+        page = settled[done]
+        done += 1
+        for link in range(offsets[page], offsets[page + 1]):
+            if len(weights) == 0 or weights[link] > 0.0:
+                waiting[targets[link]] -= 1
+                if waiting[targets[link]] == 0:
+                    settled[found] = targets[link]
+                    found += 1
+    return done
 
 
 @kernel
