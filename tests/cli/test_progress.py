@@ -62,3 +62,12 @@ def test_the_bar_is_gone_after_a_failure(screen: io.StringIO) -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert screen.getvalue().endswith("\x1b[2K")
+
+
+def test_what_is_being_done_can_change(screen: io.StringIO) -> None:
+    with progress(10, "reading") as step:
+        step(3)
+        step(0, "solving, error 1e-3")
+        wait_for("solving, error 1e-3", screen)
+    with progress(10, "reading", quiet=True) as step:
+        step(3, "solving")

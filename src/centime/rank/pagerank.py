@@ -99,7 +99,7 @@ def _push(pushing: Pushing, emphasis: Vector | None, error: float, progress: Cal
         before = pushing.debt
         pushing.sweep()
         if progress is not None:
-            progress(2 * factor * pushing.debt / pushing.total)
+            progress(2 * factor * pushing.debt / pushing.total if pushing.total > 0 else np.inf)
         if pushing.sweeps > 1 and pushing.debt >= before:
             break  # nothing but rounding is left
     scores, moved, hidden = pushing.certify(emphasis)

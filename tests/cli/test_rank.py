@@ -1,0 +1,170 @@
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pyarrow.parquet as pq
+import pytest
+
+import centime
+from centime.cli.ending import run
+from centime.cli.main import app
+from centime.rank.pagerank import Method
+from centime.rank.ranking import VectorName
+
+LINKS = """\
+source,target
+http://a.org/,http://a.org/x
+http://a.org/,http://b.org/
+http://a.org/x,http://b.org/
+http://b.org/,http://a.org/
+http://b.org/,http://b.org/data.xml
+"""
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    path = tmp_path / "links.csv"
+    path.write_text(LINKS)
+    return path
+
+
+def rank(*arguments: object) -> int:
+    return run(app, ["rank", *map(str, arguments)])
+
+
+def test_people_get_the_facts_and_the_best_pages(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rank(graph, "--top", 2) == 0
+    said = capsys.readouterr()
+    lines = [line.split() for line in said.out.splitlines()]
+    assert ["pages", "4"] in lines
+    assert ["certified", "error"] in [line[:2] for line in lines]
+    assert [line[0] for line in lines[-2:]] == ["http://b.org/", "http://a.org/"]
+    assert said.err == ""
+
+
+def test_json_has_the_facts_of_the_ranking(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rank(graph, "--json", "--error", "1e-10", "--top", 3) == 0
+    facts = json.loads(capsys.readouterr().out)
+    expected = centime.pagerank(graph, error=1e-10).facts(3)
+    changing = ("seconds", "peak_memory_bytes")
+    assert {name: facts[name] for name in facts if name not in changing} == {
+        name: expected[name] for name in expected if name not in changing
+    }
+    assert set(facts["seconds"]) == {"read", "build", "solve"}
+
+
+@pytest.mark.parametrize("vector", get_args(VectorName))
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_every_vector_is_written_to_a_table(vector: VectorName, suffix: str, graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bias = graph.with_name("xml.txt")
+    bias.write_text("http://b.org/data.xml\n")
+    output = graph.with_name(f"scores{suffix}")
+    arguments = ["--bias", bias] if "interest" in vector else []
+    assert rank(graph, "--vector", vector, "-o", output, "--top", 0, *arguments) == 0
+    if suffix == ".csv":
+        with output.open(newline="") as file:
+            scores = {row["page"]: float(row["score"]) for row in csv.DictReader(file)}
+    else:
+        table = pq.read_table(output).to_pydict()
+        scores = dict(zip(table["page"], table["score"], strict=True))
+    assert len(scores) == 4
+    assert sum(scores.values()) == pytest.approx(4)
+    expected = centime.pagerank(graph, vector=vector, bias=bias if arguments else None)
+    assert all(score == expected[page] for page, score in scores.items())
+
+
+@pytest.mark.parametrize("method", get_args(Method))
+def test_every_method_and_option_is_taken(method: str, graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rank(graph, "--method", method, "--damping", 0.5, "--threads", 2, "--normalise", "plain", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["method"] == ("push" if method == "auto" else method)
+    assert rank(graph, "--stop-change", "1e-3", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["method"] == "jacobi"
+    assert rank(graph, "--stable-top", 2, "--by", "site", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["pages"] == 2
+
+
+def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rank(graph, "--memory", "64MB", "--json", "-o", graph.with_name("capped.csv")) == 0
+    capped = json.loads(capsys.readouterr().out)
+    assert rank(graph, "--json", "-o", graph.with_name("free.csv")) == 0
+    free = json.loads(capsys.readouterr().out)
+    assert capped["method"] == "slices"
+    assert set(capped) == set(free)
+    assert [page["page"] for page in capped["top"]] == [page["page"] for page in free["top"]]
+    assert capped["top"][0]["score"] == pytest.approx(free["top"][0]["score"], abs=1e-6)
+    assert sorted(path.name for path in graph.parent.iterdir()) == ["capped.csv", "free.csv", "links.csv"]
+    assert rank(graph, "--memory", "64MB", "--work", graph.with_name("work"), "--top", 1) == 0
+    assert graph.with_name("work").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--damping", "1"], "damping must be at least 0 and below 1, not 1.0"),
+        (["--damping", "nan"], "damping must be at least 0 and below 1, not nan"),
+        (["--error", "0"], "the error must be a number above 0, not 0.0"),
+        (["--method", "magic"], "unknown method 'magic'; there are auto"),
+        (["--vector", "beauty"], "unknown vector 'beauty'; there are importance"),
+        (["--by", "planet"], "unknown kind of ranking 'planet'; there are page"),
+        (["--normalise", "max"], "unknown normalisation 'max'; there are mean"),
+        (["--vector", "interest"], "interest needs a bias"),
+        (["--vector", "hubs", "--stable-top", "3"], "hubs is an eigenvector"),
+        (["--stable-top", "0"], "a stable top has one page or more, not 0"),
+        (["--threads", "0"], "the number of threads lies between 1 and 8, not at 0"),
+        (["--top", "-1"], "the best 0 or more can be shown, not -1"),
+        (["--top", "many"], "Invalid value for '--top'"),
+        (["--bias", "missing.txt"], "missing.txt: there is no such file"),
+        (["--memory", "much"], "a size of memory is written like 400MB or 2GB, not 'much'"),
+        (["--memory", "1MB"], "ranking needs a memory of 8 MB or more"),
+        (["--memory", "64MB", "--by", "site"], "with --memory, importance by page is ranked"),
+        (["--work", "somewhere"], "a folder to work in goes with --memory"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_nothing_is_written(
+    arguments: list[str], sentence: str, graph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rank(graph, "-o", graph.with_name("scores.csv"), *arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"centime: {sentence}")
+    assert said.err.count("\n") == 1
+    assert list(graph.parent.iterdir()) == [graph]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("no.csv", None, "there is no such file"),
+        ("negative.tsv", "0\t1\t-2\n", "line 1"),
+        ("nan.tsv", "0\t1\t2\n1\t0\tnan\n", "line 2"),
+        ("empty.txt", "", "the file is empty"),
+        ("mislabelled.parquet", "0 1\n", "this is no Parquet file"),
+        ("links.xyz", "0 1\n", "the name ends like no graph file"),
+    ],
+)
+def test_a_file_that_is_no_graph_is_one_sentence_with_its_place(
+    name: str, text: str | None, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    assert rank(tmp_path / name, "-o", tmp_path / "scores.csv") == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"centime: {tmp_path / name}")
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "scores.csv").exists()
+
+
+def test_an_output_that_cannot_be_is_said_before_the_graph_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("scores.json", "no/scores.csv"):
+        assert rank(tmp_path / "missing.csv", "-o", tmp_path / name) == 2
+        assert capsys.readouterr().err.startswith(f"centime: {tmp_path / name}: ")
+
+
+def test_its_help_loads_nothing_heavy() -> None:
+    code = "import sys; from centime.cli.main import app, run; run(app, ['rank', '--help']); print(*sys.modules)"
+    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    assert not {"numpy", "numba", "pyarrow", "matplotlib"} & loaded
