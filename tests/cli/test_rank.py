@@ -119,6 +119,7 @@ def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(g
         (["--bias", "missing.txt"], "missing.txt: there is no such file"),
         (["--memory", "much"], "a size of memory is written like 400MB or 2GB, not 'much'"),
         (["--memory", "1MB"], "ranking needs a memory of 8 MB or more"),
+        (["--memory", "64MB", "--damping", "0"], "damping must be at least 1e-06 and below 1 with a memory cap, not 0.0"),
         (["--memory", "64MB", "--by", "site"], "with --memory, importance by page is ranked"),
         (["--work", "somewhere"], "a folder to work in goes with --memory"),
     ],

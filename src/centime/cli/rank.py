@@ -76,9 +76,8 @@ def _rank(
     if memory is None and work is not None:
         raise BadSetting("a folder to work in goes with --memory")
     with progress(1.0, f"ranking {graph.name}", quiet=as_json) as step:
-        nearer = _share_of(error)
         if memory is None:
-            facts = _in_memory(graph, {**options, **common}, top, output, lambda found: step(nearer(found), f"ranking, error {found:.1e}"))
+            facts = _in_memory(graph, {**options, **common}, top, output, _nearer(step, error))
         else:
             defaults = {"method": "auto", "vector": "importance", "by": "page", "normalise": "mean"}
             if any(value is not None and value != defaults.get(name) for name, value in options.items()):
@@ -104,13 +103,13 @@ def _beyond_memory(
     from centime.rank.out_of_core import rank_out_of_core
     from centime.rank.peak import peak_memory_bytes
 
-    nearer = _share_of(options["error"])
+    nearer = _nearer(step, options["error"], 1 - READING)
 
     def notice(what: str, share: float, error: float = 0.0) -> None:
-        if error == 0.0:
-            step(READING * share if what.startswith("reading") else 0.0, what)
+        if what.startswith("reading"):
+            step(READING * share, what)
         else:
-            step((1 - READING) * nearer(error), f"{what}, error {error:.1e}")
+            nearer(error, what)
 
     folder = work or graph.with_name(f"{graph.name}.slices")
     found = rank_out_of_core(graph, folder, memory, step=notice, **options)
@@ -135,21 +134,21 @@ def _beyond_memory(
     }
 
 
-def _share_of(aim: float) -> Callable[[float], float]:
-    """What share of the way from the first error to the aim each further error adds, by the number of its digits."""
+def _nearer(step: Step, aim: float, whole: float = 1.0) -> Callable[..., None]:
+    """A function to call with each error that is reached: the bar shows how many of the digits to the aim are there."""
     first, done = 0.0, 0.0
 
-    def share(error: float) -> float:
+    def notice(error: float, what: str = "ranking") -> None:
         nonlocal first, done
         if not 0 < error < math.inf:
-            return 0.0
+            return step(0.0, what)
         first = first or error
         way = math.log(first / error) / math.log(first / aim) if first > aim > 0 else 1.0
         more = max(0.0, min(1.0, way) - done)
         done += more
-        return more
+        return step(whole * more, f"{what}, error {error:.1e}")
 
-    return share
+    return notice
 
 
 def _bytes(size: str) -> int:

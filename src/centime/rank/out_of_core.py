@@ -29,7 +29,7 @@ from centime.rank.dealing import deal_file
 from centime.rank.files import open_links
 from centime.rank.links import LinkFile
 from centime.rank.names import PageNames
-from centime.rank.pagerank import ROUNDING
+from centime.rank.pagerank import LEAST_DAMPING, ROUNDING
 from centime.rank.sliced import DiskSlices, SliceSolver, Values
 from centime.rank.slices import Manifest, read_manifest, read_numbers
 
@@ -133,8 +133,8 @@ def rank_links(
     step: Step = _unheard,
 ) -> FiledScores:
     """The same for links from anywhere; `told` says what they are, so that slices of others are not taken for theirs."""
-    if not 0 <= damping < 1:
-        raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
+    if not LEAST_DAMPING <= damping < 1:
+        raise BadSetting(f"damping must be at least {LEAST_DAMPING} and below 1 with a memory cap, not {damping}")
     if not error > 0:
         raise BadSetting(f"the error must be a number above 0, not {error}")
     if memory_bytes < LEAST_MEMORY:

@@ -63,7 +63,7 @@ def pagerank(
     with the textbook methods. `progress` is called now and then with the certified error so far.
     """
     started = time.perf_counter()
-    _check(damping, error, method, normalisation, stop_change, stable_top)
+    check_settings(damping, error, method, normalisation, stop_change, stable_top)
     emphasis = page_vector("the personalisation", personalisation, graph.pages)
     begin = page_vector("the start", start, graph.pages)
     weights = NO_WEIGHTS if graph.weights is None else normalised_weights(graph.offsets, graph.weights)
@@ -205,7 +205,10 @@ def _unlinked(scores: Vector, graph: Graph, weights: Weights, damping: float) ->
     return float((1 - damping) * scores.sum() + damping * scores[dangling].sum())
 
 
-def _check(damping: float, error: float, method: str, normalisation: str, stop_change: float | None, stable_top: int | None) -> None:
+def check_settings(
+    damping: float, error: float, method: str, normalisation: str, stop_change: float | None, stable_top: int | None
+) -> None:
+    """Refuses settings out of their range."""
     if not 0 <= damping < 1:
         raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
     if not 0 < error < np.inf:

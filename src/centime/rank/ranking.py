@@ -17,14 +17,14 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.errors import BadInput, BadSetting, UnknownPage
+from centime.model.errors import BadSetting, UnknownPage
 from centime.model.graph import Graph, Offsets, Weights
 from centime.model.kernel import Whole, kernel
 from centime.rank.bias import Bias, Page, bias_vector, page_number
 from centime.rank.foreign import as_graph
 from centime.rank.interest import Options, interest, interest_by_importance
 from centime.rank.names import NamedGraph, PageNames
-from centime.rank.pagerank import Method, Normalisation
+from centime.rank.pagerank import Method, Normalisation, check_settings
 from centime.rank.pagerank import pagerank as importance
 from centime.rank.peak import peak_memory_bytes
 from centime.rank.scores import Scores, Vector
@@ -145,6 +145,8 @@ def pagerank(
     `bias` personalises importance, and is the set of pages that interest leads to. `by` ranks sites (hosts) or registrable domains instead
     of pages. `start` is where to begin, such as yesterday's scores. `weight` is the edge attribute of a NetworkX graph that weighs it.
     """
+    # Before a large file is read.
+    check_settings(damping, error, method, normalise, stop_change, stable_top)
     _check(vector, by, method, bias, normalise, (stop_change, stable_top, start))
     began = time.perf_counter()
     named = as_graph(graph, weight)
@@ -192,8 +194,7 @@ def _solve(graph: Graph, vector: VectorName, emphasis: Vector | None, options: O
         case "importance":
             return importance(graph, personalisation=emphasis, **options)
         case "interest" | "interest-by-importance":
-            if emphasis is None:
-                raise BadInput("interest needs a bias: the pages that it shall lead to")
+            assert emphasis is not None
             return interest(graph, emphasis, **options) if vector == "interest" else interest_by_importance(graph, emphasis, **options)
         case _:
             return eigenvector(graph, vector, error=options["error"], threads=options["threads"], progress=options["progress"])
@@ -204,6 +205,8 @@ def _check(vector: str, by: str, method: str, bias: object, normalise: str, othe
         raise BadSetting(f"unknown vector {vector!r}; there are {', '.join(get_args(VectorName))}")
     if by not in get_args(By):
         raise BadSetting(f"unknown kind of ranking {by!r}; there are {', '.join(get_args(By))}")
+    if vector.startswith("interest") and bias is None:
+        raise BadSetting("interest needs a bias: the pages that it shall lead to")
     if vector in ("importance", "interest", "interest-by-importance"):
         return
     if bias is not None or method != "auto" or normalise == "plain" or any(other is not None for other in others):
