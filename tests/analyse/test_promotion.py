@@ -115,7 +115,7 @@ def test_communities_that_were_planted_are_found(model: Graph, precision: float,
     assert [each.given for each in found] == sorted((each.given for each in found), reverse=True)
     assert {each.pattern for each in planted} == set(PATTERNS)
     for each in found:
-        assert each.least <= each.given
+        assert each.least <= each.given * (1 + 1e-9)  # equal where a community does nothing but promote
         assert 0.75 <= each.own <= 1
         assert 0 < each.share <= 1
 

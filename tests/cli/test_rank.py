@@ -169,3 +169,18 @@ def test_its_help_loads_nothing_heavy() -> None:
     code = "import sys; from centime.cli.main import app, run; run(app, ['rank', '--help']); print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
     assert not {"numpy", "numba", "pyarrow", "matplotlib"} & loaded
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "8MB"]])
+def test_pages_keep_the_numbers_that_the_file_gives_them(memory: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "links.txt"
+    path.write_text("1 3\n2 3\n3 1\n")
+    assert rank(path, "--json", "--top", 1, "-o", tmp_path / "scores.csv", *memory) == 0
+    assert json.loads(capsys.readouterr().out)["top"][0]["page"] == 3
+    with (tmp_path / "scores.csv").open() as file:
+        assert [row["page"] for row in csv.DictReader(file)] == ["1", "2", "3"]
+    (tmp_path / "bias.txt").write_text("2\n")
+    assert rank(path, "--json", "--top", 3, "--bias", tmp_path / "bias.txt") == 0
+    assert 2 in [page["page"] for page in json.loads(capsys.readouterr().out)["top"]]
+    assert run(app, ["explain", str(path), "4", "--json"]) == 2
+    assert run(app, ["explain", str(path), "3", "--json"]) == 0

@@ -59,6 +59,13 @@ def test_slices_hold_every_link_but_those_of_a_page_to_itself(pages: int, links:
         assert (slices.pages, slices.links) == (pages, graph.links)
 
 
+def test_a_page_with_a_thousand_links_to_itself_keeps_count(tmp_path: Path) -> None:
+    graph = graph_from_links(2, [0] * 1001, [0] * 1000 + [1])
+    for slices in (written(tmp_path, graph, 10), MemorySlices(graph)):
+        assert slices.own(0, 2).tolist() == [1000, 0]
+        assert links_in(slices) == [(0, 1)]
+
+
 def test_a_slice_of_many_units_is_read_in_pieces_that_know_where_they_begin(tmp_path: Path) -> None:
     chance = np.random.default_rng(0)
     graph = graph_from_links(3000, chance.integers(0, 3000, 20_000), chance.integers(0, 3000, 20_000))

@@ -40,19 +40,21 @@ class Names(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Names of pages that have none: their numbers, from 0."""
+    """Names of pages that have none: their numbers, from `first`."""
 
     pages: int
+    first: int = 0
 
     def __len__(self) -> int:
         return self.pages
 
     def __getitem__(self, page: int) -> str:
-        return str(page)
+        return str(page + self.first)
 
     def find(self, name: str) -> int | None:
         """The page of this number, if there is one."""
-        return int(name) if name.isascii() and name.isdecimal() and int(name) < self.pages else None
+        page = int(name) - self.first if name.isascii() and name.isdecimal() else -1
+        return page if 0 <= page < self.pages else None
 
 
 @dataclass(frozen=True, slots=True)

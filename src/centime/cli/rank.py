@@ -93,7 +93,7 @@ def _in_memory(graph: Path, options: dict[str, Any], top: int, output: Path | No
     if output is not None:
         from centime.rank.table import write_table
 
-        write_table(output, ranking.pages, lambda first, end: ranking.scores[first:end], ranking.names)
+        write_table(output, ranking.pages, lambda first, end: ranking.scores[first:end], ranking.names, ranking.named.first)
     return ranking.facts(top)
 
 
@@ -116,8 +116,12 @@ def _beyond_memory(
     if output is not None:
         from centime.rank.table import write_table
 
-        write_table(output, found.pages, found.part, found.names)
-    best = [{"page": page if found.names is None else found.names[page], "score": score} for page, score in found.top(top)] if top else []
+        write_table(output, found.pages, found.part, found.names, found.first)
+    best = (
+        [{"page": page + found.first if found.names is None else found.names[page], "score": score} for page, score in found.top(top)]
+        if top
+        else []
+    )
     if work is None:
         shutil.rmtree(folder)
     return {

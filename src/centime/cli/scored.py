@@ -96,7 +96,7 @@ def read_scored(path: Path, damping: float, *, quiet: bool, error: float = SCORE
         named = read_named(path)
     if not named.graph.pages:
         raise BadInput(f"{path}: the graph has no pages")
-    names = Numbers(named.graph.pages) if named.names is None else named.names
+    names = Numbers(named.graph.pages, named.first) if named.names is None else named.names
     return Scored(named.graph, names, damping, ranked(named.graph, damping, error, quiet=quiet))
 
 

@@ -2,7 +2,7 @@
 
 It is given as a list of pages (each counts 1), a mapping from pages to what they count, an array with one number for each page, or a file
 with one page a line, perhaps followed by a tab and what it counts; lines that are empty or start with # are passed over. A page is known
-by its name, or by its number, from 0, where pages have no names.
+by its name, or by its number in the file where pages have no names.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +47,8 @@ def page_number(page: Page, named: NamedGraph) -> int | None:
         return named.names.find(page)
     if isinstance(page, str) and not (page.isascii() and page.isdecimal()):
         return None
-    return int(page) if 0 <= int(page) < named.graph.pages else None
+    number = int(page) - (named.first if named.names is None else 0)
+    return number if 0 <= number < named.graph.pages else None
 
 
 def _entries(bias: str | Path | Mapping[Page, float] | Iterable[Page]) -> Iterator[tuple[str, Page, float]]:

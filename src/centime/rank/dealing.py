@@ -63,7 +63,7 @@ def deal_file(
             writer.deal(block.sources[part] - first, block.targets[part] - first)
         step((file.done - done) / 2)
         done = file.done
-    return writer.finish(graph)
+    return writer.finish(graph, extent.first)
 
 
 def _in_order(file: LinkFile, extent: Extent, folder: Path, memory: int) -> Iterator[Links]:

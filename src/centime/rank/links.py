@@ -127,7 +127,7 @@ def collect(file: LinkFile) -> NamedGraph:
         targets, weights = _second_pass(file, offsets, first, tally.weighted)
     elif first:
         targets -= np.int32(first)
-    return NamedGraph(Graph(offsets, targets, weights if tally.weighted else None), file.names())
+    return NamedGraph(Graph(offsets, targets, weights if tally.weighted else None), file.names(), first)
 
 
 def extent(file: LinkFile, tally: Tally) -> tuple[int, int]:

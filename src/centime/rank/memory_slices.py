@@ -23,7 +23,7 @@ class MemorySlices:
         self.pages, self.links, self.bits = graph.pages, graph.links, bits
         self.slices = max(1, -(-graph.pages // (1 << bits)))
         self._degrees = graph.out_degree.astype(np.uint32)
-        self._own = np.zeros(graph.pages, dtype=np.uint8)
+        self._own = np.zeros(graph.pages, dtype=np.uint32)
         counts = np.zeros(self.slices, dtype=np.int64)
         last = np.zeros(self.slices, dtype=np.int64)
         _lay(graph.offsets, graph.targets, bits, np.empty(0, dtype=np.uint32), counts, last, self._own)
@@ -41,7 +41,7 @@ class MemorySlices:
         """How many links pages have."""
         return self._degrees[first:end]
 
-    def own(self, first: int, end: int) -> npt.NDArray[np.uint8]:
+    def own(self, first: int, end: int) -> npt.NDArray[np.uint32]:
         """How many of them lead to the page itself."""
         return self._own[first:end]
 
@@ -54,7 +54,7 @@ def _lay(
     words: Words,
     place: npt.NDArray[np.int64],
     last: npt.NDArray[np.int64],
-    own: npt.NDArray[np.uint8],
+    own: npt.NDArray[np.uint32],
 ) -> None:
     """Lays every link as a word at its slice's place; without words it only counts them. See `slices` for the words."""
     farthest = min((1 << (31 - bits)) - 1, FARTHEST)
@@ -76,4 +76,4 @@ def _lay(
                 words[place[number]] = ((page - last[number]) << (bits + 1)) | (target - (number << bits))
             place[number] += 1
             last[number] = page
-        own[page] = min(count, 255)
+        own[page] = count

@@ -61,6 +61,8 @@ class NamedGraph:
 
     graph: Graph
     names: PageNames | None = None
+    first: int = 0
+    """The number that the file gives its first page: without names, people know page i as i + first."""
 
     def __post_init__(self) -> None:
         if self.names is not None and len(self.names) != self.graph.pages:

@@ -29,12 +29,12 @@ from centime.rank.dealing import deal_file
 from centime.rank.files import open_links
 from centime.rank.links import LinkFile
 from centime.rank.names import PageNames
-from centime.rank.pagerank import LEAST_DAMPING, ROUNDING
+from centime.rank.pagerank import LEAST_DAMPING, certified_error
 from centime.rank.sliced import DiskSlices, SliceSolver, Values
 from centime.rank.slices import Manifest, read_manifest, read_numbers
 
-LEAST_MEMORY = 8 << 20
-SLICE_BYTES = 34  # of a page of the slice that a thread is working on
+LEAST_MEMORY = 8_000_000
+SLICE_BYTES = 41  # of a page of the slice that a thread is working on
 WIDEST, NARROWEST = 20, 10
 SAVED_EVERY_SECONDS = 10.0
 VALUES, STATE, SCORES = "values", "state.json", "scores"
@@ -63,6 +63,8 @@ class FiledScores:
     read_seconds: float
     solve_seconds: float
     names: PageNames | None
+    first: int
+    """The number that the file gives its first page."""
 
     def part(self, first: int, end: int) -> npt.NDArray[np.float64]:
         """The scores of pages `first` to `end`."""
@@ -138,7 +140,7 @@ def rank_links(
     if not error > 0:
         raise BadSetting(f"the error must be a number above 0, not {error}")
     if memory_bytes < LEAST_MEMORY:
-        raise BadSetting(f"ranking needs a memory of {LEAST_MEMORY >> 20} MB or more, not {memory_bytes / 2**20:.3g} MB")
+        raise BadSetting(f"ranking needs a memory of {LEAST_MEMORY // 10**6} MB or more, not {memory_bytes / 1e6:.3g} MB")
     started = time.perf_counter()
     told = {**told, "memory": memory_bytes}
     with crew_for(1 << 30, threads) as crew:
@@ -161,6 +163,7 @@ def rank_links(
         read,
         time.perf_counter() - started - read,
         file.names(),
+        manifest.first,
     )
 
 
@@ -211,7 +214,7 @@ def _iterate(solver: SliceSolver, folder: Path, error: float, step: Step) -> flo
         estimate = factor * solver.moved / solver.total
         stuck = solver.moved > LOST * last and estimate < 10 * COARSE
         if estimate <= aim or stuck:
-            certified = factor * (solver.certify(folder / SCORES) / pages + ROUNDING)
+            certified = certified_error(solver.damping, *solver.certify(folder / SCORES), pages)
             if certified <= error or stuck:
                 return certified
             aim = estimate / 2

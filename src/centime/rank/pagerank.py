@@ -34,7 +34,6 @@ from centime.rank.sliced import SliceSolver, Values
 Method = Literal["auto", "push", "sliced", "jacobi", "gauss-seidel"]
 Normalisation = Literal["mean", "sum", "plain"]
 NEARER = 0.98  # of the error asked for, so that rounding does not lift the certificate above it
-ROUNDING = 1e-15  # what the last iteration's floating point can hide, over N
 MOST_ITERATIONS = 100_000
 IDLE = 5  # iterations in a row without a smaller change: nothing but rounding is left
 MANY_PAGES = 4_000_000  # vectors larger than a cache: links are better read slice by slice

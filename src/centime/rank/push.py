@@ -152,7 +152,7 @@ def one_iteration(
         vectors[part][:] = 0.0
         return float(spread(graph.offsets, graph.targets, weights, damping, values, vectors[part], int(cuts[part]), int(cuts[part + 1])))
 
-    hidden = sum(crew.do(work)) + (crew.parts + _operations(graph.pages)) * graph.pages
+    hidden = sum(crew.do(work)) + (crew.parts + operations(graph.pages)) * graph.pages
     scores = vectors[0]
     for vector in vectors[1:]:
         scores += vector
@@ -163,10 +163,10 @@ def one_iteration(
 
 def rounding_of_sums(terms: npt.NDArray[np.int64], scores: Vector) -> float:
     """The same bound where the partial sums were not watched: a sum of k terms is off by at most k 2^-53 of itself."""
-    return float(UNIT * (terms @ scores + _operations(len(scores)) * scores.sum()))
+    return float(UNIT * (terms @ scores + operations(len(scores)) * scores.sum()))
 
 
-def _operations(pages: int) -> float:
+def operations(pages: int) -> float:
     """What else rounds, for each page: a few operations, and its part in the sum of all pages and in that of the personalisation."""
     return float(16 + 4 * np.log2(pages + 1))
 

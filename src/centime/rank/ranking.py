@@ -97,7 +97,8 @@ class Ranking:
     def top(self, count: int = 20) -> list[RankedPage]:
         """The pages with the highest scores, the first first."""
         best = Scores(self.scores, self.method, self.iterations, 0.0, 0.0, 0.0).top(count)
-        return [RankedPage(int(page) if self.names is None else self.names[page], float(self.scores[page])) for page in best.tolist()]
+        called = self.named.first if self.names is None else 0
+        return [RankedPage(page + called if self.names is None else self.names[page], float(self.scores[page])) for page in best.tolist()]
 
     def facts(self, top: int = 20) -> dict[str, Any]:
         """All of it but the scores, in types that JSON knows, with so many of the best pages."""

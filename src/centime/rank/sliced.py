@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, kernel
 from centime.rank.crew import Crew
-from centime.rank.push import distance
+from centime.rank.push import UNIT, distance, operations
 from centime.rank.scores import Vector
 from centime.rank.slices import DEGREES, FARTHEST, OWN, Manifest, Words, read_numbers, read_units
 
@@ -49,7 +49,7 @@ class Slices(Protocol):
         """How many links pages have."""
         ...
 
-    def own(self, first: int, end: int) -> npt.NDArray[np.uint8]:
+    def own(self, first: int, end: int) -> npt.NDArray[np.uint32]:
         """How many of them lead to the page itself."""
         ...
 
@@ -70,9 +70,9 @@ class DiskSlices:
         """How many links pages have."""
         return read_numbers(self.folder / DEGREES, np.uint32, first, end)
 
-    def own(self, first: int, end: int) -> npt.NDArray[np.uint8]:
+    def own(self, first: int, end: int) -> npt.NDArray[np.uint32]:
         """How many of them lead to the page itself."""
-        return read_numbers(self.folder / OWN, np.uint8, first, end)
+        return read_numbers(self.folder / OWN, np.uint32, first, end)
 
 
 class Values:
@@ -146,13 +146,14 @@ class SliceSolver:
         self.moved, self.total = moved, total
         self.iterations += 1
 
-    def certify(self, scores: Path) -> float:
-        """Writes x = Gh, adding up to N, to a file; |x - h|_1."""
-        surplus = whole = 0.0
+    def certify(self, scores: Path) -> tuple[float, float]:
+        """Writes x = Gh, adding up to N, to a file; |x - h|_1, and what rounding can have added to x."""
+        surplus = whole = rounded = 0.0
         with scores.open("wb", buffering=0) as file:
             for number in range(self.slices.slices):
                 first, end = self._span(number)
                 degrees, old, new = self._frozen(number)
+                rounded += float(self._terms(number) @ new)
                 surplus += float((new - old)[degrees > 0].sum())
                 whole += float(np.where(degrees > 0, old, new).sum())
                 file.write(new.tobytes())
@@ -168,7 +169,7 @@ class SliceSolver:
                 apart += float(distance(exact, old * scale))
                 file.seek(8 * first)
                 file.write(exact.tobytes())
-        return apart
+        return apart, UNIT * (rounded * scale + operations(self.slices.pages) * self.slices.pages)
 
     def scores(self) -> tuple[Vector, float]:
         """The same in memory: x = Gh, adding up to N, and |x - h|_1."""
@@ -213,6 +214,14 @@ class SliceSolver:
                 done, source = _bring(words, done, source, values, base, sums, self.slices.bits)
         return sums
 
+    def _terms(self, number: int) -> npt.NDArray[np.int64]:
+        """How many terms the sum of each page of a slice has."""
+        first, end = self._span(number)
+        terms = np.zeros(len(self._sums[0]), dtype=np.int64)
+        for _, _, words in self.slices.units(number, self._buffers[0]):
+            _count(words, terms, self.slices.bits)
+        return terms[: end - first] + 1
+
     def _span(self, number: int) -> tuple[int, int]:
         width = 1 << self.slices.bits
         return number * width, min(self.slices.pages, (number + 1) * width)
@@ -240,8 +249,16 @@ def _bring(words: Words, done: Whole, source: Whole, values: Numbers, base: Whol
 
 
 @kernel
+def _count(words: Words, terms: npt.NDArray[np.int64], bits: Whole) -> None:
+    """Counts the words of each target."""
+    mask = np.uint32((1 << (bits + 1)) - 1)
+    for k in range(len(words)):
+        terms[np.uintp(words[k] & mask)] += 1
+
+
+@kernel
 def _settle(
-    sums: Vector, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint8], old: Vector, damping: float, values: Vector
+    sums: Vector, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32], old: Vector, damping: float, values: Vector
 ) -> tuple[float, float]:
     """New values of a slice's pages; the sum of |y - y'| over those with links, and the sum of y."""
     moved = 0.0

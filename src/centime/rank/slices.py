@@ -9,8 +9,7 @@ touched at random; those fit a cache. A step to a source too far for the word's 
 nobody. Links of a page to itself are left out and counted beside the page's degree: a solver settles them at once.
 
 Files of a folder: `manifest.json` (written last: a folder without it is not finished), `slice-00000.links` and so on, `pages.degrees`
-(32 bits a page) and `pages.own` (8 bits: its links to itself; a page with more than 255 keeps them as 255 and is rounded, which the
-manifest counts).
+(32 bits a page) and `pages.own` (32 bits: its links to itself).
 
 Memory: a buffer for each slice, nothing for a page or a link.
 """
@@ -44,6 +43,8 @@ class Manifest:
     dangling: int
     bits: int
     graph: dict[str, object]
+    first: int
+    """The number that the file gives its first page."""
     units: list[list[int]] = field(repr=False)
     """For each slice, the source that stands before every unit of words."""
     words: list[int] = field(repr=False)
@@ -85,7 +86,7 @@ class SliceWriter:
         """Takes the next links; their sources do not fall."""
         at: Whole = 0
         degrees = np.empty(1 << 16, dtype=np.uint32)
-        own = np.empty(1 << 16, dtype=np.uint8)
+        own = np.empty(1 << 16, dtype=np.uint32)
         while at < len(sources):
             at, counted, full = _deal(sources, targets, at, self.bits, self._buffers, self._filled, self._last, self._page, degrees, own)
             self._write_pages(degrees[:counted], own[:counted])
@@ -93,10 +94,10 @@ class SliceWriter:
                 self._flush(int(full))
         self._links += len(sources)
 
-    def finish(self, graph: dict[str, object]) -> Manifest:
+    def finish(self, graph: dict[str, object], first: int = 0) -> Manifest:
         """Writes what is left, and the manifest last of all."""
         degrees = np.empty(1 << 16, dtype=np.uint32)
-        own = np.empty(1 << 16, dtype=np.uint8)
+        own = np.empty(1 << 16, dtype=np.uint32)
         while self._page[0] < self.pages:
             counted = _close_pages(self._page, self.pages, degrees, own)
             self._write_pages(degrees[:counted], own[:counted])
@@ -105,14 +106,22 @@ class SliceWriter:
         for file in [*self._files, self._degrees, self._own]:
             file.close()
         manifest = Manifest(
-            self.pages, self._links, int(self._page[3]), self.bits, graph, [units[:-1] for units in self._units], self._words, self.unit
+            self.pages,
+            self._links,
+            int(self._page[3]),
+            self.bits,
+            graph,
+            first,
+            [units[:-1] for units in self._units],
+            self._words,
+            self.unit,
         )
         beside = self.folder / "manifest.json.new"
         beside.write_text(json.dumps(asdict(manifest)))
         beside.rename(self.folder / "manifest.json")
         return manifest
 
-    def _write_pages(self, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint8]) -> None:
+    def _write_pages(self, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32]) -> None:
         self._degrees.write(degrees.tobytes())
         self._own.write(own.tobytes())
 
@@ -191,7 +200,7 @@ def _deal(
     last: npt.NDArray[np.int64],
     page: npt.NDArray[np.int64],
     degrees: npt.NDArray[np.uint32],
-    own: npt.NDArray[np.uint8],
+    own: npt.NDArray[np.uint32],
 ) -> tuple[Whole, Whole, Whole]:
     """Deals links until a buffer or the room for degrees is full: the next link, the pages closed, and the full slice or -1."""
     farthest = min((1 << (31 - bits)) - 1, FARTHEST)
@@ -225,10 +234,10 @@ def _deal(
 
 
 @kernel
-def _close(page: npt.NDArray[np.int64], degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint8], counted: Whole) -> Whole:
+def _close(page: npt.NDArray[np.int64], degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32], counted: Whole) -> Whole:
     """Ends the row of the current page."""
     degrees[counted] = page[1]
-    own[counted] = min(page[2], 255)
+    own[counted] = page[2]
     if page[1] == 0:
         page[3] += 1
     page[0] += 1
@@ -238,7 +247,7 @@ def _close(page: npt.NDArray[np.int64], degrees: npt.NDArray[np.uint32], own: np
 
 
 @kernel
-def _close_pages(page: npt.NDArray[np.int64], pages: Whole, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint8]) -> Whole:
+def _close_pages(page: npt.NDArray[np.int64], pages: Whole, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32]) -> Whole:
     """Ends the rows that are left, as many as there is room for."""
     counted: Whole = 0
     while page[0] < pages and counted < len(degrees):

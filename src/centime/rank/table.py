@@ -29,14 +29,14 @@ def check_table(path: Path) -> None:
         raise BadInput(f"{path}: {'this is a directory' if path.is_dir() else 'there is no such folder'}")
 
 
-def write_table(path: Path, pages: int, part: Callable[[int, int], Vector], names: PageNames | None) -> None:
-    """Writes the score of every page; `part` gives the scores from one page to before another."""
+def write_table(path: Path, pages: int, part: Callable[[int, int], Vector], names: PageNames | None, base: int = 0) -> None:
+    """Writes the score of every page; `part` gives the scores from one page to before another; pages without names count from `base`."""
     check_table(path)
     schema = pa.schema([("page", pa.int64() if names is None else pa.large_string()), ("score", pa.float64())])
     with replacing() as files, _writer(files.new(path), path.suffix, schema) as writer:
         for first in range(0, pages, BLOCK_ROWS):
             end = min(pages, first + BLOCK_ROWS)
-            column = pa.array(np.arange(first, end)) if names is None else _texts(names, first, end)
+            column = pa.array(np.arange(base + first, base + end)) if names is None else _texts(names, first, end)
             writer.write_batch(pa.record_batch([column, pa.array(part(first, end))], schema=schema))
 
 
