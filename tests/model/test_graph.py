@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from centime.model.errors import BadGraph
-from centime.model.graph import LARGEST_PAGE_COUNT, Graph, graph_from_links
+from centime.model.graph import LARGEST_PAGE_COUNT, Graph, graph_from_links, row_shares
 
 Link = tuple[int, int, float]
 
@@ -82,6 +82,15 @@ def test_transposing_turns_every_link_round_as_scipy_does(case: tuple[int, list[
 def test_transposing_twice_sorts_the_rows_and_changes_nothing_else(case: tuple[int, list[Link]], weighted: bool) -> None:
     graph = graph_of(*case, weighted=weighted)
     assert links_of(graph.transpose().transpose()) == sorted(links_of(graph), key=lambda link: link[:2])
+
+
+def test_the_shares_of_a_row_add_up_to_one_however_large_its_weights() -> None:
+    graph = graph_from_links(4, [0, 0, 1, 2, 2], [1, 2, 0, 0, 1], [1.0, 3.0, 0.0, 1e308, 1e308])
+    assert graph.weights is not None
+    shares, carries = row_shares(graph.offsets, graph.weights)
+    assert shares.tolist() == [0.25, 0.75, 0.0, 0.5, 0.5]
+    assert carries.tolist() == [True, False, True, False]
+    assert graph.weights[0] == 1.0
 
 
 def test_a_graph_without_pages_is_a_graph() -> None:

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.lab.weblike import weblike
-from centime.model.graph import Graph
+from centime.model.graph import Graph, row_shares
 from centime.rank.crew import Crew
-from centime.rank.power import normalised_weights, power_steps
+from centime.rank.power import power_steps
 from centime.rank.pull import change, gauss_seidel, jacobi
 from tests.rank.exact import graphs, pagerank_of, plain
 
 
 def weights_of(graph: Graph) -> np.ndarray:
-    return np.empty(0) if graph.weights is None else normalised_weights(graph.offsets, graph.weights)
+    return np.empty(0) if graph.weights is None else row_shares(graph.offsets, graph.weights)[0]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

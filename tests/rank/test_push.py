@@ -3,15 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.model.graph import Graph
+from centime.model.graph import Graph, row_shares
 from centime.rank.crew import Crew
-from centime.rank.power import normalised_weights
 from centime.rank.push import Pushing, one_iteration, rounding_of_sums
 from tests.rank.exact import graphs, pagerank_of, plain, vectors, walk
 
 
 def weights_of(graph: Graph) -> np.ndarray:
-    return np.empty(0) if graph.weights is None else normalised_weights(graph.offsets, graph.weights)
+    return np.empty(0) if graph.weights is None else row_shares(graph.offsets, graph.weights)[0]
 
 
 def emphasis_of(values: list[float] | None) -> np.ndarray | None:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadSetting
-from centime.model.graph import Graph, Offsets, Targets, Weights
+from centime.model.graph import Graph, Offsets, Targets, Weights, row_shares
 from centime.model.kernel import kernel
 
 Vector = npt.NDArray[np.float64]
@@ -58,10 +58,8 @@ def columns(offsets: Offsets, targets: Targets, weights: Weights | None) -> Tran
     if weights is None:
         degree = np.diff(offsets)
         return Transition(offsets, targets, np.empty(0), np.where(degree > 0, 1.0 / np.maximum(degree, 1), 0.0))
-    shares = weights.copy()
-    share = np.zeros(len(offsets) - 1)
-    _add_up_to_one(offsets, shares, share)
-    return Transition(offsets, targets, shares, share)
+    shares, carries = row_shares(offsets, weights)
+    return Transition(offsets, targets, shares, carries.astype(np.float64))
 
 
 def check(walk: Transition, scores: Vector, damping: float) -> None:
@@ -101,23 +99,6 @@ def error_bound(walk: Transition, scores: Vector, damping: float) -> float:
     check(walk, scores, damping)
     left_over = damping * brought(walk, scores) + (1.0 - damping) - scores
     return float(np.abs(left_over).sum()) / (1.0 - damping)
-
-
-@kernel
-def _add_up_to_one(offsets: Offsets, weights: Weights, share: Vector) -> None:
-    """Divides each row by its largest weight first, so that no sum overflows, then by its sum."""
-    for page in range(len(share)):
-        largest = 0.0
-        for link in range(offsets[page], offsets[page + 1]):
-            largest = max(largest, weights[link])
-        if largest > 0.0:
-            total = 0.0
-            for link in range(offsets[page], offsets[page + 1]):
-                weights[link] /= largest
-                total += weights[link]
-            for link in range(offsets[page], offsets[page + 1]):
-                weights[link] /= total
-            share[page] = 1.0
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadRow
-from centime.model.graph import Graph
+from centime.model.graph import Graph, row_shares
 from centime.model.kernel import kernel
 
 Pages = npt.NDArray[np.int64]
@@ -76,9 +76,8 @@ class WebRows:
         self.targets = graph.targets
         self.weights = NO_WEIGHTS
         if graph.weights is not None:
-            self.lengths = self.lengths.copy()
-            self.weights = graph.weights.copy()
-            _add_up_to_one(self.starts, self.lengths, self.weights)
+            self.weights, carries = row_shares(graph.offsets, graph.weights)
+            self.lengths = np.where(carries, self.lengths, 0)
 
     def gather(self, pages: Pages) -> RowBatch:
         """The rows of these pages."""
@@ -147,18 +146,6 @@ class MemoryRows:
         self._lengths[:] = 0
         self._used = _write_rows(everyone, rows, self._starts, self._lengths, targets, weights, 0)
         self._targets, self._weights = targets, weights
-
-
-@kernel
-def _add_up_to_one(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]) -> None:
-    """Divides the weights of each row by their sum; a row without weight becomes empty."""
-    for page in range(len(starts)):
-        row = weights[starts[page] : starts[page] + lengths[page]]
-        total = row.sum()
-        if total > 0:
-            row /= total
-        else:
-            lengths[page] = 0
 
 
 @kernel

@@ -99,6 +99,31 @@ def graph_from_links(pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike,
     return Graph(offsets, target[order].astype(np.int32), None if weight is None else weight[order])
 
 
+def row_shares(offsets: Offsets, weights: Weights) -> tuple[Weights, npt.NDArray[np.bool_]]:
+    """The weights divided so that each row adds up to 1, and which rows carry anything: one of nothing but zeros stays and does not."""
+    shares = weights.copy()
+    carries = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    _share(offsets, shares, carries)
+    return shares, carries
+
+
+@kernel
+def _share(offsets: Offsets, weights: Weights, carries: npt.NDArray[np.bool_]) -> None:
+    """Divides each row by its largest weight first, so that no sum overflows, then by its sum."""
+    for page in range(len(carries)):
+        largest = 0.0
+        for link in range(offsets[page], offsets[page + 1]):
+            largest = max(largest, weights[link])
+        if largest > 0.0:
+            carries[page] = True
+            total = 0.0
+            for link in range(offsets[page], offsets[page + 1]):
+                weights[link] /= largest
+                total += weights[link]
+            for link in range(offsets[page], offsets[page + 1]):
+                weights[link] /= total
+
+
 @kernel
 def _turn(offsets: Offsets, targets: Targets, weights: Weights, place: Offsets, sources: Targets, turned_weights: Weights) -> None:
     """Writes every link into the row of its target; `place` is where that row goes on."""

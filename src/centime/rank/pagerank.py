@@ -22,10 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadSetting
-from centime.model.graph import Graph, Weights
+from centime.model.graph import Graph, Weights, row_shares
 from centime.rank.crew import Crew, crew_for
 from centime.rank.memory_slices import MemorySlices
-from centime.rank.power import normalised_weights
 from centime.rank.pull import change, gauss_seidel, jacobi
 from centime.rank.push import Pushing, one_iteration, rounding_of_sums
 from centime.rank.scores import Scores, Vector
@@ -65,7 +64,7 @@ def pagerank(
     check_settings(damping, error, method, normalisation, stop_change, stable_top)
     emphasis = page_vector("the personalisation", personalisation, graph.pages)
     begin = page_vector("the start", start, graph.pages)
-    weights = NO_WEIGHTS if graph.weights is None else normalised_weights(graph.offsets, graph.weights)
+    weights = NO_WEIGHTS if graph.weights is None else row_shares(graph.offsets, graph.weights)[0]
     if not graph.pages:
         return Scores(np.empty(0), "none", 0, 0.0, 0.0, 0.0)
     textbook = stop_change is not None or stable_top is not None

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadSetting
-from centime.model.graph import Graph, Offsets, Targets, Weights
+from centime.model.graph import Graph, Offsets, Targets, Weights, row_shares
 from centime.model.kernel import kernel
 
 Vector = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ def _steps(graph: Graph, damping: float, scores: Vector) -> Iterator[Scores]:
         links = graph.transpose()
     else:
         share = np.full(pages, damping)
-        links = Graph(graph.offsets, graph.targets, normalised_weights(graph.offsets, graph.weights)).transpose()
+        links = Graph(graph.offsets, graph.targets, row_shares(graph.offsets, graph.weights)[0]).transpose()
     weights = unweighted if links.weights is None else links.weights
     iterations = 0
     while pages > 0:
@@ -87,13 +87,6 @@ def _steps(graph: Graph, damping: float, scores: Vector) -> Iterator[Scores]:
         scores = brought
         iterations += 1
         yield Scores(scores.copy(), iterations, change, damping / (1.0 - damping) * change / pages)
-
-
-def normalised_weights(offsets: Offsets, weights: Weights) -> Weights:
-    """The weights divided so that each row adds up to 1; a row of nothing but zeros stays."""
-    normalised = weights.copy()
-    _normalise(offsets, normalised)
-    return normalised
 
 
 def _start(pages: int, start: npt.ArrayLike | None) -> Vector:
@@ -130,19 +123,3 @@ def _pull(offsets: Offsets, sources: Targets, weights: Weights, values: Vector, 
             for link in range(offsets[page], offsets[page + 1]):
                 total += values[sources[link]]
         brought[page] = total
-
-
-@kernel
-def _normalise(offsets: Offsets, weights: Weights) -> None:
-    """Divides each row by its largest weight first, so that no sum overflows, then by its sum."""
-    for page in range(len(offsets) - 1):
-        largest = 0.0
-        for link in range(offsets[page], offsets[page + 1]):
-            largest = max(largest, weights[link])
-        if largest > 0.0:
-            total = 0.0
-            for link in range(offsets[page], offsets[page + 1]):
-                weights[link] /= largest
-                total += weights[link]
-            for link in range(offsets[page], offsets[page + 1]):
-                weights[link] /= total

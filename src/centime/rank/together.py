@@ -23,11 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadSetting
-from centime.model.graph import Graph, Offsets, Targets, Weights
+from centime.model.graph import Graph, Offsets, Targets, Weights, row_shares
 from centime.model.kernel import Whole, kernel
 from centime.rank.crew import crew_for, cut_evenly
 from centime.rank.pagerank import certified_error, page_vector
-from centime.rank.power import normalised_weights
 from centime.rank.push import rounding_of_sums
 from centime.rank.scores import Scores
 
@@ -115,9 +114,9 @@ def _shares(graph: Graph, damping: float, forward: int, count: int) -> tuple[Tab
     if forward < count:
         turned = graph.transpose()
         assert turned.weights is not None
-        shared = Graph(turned.offsets, turned.targets, normalised_weights(turned.offsets, turned.weights))
+        shared = Graph(turned.offsets, turned.targets, row_shares(turned.offsets, turned.weights)[0])
         backward = _back_in_order(graph, shared)
-    return shares, normalised_weights(graph.offsets, graph.weights), backward
+    return shares, row_shares(graph.offsets, graph.weights)[0], backward
 
 
 def _terms(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
