@@ -49,7 +49,7 @@ def test_json_has_the_facts_of_the_ranking(graph: Path, capsys: pytest.CaptureFi
     assert rank(graph, "--json", "--error", "1e-10", "--top", 3) == 0
     facts = json.loads(capsys.readouterr().out)
     expected = centime.pagerank(graph, error=1e-10).facts(3)
-    changing = ("seconds", "peak_memory_bytes")
+    changing = ("seconds", "peak_memory_bytes", "reached")
     assert {name: facts[name] for name in facts if name not in changing} == {
         name: expected[name] for name in expected if name not in changing
     }
@@ -91,7 +91,7 @@ def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(g
     capped = json.loads(capsys.readouterr().out)
     assert rank(graph, "--json", "-o", graph.with_name("free.csv")) == 0
     free = json.loads(capsys.readouterr().out)
-    assert capped["method"] == "slices"
+    assert capped["method"] == "sliced"
     assert set(capped) == set(free)
     assert [page["page"] for page in capped["top"]] == [page["page"] for page in free["top"]]
     assert capped["top"][0]["score"] == pytest.approx(free["top"][0]["score"], abs=1e-6)
@@ -184,3 +184,17 @@ def test_pages_keep_the_numbers_that_the_file_gives_them(memory: list[str], tmp_
     assert 2 in [page["page"] for page in json.loads(capsys.readouterr().out)["top"]]
     assert run(app, ["explain", str(path), "4", "--json"]) == 2
     assert run(app, ["explain", str(path), "3", "--json"]) == 0
+
+
+def test_scores_never_replace_the_graph(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = graph.read_bytes()
+    assert rank(graph, "-o", graph) == 2
+    assert "would replace the graph" in capsys.readouterr().err
+    assert graph.read_bytes() == before
+
+
+def test_an_error_that_is_not_reached_is_a_problem_and_says_so(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rank(graph, "--error", "1e-30", "--json") == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["reached"] is False
+    assert "1e-30" in said.err

@@ -48,6 +48,20 @@ def test_dead_pages_redirects_and_focus() -> None:
     assert ledger.top(1)[0].name == "old archive"
 
 
+def test_a_focus_names_pages_that_are_known_and_weights_that_are_exact() -> None:
+    ledger = small_ledger()
+    with pytest.raises(UnknownPage, match="'nobody'"):
+        ledger.focus(["nobody"], 2.0)
+    with pytest.raises(BadInput, match="multiple of 1/16"):
+        ledger.focus(["home"], 1.3)
+    assert len(ledger) == 4
+
+
+def test_a_ledger_shows_what_it_knows() -> None:
+    assert repr(Ledger()) == "<Ledger of 0 pages, mean error at most 0.0e+00, best none>"
+    assert repr(small_ledger()).startswith("<Ledger of 4 pages, mean error at most ")
+
+
 def test_one_text_is_not_a_list_of_links() -> None:
     with pytest.raises(BadRow, match="not one text"):
         Ledger().visit("home", "news")

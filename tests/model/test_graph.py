@@ -91,6 +91,7 @@ def test_the_shares_of_a_row_add_up_to_one_however_large_its_weights() -> None:
     assert shares.tolist() == [0.25, 0.75, 0.0, 0.5, 0.5]
     assert carries.tolist() == [True, False, True, False]
     assert graph.weights[0] == 1.0
+    assert graph.unweighted().weights is None
 
 
 def test_a_graph_without_pages_is_a_graph() -> None:

@@ -107,3 +107,14 @@ def test_networkx_knows_the_backend_without_loading_anything_heavy() -> None:
     assert backend.about()["backend_name"] == "centime"
     assert backend.convert_to_nx({1: 1.0}) == {1: 1.0}
     assert "certified" in nx.pagerank.__doc__
+
+
+@pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs are saved to cache")
+def test_a_graph_ranked_with_weights_is_then_ranked_without() -> None:
+    graph = nx.gnp_random_graph(60, 0.05, directed=True, seed=1)
+    for source, target in graph.edges:
+        graph[source][target]["weight"] = (source + target) % 5 + 0.5
+    nx.pagerank(graph, backend="centime")
+    again = nx.pagerank(graph, backend="centime", weight=None)
+    expected = nx.pagerank(graph, backend="networkx", tol=1e-12, weight=None)
+    assert sum(abs(again[node] - expected[node]) for node in graph) < 1e-5

@@ -44,5 +44,5 @@ def _convert(
     started = perf_counter()
     with progress(1.0, f"converting {source.name}", quiet=as_json) as step:
         done = convert(source, target, from_, to, step)
-    facts = {"pages": done.pages, "links": done.links, "weighted": done.weighted, "named": done.named}
+    facts = {"pages": done.pages, "links": done.links, "weighted": done.weighted, "named": done.named, "numbered_from": done.numbered_from}
     show({**facts, "time_seconds": round(perf_counter() - started, 3), "files": list(done.files)}, as_json=as_json)

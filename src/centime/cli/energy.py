@@ -40,7 +40,7 @@ def _energy(
 ) -> None:
     """The energy balance of communities: E = |I| + E_in - E_out - E_dangling, with sources, leaks and advice.
 
-    Pages without names are called by their numbers, from 0.
+    Pages without names are called by their numbers in the file.
 
     Examples:
 
@@ -56,6 +56,8 @@ def _energy(
         raise BadInput(f"{figure}: a figure needs a name that ends in .png, in a folder that exists")
     web = read_scored(graph, damping, quiet=as_json)
     communities = [web.community(choice) for choice in community or []]
+    if len({each.name for each in communities}) < len(communities):
+        raise BadInput("two communities have the same name")
     with progress(len(communities) + 1.0, "balancing", quiet=as_json) as step:
         reports = []
         for each in communities:

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def _explain(
     graph: GraphFile,
-    page: Annotated[str, typer.Argument(metavar="PAGE", help="The page's name, or its number from 0 when pages have no names.")],
+    page: Annotated[str, typer.Argument(metavar="PAGE", help="The page's name, or its number in the file when pages have no names.")],
     community: Annotated[
         str | None,
         typer.Option(metavar="NAME=SOURCE", help="The community that counts as internal, as in centime energy; or else the page's site."),

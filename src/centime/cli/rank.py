@@ -11,7 +11,7 @@ import typer
 
 from centime.cli.output import Json, show
 from centime.cli.progress import Step, progress
-from centime.model.errors import BadSetting
+from centime.model.errors import BadInput, BadSetting, NotReached
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 READING = 0.3  # of the work beyond memory
@@ -37,7 +37,8 @@ def _rank(
     ] = None,
     by: Annotated[str, typer.Option(metavar="KIND", help="What to rank: page, site (host) or domain (registrable).")] = "page",
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Rank beyond memory under this cap, such as 400MB; for importance alone.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Rank beyond memory, taking at most so much above the program itself: 400MB."),
     ] = None,
     work: Annotated[
         Path | None,
@@ -70,6 +71,8 @@ def _rank(
         from centime.rank.table import check_table
 
         check_table(output)
+        if output.exists() and graph.exists() and output.samefile(graph):
+            raise BadInput(f"{output}: the scores would replace the graph")
     options: dict[str, Any] = {"method": method, "vector": vector, "bias": bias, "by": by, "normalise": normalise}
     options |= {"stop_change": stop_change, "stable_top": stable_top}
     common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
@@ -83,7 +86,11 @@ def _rank(
             if any(value is not None and value != defaults.get(name) for name, value in options.items()):
                 raise BadSetting("with --memory, importance by page is ranked: without a bias, another method, scale or stop rule")
             facts = _beyond_memory(graph, _bytes(memory), work, common, top, output, step)
+    reached = facts["certified_error"] is None or facts["certified_error"] <= error or stop_change is not None or stable_top is not None
+    facts["reached"] = reached
     show(facts if as_json else _for_people(facts), as_json=as_json)
+    if not reached:
+        raise NotReached(f"an error of {error:g} is less than rounding lets be certified; {facts['certified_error']:.2g} is")
 
 
 def _in_memory(graph: Path, options: dict[str, Any], top: int, output: Path | None, progress: Callable[[float], None]) -> dict[str, Any]:
@@ -112,7 +119,11 @@ def _beyond_memory(
             nearer(error, what)
 
     folder = work or graph.with_name(f"{graph.name}.slices")
-    found = rank_out_of_core(graph, folder, memory, step=notice, **options)
+    try:
+        found = rank_out_of_core(graph, folder, memory, step=notice, **options)
+    except KeyboardInterrupt:
+        typer.echo(f"centime: what is done so far is kept in {folder}; the same command goes on from there", err=True)
+        raise
     if output is not None:
         from centime.rank.table import write_table
 
@@ -129,7 +140,7 @@ def _beyond_memory(
         "links": found.links,
         "dangling": found.dangling,
         "vector": "importance",
-        "method": "slices",
+        "method": "sliced",
         "iterations": found.iterations,
         "seconds": {"read": found.read_seconds, "build": 0.0, "solve": found.solve_seconds},
         "certified_error": found.certified_error,

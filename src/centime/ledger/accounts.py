@@ -85,8 +85,9 @@ class Accounts:
     def set_focus(self, focus: int, weight: float) -> None:
         """Makes the virtual page give pages of a focus class `weight` times as much as others."""
         whole = round(weight * FOCUS_UNIT) if math.isfinite(weight) else 0
-        if not 1 <= whole <= 2**20:
-            raise BadSetting(f"a focus weight lies between 1/{FOCUS_UNIT} and {2**20 // FOCUS_UNIT}, not at {weight}")
+        if not 1 <= whole <= 2**20 or whole != weight * FOCUS_UNIT:
+            most = 2**20 // FOCUS_UNIT
+            raise BadSetting(f"a focus weight is a multiple of 1/{FOCUS_UNIT} between 1/{FOCUS_UNIT} and {most}, not {weight}")
         if not 0 <= focus < FOCUS_CLASSES:
             raise BadSetting(f"there are focus classes 0 to {FOCUS_CLASSES - 1}, not {focus}")
         missing = max(0, focus + 1 - len(self.books.emphasis))

@@ -51,6 +51,9 @@ def write_state(path: Path, kind: str, facts: dict[str, Any], arrays: dict[str, 
     digest = hashlib.sha256()
     handle, beside = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
     try:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(handle, 0o666 & ~mask)  # as any new file, not as a secret
         with os.fdopen(handle, "wb") as file:
             for piece in (MAGIC + bytes([VERSION]), len(header).to_bytes(8, "little"), header):
                 file.write(piece)

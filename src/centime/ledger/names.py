@@ -46,6 +46,10 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._names)
 
+    def __repr__(self) -> str:
+        best = ", ".join(f"{page.name!r} {page.importance:.4g}" for page in self.top(3))
+        return f"<Ledger of {len(self)} pages, mean error at most {self.error():.1e}, best {best or 'none'}>"
+
     def __contains__(self, name: Hashable) -> bool:
         return name in self._number
 
@@ -67,11 +71,12 @@ class Ledger:
         self.visit(name, [target])
 
     def focus(self, names: Iterable[Hashable], weight: float) -> None:
-        """Lets the virtual page give these pages `weight` times as much as others."""
+        """Lets the virtual page give these pages `weight` times as much as others; a weight is a multiple of a sixteenth."""
+        pages = [self._find(name) for name in names]
         focus = self._classes.get(weight, len(self._classes))
         self.numbers.set_focus(focus, weight)
         self._classes[weight] = focus
-        self.numbers.focus(self._known(list(names)), focus)
+        self.numbers.focus(pages, focus)
 
     def settle(
         self, *, error: float | None = None, threshold: float | None = None, payments: int | None = None, seconds: float | None = None

@@ -6,6 +6,7 @@
     │   ├── BadRow            links of a page that cannot be recorded
     │   └── BadSetting        a parameter out of its range
     ├── UnknownPage           a page that the ledger does not know
+    ├── NotReached            an error was asked for that rounding does not let be certified
     ├── DamagedFile           a file of ours whose checksum, version or length is wrong
     └── LedgerImbalance       a broken invariant: money appeared or vanished
 
@@ -35,6 +36,10 @@ class BadSetting(BadInput):
 
 class UnknownPage(CentimeError):
     """A page that the ledger does not know."""
+
+
+class NotReached(CentimeError):
+    """An error was asked for that rounding does not let be certified."""
 
 
 class DamagedFile(CentimeError):

@@ -66,6 +66,10 @@ class Graph:
         """The targets of one page's links."""
         return self.targets[self.offsets[page] : self.offsets[page + 1]]
 
+    def unweighted(self) -> "Graph":
+        """The same links, each as good as another."""
+        return Graph(self.offsets, self.targets)
+
     def transpose(self) -> "Graph":
         """The graph with every link turned round; the sources of each row come out sorted."""
         degree = self.in_degree

@@ -79,6 +79,8 @@ def pagerank(
     graph, nodes = converted.graph, converted.nodes
     if graph is None:
         return {}
+    if weight is None and graph.weights is not None:
+        graph = graph.unweighted()  # NetworkX hands over the graph that it converted for an earlier call, weights and all
     if not (0 <= alpha < 1 and tol > 0):
         raise NotImplementedError(f"the centime backend needs alpha from 0 to below 1 and tol above 0, not {alpha} and {tol}")
     emphasis, start, followers = (_vector(entries, nodes) for entries in (personalization, nstart, dangling))

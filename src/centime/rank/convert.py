@@ -38,6 +38,8 @@ class Conversion:
     links: int
     weighted: bool
     named: bool
+    numbered_from: int
+    """The number of the first page in the new file; without names, pages are known by their numbers."""
     files: tuple[str, ...]
 
 
@@ -71,7 +73,8 @@ def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
         elif sidecar(target).exists():
             files.old.append(sidecar(target))
     named = survey.names is not None
-    return Conversion(survey.pages, survey.links, survey.weighted, named, tuple(str(path) for path in files.parts))
+    numbered_from = 1 if form == "mtx" else survey.first if form == "edges" and not named else 0
+    return Conversion(survey.pages, survey.links, survey.weighted, named, numbered_from, tuple(str(path) for path in files.parts))
 
 
 def _writer(form: str) -> Writer:

@@ -24,7 +24,7 @@ from centime.rank.packed import TextFile
 NUMBER = re.compile(rb"[-+]?\.?[0-9][-+.0-9eE]*")
 SOURCES = {b"source", b"src", b"from", b"start", b"fromnode", b"fromnodeid", b"from_node", b"source_id", b"sourceid"}
 TARGETS = {b"target", b"tgt", b"dst", b"destination", b"to", b"end", b"tonode", b"tonodeid", b"to_node", b"target_id", b"targetid"}
-MARK = re.compile(rb"# centime: (names|numbers), ([0-9]{1,10}) pages")
+MARK = re.compile(rb"# centime: (names|numbers)(?: from ([0-9]))?, ([0-9]{1,10}) pages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,13 @@ class Dialect:
     separator: int
     start: int
     pages: int | None
+    first: int = 0
 
 
-def mark(pages: int, *, named: bool) -> bytes:
+def mark(pages: int, *, named: bool, first: int = 0) -> bytes:
     """The comment that tells a reader what pages are and how many there are, so that nothing has to be guessed."""
-    return b"# centime: %s, %d pages\n" % (b"names" if named else b"numbers", pages)
+    kind = b"names" if named else b"numbers from %d" % first if first else b"numbers"
+    return b"# centime: %s, %d pages\n" % (kind, pages)
 
 
 def dialect_of(path: Path) -> Dialect:
@@ -66,10 +68,10 @@ def dialect_of(path: Path) -> Dialect:
             if len(found) == 2:
                 break
         at += len(line)
-    named, heading, pages = False, False, None
+    named, heading, pages, numbered = False, False, None, 0
     csv = path.name.lower().endswith((".csv", ".csv.gz", ".csv.zst"))
     if marked:
-        named, pages = marked[1] == b"names", int(marked[2])
+        named, pages, numbered = marked[1] == b"names", int(marked[3]), int(marked[2] or 0)
         heading = bool(found) and csv and _says_so(found[0].text)
     elif found:
         named, heading = _guess(found, csv)
@@ -77,13 +79,13 @@ def dialect_of(path: Path) -> Dialect:
     if not links:
         if pages is None:
             raise BadGraph(f"{path}: there is no link in the file")
-        return Dialect(named, False, SPACE, at, pages)
+        return Dialect(named, False, SPACE, at, pages, numbered)
     first = links[0]
     separator = _separator(first.text, csv) if named else SPACE
     fields = _fields(first.text, separator) if named else re.split(rb"[ \t]*[ \t,][ \t]*", first.text)
     if len(fields) not in (2, 3):
         raise BadGraph(f"{path}, line {first.number}: expected a link: two pages, and a weight or nothing after them")
-    return Dialect(named, len(fields) == 3, separator, first.start, pages)
+    return Dialect(named, len(fields) == 3, separator, first.start, pages, numbered)
 
 
 def _guess(found: list[Line], csv: bool) -> tuple[bool, bool]:

@@ -64,11 +64,11 @@ class EdgeList:
         return self.lines.text.done
 
     def told(self) -> Told:
-        """The number of pages, if a comment of ours or a list of names tells it; pages are then numbered from 0."""
+        """The number of pages, if a comment of ours or a list of names tells it; pages are then numbered from what it says, or 0."""
         if self.table is not None:
             return Told(len(self.table), 0)
         pages = self.dialect.pages if self.known is None else len(self.known)
-        return Told(pages, None if pages is None else 0)
+        return Told(pages, None if pages is None else self.dialect.first)
 
     def names(self) -> PageNames | None:
         """The names in the order of first mention."""

@@ -11,6 +11,7 @@
 Names of pages that a format cannot hold are in a file beside it, `sidecar.py`.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from centime.model.errors import BadInput
@@ -47,6 +48,9 @@ def read_named(path: str | Path, form: str | None = None) -> NamedGraph:
 
 def open_links(path: Path, form: str | None = None) -> LinkFile:
     """The links of a graph file, to be gone through block by block."""
+    with suppress(OSError):  # a name that no file can have is said by whoever opens it
+        if path.is_dir():
+            raise BadInput(f"{path}: this is a directory")
     form = form or format_of(path)
     known = read_sidecar(path)
     match form:

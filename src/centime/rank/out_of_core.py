@@ -94,7 +94,7 @@ class Plan:
 def plan(pages: int, memory: int, threads: int) -> Plan:
     """The widest slices that leave room for the values, if the values fit at all."""
     buffer = max(1 << 16, min(4 << 20, memory // 16 // threads))
-    left = memory - threads * buffer
+    left = memory * 9 // 10 - threads * buffer  # a tenth for what allocators and a pass over the slices need for a moment
     for bytes_a_page in (8, 4, 0):
         room = left - bytes_a_page * pages
         bits = max((b for b in range(NARROWEST, WIDEST + 1) if threads * SLICE_BYTES << b <= room), default=0)

@@ -78,6 +78,8 @@ def pagerank(
         raise BadSetting(
             f"the method sliced takes links that share alike, a damping of {LEAST_DAMPING} or more, no personalisation and no start"
         )
+    if normalisation == "plain":
+        error *= 1 - damping  # what scaling to Eq. 2 can make of it
     with crew_for(graph.links, threads) as crew:
         if chosen == "push":
             found = _push(Pushing(graph, weights, damping, emphasis, begin, crew), emphasis, error, progress)

@@ -28,11 +28,12 @@ def write_edges(survey: Survey, path: Path, suffixes: list[str]) -> None:
     separator = COMMA if ".csv" in suffixes else TAB
     named = survey.names is not None
     with packing(path, suffixes[-1]) as file:
-        file.write(mark(survey.pages, named=named))
+        first = 0 if named else survey.first
+        file.write(mark(survey.pages, named=named, first=first))
         if separator == COMMA:
             file.write(b"source,target,weight\n" if survey.weighted else b"source,target\n")
         for block in survey.blocks():
-            file.write(_lines(block, survey.names, separator, 0))
+            file.write(_lines(block, survey.names, separator, first))
 
 
 def write_matrix_market(survey: Survey, path: Path, suffixes: list[str]) -> None:
