@@ -198,3 +198,9 @@ def test_an_error_that_is_not_reached_is_a_problem_and_says_so(graph: Path, caps
     said = capsys.readouterr()
     assert json.loads(said.out)["reached"] is False
     assert "1e-30" in said.err
+
+
+def test_the_spread_of_scores_becomes_a_picture(graph: Path, tmp_path: Path) -> None:
+    assert rank(graph, "--figure", tmp_path / "spread.png") == 0
+    assert (tmp_path / "spread.png").read_bytes().startswith(b"\x89PNG")
+    assert rank(graph, "--figure", tmp_path / "spread.jpg") == 2

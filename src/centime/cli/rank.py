@@ -52,6 +52,7 @@ def _rank(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all scores to a .parquet or .csv file.")
     ] = None,
+    figure: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw how the scores are spread.")] = None,
     as_json: Json = False,
 ) -> None:
     """Scores the pages of a graph file: PageRank with a certified error, interest, hubs and authorities.
@@ -63,6 +64,7 @@ def _rank(
       centime rank cnr-2000.graph --error 1e-10 --json
       centime rank crawl.parquet --by site --top 50 -o sites.csv
       centime rank crawl.parquet --vector interest --bias xml-pages.txt
+      centime rank links.csv.gz --figure spread.png
       centime rank huge.graph --memory 400MB -o scores.parquet
     """
     if top < 0:
@@ -73,6 +75,8 @@ def _rank(
         check_table(output)
         if output.exists() and graph.exists() and output.samefile(graph):
             raise BadInput(f"{output}: the scores would replace the graph")
+    if figure is not None and (figure.suffix != ".png" or not figure.parent.is_dir() or memory is not None):
+        raise BadInput(f"{figure}: a figure needs a name that ends in .png, in a folder that exists, and no --memory")
     options: dict[str, Any] = {"method": method, "vector": vector, "bias": bias, "by": by, "normalise": normalise}
     options |= {"stop_change": stop_change, "stable_top": stable_top}
     common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
@@ -80,7 +84,7 @@ def _rank(
         raise BadSetting("a folder to work in goes with --memory")
     with progress(1.0, f"ranking {graph.name}", quiet=as_json) as step:
         if memory is None:
-            facts = _in_memory(graph, {**options, **common}, top, output, _nearer(step, error))
+            facts = _in_memory(graph, {**options, **common}, top, output, figure, _nearer(step, error))
         else:
             defaults = {"method": "auto", "vector": "importance", "by": "page", "normalise": "mean"}
             if any(value is not None and value != defaults.get(name) for name, value in options.items()):
@@ -93,10 +97,17 @@ def _rank(
         raise NotReached(f"an error of {error:g} is less than rounding lets be certified; {facts['certified_error']:.2g} is")
 
 
-def _in_memory(graph: Path, options: dict[str, Any], top: int, output: Path | None, progress: Callable[[float], None]) -> dict[str, Any]:
+def _in_memory(
+    graph: Path, options: dict[str, Any], top: int, output: Path | None, figure: Path | None, progress: Callable[[float], None]
+) -> dict[str, Any]:
     from centime.rank.ranking import pagerank
 
     ranking = pagerank(graph, progress=progress, **options)
+    if figure is not None:
+        from centime.analyse.distribution import draw_distribution
+
+        print_ = f"{ranking.pages} pages, {ranking.links} links, damping {options['damping']}"
+        figure.write_bytes(draw_distribution(ranking.scores, f"{ranking.vector.capitalize()} of {graph.name}", print_))
     if output is not None:
         from centime.rank.table import write_table
 
