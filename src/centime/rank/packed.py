@@ -82,12 +82,19 @@ def unpacked(file: io.BufferedReader, path: Path) -> Iterator[io.BufferedReader]
     """The bytes of an open file as they were before packing, which the end of its name tells; a sentence if they are damaged."""
     try:
         yield _unpacking(file, path.suffix)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise BadInput(f"{path}: the file is not gzip, or damaged") from None
+    except EOFError:
+        raise BadInput(f"{path}: the file is not gzip, or damaged: it is cut short at byte {_place(file)}") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise BadInput(f"{path}: the file is not gzip, or damaged, at or before byte {_place(file)}") from None
     except OSError as reason:
         if reason.errno is not None:
             raise
-        raise BadInput(f"{path}: the file is not zstd, or damaged") from None
+        raise BadInput(f"{path}: the file is not zstd, or damaged, at or before byte {_place(file)}") from None
+
+
+def _place(file: io.BufferedReader) -> int:
+    """How far a file was read; its end, if nobody can tell any more."""
+    return file.tell() if not file.closed else Path(file.name).stat().st_size
 
 
 @contextmanager
