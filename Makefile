@@ -58,4 +58,6 @@ $(LOCKED): requirements.lock
 
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@echo "Compiling the ledgers' kernels, once, so that the first use does not wait ..."
+	-@$(BIN)/centime lab all --pages 100 --out .venv/lab --json > /dev/null
 	@touch $@
