@@ -86,7 +86,9 @@ def run(web: Graph, seed: int, step: Step) -> Findings:
         [{"crawler": name, **{f"{share:.0%}": _important_read(rows, name, share) for share in SHOWN}} for name in CRAWLERS],
         facts={
             "pages_reached": best[-1]["pages_known"],
-            "smallest_certified_over_true_error": min(row["certified_error"] / row["true_error"] for row in best),
+            "smallest_certified_over_true_error": min(
+                (row["certified_error"] / row["true_error"] for row in best if row["true_error"] > 0), default=None
+            ),
         },
         settings={"seeds": SEEDS, "settled_to": THRESHOLD},
     )

@@ -140,7 +140,8 @@ def say(number: float) -> str:
 
 def whole_decades(axes: Axes, values: Values) -> None:
     """Makes the vertical axis logarithmic, from one power of ten to another."""
-    axes.set(yscale="log", ylim=(10 ** np.floor(np.log10(min(values))), 10 ** np.ceil(np.log10(max(values)))))
+    seen = [value for value in values if value > 0] or [1.0]  # what is exact has no place on a logarithmic axis
+    axes.set(yscale="log", ylim=(10 ** np.floor(np.log10(min(seen))), 10 ** np.ceil(np.log10(max(seen)))))
 
 
 def plain_ticks(axis: Axis) -> None:
