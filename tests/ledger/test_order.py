@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from centime.ledger.order import STRATEGIES, PageOrder, Strategy, known_pages, repeated
-from centime.ledger.rows import Pages
 from centime.model.errors import BadSetting, UnknownPage
+from centime.model.rows import Pages
 
 
 def first(count: int) -> Pages:

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from centime.ledger.rows import NO_WEIGHTS, RowBatch
 from centime.model.graph import Graph
+from centime.model.rows import NO_WEIGHTS, RowBatch
 
 Pages = npt.NDArray[np.int64]
 

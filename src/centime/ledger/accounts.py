@@ -17,10 +17,10 @@ import numpy.typing as npt
 from centime.ledger import payment
 from centime.ledger.order import known_pages
 from centime.ledger.payment import ALL_PAID, CLASS_MASK, EMPHASIS, KIND, LINKS, PAGES, PAID, READ, RECEIVED, VIRTUAL, Books
-from centime.ledger.rows import RowStore
 from centime.model.errors import BadSetting, LedgerImbalance
 from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.interrupt import uninterrupted
+from centime.model.rows import RowStore
 
 FOCUS_UNIT = 16  # weight 1 is 16: focus weights are multiples of a sixteenth
 FOCUS_CLASSES = CLASS_MASK + 1

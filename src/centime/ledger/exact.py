@@ -26,16 +26,18 @@ import numpy.typing as npt
 from centime.ledger import payment
 from centime.ledger.accounts import BATCH, Accounts
 from centime.ledger.order import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
-from centime.ledger.payment import ALL_PAID, FILED, KIND, LINKS, PAYMENTS, READ
+from centime.ledger.payment import ALL_PAID, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
 from centime.ledger.queue import Queue, make_queue
-from centime.ledger.rows import MemoryRows, Pages, RowBatch, RowStore, WebRows, row_batch
+from centime.ledger.rows import MemoryRows, WebRows, row_batch
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
 from centime.model.interrupt import uninterrupted
 from centime.model.kernel import Whole
+from centime.model.rows import Pages, RowBatch, RowStore
 
 SWEEP_SHARE = 0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
 QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # what a queue has of its own
+Watch = Callable[[npt.NDArray[np.int32] | None], None]
 FLOATING = 2.0**-50  # what phi can be off by for its floating point, as a share of all money
 
 
@@ -57,6 +59,7 @@ class ExactLedger:
         self._accounts = Accounts(damping, self.rows)
         self._order = PageOrder(seed)
         self._queue: Queue | None = None
+        self.watch: Watch | None = None  # told which pages were paid, or None when every page's standing has changed
         self._unread = 0.0  # how the queue counts pages never read: see payment.key_of
         self._refilled_at = 0
 
@@ -159,6 +162,20 @@ class ExactLedger:
             finished = self._sweep(1e-9 if error is None else error, left)
         return Settlement(self.payments - before, time.perf_counter() - started, self.error(), finished)
 
+    def advance(self, threshold: float, payments: int) -> int:
+        """Pays the largest debts above a threshold, so many payments at most; how many it made. The same each time, and no look at all pages."""
+        before = self.payments
+        self._settle_largest(threshold, lambda: max(0, payments - self.payments + before))
+        return self.payments - before
+
+    def standing(self, pages: Pages) -> npt.NDArray[np.float32]:
+        """What orders pages of one focus class by importance: what they have received along links. See `levels`."""
+        return self._accounts.books.money[pages, RECEIVED].astype(np.float32)
+
+    def levels(self) -> npt.NDArray[np.float64]:
+        """What the virtual page has given to a page of each focus class: standing and level together are in proportion to importance."""
+        return self._accounts.books.shares.astype(np.float64)
+
     def importance(self, pages: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
         """The importance of these pages, or of all; over all pages the mean is 1."""
         x: npt.NDArray[np.float64] = (self._accounts.paid(pages) + self._accounts.owed(pages)) / self._accounts.mean
@@ -219,11 +236,9 @@ class ExactLedger:
             "bytes": self.nbytes,
         }
 
-    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Facts and arrays that make the same ledger again, with the known rows."""
+    def state(self, *, with_rows: bool = True) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Facts and arrays that make the same ledger again; with the known rows, unless their store keeps them itself."""
         books, pages = self._accounts.books, self.pages
-        rows = self.rows.gather(np.arange(pages, dtype=np.int64))
-        place = np.repeat(rows.starts - (np.cumsum(rows.lengths) - rows.lengths), rows.lengths) + np.arange(int(rows.lengths.sum()))
         facts = {
             "damping": self.damping,
             "order": self._order.state(),
@@ -236,10 +251,10 @@ class ExactLedger:
             "marks": books.marks[:pages],
             "emphasis": books.emphasis,
             "totals": books.totals,
-            "lengths": rows.lengths,
-            "targets": rows.targets[place],
-            "weights": rows.weights[place] if len(rows.weights) else rows.weights,
         }
+        if with_rows:
+            rows = self.rows.gather(np.arange(pages, dtype=np.int64))
+            arrays |= {"lengths": rows.lengths, "targets": rows.links(), "weights": rows.shares()}
         if self._queue is not None:
             arrays |= {f"queue_{name}": getattr(self._queue, name) for name in QUEUE_ARRAYS}
         return facts, arrays
@@ -254,6 +269,8 @@ class ExactLedger:
         if f"queue_{QUEUE_ARRAYS[0]}" in arrays:
             saved = (arrays[f"queue_{name}"].copy() for name in QUEUE_ARRAYS)
             ledger._queue = Queue(ledger._accounts.books.marks[:, FILED], *saved)
+        if "lengths" not in arrays:
+            return ledger
         lengths = arrays["lengths"]
         known = RowBatch(np.cumsum(lengths) - lengths, lengths, arrays["targets"], arrays["weights"])
         ledger.rows.replace(np.arange(len(lengths), dtype=np.int64), known)
@@ -262,9 +279,12 @@ class ExactLedger:
     def _read(self, pages: Pages, rows: RowBatch, again: npt.NDArray[np.bool_] | None = None) -> None:
         changed = np.zeros(len(pages), dtype=np.bool_)
         again = np.zeros(len(pages), dtype=np.bool_) if again is None else again
+        old = self.rows.gather(pages)
         with uninterrupted():
-            payment.read_pages(self._accounts.books, self.damping, pages, self.rows.gather(pages), rows, again, changed)
+            payment.read_pages(self._accounts.books, self.damping, pages, old, rows, again, changed)
             self.rows.replace(pages[changed], rows.take(changed))
+        if self.watch is not None:
+            self.watch(old.take(changed).links())
         self._after_payments(rows)
 
     def _settle(self, pages: Pages) -> None:
@@ -273,7 +293,10 @@ class ExactLedger:
         self._after_payments(rows)
 
     def _after_payments(self, rows: RowBatch) -> None:
-        if self._accounts.keep_value():
+        revalued = self._accounts.keep_value()
+        if self.watch is not None:
+            self.watch(None if revalued else rows.links())
+        if revalued:
             self._queue = None
         if self._queue is not None:
             payment.file_paid(self._accounts.books, self._queue, self._unread, rows)

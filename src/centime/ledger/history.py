@@ -25,9 +25,9 @@ import numpy.typing as npt
 from centime.ledger.cash import MEAN_CASH, Money
 from centime.ledger.clock import TURNOVER, Clock, Ticks
 from centime.ledger.column import Column
-from centime.ledger.rows import Pages
 from centime.ledger.window import Interpolation
 from centime.model.kernel import kernel
+from centime.model.rows import Pages
 
 LARGEST_SUM = 1 << 62
 TICK_WRAP = (1 << 32) - 1

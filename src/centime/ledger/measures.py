@@ -30,9 +30,9 @@ from centime.ledger.cash import MEAN_CASH, Money
 from centime.ledger.clock import TURNOVER, WRAP, Clock, Ticks
 from centime.ledger.column import Column
 from centime.ledger.history import Flags, Vector
-from centime.ledger.rows import Pages
 from centime.ledger.window import FixedWindow, ImprovedFixedWindow, VariableWindow
 from centime.model.kernel import Whole, inlined, kernel
+from centime.model.rows import Pages
 
 LARGEST_SIZE = 13  # a ring of size s has 2^(s-1) places, of size 0 none
 NEVER_READ = 64  # added to the size of a page that was never read

@@ -15,12 +15,13 @@ it is not a bound of the error. The exact ledger has one.
 Trap: `importance` of a few pages costs a look at all of them, because the mean over all is 1.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from centime.ledger.cash import MEAN_CASH, Money, most_held, read_pages
+from centime.ledger.cash import MEAN_CASH, UNREAD, Money, most_held, read_pages
 from centime.ledger.clock import Clock
 from centime.ledger.column import Column
 from centime.ledger.history import Flags, History, InterpolatedHistory, TotalHistory, Vector
@@ -28,16 +29,18 @@ from centime.ledger.measures import MeasuredHistory
 from centime.ledger.newcomers import Newcomers
 from centime.ledger.order import LARGEST_BATCH, PageOrder, Strategy, known_pages
 from centime.ledger.richest import RICHEST, Richest
-from centime.ledger.rows import Pages, RowBatch, WebRows, row_batch
+from centime.ledger.rows import WebRows, row_batch
 from centime.ledger.virtual import VirtualPage
 from centime.ledger.window import Interpolation, Window, window_facts, window_from_facts
 from centime.model.errors import BadRow, BadSetting
 from centime.model.graph import LARGEST_PAGE_COUNT, Graph
 from centime.model.interrupt import uninterrupted
+from centime.model.rows import Pages, RowBatch
 
 Matrix = Literal["random-walk", "all-ones"]
 PAYOUTS = 64  # in the time of as many visits as there are pages
 LARGEST_FLOW = 1 << 62  # what a batch may pay at most
+Watch = Callable[[npt.NDArray[np.int32] | None], None]
 _NOBODY: Pages = np.empty(0, dtype=np.int64)  # what `order` gets for its largest pages: here `richest` knows them
 
 
@@ -71,6 +74,7 @@ class OpicLedger:
         self._order = PageOrder(seed)
         self._counts = Column(np.empty(0, dtype=np.uint32)) if count_visits else None
         self._since_payout = 0
+        self.watch: Watch | None = None  # told which pages were paid, or None when every page's standing has changed
 
     @property
     def damping(self) -> float:
@@ -157,6 +161,15 @@ class OpicLedger:
                 break
         x: Vector = flow / flow.mean() if self.pages else np.empty(0)
         return x if pages is None else x[known_pages(pages, self.pages)]
+
+    def standing(self, pages: Pages) -> npt.NDArray[np.float32]:
+        """What orders pages never read, of one focus class, by importance: the cash that links gave them. See `levels`."""
+        return self._virtual.stored.values[pages].astype(np.float32)
+
+    def levels(self) -> Vector:
+        """What the virtual page has given to a page never read of each focus class: standing and level together are its cash."""
+        level = self._virtual.level[UNREAD:] if self._virtual.tracked else self._virtual.level[:UNREAD]
+        return level.astype(np.float64)
 
     def cash(self, pages: npt.ArrayLike | None = None) -> Vector:
         """The cash of these pages, or of all, in units of the mean cash."""
@@ -296,6 +309,8 @@ class OpicLedger:
             with uninterrupted():
                 read_pages(self._virtual.cash, self.damping, pages[part], some, amounts)
                 self._record(pages[part], amounts)
+            if self.watch is not None:
+                self.watch(some.links())
 
     def _read_richest(self, web: WebRows, visits: int, every: int) -> None:
         """Reads the richest page at every first, or every second, visit, and the pages of a cycle at the others."""
@@ -330,7 +345,8 @@ class OpicLedger:
         self._since_payout += len(pages)
         if self._since_payout >= self._period:
             self._since_payout = 0
-            self._virtual.rebalance()
+            if self._virtual.rebalance() and self.watch is not None:
+                self.watch(None)
             self._virtual.pay_out(int(self._virtual.purse * self.payout))
 
     def _visit_counts(self) -> npt.NDArray[np.uint32]:

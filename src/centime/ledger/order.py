@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from centime.ledger.rows import Pages
 from centime.model.errors import BadSetting, UnknownPage
+from centime.model.rows import Pages
 
 Strategy = Literal["random", "greedy", "cycle", "balanced"]
 STRATEGIES: tuple[str, ...] = get_args(Strategy)

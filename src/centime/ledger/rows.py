@@ -1,10 +1,4 @@
-"""Known links: where a ledger keeps each page's row, and how kernels are handed many rows at once.
-
-A ledger asks its `RowStore` for the rows of a few thousand pages at a time and gives back those that changed, so a store on
-disk costs one read and one write a visit, as the paper's history does. `MemoryRows` is the store of notebooks and the lab.
-"""
-
-from typing import NamedTuple, Protocol
+"""Rows in memory: one row checked, the rows of a frozen graph, and `MemoryRows`, the `RowStore` of notebooks and the lab."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,37 +6,7 @@ import numpy.typing as npt
 from centime.model.errors import BadRow
 from centime.model.graph import Graph, row_shares
 from centime.model.kernel import kernel
-
-Pages = npt.NDArray[np.int64]
-NO_WEIGHTS: npt.NDArray[np.float64] = np.empty(0)
-
-
-class RowBatch(NamedTuple):
-    """Rows side by side: row k is `targets[starts[k] : starts[k] + lengths[k]]`, its weights (adding up to 1) at the same places.
-
-    `weights` is empty when every row of the batch shares alike.
-    """
-
-    starts: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float64]
-
-    def take(self, which: npt.NDArray[np.bool_]) -> "RowBatch":
-        """The rows that a mask names."""
-        return RowBatch(self.starts[which], self.lengths[which], self.targets, self.weights)
-
-
-class RowStore(Protocol):
-    """What a ledger needs of the place where rows are kept."""
-
-    def gather(self, pages: Pages) -> RowBatch:
-        """The last known rows of these pages; a page never recorded has an empty one."""
-        ...
-
-    def replace(self, pages: Pages, rows: RowBatch) -> None:
-        """Keeps these rows instead; no page is named twice."""
-        ...
+from centime.model.rows import NO_WEIGHTS, Pages, RowBatch
 
 
 def row_batch(targets: npt.ArrayLike, weights: npt.ArrayLike | None, pages: int) -> RowBatch:

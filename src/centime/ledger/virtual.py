@@ -24,8 +24,8 @@ import numpy.typing as npt
 from centime.ledger.accounts import FOCUS_CLASSES, FOCUS_UNIT
 from centime.ledger.cash import BANK, KINDS, MEAN_CASH, PURSE, UNREAD, Cash, most_held
 from centime.ledger.column import Column
-from centime.ledger.rows import Pages
 from centime.model.errors import BadSetting, LedgerImbalance
+from centime.model.rows import Pages
 
 
 class VirtualPage:
@@ -122,19 +122,20 @@ class VirtualPage:
         np.subtract.at(self.counts, before, 1)
         np.add.at(self.counts, after, 1)
 
-    def rebalance(self) -> None:
-        """Settles with the bank when pages hold far too much or too little: everybody's cash shrinks or grows in proportion."""
+    def rebalance(self) -> bool:
+        """Settles with the bank when pages hold far too much or too little: everybody's cash shrinks or grows in proportion; whether it did."""
         with_pages = self.total - int(self.pots.sum())
         if self.total >> 8 <= with_pages <= most_held(self.total) >> 1:
-            return
+            return False
         if with_pages == 0:
             self.pots[PURSE] += self.pots[BANK]
             self.pots[BANK] = 0
-            return
+            return False
         held = self.held()
         changed = (held * ((with_pages + int(self.pots[BANK])) / with_pages)).astype(np.int64) - held
         self.stored.values[:] += changed
         self.pots[BANK] -= changed.sum()
+        return True
 
     def check(self) -> None:
         """Counts all cash; raises LedgerImbalance if a unit is missing or too many, or a page holds less than nothing."""

@@ -8,6 +8,8 @@
     ├── UnknownPage           a page that the ledger does not know
     ├── NotReached            an error was asked for that rounding does not let be certified
     ├── DamagedFile           a file of ours whose checksum, version or length is wrong
+    ├── NoRoom                the disk is full, or a file has reached its largest size
+    ├── InUse                 another process writes in this folder
     └── LedgerImbalance       a broken invariant: money appeared or vanished
 
 A `BadInput` is the caller's to mend and ends a command with code 2; the others end it with code 1.
@@ -44,6 +46,14 @@ class NotReached(CentimeError):
 
 class DamagedFile(CentimeError):
     """A file of ours whose checksum, version or length is wrong."""
+
+
+class NoRoom(CentimeError):
+    """The disk is full, or a file has reached its largest size."""
+
+
+class InUse(CentimeError):
+    """Another process writes in this folder."""
 
 
 class LedgerImbalance(CentimeError):
