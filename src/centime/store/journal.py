@@ -1,0 +1,245 @@
+"""The journal: everything that ever changed the crawl, as numbered frames in append-only segments `000001.log`, `000002.log`, ...
+
+    segment   "CENTJRNL", format version u32, segment number u32, index of its first frame u64, xxh3-64 of these 24 bytes; then frames
+
+Guarantee: what `sync` returned for is read back bit for bit, or `DamagedFile` names the segment and the byte. Only the last segment can be
+torn, because a segment is synced before the next one begins and a new one gets its name when its head is on disk. A torn tail (bad bytes
+with nothing valid behind them) was never promised to anyone: a writer cuts it, a reader stops before it. A bad frame with a valid one
+behind it, or in an older segment, is damage and never skipped.
+
+Traps: `append` only buffers. After `NoRoom` the frames that were not written still wait, and the next `flush` tries again. After a failed
+sync nothing is certain, so the journal closes. A reader may see less than the writer has written, never anything else.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from struct import Struct
+
+from xxhash import xxh3_64_intdigest
+
+from centime.model.errors import BadInput, DamagedFile
+from centime.store.disk import put_file, room_for, sync_folder, write_whole
+from centime.store.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
+
+MAGIC = b"CENTJRNL"
+VERSION = 1
+HEAD = Struct("<8sIIQ")
+HEAD_BYTES = HEAD.size + 8
+CHUNK = 1 << 20
+
+
+class Journal:
+    """Frames of one crawl, in the order in which they changed it; made by `open`."""
+
+    def __init__(self, folder: Path, writable: bool) -> None:
+        self.folder = folder
+        self.writable = writable
+        self.next_index = 0  # of the frame that is appended next
+        self.cut_bytes = 0  # of the torn tail that a writer cut at opening
+        self._firsts: dict[int, int] = {}  # segment number: index of its first frame
+        self._waiting: list[bytes] = []
+        self._handle = -1  # of the last segment
+        self._size = 0  # of its whole frames
+
+    @classmethod
+    def open(cls, folder: Path, writable: bool) -> "Journal":
+        """The journal of a folder; a writer begins one where there is none, and cuts a torn tail."""
+        journal = cls(folder, writable)
+        if writable:
+            folder.mkdir(parents=True, exist_ok=True)
+            for unfinished in folder.glob(".*.log"):
+                unfinished.unlink()
+        journal._list_segments()
+        if journal._firsts:
+            journal._find_end()
+        elif writable:
+            journal._begin_segment(1)
+        return journal
+
+    @property
+    def first_index(self) -> int:
+        """The index of the oldest frame kept."""
+        return next(iter(self._firsts.values()), 0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on disk."""
+        return sum(path.stat().st_size for path in self.folder.glob("[0-9]*.log"))
+
+    def append(self, kind: int, payload: bytes) -> int:
+        """Buffers one frame; its index."""
+        if not 1 <= kind <= 255 or len(payload) > LARGEST_FRAME:
+            raise BadInput(f"a frame has a kind from 1 to 255 and up to {LARGEST_FRAME} bytes, not kind {kind} with {len(payload)} bytes")
+        index = self.next_index
+        self._waiting += (frame_head(kind, index, payload), payload)
+        self.next_index = index + 1
+        return index
+
+    def flush(self) -> None:
+        """Hands all buffered frames to the system in one write; NoRoom leaves the file as it was and the frames buffered."""
+        self._must_be_open()
+        if not self._waiting:
+            return
+        data = b"".join(self._waiting)
+        try:
+            write_whole(self._handle, data, self._size, self._path(self._last))
+        except BaseException:
+            os.ftruncate(self._handle, self._size)
+            raise
+        self._waiting, self._size = [], self._size + len(data)
+
+    def sync(self) -> None:
+        """Flushes and waits until the disk has it; a failure closes the journal, since nobody knows what the disk has then."""
+        self.flush()
+        try:
+            with room_for(self._path(self._last)):
+                os.fdatasync(self._handle)
+        except BaseException:
+            self._let_go()
+            raise
+
+    def rotate(self) -> None:
+        """Begins a new segment behind all that was appended."""
+        self.sync()
+        self._begin_segment(self._last + 1)
+
+    def drop_before(self, index: int) -> int:
+        """Deletes the segments that hold nothing but frames before `index`, oldest first; how many those were."""
+        self._must_be_open()
+        segments = list(self._firsts)
+        doomed = [segment for segment, follower in pairwise(segments) if self._firsts[follower] <= index]
+        for segment in doomed:
+            self._path(segment).unlink()
+            del self._firsts[segment]
+        sync_folder(self.folder)
+        return len(doomed)
+
+    def frames(self, start: int = 0) -> Iterator[tuple[int, int, bytes]]:
+        """Index, kind and payload of every flushed frame from `start` on, a chunk of the file in memory at a time."""
+        if not self._firsts:
+            return
+        if start < self.first_index:
+            raise DamagedFile(f"{self.folder}: frame {start} is asked for, but the journal begins with frame {self.first_index}")
+        segment = max(number for number, first in self._firsts.items() if first <= start)
+        due = self._firsts[segment]
+        while True:
+            newer = self._path(segment + 1).exists()  # asked before reading, so that what is read then is all of an older segment
+            if self._first_of(segment) != due:
+                raise DamagedFile(f"{self._path(segment)}: begins with frame {self._first_of(segment)} where frame {due} is due")
+            for index, kind, payload, _ in self._read_segment(segment, last=not newer):
+                due = index + 1
+                if index >= start:
+                    yield index, kind, payload
+            if not newer:
+                return
+            segment += 1
+
+    def close(self) -> None:
+        """Syncs what is buffered and lets go of the file."""
+        if self._handle >= 0:
+            self.sync()
+            self._let_go()
+
+    @property
+    def _last(self) -> int:
+        return next(reversed(self._firsts))
+
+    def _path(self, segment: int) -> Path:
+        return self.folder / f"{segment:06}.log"
+
+    def _let_go(self) -> None:
+        os.close(self._handle)
+        self._handle = -1
+
+    def _must_be_open(self) -> None:
+        if self._handle < 0:
+            raise BadInput(f"{self.folder}: this journal is closed, or open for reading only")
+
+    def _begin_segment(self, segment: int) -> None:
+        head = HEAD.pack(MAGIC, VERSION, segment, self.next_index)
+        put_file(self._path(segment), head + xxh3_64_intdigest(head).to_bytes(8, "little"))
+        if self._handle >= 0:
+            self._let_go()
+        self._handle, self._size = os.open(self._path(segment), os.O_RDWR), HEAD_BYTES
+        self._firsts[segment] = self.next_index
+
+    def _list_segments(self) -> None:
+        """Finds the segments; the oldest may vanish under a reader while it looks."""
+        while True:
+            found = sorted(int(path.stem) for path in self.folder.glob("[0-9]*.log"))
+            gaps = [number for number, follower in pairwise(found) if follower != number + 1]
+            try:
+                self._firsts = {segment: self._first_of(segment) for segment in found}
+            except FileNotFoundError:
+                continue
+            if gaps:
+                raise DamagedFile(f"{self._path(gaps[0] + 1)}: this segment of the journal is missing")
+            return
+
+    def _first_of(self, segment: int) -> int:
+        path = self._path(segment)
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        if len(head) < HEAD_BYTES or head[:8] != MAGIC or xxh3_64_intdigest(head[: HEAD.size]).to_bytes(8, "little") != head[HEAD.size :]:
+            raise DamagedFile(f"{path}: the head of this segment, bytes 0 to {HEAD_BYTES}, is damaged")
+        _, version, number, first = HEAD.unpack_from(head)
+        if version != VERSION:
+            raise DamagedFile(f"{path}: format version {version}; this version reads {VERSION}")
+        if number != segment:
+            raise DamagedFile(f"{path}: this is segment {number} under another name")
+        return int(first)
+
+    def _find_end(self) -> None:
+        """Finds the last whole frame; a writer cuts what is behind it."""
+        self.next_index, self._size = self._firsts[self._last], HEAD_BYTES
+        for index, _, _, end in self._read_segment(self._last, last=True):
+            self.next_index, self._size = index + 1, end
+        if self.writable:
+            self._handle = os.open(self._path(self._last), os.O_RDWR)
+            self.cut_bytes = os.fstat(self._handle).st_size - self._size
+            if self.cut_bytes:
+                os.ftruncate(self._handle, self._size)
+                os.fsync(self._handle)
+
+    def _read_segment(self, segment: int, last: bool) -> Iterator[tuple[int, int, bytes, int]]:
+        """Index, kind, payload and end of every whole frame of a segment; the last one may have a torn tail."""
+        index, data, begin, at = self._first_of(segment), b"", HEAD_BYTES, HEAD_BYTES  # `data` is what lies from `begin` on
+        with self._path(segment).open("rb", buffering=0) as file:
+            while True:
+                frame = frame_at(data, at - begin, index)
+                if frame is None:
+                    data, begin = _read_from(file.fileno(), at), at
+                    frame = frame_at(data, 0, index)
+                if frame is None and (not data or self._ends_at(segment, last, index, at)):
+                    return
+                if frame is not None:
+                    at += FRAME.size + len(frame[1])
+                    yield index, *frame, at
+                    index += 1
+
+    def _ends_at(self, segment: int, last: bool, index: int, at: int) -> bool:
+        """Whether what lies there is a torn tail; False if a running writer has just made it whole, DamagedFile if it is neither."""
+        path = self._path(segment)
+        with path.open("rb") as file:
+            file.seek(at)
+            data = file.read()
+        if frame_at(data, 0, index) is not None:
+            return False
+        behind = frame_behind(data, index)
+        if behind is not None:
+            raise DamagedFile(f"{path}: frame {index} at byte {at} is damaged; the next valid frame is at byte {at + behind}")
+        if not last:
+            raise DamagedFile(f"{path}: frame {index} at byte {at} is damaged, and this is not the last segment")
+        return True
+
+
+def _read_from(handle: int, at: int) -> bytes:
+    """A chunk of a file, or more if the frame that begins there is longer."""
+    data = os.pread(handle, CHUNK, at)
+    if len(data) >= FRAME.size:
+        length = FRAME.size + int.from_bytes(data[:4], "little")
+        if CHUNK < length <= FRAME.size + LARGEST_FRAME:
+            data = os.pread(handle, length, at)
+    return data

@@ -1,0 +1,93 @@
+"""URL texts by page number: all texts one behind the other in one file, where each one ends in another, 8 bytes a page."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import UnknownPage
+from centime.store.appended import HEAD_BYTES, AppendedFile
+
+END_BYTES = 8
+
+
+class Texts:
+    """The URL of every known page; pages are numbered in the order in which they were appended."""
+
+    def __init__(self, texts: AppendedFile, ends: AppendedFile) -> None:
+        self.texts = texts
+        self.ends = ends
+
+    @classmethod
+    def open(cls, folder: Path, state: Mapping[str, npt.NDArray[np.uint64]], writable: bool) -> "Texts":
+        """The texts of a folder as they were in that state; an empty one begins anew."""
+        texts = AppendedFile.open(folder / "texts.bin", "texts", state.get("texts"), writable)
+        return cls(texts, AppendedFile.open(folder / "text_ends.bin", "textends", state.get("text_ends"), writable))
+
+    def state(self) -> dict[str, npt.NDArray[np.uint64]]:
+        """The arrays that a snapshot keeps: what `open` and `check` need."""
+        return {"texts": self.texts.state(), "text_ends": self.ends.state()}
+
+    def check(self, state: Mapping[str, npt.NDArray[np.uint64]]) -> None:
+        """Raises DamagedFile unless both files begin with what they were in that state."""
+        self.texts.check(state["texts"])
+        self.ends.check(state["text_ends"])
+
+    def sync(self) -> None:
+        """Waits until the disk has all that was appended."""
+        self.texts.sync()
+        self.ends.sync()
+
+    @property
+    def count(self) -> int:
+        """How many pages have a text."""
+        return (self.ends.length - HEAD_BYTES) // END_BYTES
+
+    def append_many(self, urls: bytes, lengths: npt.NDArray[np.integer]) -> None:
+        """Appends the texts of the next pages: one after the other in `urls`, each of its length in bytes."""
+        if int(lengths.sum()) != len(urls):
+            raise ValueError(f"lengths add up to {int(lengths.sum())}, the texts have {len(urls)} bytes")
+        before = self.texts.length
+        ends = before + np.cumsum(lengths, dtype=np.uint64)
+        self.texts.append(urls)
+        try:
+            self.ends.append(ends)
+        except BaseException:
+            self.texts.truncate(before)
+            raise
+
+    def get(self, page: int) -> str:
+        """The URL of one page."""
+        return self.get_many(np.array([page]))[0]
+
+    def get_many(self, pages: npt.NDArray[np.integer]) -> list[str]:
+        """The URLs of these pages."""
+        numbers = pages.astype(np.int64)
+        return [
+            self.texts.read(begin, end - begin).decode()
+            for begin, end in zip(self._ends_of(numbers - 1).tolist(), self._ends_of(numbers).tolist(), strict=True)
+        ]
+
+    def every(self, batch: int = 65_536) -> Iterator[str]:
+        """The URLs of all pages in their order."""
+        for begin in range(0, self.count, batch):
+            yield from self.get_many(np.arange(begin, min(begin + batch, self.count)))
+
+    def close(self) -> None:
+        """Lets go of both files."""
+        self.texts.close()
+        self.ends.close()
+
+    def _ends_of(self, pages: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+        """Where the texts of these pages end; page -1 ends where page 0 begins."""
+        if len(pages) and not (-1 <= pages.min() and pages.max() < self.count):
+            raise UnknownPage(f"page {pages.max()} has no text: known are 0 to {self.count - 1}")
+        in_file = self.ends.base[HEAD_BYTES:].view(np.uint64)
+        in_tail = self.ends.tail.view(np.uint64)
+        ends = np.full(len(pages), HEAD_BYTES, dtype=np.uint64)
+        in_first = (pages >= 0) & (pages < len(in_file))
+        ends[in_first] = in_file[pages[in_first]]
+        in_second = pages >= len(in_file)
+        ends[in_second] = in_tail[pages[in_second] - len(in_file)]
+        return ends

@@ -1,0 +1,148 @@
+"""The URL table: from the 64-bit fingerprint of a URL to its page number and back.
+
+    fingerprints   one 8-byte column by page number; all that must be kept, the rest follows from it
+    slots          open addressing, linear probing: page + 1, or 0 for an empty slot; the slot of a fingerprint is its low bits
+
+New pages get the next numbers in the order in which they first appear, so the same fingerprints in the same order give the same numbers,
+however they are cut into batches. At most 3/4 of the slots are used: 8 + 4 / load bytes a page, at most 18.7.
+
+Trap: two URLs of one fingerprint would be one page. With 10 million pages the chance that any two meet is 3 in a million.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import DamagedFile, NoRoom
+from centime.model.graph import LARGEST_PAGE_COUNT
+from centime.model.kernel import Whole, inlined, kernel
+from centime.model.rows import Pages
+
+Fingerprints = npt.NDArray[np.uint64]
+Slots = npt.NDArray[np.uint32]
+
+SMALLEST = 1024
+
+
+class UrlTable:
+    """Which page a fingerprint is, for a set of pages that only grows."""
+
+    def __init__(self, fingerprints: Fingerprints | None = None) -> None:
+        self._column = np.empty(0, dtype=np.uint64) if fingerprints is None else fingerprints
+        self.count = len(self._column)
+        size = SMALLEST
+        while self.count > size * 3 // 4:
+            size *= 2
+        self._slots = np.zeros(size, dtype=np.uint32)
+        _place_all(self._column, self.count, self._slots)
+
+    @property
+    def fingerprints(self) -> Fingerprints:
+        """The fingerprint of every page, by its number; enough to make this table again."""
+        return self._column[: self.count]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use, with the room taken ahead."""
+        return self._column.nbytes + self._slots.nbytes
+
+    def state(self) -> dict[str, npt.NDArray[np.uint64]]:
+        """The arrays that a snapshot keeps."""
+        return {"fingerprints": self.fingerprints}
+
+    def find(self, fingerprints: Fingerprints) -> Pages:
+        """The page of each fingerprint, -1 where there is none."""
+        pages = np.empty(len(fingerprints), dtype=np.int64)
+        _find(fingerprints, self._column, self._slots, pages)
+        return pages
+
+    def find_or_add(self, fingerprints: Fingerprints) -> tuple[Pages, npt.NDArray[np.bool_]]:
+        """The page of each fingerprint, made where there was none, and which of them were new at their first appearance here."""
+        pages = np.empty(len(fingerprints), dtype=np.int64)
+        is_new = np.zeros(len(fingerprints), dtype=np.bool_)
+        done = 0
+        while True:
+            done, self.count = _find_or_add(fingerprints, self._column, self._slots, self.count, done, pages, is_new)
+            if done == len(fingerprints):
+                return pages, is_new
+            self._grow()
+
+    def check(self) -> None:
+        """Raises DamagedFile unless every page has its own fingerprint, is found by it, and nothing else is in the slots."""
+        found = self.find(self.fingerprints)
+        wrong = np.flatnonzero(found != np.arange(self.count))
+        if len(wrong):
+            raise DamagedFile(f"URL table: page {wrong[0]} is found as page {found[wrong[0]]}")
+        used = int(np.count_nonzero(self._slots))
+        if used != self.count:
+            raise DamagedFile(f"URL table: {used} slots in use for {self.count} pages")
+
+    def _grow(self) -> None:
+        """Makes room in whatever is full."""
+        if self.count >= LARGEST_PAGE_COUNT:
+            raise NoRoom(f"URL table: {self.count} pages, all that 32-bit page numbers reach")
+        if self.count == len(self._column):
+            room = np.empty(max(SMALLEST, self.count * 5 // 4), dtype=np.uint64)
+            room[: self.count] = self._column
+            self._column = room
+        if self.count >= len(self._slots) * 3 // 4:
+            self._slots = np.zeros(2 * len(self._slots), dtype=np.uint32)
+            _place_all(self._column, self.count, self._slots)
+
+
+@inlined
+def _search(fingerprint: np.uint64, column: Fingerprints, slots: Slots, mask: np.uint64) -> tuple[Whole, Whole]:
+    """The slot where a fingerprint is or would be, and its page or -1."""
+    slot = np.int64(fingerprint & mask)
+    while True:
+        entry = np.int64(slots[slot])
+        if entry == 0:
+            return slot, -1
+        if column[entry - 1] == fingerprint:
+            return slot, entry - 1
+        slot = (slot + 1) & np.int64(mask)
+
+
+@kernel
+def _find(fingerprints: Fingerprints, column: Fingerprints, slots: Slots, pages: Pages) -> None:
+    """Writes the page of each fingerprint, or -1."""
+    mask = np.uint64(len(slots) - 1)
+    for k in range(len(fingerprints)):
+        _, pages[k] = _search(fingerprints[k], column, slots, mask)
+
+
+@kernel
+def _find_or_add(
+    fingerprints: Fingerprints,
+    column: Fingerprints,
+    slots: Slots,
+    count: int,
+    begin: int,
+    pages: Pages,
+    is_new: npt.NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Goes on from `begin` until all are done or there is no room for another page; how far it got, and the pages known then."""
+    mask = np.uint64(len(slots) - 1)
+    limit = min(len(column), len(slots) * 3 // 4)
+    for k in range(begin, len(fingerprints)):
+        slot, page = _search(fingerprints[k], column, slots, mask)
+        if page < 0:
+            if count >= limit:
+                return k, count
+            page = count
+            column[page] = fingerprints[k]
+            slots[slot] = page + 1
+            is_new[k] = True
+            count += 1
+        pages[k] = page
+    return len(fingerprints), count
+
+
+@kernel
+def _place_all(column: Fingerprints, count: int, slots: Slots) -> None:
+    """Enters pages that are known to differ into empty slots."""
+    mask = np.uint64(len(slots) - 1)
+    for page in range(count):
+        slot = np.int64(column[page] & mask)
+        while slots[slot] != 0:
+            slot = (slot + 1) & np.int64(mask)
+        slots[slot] = page + 1
