@@ -1,0 +1,172 @@
+"""The network, asked politely: the only door through which Centime reaches it.
+
+A page's way: the host's robots.txt is known or is asked for; it permits the page; the name leads to an address that may be asked;
+host and address have been left alone for their delays; one request goes out and its answer, whatever it is, comes back as a value.
+
+Guarantees. `fetch` never raises for anything the network does. No host sees two requests closer than its delay, robots.txt and its
+redirects included, and no address but loopback closer than `address_delay_seconds`, within this fetcher and whatever the caller does.
+Redirects are not followed: each is the caller's to follow by another `fetch`, and so is judged like any other page.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from yarl import URL
+
+from centime.fetch.exchange import Exchange
+from centime.fetch.gate import Gate
+from centime.fetch.guard import Guard
+from centime.fetch.politeness import address_delay
+from centime.fetch.resolver import Lookup, Resolver
+from centime.fetch.robots import RobotsCache
+from centime.fetch.rules import MOST_BYTES
+from centime.fetch.settings import FetchSettings
+from centime.model.address import host_of
+from centime.model.outcome import Outcome
+from centime.model.response import Request, Response
+
+_TRIES = 3  # over kept connections that turn out to be dead
+
+
+class Fetcher:
+    """Asks for pages; used inside one event loop, by as many tasks as the caller likes."""
+
+    def __init__(self, settings: FetchSettings, *, clock: Callable[[], float] = time.time, lookup: Lookup | None = None) -> None:
+        """A fetcher that has asked nothing yet; `lookup` stands in for DNS in tests and simulations."""
+        self._settings = settings
+        self._clock = clock
+        self._guard = Guard(settings.allow_networks)
+        self._resolver = Resolver(self._guard, settings.resolve, lookup)
+        self._robots = RobotsCache(settings, self._ask_robots, clock)
+        self._hosts = Gate()
+        self._addresses = Gate()
+        self._slots = asyncio.Semaphore(settings.connections)
+        self._exchange: Exchange | None = None
+        self._outcomes: Counter[Outcome] = Counter()
+        self._requests = 0
+        self._robots_requests = 0
+        self._bytes = 0
+        self._waited = 0.0
+
+    async def fetch(self, request: Request) -> Response:
+        """What came of asking for one page."""
+        response = await self._fetch(request)
+        self._outcomes[response.outcome] += 1
+        return response
+
+    async def close(self) -> None:
+        """Close every connection; nothing can be asked afterwards."""
+        await self._robots.close()
+        await self._resolver.close()
+        if self._exchange is not None:
+            await self._exchange.close()
+
+    def sitemaps(self, url: str) -> tuple[str, ...]:
+        """The sitemaps that the robots.txt of a URL's host names, as written there; none before the host was first asked."""
+        robots = self._robots.known(host_of(url if url.find("/", 8) > 0 else url + "/"))
+        return robots.rules.sitemaps if robots else ()
+
+    def statistics(self) -> dict[str, int | float]:
+        """Counts since the start, and what is held now."""
+        return {
+            "requests": self._requests,
+            "robots_requests": self._robots_requests,
+            "bytes": self._bytes,
+            "waited_seconds": self._waited,
+            "dns_questions": self._resolver.questions,
+            "names_known": len(self._resolver),
+            "robots_known": len(self._robots),
+            "open_sockets": self._exchange.open_sockets if self._exchange else 0,
+            **{outcome.name.lower(): count for outcome, count in sorted(self._outcomes.items())},
+        }
+
+    async def _fetch(self, request: Request) -> Response:
+        url = request.url
+        if not url.startswith(("http://", "https://")) or url.find("/", 8) < 0:
+            return self._refusal(url, Outcome.BAD_RESPONSE, "not the canonical URL of a page")
+        host = host_of(url)
+        robots = self._robots.known(host)
+        if robots is None:
+            robots = await self._robots.find(host)
+            delay = max(self._settings.delay_seconds, robots.crawl_delay)
+            now = time.monotonic()
+            self._hosts.hold(host, now + delay, now)
+        else:
+            delay = max(self._settings.delay_seconds, robots.crawl_delay)
+        if robots.outcome is not Outcome.READ:
+            wait = max(0.0, robots.expires - self._clock())
+            return self._refusal(url, robots.outcome, robots.detail, address=robots.address, retry_after=wait)
+        if not robots.rules.allows(url):
+            return self._refusal(url, Outcome.DISALLOWED, "robots.txt says no", crawl_delay=robots.crawl_delay)
+        return await self._ask(request, host, delay, self._settings.most_body_bytes, robots.crawl_delay)
+
+    async def _ask_robots(self, url: str) -> Response:
+        self._robots_requests += 1
+        most = min(MOST_BYTES, self._settings.most_body_bytes)
+        return await self._ask(Request(url=url), host_of(url), self._settings.delay_seconds, most, 0.0)
+
+    async def _ask(self, request: Request, host: str, delay: float, most_bytes: int, crawl_delay: float) -> Response:
+        """The answer to one request, once host and address have been left alone long enough."""
+        try:
+            name = URL(request.url, encoded=True).raw_host or ""
+        except ValueError as error:
+            return self._refusal(request.url, Outcome.BAD_RESPONSE, f"not a URL that can be asked for: {error}")
+        place = await self._resolver.find(f"[{name}]" if ":" in name else name)
+        if place.outcome is not Outcome.READ:
+            return self._refusal(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
+        exchange = self._exchange
+        if exchange is None:
+            exchange = self._exchange = Exchange(self._settings, self._guard, self._resolver, self._clock)
+        between = address_delay(place.address, self._settings)
+        response: Response | None = None
+        tries = 0
+        while response is None:
+            tries += 1
+            await self._wait(host, delay, place.address, between)
+            try:
+                self._requests += 1
+                response = await exchange.ask(request, most_bytes=most_bytes, again=tries < _TRIES, crawl_delay=crawl_delay)
+            finally:
+                self._slots.release()
+                now = time.monotonic()
+                if delay:
+                    self._hosts.hold(host, now + delay, now)
+                if between:
+                    self._addresses.hold(place.address, now + between, now)
+        self._bytes += response.wire_bytes
+        if response.outcome in (Outcome.NO_CONNECTION, Outcome.TIMED_OUT) and not response.status:
+            self._resolver.failed(name, place.address)
+        return response
+
+    async def _wait(self, host: str, delay: float, address: str, between: float) -> None:
+        """Come back when host and address may be asked and a connection may be used; all three are taken."""
+        while True:
+            if delay or between:
+                now = time.monotonic()
+                start = max(now, self._hosts.free_at(host), self._addresses.free_at(address))
+                self._hosts.hold(host, start + delay, now)
+                self._addresses.hold(address, start + between, now)
+                self._waited += start - now
+                while now < start:  # timers may fire a little early
+                    await asyncio.sleep(start - now)
+                    now = time.monotonic()
+            if not self._slots.locked():
+                await self._slots.acquire()
+                return
+            async with self._slots:
+                pass  # time has passed: the gates must be asked again
+
+    def _refusal(
+        self, url: str, outcome: Outcome, detail: str, *, address: str = "", retry_after: float = 0.0, crawl_delay: float = 0.0
+    ) -> Response:
+        return Response(
+            url=url,
+            outcome=outcome,
+            detail=detail,
+            address=address,
+            asked_at=self._clock(),
+            retry_after=retry_after,
+            crawl_delay=crawl_delay,
+        )

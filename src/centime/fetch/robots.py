@@ -1,0 +1,116 @@
+"""What each host's robots.txt says to us, asked for once and kept a while.
+
+By RFC 9309: a 2xx is read; any other 4xx, and more than MOST_HOPS redirects, mean that there is none and everything is allowed; a
+server that fails means that nothing is allowed (NO_ROBOTS) until it is asked again, `robots_retry_seconds` later. 429 is a server
+that fails to answer now rather than one without rules, and is taken so. A host that cannot be reached at all gives the reason itself
+(no address, no connection, bad TLS) and nothing is kept: its pages cannot be reached either, and who asks already waits longer each time.
+
+Bounds: MOST_HOSTS files and MOST_BYTES of rules are kept, the least lately used go first. However many wait for a host, it is asked once.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from centime.fetch.answer import MOST_RETRY_SECONDS
+from centime.fetch.rules import ALL_ALLOWED, Rules, parse_rules
+from centime.fetch.settings import FetchSettings
+from centime.model.outcome import Outcome
+from centime.model.response import Response
+
+MOST_HOPS = 5
+MOST_HOSTS = 50_000
+MOST_BYTES = 32 * 1024 * 1024
+
+_UNREACHED = frozenset({Outcome.NO_ADDRESS, Outcome.REFUSED_ADDRESS, Outcome.NO_CONNECTION, Outcome.BAD_TLS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Robots:
+    """What is known of a host: its rules if the outcome is READ, or else why nothing may be asked."""
+
+    outcome: Outcome
+    rules: Rules = ALL_ALLOWED
+    expires: float = 0.0
+    crawl_delay: float = 0.0
+    address: str = ""
+    detail: str = ""
+
+
+class RobotsCache:
+    """Knows the robots.txt of hosts, or asks for it."""
+
+    def __init__(self, settings: FetchSettings, ask: Callable[[str], Awaitable[Response]], clock: Callable[[], float]) -> None:
+        """A cache that asks by `ask`, which keeps to the delays, and lives by `clock`."""
+        self._settings = settings
+        self._ask = ask
+        self._clock = clock
+        self._known: OrderedDict[str, Robots] = OrderedDict()
+        self._bytes = 0
+        self._asking: dict[str, asyncio.Task[Robots]] = {}
+
+    def __len__(self) -> int:
+        """How many hosts are known."""
+        return len(self._known)
+
+    def known(self, host: str) -> Robots | None:
+        """What is known of a host and still holds."""
+        robots = self._known.get(host)
+        if robots is None or robots.expires <= self._clock():
+            return None
+        self._known.move_to_end(host)
+        return robots
+
+    async def find(self, host: str) -> Robots:
+        """What the host says now; one request, however many wait for it."""
+        task = self._asking.get(host)
+        if task is None:
+            task = self._asking[host] = asyncio.create_task(self._read(host))
+            task.add_done_callback(lambda _: self._asking.pop(host))
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Stop asking."""
+        tasks = tuple(self._asking.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self, host: str) -> Robots:
+        url = f"{host}/robots.txt"
+        response = await self._ask(url)
+        first = response
+        hops = 0
+        while response.outcome.redirect and hops < MOST_HOPS:
+            hops += 1
+            if not response.target.startswith(("http://", "https://")):
+                break
+            response = await self._ask(response.target)
+        robots = self._judge(response, first)
+        if robots.expires > self._clock():
+            self._keep(host, robots)
+        return robots
+
+    def _judge(self, response: Response, first: Response) -> Robots:
+        now = self._clock()
+        if response.outcome is Outcome.READ:
+            rules = parse_rules(response.body, self._settings.product)
+            delay = min(rules.crawl_delay, self._settings.most_crawl_delay_seconds)
+            expires = now + self._settings.robots_seconds
+            return Robots(outcome=Outcome.READ, rules=rules, expires=expires, crawl_delay=delay, address=first.address)
+        if response.outcome in (Outcome.GONE, Outcome.CLIENT_ERROR) or response.outcome.redirect:
+            return Robots(outcome=Outcome.READ, expires=now + self._settings.robots_seconds, address=first.address)
+        if response is first and response.outcome in _UNREACHED:
+            return Robots(outcome=response.outcome, address=first.address, detail=response.detail)
+        wait = max(self._settings.robots_retry_seconds, min(response.retry_after, MOST_RETRY_SECONDS))
+        why = response.detail or f"status {response.status}"
+        return Robots(outcome=Outcome.NO_ROBOTS, expires=now + wait, address=first.address, detail=f"robots.txt: {why}")
+
+    def _keep(self, host: str, robots: Robots) -> None:
+        old = self._known.pop(host, None)
+        self._bytes += robots.rules.size - (old.rules.size if old else 0)
+        self._known[host] = robots
+        while len(self._known) > MOST_HOSTS or self._bytes > MOST_BYTES:
+            _, gone = self._known.popitem(last=False)
+            self._bytes -= gone.rules.size

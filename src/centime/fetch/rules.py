@@ -1,0 +1,118 @@
+"""robots.txt by RFC 9309, for one robot.
+
+The file is read into groups here and then cut down to the rules that hold for us, which protego matches (longest match wins, allow
+before disallow, `*` and `$`, percent-encoding made equal). Why not protego alone: by the RFC a group is chosen by product token,
+whatever its case and whatever follows it ("Centime/2.0 beta" is for `centime`, "centimeter" is not); all groups of one token are one
+group; a group for us that has no rules allows everything; and only allow and disallow end a list of agents, other lines between
+them do not.
+
+Guarantee: at most MOST_BYTES are read, the rest is as if it were not there. Whatever the bytes, there is an answer.
+"""
+
+import codecs
+import re
+from urllib.parse import quote
+
+from protego import Protego
+
+MOST_BYTES = 500 * 1024
+
+_PRODUCT = re.compile(r"[A-Za-z0-9_-]+")
+_LINES = re.compile(r"[\r\n]+")
+_PRINTABLE = "".join(chr(code) for code in range(33, 127))
+_AGENT = {"user-agent", "useragent", "user agent"}
+_DISALLOW = {"disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"}  # spelled as people spell it
+_SITEMAP = {"sitemap", "site-map", "sitemaps"}
+_DELAY = {"crawl-delay", "crawldelay", "crawl delay"}
+
+
+class Rules:
+    """What one robots.txt says to one robot."""
+
+    __slots__ = ("_matcher", "crawl_delay", "sitemaps", "size")
+
+    def __init__(self, text: str, crawl_delay: float, sitemaps: tuple[str, ...]) -> None:
+        """Rules from the lines that hold for us."""
+        self._matcher = Protego.parse("User-agent: *\n" + text) if text else None
+        self.crawl_delay = crawl_delay
+        self.sitemaps = sitemaps
+        self.size = len(text) + sum(map(len, sitemaps))
+
+    def allows(self, url: str) -> bool:
+        """Whether the page may be asked for."""
+        return self._matcher is None or self._matcher.can_fetch(url, "*")
+
+
+ALL_ALLOWED = Rules("", 0.0, ())
+
+
+def parse_rules(body: bytes, product: str) -> Rules:
+    """The rules that a robots.txt has for the robot of this product token (in lower case)."""
+    own: list[str] = []
+    general: list[str] = []
+    delays: dict[str, float] = {}
+    sitemaps: dict[str, None] = {}
+    agents: set[str] = set()
+    named = False  # whether any group is for us
+    listing = False  # whether the last line that counts was an agent
+    for line in _LINES.split(_decode(body)):
+        field, value = _split(line)
+        if field in _AGENT:
+            if not listing:
+                agents = set()
+            listing = True
+            agents.add(_agent(value))
+            named = named or product in agents
+        elif field == "allow" or field in _DISALLOW:
+            listing = False
+            if value:
+                rule = f"{'Allow' if field == 'allow' else 'Disallow'}: {quote(value, safe=_PRINTABLE)}"
+                if product in agents:
+                    own.append(rule)
+                if "*" in agents:
+                    general.append(rule)
+        elif field in _SITEMAP:
+            sitemaps[value] = None
+        elif field in _DELAY:
+            for agent in agents & {product, "*"}:
+                delays[agent] = _delay(value)
+    chosen = own if named else general
+    delay = delays.get(product if named else "*", 0.0)
+    if not chosen and not delay and not sitemaps:
+        return ALL_ALLOWED
+    return Rules("\n".join(chosen), delay, tuple(sitemap for sitemap in sitemaps if sitemap))
+
+
+def _decode(body: bytes) -> str:
+    if len(body) > MOST_BYTES:
+        body = body[:MOST_BYTES]
+        end = max(body.rfind(b"\n"), body.rfind(b"\r"))
+        body = body[: end + 1]  # half a rule may mean the opposite
+    for mark, encoding in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if body.startswith(mark):
+            return body[len(mark) :].decode(encoding, "replace")
+    return body.decode("utf-8", "replace")
+
+
+def _split(line: str) -> tuple[str, str]:
+    """A line's field in lower case and its value, without the comment; a forgotten colon is forgiven."""
+    line = line.partition("#")[0].strip()
+    field, colon, value = line.partition(":")
+    if not colon:
+        field, _, value = line.partition(" ")
+    return field.strip().lower(), value.strip()
+
+
+def _agent(value: str) -> str:
+    if value[:1] == "*":
+        return "*"
+    found = _PRODUCT.match(value)
+    return found[0].lower() if found else ""
+
+
+def _delay(value: str) -> float:
+    try:
+        delay = float(value)
+    except ValueError:
+        return 0.0
+    return delay if 0 <= delay < float("inf") else 0.0

@@ -1,0 +1,69 @@
+"""What a person may decide about fetching; the defaults are right for a polite crawl of the public web."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from centime.model.errors import BadSetting
+
+_PRODUCT = re.compile(r"[A-Za-z0-9_-]+")
+_COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z0-9_-]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """How the network is asked, and how much of it is let in."""
+
+    user_agent: str = "centime/0.1 (+https://example.org/bot)"
+    allow_networks: tuple[str, ...] = ()  # CIDRs of addresses that are not public and may be asked all the same
+    resolve: tuple[tuple[str, str], ...] = ()  # (name or "*.suffix", address), asked before DNS
+    delay_seconds: float = 1.0  # between two requests to one host
+    address_delay_seconds: float = 0.1  # between two requests to one address, whatever the hosts; loopback has none
+    most_crawl_delay_seconds: float = 60.0  # a longer Crawl-delay is taken as this
+    most_body_bytes: int = 10 * 1024 * 1024  # decompressed
+    most_header_bytes: int = 64 * 1024
+    total_seconds: float = 120.0  # one request, from its start to the last byte of the body
+    connect_seconds: float = 15.0  # DNS, TCP and TLS together
+    first_byte_seconds: float = 30.0  # from the request sent to the head of the answer
+    least_bytes_per_second: float = 100.0  # a body that comes slower, once the grace is over, is given up
+    slow_grace_seconds: float = 10.0
+    connections: int = 512  # asked at once; as many again may be kept open
+    keep_alive_seconds: float = 15.0
+    robots_seconds: float = 24 * 3600.0  # how long robots.txt is believed
+    robots_retry_seconds: float = 600.0  # when a server that failed to give it is asked again
+    keep_heads: bool = False  # fill in the heads and the raw body, for the archive
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        for name in ("delay_seconds", "address_delay_seconds", "most_crawl_delay_seconds", "least_bytes_per_second", "slow_grace_seconds"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise BadSetting(f"{name} must be a number from 0, not {getattr(self, name)}")
+        positive = (
+            "total_seconds",
+            "connect_seconds",
+            "first_byte_seconds",
+            "keep_alive_seconds",
+            "robots_seconds",
+            "robots_retry_seconds",
+        )
+        for name in (*positive, "most_body_bytes", "most_header_bytes", "connections"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise BadSetting(f"{name} must be above 0, not {getattr(self, name)}")
+        if not self.product or not self.user_agent.isprintable() or not self.user_agent.isascii():
+            raise BadSetting(f"user_agent must be one line that starts with the robot's name, not {self.user_agent!r}")
+        for network in self.allow_networks:
+            try:
+                ipaddress.ip_network(network, strict=False)
+            except ValueError:
+                raise BadSetting(f"allow_networks: {network!r} is not a network such as 10.0.0.0/8") from None
+        for name, address in self.resolve:
+            try:
+                ipaddress.ip_address(address)
+            except ValueError:
+                raise BadSetting(f"resolve: {address!r}, given for {name!r}, is not an address such as 127.0.0.1") from None
+
+    @property
+    def product(self) -> str:
+        """The name that robots.txt calls us by: the product token of the user agent, in lower case."""
+        found = _COMPATIBLE.search(self.user_agent) or _PRODUCT.match(self.user_agent)
+        return found[found.lastindex or 0].lower() if found else ""

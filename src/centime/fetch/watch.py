@@ -1,0 +1,87 @@
+"""One clock watches all requests under way, so that a request costs no timer of its own.
+
+Every tick looks at each attempt: past its deadline, or its body slower than the least rate once the grace is over, its task is
+cancelled with the reason noted. Guarantee: an attempt ends at most one tick after its limit.
+Times are of `time.monotonic`: the clock of uvloop counts whole milliseconds and stands still during a step. Trap: an attempt must be dropped in the very step in which its awaiting ends; then the cancellation can only arrive inside it.
+"""
+
+import asyncio
+import time
+from typing import Any
+
+
+class Attempt:
+    """One request under way: what the watch, the connector and the reader know about it."""
+
+    __slots__ = ("address", "answered", "deadline", "end", "expired", "fresh", "keep", "patience", "received", "sent", "started", "task")
+
+    def __init__(self, task: "asyncio.Task[Any]", now: float, connect_seconds: float, patience: float, total_seconds: float) -> None:
+        """An attempt that starts now."""
+        self.task = task
+        self.started = now
+        self.end = now + total_seconds
+        self.deadline = min(self.end, now + connect_seconds)
+        self.patience = patience  # for the head of the answer, once the request is sent
+        self.keep = True  # whether its connection may be kept
+        self.sent = 0.0  # when the request had been written
+        self.answered = 0.0  # when the head of the answer was there
+        self.received = 0  # bytes of the body
+        self.fresh = False  # a connection was made for it
+        self.address = ""
+        self.expired = ""  # why it was given up
+
+
+class Watch:
+    """Gives up attempts that take too long or come too slowly."""
+
+    def __init__(self, *, tick_seconds: float, least_bytes_per_second: float, grace_seconds: float) -> None:
+        """A watch over nothing; it runs while there is something to watch."""
+        self._tick = tick_seconds
+        self._least = least_bytes_per_second
+        self._grace = grace_seconds
+        self._attempts: set[Attempt] = set()
+        self._handle: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        """How many attempts are under way."""
+        return len(self._attempts)
+
+    def add(self, attempt: Attempt, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch an attempt from now on."""
+        self._attempts.add(attempt)
+        if self._handle is None:
+            self._handle = loop.call_later(self._tick, self._look, loop)
+
+    def drop(self, attempt: Attempt) -> None:
+        """Watch it no longer."""
+        self._attempts.discard(attempt)
+
+    def close(self) -> None:
+        """Stop the clock."""
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = time.monotonic()
+        for attempt in self._attempts:
+            if attempt.expired:
+                continue
+            reason = self._judge(attempt, now)
+            if reason:
+                attempt.expired = reason
+                attempt.task.cancel()
+        self._handle = loop.call_later(self._tick, self._look, loop) if self._attempts else None
+
+    def _judge(self, attempt: Attempt, now: float) -> str:
+        """Why the attempt must end now, or nothing."""
+        if now > attempt.deadline:
+            if not attempt.sent:
+                return f"no connection after {now - attempt.started:.1f} s"
+            if not attempt.answered:
+                return f"no answer after {now - attempt.sent:.1f} s"
+            return f"not complete after {now - attempt.started:.1f} s"
+        elapsed = now - attempt.answered if attempt.answered else 0.0
+        if elapsed > self._grace and attempt.received < self._least * elapsed:
+            return f"too slow: {attempt.received} bytes in {elapsed:.1f} s"
+        return ""
