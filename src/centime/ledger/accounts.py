@@ -39,6 +39,7 @@ class Accounts:
             raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
         self.damping = float(damping)
         self.rows = rows
+        self.revaluations = 0  # how often everybody's money was multiplied
         self.books = Books(
             np.zeros((0, 2), dtype=np.int64),
             np.zeros((0, 2), dtype=np.uint8),
@@ -194,6 +195,7 @@ class Accounts:
             self._revalue(-2)
 
     def _revalue(self, bits: int) -> None:
+        self.revaluations += 1
         money = self.books.money[: self.pages]
         with uninterrupted():
             money[:, PAID] = money[:, PAID] << bits if bits > 0 else money[:, PAID] >> -bits

@@ -90,10 +90,12 @@ class ExactLedger:
 
     def join(self, count: int = 1, *, focus: int = 0) -> int:
         """Makes `count` new pages known, never read so far, and gives back the number of the first."""
-        room = len(self._accounts.books.money)
+        room, valued = len(self._accounts.books.money), self._accounts.revaluations
         first = self._accounts.join(count, focus)
         if self._unread or len(self._accounts.books.money) != room:
             self._queue = None
+        if self.watch is not None and self._accounts.revaluations != valued:
+            self.watch(None)
         return first
 
     def visit(self, page: int, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
@@ -170,7 +172,8 @@ class ExactLedger:
 
     def standing(self, pages: Pages) -> npt.NDArray[np.float32]:
         """What orders pages of one focus class by importance: what they have received along links. See `levels`."""
-        return self._accounts.books.money[pages, RECEIVED].astype(np.float32)
+        received: npt.NDArray[np.int64] = self._accounts.books.money[pages, RECEIVED]
+        return received.astype(np.float32)
 
     def levels(self) -> npt.NDArray[np.float64]:
         """What the virtual page has given to a page of each focus class: standing and level together are in proportion to importance."""
@@ -282,9 +285,10 @@ class ExactLedger:
         old = self.rows.gather(pages)
         with uninterrupted():
             payment.read_pages(self._accounts.books, self.damping, pages, old, rows, again, changed)
+            taken_back = old.take(changed).links() if self.watch is not None else None  # now: the store may write over it
             self.rows.replace(pages[changed], rows.take(changed))
         if self.watch is not None:
-            self.watch(old.take(changed).links())
+            self.watch(taken_back)
         self._after_payments(rows)
 
     def _settle(self, pages: Pages) -> None:

@@ -1,0 +1,127 @@
+"""What a crawl's frontier relies on: whoever's standing changes is named, and standing orders pages as importance does."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from centime.ledger import accounts
+from centime.ledger.exact import ExactLedger
+from centime.ledger.opic import OpicLedger
+from centime.ledger.payment import ALL_PAID
+from centime.ledger.rows import MemoryRows
+from centime.ledger.window import Interpolation
+
+PAGES = 12
+Ledgers = ExactLedger | OpicLedger
+visits = st.lists(st.tuples(st.integers(0, PAGES - 1), st.lists(st.integers(0, PAGES - 1), max_size=5)), min_size=1, max_size=40)
+
+
+def ledger_of(name: str) -> Ledgers:
+    ledger: Ledgers = ExactLedger() if name == "exact" else OpicLedger(window=Interpolation(2.0) if name == "interpolation" else None)
+    ledger.set_focus(1, 4.0)
+    ledger.join(PAGES - 4)
+    ledger.join(4, focus=1)
+    return ledger
+
+
+@pytest.mark.parametrize("name", ["exact", "opic", "interpolation"])
+@settings(deadline=None)
+@given(read=visits)
+def test_a_page_whose_standing_changes_is_named_to_the_watch(name: str, read: list[tuple[int, list[int]]]) -> None:
+    ledger = ledger_of(name)
+    named: list[npt.NDArray[np.int32] | None] = []
+    ledger.watch = named.append
+    everybody = np.arange(PAGES, dtype=np.int64)
+    for page, links in read:
+        before = ledger.standing(everybody)
+        named.clear()
+        ledger.visit(page, links)
+        if isinstance(ledger, ExactLedger):
+            ledger.advance(0.01, 20)
+        if any(pages is None for pages in named):
+            continue
+        told = {int(number) for pages in named if pages is not None for number in pages} | {page}
+        assert set(np.flatnonzero(ledger.standing(everybody) != before).tolist()) <= told
+
+
+@settings(deadline=None)
+@given(read=visits)
+def test_standing_and_level_together_are_in_proportion_to_importance(read: list[tuple[int, list[int]]]) -> None:
+    ledger = ledger_of("exact")
+    assert isinstance(ledger, ExactLedger)
+    for page, links in read:
+        ledger.visit(page, links)
+    everybody = np.arange(PAGES, dtype=np.int64)
+    classes = np.array([0] * (PAGES - 4) + [1] * 4)
+    together = ledger.standing(everybody) + ledger.levels()[classes]
+    assert np.allclose(together / together.sum(), ledger.importance() / PAGES, rtol=1e-5)
+
+
+@pytest.mark.parametrize("focused", [True, False])
+def test_standing_and_level_of_a_page_never_read_are_its_cash(focused: bool) -> None:
+    ledger = OpicLedger()
+    ledger.join(6)
+    if focused:
+        ledger.set_focus(1, 2.0)
+        ledger.focus([4, 5], 1)
+    for page in (0, 1, 2, 0, 1):
+        ledger.visit(page, [(page + 1) % 6, 5])
+    unread = np.flatnonzero(ledger.unread())
+    classes = np.array([0, 0, 0, 0, 1, 1])[unread] if focused else np.zeros(len(unread), dtype=np.int64)
+    together = ledger.standing(unread) + ledger.levels()[classes]
+    assert np.allclose(together / together.sum(), ledger.cash(unread) / ledger.cash(unread).sum(), rtol=1e-4)
+
+
+def test_money_that_is_revalued_is_a_change_of_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = ExactLedger()
+    ledger.join(6)
+    named: list[npt.NDArray[np.int32] | None] = []
+    ledger.watch = named.append
+    monkeypatch.setattr(accounts, "MOST_BITS", ledger._accounts.total(ALL_PAID).bit_length() - 3)
+    ledger.visit(0, [1])
+    assert any(pages is None for pages in named), "by reading"
+    named.clear()
+    ledger.join(50)
+    assert named == [None], "by joining"
+
+
+def test_a_bank_that_settles_is_a_change_of_everybody() -> None:
+    ledger = OpicLedger(matrix="all-ones", damping=1.0)
+    ledger.join(4)
+    named: list[npt.NDArray[np.int32] | None] = []
+    ledger.watch = named.append
+    for page in (0, 1, 0, 1):
+        ledger.visit(page, np.full(1000, 1 - page))
+    assert any(pages is None for pages in named)
+
+
+def test_advancing_pays_no_more_often_than_asked_and_the_same_each_time() -> None:
+    random = np.random.default_rng(5)
+    links = [random.integers(0, 500, 8) for _ in range(500)]
+    standings = []
+    for _ in range(2):
+        ledger = ExactLedger()
+        ledger.join(500)
+        for page in range(500):
+            ledger.visit(page, links[page])
+        assert ledger.advance(0.0, 7) == 7
+        assert ledger.advance(1e9, 7) == 0
+        standings.append(ledger.standing(np.arange(500)))
+    assert np.array_equal(standings[0], standings[1])
+
+
+def test_a_ledger_whose_rows_are_kept_elsewhere_comes_back_without_them() -> None:
+    rows = MemoryRows()
+    ledger = ExactLedger(rows=rows)
+    ledger.join(4)
+    ledger.visit(0, [1, 2])
+    ledger.visit(1, [0])
+    facts, arrays = ledger.state(with_rows=False)
+    assert not {"targets", "lengths", "weights"} & set(arrays)
+    again = ExactLedger.from_state(facts, arrays, rows)
+    again.check()
+    for one in (ledger, again):
+        one.advance(0.0, 50)
+    assert np.array_equal(ledger.importance(), again.importance())
