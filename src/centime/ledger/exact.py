@@ -165,7 +165,7 @@ class ExactLedger:
         return Settlement(self.payments - before, time.perf_counter() - started, self.error(), finished)
 
     def advance(self, threshold: float, payments: int) -> int:
-        """Pays the largest debts above a threshold, so many payments at most; how many it made. The same each time, and no look at all pages."""
+        """Pays the largest debts above a threshold, so many payments at most; how many it made. No look at the clock or at all pages."""
         before = self.payments
         self._settle_largest(threshold, lambda: max(0, payments - self.payments + before))
         return self.payments - before

@@ -123,7 +123,7 @@ class VirtualPage:
         np.add.at(self.counts, after, 1)
 
     def rebalance(self) -> bool:
-        """Settles with the bank when pages hold far too much or too little: everybody's cash shrinks or grows in proportion; whether it did."""
+        """Settles with the bank when pages hold far too much or too little, so that all cash changes in proportion; whether it did."""
         with_pages = self.total - int(self.pots.sum())
         if self.total >> 8 <= with_pages <= most_held(self.total) >> 1:
             return False
