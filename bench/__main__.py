@@ -5,7 +5,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from math import isnan
 from pathlib import Path
+from time import perf_counter
 
 from rich.console import Console
 from rich.table import Table
@@ -46,7 +48,11 @@ def benchmarks(graph: Path | None) -> Mapping[str, Callable[[], Iterator[Figure]
 def shown(value: float) -> str:
     if value >= 10_000:
         return f"{value:,.0f}".replace(",", " ")
-    return f"{value:.3g}"
+    return "" if isnan(value) else f"{value:.3g}"
+
+
+def as_json(figure: Figure) -> dict[str, object]:
+    return {**asdict(figure), "value": None if isnan(figure.value) else figure.value, "kept": figure.kept}
 
 
 def main() -> int:
@@ -68,16 +74,17 @@ def main() -> int:
     console = Console(quiet=chosen.json)
     found: dict[str, list[Figure]] = {}
     for name in chosen.names or [name for name in names if name not in LONG + RANKING]:
+        started = perf_counter()
         with console.status(f"{name} ..."):
             found[name] = list(benchmarks(chosen.graph)[name]())
-        table = Table(title=name, title_justify="left", box=None, show_header=False, min_width=110)
+        table = Table(title=f"{name} ({perf_counter() - started:.0f} s)", title_justify="left", box=None, show_header=False, min_width=110)
         for figure in found[name]:
             promise = "" if figure.limit is None else f"{figure.kind} {shown(figure.limit)}"
             verdict = {True: "[green]kept", False: "[red]missed", None: ""}[figure.kept]
             table.add_row(figure.name, f"{shown(figure.value)} {figure.unit}", promise, verdict)
         console.print(table)
     if chosen.json:
-        print(json.dumps({name: [{**asdict(figure), "kept": figure.kept} for figure in figures] for name, figures in found.items()}))
+        print(json.dumps({name: [as_json(figure) for figure in figures] for name, figures in found.items()}))
     return 1 if any(figure.kept is False for figures in found.values() for figure in figures) else 0
 
 
