@@ -93,9 +93,9 @@ def test_settling_with_the_bank_is_a_change_of_everybody() -> None:
     ledger.join(2)
     named: list[npt.NDArray[np.int32] | None] = []
     ledger.watch = named.append
-    held = ledger._virtual.stored.values
-    ledger._virtual.pots[BANK] += (held - held // 1000).sum()
-    held //= 1000
+    lent = ledger._virtual.held() // 1000 * 999
+    ledger._virtual.stored.values[:] -= lent
+    ledger._virtual.pots[BANK] += lent.sum()
     ledger.visit(0, [1])
     ledger.check()
     assert any(pages is None for pages in named)
