@@ -10,7 +10,8 @@
     ├── DamagedFile           a file of ours whose checksum, version or length is wrong
     ├── NoRoom                the disk is full, or a file has reached its largest size
     ├── InUse                 another process writes in this folder
-    └── LedgerImbalance       a broken invariant: money appeared or vanished
+    ├── LedgerImbalance       a broken invariant: money appeared or vanished
+    └── ScheduleBroken        a broken invariant: the frontier contradicts itself
 
 A `BadInput` is the caller's to mend and ends a command with code 2; the others end it with code 1.
 """
@@ -58,3 +59,7 @@ class InUse(CentimeError):
 
 class LedgerImbalance(CentimeError):
     """Money appeared or vanished: a defect, never a user's fault."""
+
+
+class ScheduleBroken(CentimeError):
+    """The frontier contradicts itself: a defect, never a user's fault."""

@@ -1,0 +1,1 @@
+"""What to read next: the frontier by host and importance, the leases handed out, the pages that are tried again."""

@@ -1,0 +1,28 @@
+"""The kind of a page in the frontier: how urgent it is (level) and which focus it belongs to (class), in one small number.
+
+    kind = level · 128 + class,   level 1..5,   class 0..127
+
+Levels: 1 an entity or DTD that a loader waits for, 2 a published change, 3 a subscription's deadline, 4 refresh, 5 discovery.
+All pages of a class get the same offset from the virtual page's money, so an offset never reorders a class.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+LEVELS = 5
+CLASSES = 128
+KINDS = (LEVELS + 1) * CLASSES
+
+ENTITY, PUBLISHED, DEADLINE, REFRESH, DISCOVERY = range(1, LEVELS + 1)
+
+
+def kind_of(level: int, focus: int = 0) -> int:
+    """The number of a level and a focus class."""
+    return level * CLASSES + focus
+
+
+def kinds_of(levels: npt.NDArray[Any], focuses: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
+    """The same for arrays."""
+    return (np.asarray(levels, dtype=np.uint16) * np.uint16(CLASSES) + np.asarray(focuses, dtype=np.uint16)).astype(np.uint16)
