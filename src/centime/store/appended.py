@@ -79,8 +79,10 @@ class AppendedFile:
 
     @property
     def tail(self) -> Octets:
-        """What a reader has appended for itself."""
-        return self._tail[: self.length - len(self.base)]
+        """What a reader has appended for itself, to be read only."""
+        tail = self._tail[: self.length - len(self.base)]
+        tail.flags.writeable = False  # kernels are compiled for two arrays of one type
+        return tail
 
     def append(self, data: bytes | npt.NDArray[np.generic]) -> int:
         """Appends one item; its offset. NoRoom leaves the file as it was."""

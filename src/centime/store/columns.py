@@ -1,0 +1,47 @@
+"""One value for every page and name: arrays by page number that grow together, a quarter ahead, and begin as zeros.
+
+Trap: `columns[name]` is a view of the part in use; when the columns grow it goes stale, so take it anew after `reach`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Columns:
+    """Named arrays of one length."""
+
+    def __init__(self, types: Mapping[str, npt.DTypeLike], state: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+        if state:
+            self._room = {name: np.ascontiguousarray(state[name], dtype=kind) for name, kind in types.items()}
+        else:
+            self._room = {name: np.zeros(0, dtype=kind) for name, kind in types.items()}
+        lengths = {len(room) for room in self._room.values()}
+        if len(lengths) != 1:
+            raise ValueError(f"columns of one length are needed, not of {sorted(lengths)}")
+        self.count = lengths.pop()
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._room[name][: self.count]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use, with the room taken ahead."""
+        return sum(room.nbytes for room in self._room.values())
+
+    def reach(self, count: int) -> None:
+        """Has values for at least `count` pages, zeros where there were none."""
+        if count <= self.count:
+            return
+        for name, room in self._room.items():
+            if count > len(room):
+                grown = np.zeros(max(count, len(room) * 5 // 4), dtype=room.dtype)
+                grown[: self.count] = room[: self.count]
+                self._room[name] = grown
+        self.count = count
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that a snapshot keeps."""
+        return {name: self[name] for name in self._room}

@@ -1,0 +1,172 @@
+"""How a row lies on disk, and the kernels that write and read many at once.
+
+    row       varint 2 * links + 1 if weighted, varint bytes that follow; then the targets, ascending, the first as it is and the others as
+              the difference to the one before, each a varint; then, if weighted, the weights in the same order, 8 bytes each
+    varint    seven bits a byte, low ones first, the high bit set on all bytes but the last (LEB128)
+
+A row is a multiset: the order of its links is not kept, their weights are, bit for bit. A row whose weights are all exactly 1 / links is
+stored without them. Traps: the kernels trust their bytes, so check a doubtful file first; weights are handed over as bytes.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import Whole, inlined, kernel
+from centime.model.rows import Pages, RowBatch
+
+Octets = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.uint32]
+Numbers = npt.NDArray[np.int64]
+
+UNIT = 4
+LONGEST_HEAD = 16  # two varints, and what is lost to the unit
+
+
+@inlined
+def _varint_size(value: Whole) -> Whole:
+    size = np.int64(1)
+    while value >= 128:
+        value >>= 7
+        size += 1
+    return size
+
+
+@inlined
+def _write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
+    """Writes a number; where the next one goes."""
+    while value >= 128:
+        octets[at] = np.uint8((value & 127) | 128)
+        value >>= 7
+        at += 1
+    octets[at] = np.uint8(value)
+    return at + 1
+
+
+@inlined
+def _read_varint(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
+    """A number and where the next one begins."""
+    octet = np.int64(octets[at])
+    at += 1
+    value = octet & 127
+    shift = 7
+    while octet >= 128:
+        octet = np.int64(octets[at])
+        at += 1
+        value |= (octet & 127) << shift
+        shift += 7
+    return value, at
+
+
+@inlined
+def _share_alike(weights: npt.NDArray[np.float64], start: Whole, length: Whole) -> bool:
+    alike = True
+    for link in range(start, start + length):
+        alike &= weights[link] == 1.0 / length
+    return alike
+
+
+@kernel
+def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers) -> Whole:
+    """Writes all rows one after the other, each begun at a unit (-1 for an empty one, which takes no room); the bytes used."""
+    at: Whole = np.int64(0)
+    for k in range(len(rows.lengths)):
+        length, start = rows.lengths[k], rows.starts[k]
+        if length == 0:
+            begins[k] = -1
+            continue
+        begins[k] = at
+        weighted = len(rows.weights) > 0 and not _share_alike(rows.weights, start, length)
+        order = np.zeros(0, dtype=np.int64)
+        if weighted:
+            order = np.argsort(rows.targets[start : start + length], kind="mergesort")
+            targets = rows.targets[start : start + length][order]
+        else:
+            targets = np.sort(rows.targets[start : start + length])
+        size = np.int64(8 * length if weighted else 0)
+        previous = np.int64(0)
+        for link in range(length):
+            size += _varint_size(np.int64(targets[link]) - previous)
+            previous = np.int64(targets[link])
+        at = _write_varint(octets, at, np.int64(2 * length + (1 if weighted else 0)))
+        at = _write_varint(octets, at, size)
+        previous = np.int64(0)
+        for link in range(length):
+            at = _write_varint(octets, at, np.int64(targets[link]) - previous)
+            previous = np.int64(targets[link])
+        if weighted:
+            for link in range(length):
+                for byte in range(8):
+                    octets[at] = weight_bytes[8 * (start + order[link]) + byte]
+                    at += 1
+        while at % UNIT:
+            octets[at] = 0
+            at += 1
+    return at
+
+
+@kernel
+def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Numbers) -> None:
+    """Writes how many units the row of each page takes."""
+    for k in range(len(pages)):
+        page = pages[k]
+        units[k] = 0
+        if page < len(row_at) and row_at[page] > 0:
+            at = np.int64(row_at[page]) * UNIT
+            data = base if at < len(base) else tail
+            begin = at if at < len(base) else at - len(base)
+            _, place = _read_varint(data, begin)
+            size, place = _read_varint(data, place)
+            units[k] = (place + size - begin + UNIT - 1) // UNIT
+
+
+@kernel
+def count_links(pages: Pages, row_at: Places, base: Octets, tail: Octets, starts: Numbers, lengths: Numbers) -> tuple[Whole, bool]:
+    """Writes where each row will lie among all and how long it is; the sum of links, and whether any row is weighted."""
+    total = np.int64(0)
+    any_weighted = False
+    for k in range(len(pages)):
+        page = pages[k]
+        starts[k] = total
+        lengths[k] = 0
+        if page < len(row_at) and row_at[page] > 0:
+            at = np.int64(row_at[page]) * UNIT
+            data = base if at < len(base) else tail
+            code, _ = _read_varint(data, at if at < len(base) else at - len(base))
+            lengths[k] = code >> 1
+            any_weighted |= (code & 1) == 1
+            total += code >> 1
+    return total, any_weighted
+
+
+@kernel
+def decode(
+    pages: Pages,
+    row_at: Places,
+    base: Octets,
+    tail: Octets,
+    starts: Numbers,
+    targets: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float64],
+    weight_bytes: Octets,
+) -> None:
+    """Writes the targets of each row at its start, and the weights if there is room for any."""
+    for k in range(len(pages)):
+        page = pages[k]
+        if page < len(row_at) and row_at[page] > 0:
+            at = np.int64(row_at[page]) * UNIT
+            data = base if at < len(base) else tail
+            code, place = _read_varint(data, at if at < len(base) else at - len(base))
+            _, place = _read_varint(data, place)
+            length = code >> 1
+            target = np.int64(0)
+            for link in range(starts[k], starts[k] + length):
+                step, place = _read_varint(data, place)
+                target += step
+                targets[link] = target
+            if len(weights) > 0:
+                if code & 1:
+                    for byte in range(8 * length):
+                        weight_bytes[8 * starts[k] + byte] = data[place + byte]
+                else:
+                    for link in range(starts[k], starts[k] + length):
+                        weights[link] = 1.0 / length

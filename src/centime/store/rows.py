@@ -1,0 +1,129 @@
+"""Link rows on disk: each page's last known links, found by page number, handed to the ledger many at a time.
+
+Rows are appended to a file; a column of 4 bytes a page says where the last one lies (0: no links known). A row that is replaced leaves
+garbage behind; `compacted` copies the live rows to the file of the next generation. The old file must stay as long as a kept snapshot
+names it: a crash goes back to that snapshot and fills the old file again from the journal, with the same rows.
+
+`DiskRows` is a `centime.model.rows.RowStore`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import DamagedFile
+from centime.model.rows import NO_WEIGHTS, Pages, RowBatch
+from centime.store.appended import HEAD_BYTES, AppendedFile
+from centime.store.columns import Columns
+from centime.store.row_code import LONGEST_HEAD, UNIT, count_links, decode, encode, measure
+
+SOME = 65_536  # pages that are looked at together when all are gone through
+NO_BYTES = np.empty(0, dtype=np.uint8)
+
+
+class DiskRows:
+    """The last known row of every page."""
+
+    def __init__(self, file: AppendedFile, columns: Columns, generation: int, live_units: int) -> None:
+        self.file = file
+        self.generation = generation
+        self._columns = columns
+        self._live_units = live_units
+
+    @classmethod
+    def open(cls, folder: Path, state: Mapping[str, npt.NDArray[Any]], writable: bool) -> "DiskRows":
+        """The rows of a folder as they were in that state; an empty one begins anew."""
+        generation, live_units = state["row_facts"].tolist() if state else (1, 0)
+        file = AppendedFile.open(cls.path(folder, generation), "rows", state.get("rows"), writable, UNIT)
+        return cls(file, Columns({"row_at": np.uint32}, state), generation, live_units)
+
+    @staticmethod
+    def path(folder: Path, generation: int) -> Path:
+        """The file of a generation."""
+        return folder / f"rows-{generation:06}.bin"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory in use."""
+        return self._columns.nbytes
+
+    @property
+    def garbage(self) -> float:
+        """Which part of the file nobody needs any more."""
+        units = (self.file.length - HEAD_BYTES) // UNIT
+        return 1.0 - self._live_units / units if units else 0.0
+
+    def gather(self, pages: Pages) -> RowBatch:
+        """The last known rows of these pages; a page never recorded has an empty one."""
+        starts, lengths = np.empty(len(pages), dtype=np.int64), np.empty(len(pages), dtype=np.int64)
+        where = (pages, self._columns["row_at"], self.file.base, self.file.tail)
+        total, weighted = count_links(*where, starts, lengths)
+        targets = np.empty(int(total), dtype=np.int32)
+        weights = np.empty(int(total)) if weighted else NO_WEIGHTS
+        decode(*where, starts, targets, weights, weights.view(np.uint8))
+        return RowBatch(starts, lengths, targets, weights)
+
+    def replace(self, pages: Pages, rows: RowBatch) -> None:
+        """Keeps these rows instead; no page is named twice."""
+        if not len(pages):
+            return
+        links = int(rows.lengths.sum())
+        octets = np.empty(links * (13 if len(rows.weights) else 5) + LONGEST_HEAD * len(pages), dtype=np.uint8)
+        begins = np.empty(len(pages), dtype=np.int64)
+        used = int(encode(rows, rows.weights.view(np.uint8) if len(rows.weights) else NO_BYTES, octets, begins))
+        at = self.file.append(octets[:used])
+        self._columns.reach(int(pages.max()) + 1)
+        self._live_units += used // UNIT - self._units_of(pages)
+        self._columns["row_at"][pages] = np.where(begins < 0, 0, (begins + at) // UNIT)
+
+    def compacted(self) -> "DiskRows":
+        """The same rows without garbage, in the file of the next generation; this one stays as it is."""
+        path = self.path(self.file.path.parent, self.generation + 1)
+        fresh = DiskRows(AppendedFile.open(path, "rows", None, True, UNIT), Columns({"row_at": np.uint32}), self.generation + 1, 0)
+        try:
+            fresh._columns.reach(self._columns.count)
+            for begin in range(0, self._columns.count, SOME):
+                pages = np.arange(begin, min(begin + SOME, self._columns.count))
+                fresh.replace(pages, self.gather(pages))
+        except BaseException:
+            fresh.close()
+            path.unlink()
+            raise
+        return fresh
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that a snapshot keeps: what `open` and `check` need."""
+        facts = np.array([self.generation, self._live_units], dtype=np.int64)
+        return {**self._columns.state(), "rows": self.file.state(), "row_facts": facts}
+
+    def check(self, state: Mapping[str, npt.NDArray[Any]], count: int) -> None:
+        """Raises DamagedFile unless the file is as in that state and every row now known leads to pages below `count`."""
+        self.file.check(state["rows"])
+        live = 0
+        for begin in range(0, self._columns.count, SOME):
+            pages = np.arange(begin, min(begin + SOME, self._columns.count))
+            rows = self.gather(pages)
+            live += self._units_of(pages)
+            wrong = np.flatnonzero((rows.targets < 0) | (rows.targets >= count))
+            if len(wrong):
+                page = begin + int(np.searchsorted(rows.starts, wrong[0], side="right")) - 1
+                raise DamagedFile(f"{self.file.path}: page {page} links to page {rows.targets[wrong[0]]}; known are 0 to {count - 1}")
+        if live != self._live_units:
+            raise DamagedFile(f"{self.file.path}: {live} units are in use, {self._live_units} were counted")
+
+    def sync(self) -> None:
+        """Waits until the disk has all that was appended."""
+        self.file.sync()
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self.file.close()
+
+    def _units_of(self, pages: Pages) -> int:
+        """How many units the rows of these pages take."""
+        units = np.empty(len(pages), dtype=np.int64)
+        measure(pages, self._columns["row_at"], self.file.base, self.file.tail, units)
+        return int(units.sum())
