@@ -10,6 +10,7 @@
     ├── DamagedFile           a file of ours whose checksum, version or length is wrong
     ├── NoRoom                the disk is full, or a file has reached its largest size
     ├── InUse                 another process writes in this folder
+    ├── JournalMismatch       a broken invariant: the journal read again gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
     └── ScheduleBroken        a broken invariant: the frontier contradicts itself
 
@@ -55,6 +56,10 @@ class NoRoom(CentimeError):
 
 class InUse(CentimeError):
     """Another process writes in this folder."""
+
+
+class JournalMismatch(CentimeError):
+    """The journal, read again, gives another state: a defect, never a user's fault."""
 
 
 class LedgerImbalance(CentimeError):
