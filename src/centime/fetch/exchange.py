@@ -167,7 +167,8 @@ class Exchange:
             status = answer.status
             outcome = outcome_of(status, conditional=bool(headers))
             detail, target, wait, body, raw, truncated = "", "", 0.0, b"", b"", status == 206
-            if sum([len(name) + len(value) + 4 for name, value in head]) > self._settings.most_header_bytes:
+            head_bytes = sum([len(name) + len(value) + 4 for name, value in head])  # about: characters rather than bytes
+            if head_bytes > self._settings.most_header_bytes:
                 outcome, detail = Outcome.BAD_RESPONSE, "the headers are too large"
             elif outcome is Outcome.READ:
                 body, raw, cut = await self._read(answer, attempt, fields.get("content-encoding", ""), most_bytes)
@@ -183,7 +184,8 @@ class Exchange:
             if outcome is not Outcome.READ:
                 await self._drain(answer, attempt)
         finally:
-            answer.close()
+            if not answer.closed:
+                answer.close()
         return Response(
             url=request.url,
             outcome=outcome,
@@ -195,7 +197,7 @@ class Exchange:
             address=attempt.address,
             asked_at=asked_at,
             seconds=attempt.answered - attempt.sent,
-            wire_bytes=attempt.received + self._head_size(answer),
+            wire_bytes=attempt.received + head_bytes + len(answer.reason or "") + 17,
             crawl_delay=crawl_delay,
             retry_after=wait,
             detail=detail,
@@ -268,10 +270,6 @@ class Exchange:
         opened = socket.socket(family, kind, protocol)
         self._sockets.add(opened)
         return opened
-
-    @staticmethod
-    def _head_size(answer: aiohttp.ClientResponse) -> int:
-        return 17 + len(answer.reason or "") + sum([len(name) + len(value) + 4 for name, value in answer.raw_headers])
 
     @staticmethod
     def _request_head(answer: aiohttp.ClientResponse, url: URL) -> bytes:

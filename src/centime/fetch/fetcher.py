@@ -13,8 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from yarl import URL
-
 from centime.fetch.exchange import Exchange
 from centime.fetch.gate import Gate
 from centime.fetch.guard import Guard
@@ -109,11 +107,8 @@ class Fetcher:
 
     async def _ask(self, request: Request, host: str, delay: float, most_bytes: int, crawl_delay: float) -> Response:
         """The answer to one request, once host and address have been left alone long enough."""
-        try:
-            name = URL(request.url, encoded=True).raw_host or ""
-        except ValueError as error:
-            return self._refusal(request.url, Outcome.BAD_RESPONSE, f"not a URL that can be asked for: {error}")
-        place = await self._resolver.find(f"[{name}]" if ":" in name else name)
+        name = _name_of(host)
+        place = self._resolver.known(name) or await self._resolver.find(name)
         if place.outcome is not Outcome.READ:
             return self._refusal(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
         exchange = self._exchange
@@ -124,16 +119,17 @@ class Fetcher:
         tries = 0
         while response is None:
             tries += 1
-            await self._wait(host, delay, place.address, between)
+            if delay or between or self._slots.locked():
+                await self._wait(host, delay, place.address, between)
+            await self._slots.acquire()
             try:
                 self._requests += 1
                 response = await exchange.ask(request, most_bytes=most_bytes, again=tries < _TRIES, crawl_delay=crawl_delay)
             finally:
                 self._slots.release()
-                now = time.monotonic()
-                if delay:
+                if delay or between:
+                    now = time.monotonic()
                     self._hosts.hold(host, now + delay, now)
-                if between:
                     self._addresses.hold(place.address, now + between, now)
         self._bytes += response.wire_bytes
         if response.outcome in (Outcome.NO_CONNECTION, Outcome.TIMED_OUT) and not response.status:
@@ -141,19 +137,17 @@ class Fetcher:
         return response
 
     async def _wait(self, host: str, delay: float, address: str, between: float) -> None:
-        """Come back when host and address may be asked and a connection may be used; all three are taken."""
+        """Come back when host and address may be asked and a connection may be used."""
         while True:
-            if delay or between:
+            now = time.monotonic()
+            start = max(now, self._hosts.free_at(host), self._addresses.free_at(address))
+            self._hosts.hold(host, start + delay, now)
+            self._addresses.hold(address, start + between, now)
+            self._waited += start - now
+            while now < start:  # timers may fire a little early
+                await asyncio.sleep(start - now)
                 now = time.monotonic()
-                start = max(now, self._hosts.free_at(host), self._addresses.free_at(address))
-                self._hosts.hold(host, start + delay, now)
-                self._addresses.hold(address, start + between, now)
-                self._waited += start - now
-                while now < start:  # timers may fire a little early
-                    await asyncio.sleep(start - now)
-                    now = time.monotonic()
             if not self._slots.locked():
-                await self._slots.acquire()
                 return
             async with self._slots:
                 pass  # time has passed: the gates must be asked again
@@ -170,3 +164,12 @@ class Fetcher:
             retry_after=retry_after,
             crawl_delay=crawl_delay,
         )
+
+
+def _name_of(host: str) -> str:
+    """The name or address (in brackets if it has them) in a host with its scheme and port."""
+    name = host[host.find("://") + 3 :]
+    if "@" in name:
+        name = name[name.rfind("@") + 1 :]
+    colon = name.rfind(":")
+    return name if colon < 0 or name.endswith("]") else name[:colon]

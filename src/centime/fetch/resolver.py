@@ -67,12 +67,17 @@ class Resolver:
         """How many names are remembered."""
         return len(self._known)
 
+    def known(self, host: str) -> Place | None:
+        """Where the host of a URL leads, if that is known and still holds."""
+        known = self._known.get(host)
+        return known[0][0] if known is not None and known[1] > time.monotonic() else None
+
     async def find(self, host: str) -> Place:
         """Where the host of a URL leads now; a host that spells out an address is judged as it is."""
+        place = self.known(host)
+        if place is not None:
+            return place
         now = time.monotonic()
-        known = self._known.get(host)
-        if known is not None and known[1] > now:
-            return known[0][0]
         fixed = literal(host) or self._fixed(host)
         if fixed:
             self._keep(host, self._judge(host, (fixed,), ""), now + CEILING)

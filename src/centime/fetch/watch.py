@@ -2,7 +2,8 @@
 
 Every tick looks at each attempt: past its deadline, or its body slower than the least rate once the grace is over, its task is
 cancelled with the reason noted. Guarantee: an attempt ends at most one tick after its limit.
-Times are of `time.monotonic`: the clock of uvloop counts whole milliseconds and stands still during a step. Trap: an attempt must be dropped in the very step in which its awaiting ends; then the cancellation can only arrive inside it.
+Times are of `time.monotonic`: the clock of uvloop counts whole milliseconds and stands still during a step.
+Trap: an attempt must be dropped in the very step in which its awaiting ends; then the cancellation can only arrive inside it.
 """
 
 import asyncio
