@@ -8,7 +8,8 @@ it comes to the top. So delaying a group costs nothing, and a group that is let 
 
 import numpy as np
 
-from centime.model.kernel import Whole, inlined
+from centime.model.kernel import Whole
+from centime.schedule.bare import inlined
 from centime.schedule.queue import cut_out, place
 from centime.schedule.ready import enter, leave, renew
 from centime.schedule.tables import (

@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole
+from centime.schedule.bare import inlined, kernel
 from centime.schedule.host import settle, take_out
 from centime.schedule.kind import CLASSES, LEVELS
 from centime.schedule.queue import change, insert, lacks_room

@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole
+from centime.schedule.bare import inlined, kernel
 from centime.schedule.host import ready_time, settle, take_out, wake_hosts
 from centime.schedule.kind import CLASSES, LEVELS
 from centime.schedule.queue import place

@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole
+from centime.schedule.bare import inlined, kernel
 from centime.schedule.host import settle
 from centime.schedule.tables import (
     BLOCKED,

@@ -5,7 +5,8 @@ from typing import Final
 import numpy as np
 
 from centime.model.errors import ScheduleBroken
-from centime.model.kernel import Whole, kernel
+from centime.model.kernel import Whole
+from centime.schedule.bare import kernel
 from centime.schedule.host import ready_time
 from centime.schedule.queue import place
 from centime.schedule.tables import (

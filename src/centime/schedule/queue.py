@@ -10,7 +10,8 @@ Traps: `insert` expects that `lacks_room` was asked first. An entry's position i
 
 import numpy as np
 
-from centime.model.kernel import Whole, inlined
+from centime.model.kernel import Whole
+from centime.schedule.bare import inlined
 from centime.schedule.tables import (
     CHUNK,
     CHUNKS_USED,

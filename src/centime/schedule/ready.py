@@ -6,7 +6,8 @@ Order as inside a queue: the larger key, then the lower page number; since it is
 
 import numpy as np
 
-from centime.model.kernel import Whole, inlined
+from centime.model.kernel import Whole
+from centime.schedule.bare import inlined
 from centime.schedule.kind import CLASSES
 from centime.schedule.queue import place
 from centime.schedule.tables import BEFORE, BEST, CHILD, KIND, OUTSIDE, READY_QUEUES, SIBLING, Tables

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole
+from centime.schedule.bare import inlined, kernel
 from centime.schedule.kind import CLASSES, KINDS
 from centime.schedule.queue import place, sink
 from centime.schedule.ready import enter

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from centime.model.kernel import Whole, inlined
+from centime.model.kernel import Whole
+from centime.schedule.bare import inlined
 from centime.schedule.tables import OUTSIDE, SLOT, WAITING_COUNT, WAKE, Tables
 
 
