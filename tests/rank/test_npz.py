@@ -119,6 +119,29 @@ def test_an_array_that_tells_of_more_than_it_has_is_refused(path: Path) -> None:
         read_graph(path)
 
 
+def test_damage_is_named_with_its_byte(path: Path) -> None:
+    np.savez(path, **CSR)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        indices = archive.getinfo("indices.npy")
+    inside = indices.header_offset + 30 + len(indices.filename) + indices.file_size  # of the values: only the checksum can tell
+    for damaged, place, where in [
+        (b"\x89PNG" + whole[:10], 0, ""),
+        (whole[:100], 100, ""),
+        (
+            whole[: inside - 1] + bytes([whole[inside - 1] ^ 64]) + whole[inside:],
+            indices.header_offset,
+            " in indices.npy, which begins there",
+        ),
+    ]:
+        path.write_bytes(damaged)
+        with pytest.raises(BadGraph, match=f"byte {place}: this is no archive of a sparse matrix, or it is damaged{where}$"):
+            read_graph(path)
+    np.savez(path, **{name: value for name, value in CSR.items() if name != "data"})
+    with pytest.raises(BadGraph, match=r"byte [0-9]+: this is no archive .* there is no data.npy in the list that begins there"):
+        read_graph(path)
+
+
 @given(graphs(named=False), st.data())
 def test_damage_gives_a_graph_or_a_named_error(path: Path, graph: Any, data: st.DataObject) -> None:
     matrix = scipy.sparse.csr_array((np.ones(graph.graph.links), graph.graph.targets, graph.graph.offsets), shape=2 * (graph.graph.pages,))

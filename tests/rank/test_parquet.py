@@ -2,6 +2,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.model.errors import BadGraph, BadInput
+from centime.model.graph import graph_from_links
 from centime.rank.convert import write_graph
 from centime.rank.files import read_named
 from centime.rank.names import NamedGraph
@@ -78,6 +80,38 @@ def test_text_that_is_not_utf_8_is_refused(path: Path) -> None:
     wrong = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"a\xff")])
     with pytest.raises(BadGraph, match=r"rows 0 to 0: the name b'a\\xff' is not UTF-8|damaged"):
         read(path, source=wrong, target=["b"])
+
+
+def test_damage_is_named_with_its_byte(path: Path) -> None:
+    sources = [page * 7 % 1000 for page in range(3000)]
+    pq.write_table(pa.table({"source": sources, "target": range(3000)}), path, row_group_size=1000, use_dictionary=False)
+    whole = path.read_bytes()
+    at = pq.read_metadata(path).row_group(1).column(1).data_page_offset
+    path.write_bytes(whole[:at] + bytes(40) + whole[at + 40 :])
+    with pytest.raises(BadGraph, match=f"byte {at}: column 'target' of row group 1, which begins there, is damaged"):
+        read_named(path)
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    for damaged, place in [
+        (b"0 1\n" * 30, 0),
+        (whole[:-1] + b"X", len(whole) - 4),
+        (whole[:footer] + bytes(50) + whole[footer + 50 :], footer),
+        (whole[:-8] + b"\xff\xff\xff\x7fPAR1", len(whole) - 8),
+        (b"PAR1", 4),
+    ]:
+        path.write_bytes(damaged)
+        with pytest.raises(BadGraph, match=f"byte {place}: this is no Parquet file, or it is damaged"):
+            read_named(path)
+
+
+def test_a_bit_that_flips_in_a_file_of_ours_is_found(path: Path) -> None:
+    links = np.arange(50_000)
+    write_graph(NamedGraph(graph_from_links(1000, links % 1000, links * 7919 % 1000, 1.0 + links * 0.37 % 5), None), path)
+    damaged = bytearray(path.read_bytes())
+    chunk = pq.read_metadata(path).row_group(0).column(2)
+    damaged[chunk.data_page_offset + chunk.total_compressed_size // 2] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(BadGraph, match="column 'weight' of row group 0"):
+        read_named(path)
 
 
 @given(graphs(), st.data())

@@ -26,8 +26,8 @@ from centime.rank.fields import (
     GOOD,
     NEWLINE,
     NOT_A_LINK,
+    OUTSIDE,
     TAB,
-    TOO_LARGE,
     after_comments,
     end_of_line,
     next_name,
@@ -77,7 +77,10 @@ class EdgeList:
 
     def blocks(self) -> Iterator[Links]:
         """The links, in the order of the file."""
-        return self.lines.numbered() if self.table is None else self.lines.named(self.table, self.dialect.separator)
+        if self.table is not None:
+            return self.lines.named(self.table, self.dialect.separator)
+        told = self.told()
+        return self.lines.numbered(told.first or 0, told.pages)
 
 
 class LinkLines:
@@ -91,13 +94,15 @@ class LinkLines:
         self.weighted = weighted
         self.line = 1
 
-    def numbered(self) -> Iterator[Links]:
-        """The links between numbers."""
+    def numbered(self, first: int = 0, pages: int | None = None) -> Iterator[Links]:
+        """The links between numbers, from `first` on and of so many pages, if that is known."""
         room = Room(self.weighted)
+        largest = LARGEST_PAGE_COUNT - 1 if pages is None else min(first + pages, LARGEST_PAGE_COUNT) - 1
         for block, start in self._blocks():
-            fault, at, links = _read_numbers(block, start, LARGEST_PAGE_COUNT - 1, *room.arrays)
-            if fault == TOO_LARGE:
-                raise BadGraph(f"{self._place(block, at)}: a page number is above {LARGEST_PAGE_COUNT - 1}")
+            fault, at, links = _read_numbers(block, start, first, largest, *room.arrays)
+            if fault == OUTSIDE:
+                told = f"among the {pages} pages from {first} on that the file tells of" if pages is not None else f"from 0 to {largest}"
+                raise BadGraph(f"{self._place(block, at)}: a page number is not {told}")
             yield self._links(fault, block, at, room, links, "two page numbers")
 
     def named(self, table: NameTable, separator: int) -> Iterator[Links]:
@@ -158,20 +163,20 @@ def _newlines(block: Bytes) -> int:
 
 @kernel
 def _read_numbers(
-    text: Bytes, at: int, largest: int, sources: Targets, targets: Targets, weights: Weights, odd: Odd
+    text: Bytes, at: int, least: int, largest: int, sources: Targets, targets: Targets, weights: Weights, odd: Odd
 ) -> tuple[int, int, int]:
     """Reads the links of a block; returns the fault, its place and the number of links."""
     links = 0
     at = after_comments(text, at)
     while at < len(text):
         start = at
-        source, at = next_number(text, at, largest)
+        source, at = next_number(text, at, least, largest)
         if source < 0:
             return -source, start, links
         at, separated = over_separator(text, at)
         if not separated:
             return NOT_A_LINK, start, links
-        target, at = next_number(text, at, largest)
+        target, at = next_number(text, at, least, largest)
         if target < 0:
             return -target, start, links
         if len(weights) > 0:

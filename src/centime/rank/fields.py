@@ -8,7 +8,7 @@ import numpy as np
 from centime.model.kernel import inlined
 from centime.rank.name_slots import Bytes
 
-GOOD, NOT_A_LINK, TOO_LARGE = range(3)
+GOOD, NOT_A_LINK, OUTSIDE = range(3)
 SPACE, TAB, RETURN, NEWLINE, COMMA, HASH, PERCENT, ZERO, NINE, POINT, QUOTE = (ord(character) for character in ' \t\r\n,#%09."')
 
 EXACT_POWERS = 10.0 ** np.arange(23)  # a quotient of two exact numbers is the nearest one to the decimal
@@ -53,16 +53,18 @@ def over_separator(text: Bytes, at: int) -> tuple[int, bool]:
 
 
 @inlined
-def next_number(text: Bytes, at: int, largest: int) -> tuple[int, int]:
-    """A page number; a fault with its sign turned if there is none or it is above `largest`."""
+def next_number(text: Bytes, at: int, least: int, largest: int) -> tuple[int, int]:
+    """A page number; a fault with its sign turned if there is none or it is not from `least` to `largest`."""
     if at >= len(text) or not ZERO <= text[at] <= NINE:
         return -NOT_A_LINK, at
     value = np.int64(0)
     while at < len(text) and ZERO <= text[at] <= NINE:
         value = value * 10 + np.int64(text[at]) - ZERO
         if value > largest:
-            return -TOO_LARGE, at
+            return -OUTSIDE, at
         at += 1
+    if value < least:
+        return -OUTSIDE, at
     return int(value), at
 
 

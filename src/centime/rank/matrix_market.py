@@ -50,7 +50,7 @@ class MatrixMarket:
     def blocks(self) -> Iterator[Links]:
         """The entries in the order of the file; those of a symmetric matrix in both directions."""
         entries = 0
-        for block in self.lines.numbered():
+        for block in self.lines.numbered(1, self.pages):
             entries += len(block.sources)
             yield _both_ways(block) if self.symmetric else block
         if entries != self.entries:

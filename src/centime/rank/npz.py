@@ -36,6 +36,7 @@ class SparseArchive:
         self.path = path
         self.known = known
         self.done = 0.0
+        self._member = ""  # what is being read, to say where damage is
         with self._archive() as archive:
             self.form = bytes(self._small(archive, "format").tobytes()).rstrip(b"\0").decode("ascii", "replace").replace("\0", "")
             shape = self._small(archive, "shape").ravel()
@@ -90,6 +91,7 @@ class SparseArchive:
         return ends
 
     def _small(self, archive: zipfile.ZipFile, member: str) -> Array:
+        self._member = member
         with archive.open(f"{member}.npy") as file:
             dtype, length = self._heading(file, member)
             if length * dtype.itemsize > LONGEST_HEADING:
@@ -98,11 +100,13 @@ class SparseArchive:
 
     def _column(self, archive: zipfile.ZipFile, member: str, kind: type[np.generic], most: int | None = None) -> Iterator[Array]:
         """An array of the matrix, block by block, as another type."""
+        self._member = member
         with archive.open(f"{member}.npy") as file:
             dtype, length = self._heading(file, member)
             if dtype.kind not in ("biuf" if kind is np.float64 else "iu") or (most is not None and length > most):
                 raise BadGraph(f"{self.name}: {member} of the matrix has the wrong type or length")
             for start in range(0, length, BLOCK_LINKS):
+                self._member = member
                 block = np.frombuffer(file.read(min(BLOCK_LINKS, length - start) * dtype.itemsize), dtype=dtype)
                 if len(block) < min(BLOCK_LINKS, length - start):
                     raise BadGraph(f"{self.name}: {member} of the matrix is cut off after {start + len(block)} of {length} values")
@@ -110,6 +114,9 @@ class SparseArchive:
                 if kind is np.int32 and len(block) and not (0 <= block.min() and block.max() <= LARGEST_PAGE_COUNT):
                     raise BadGraph(f"{self.name}: {member} of the matrix has page numbers outside of 0 to {self.pages - 1}")
                 yield block.astype(kind)
+            self._member = member
+            if file.read(1):  # also lets the checksum be looked at, which is done where a member ends
+                raise BadGraph(f"{self.name}: {member} of the matrix goes on after its {length} values")
 
     def _heading(self, file: IO[bytes], member: str) -> tuple[np.dtype[Any], int]:
         version = np.lib.format.read_magic(file)
@@ -121,8 +128,24 @@ class SparseArchive:
 
     @contextmanager
     def _archive(self) -> Iterator[zipfile.ZipFile]:
-        try:
-            with opened(self.path) as file, zipfile.ZipFile(file) as archive:
-                yield archive
-        except DAMAGE:
-            raise BadGraph(f"{self.path}: this is no archive of a sparse matrix, or it is damaged") from None
+        with opened(self.path) as file:
+            archive = None
+            try:
+                with zipfile.ZipFile(file) as archive:
+                    yield archive
+            except DAMAGE:
+                at, where = (_end_of_sense(file), "") if archive is None else self._place(archive)
+                raise BadGraph(f"{self.path}, byte {at}: this is no archive of a sparse matrix, or it is damaged{where}") from None
+
+    def _place(self, archive: zipfile.ZipFile) -> tuple[int, str]:
+        """Where the member that is being read begins; where the list of members begins, if it is not among them."""
+        name = f"{self._member}.npy"
+        if name not in archive.NameToInfo:
+            return archive.start_dir, f": there is no {name} in the list that begins there"
+        return archive.NameToInfo[name].header_offset, f" in {name}, which begins there"
+
+
+def _end_of_sense(file: IO[bytes]) -> int:
+    """The byte from which on a file is no archive: its first, or if it begins like one its end, where the list of members should be."""
+    file.seek(0)
+    return 0 if file.read(2) != b"PK" else file.seek(0, 2)

@@ -24,6 +24,7 @@ from centime.rank.packed import opened
 
 BATCH_ROWS = 1 << 16
 PAGES_KEY = b"centime.pages"
+MAGIC, SHORTEST = b"PAR1", 12
 DAMAGE = (pa.ArrowException, OSError, ValueError, KeyError, RuntimeError, MemoryError)
 
 
@@ -61,7 +62,7 @@ class ParquetLinks:
         """The links in the order of the file."""
         rows = 0
         with self._file() as file:
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(self.columns), use_threads=False):
+            for batch in self._batches(file):
                 columns = [batch.column(batch.schema.get_field_index(column)) for column in self.columns]
                 for name, column in zip(self.columns, columns, strict=True):
                     if column.null_count:
@@ -74,6 +75,15 @@ class ParquetLinks:
                 self.done = (rows + len(batch)) / max(1, file.metadata.num_rows)
                 yield Links(sources, targets, self._weights(columns[2], rows) if len(columns) == 3 else None)
                 rows += len(batch)
+
+    def _batches(self, file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+        """The rows, group by group, so that damage has a place."""
+        for group in range(file.num_row_groups):
+            try:
+                yield from file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=list(self.columns), use_threads=False)
+            except DAMAGE:
+                column, at = _damaged(file, group, self.columns)
+                raise BadGraph(f"{self.name}, byte {at}: column {column!r} of row group {group}, which begins there, is damaged") from None
 
     def _choose(self, schema: pa.Schema) -> tuple[str, ...]:
         if len(set(schema.names)) != len(schema.names):
@@ -125,10 +135,38 @@ class ParquetLinks:
     def _file(self) -> Iterator[pq.ParquetFile]:
         with opened(self.path) as raw:
             try:
-                with pq.ParquetFile(raw) as file:
+                with pq.ParquetFile(raw, page_checksum_verification=True) as file:
                     yield file
             except DAMAGE:
-                raise BadGraph(f"{self.path}: this is no Parquet file, or it is damaged") from None
+                raise BadGraph(f"{self.path}, byte {_end_of_sense(self.path)}: this is no Parquet file, or it is damaged") from None
+
+
+def _damaged(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> tuple[str, int]:
+    """The first of some columns that cannot be read in a row group, and the byte where it begins there."""
+    chunks = {file.metadata.row_group(group).column(place).path_in_schema: place for place in range(file.metadata.num_columns)}
+    for column in columns:
+        try:
+            for _ in file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=[column], use_threads=False):
+                pass
+        except DAMAGE:
+            break
+    chunk = file.metadata.row_group(group).column(chunks[column])
+    return column, chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+
+
+def _end_of_sense(path: Path) -> int:
+    """The byte from which on a file makes no sense: its first, its last ones, or its footer, which describes the rest."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        if file.read(4) != MAGIC:
+            return 0
+        if size < SHORTEST:
+            return size
+        file.seek(size - 8)
+        end = file.read(8)
+    footer = size - 8 - int.from_bytes(end[:4], "little")
+    return size - 4 if end[4:] != MAGIC else size - 8 if footer < 4 else footer
 
 
 def _kind(kind: pa.DataType) -> str:

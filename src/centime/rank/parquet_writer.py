@@ -22,7 +22,7 @@ def write_parquet(survey: Survey, path: Path, suffixes: list[str]) -> None:
     kind = pa.int32() if survey.names is None else pa.large_string()
     columns = [("source", kind), ("target", kind), *([("weight", pa.float64())] if survey.weighted else [])]
     schema = pa.schema(columns, metadata={PAGES_KEY: str(survey.pages)})
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
         waiting: list[pa.RecordBatch] = []
         rows = 0
         for block in survey.blocks():
