@@ -1,0 +1,169 @@
+"""Visit records: one for every attempt to read a page, appended and never changed, each leading to the one before it.
+
+Together with the URL texts, the link rows and the ledger they are what the Xyleme paper (Section 4) calls metadata:
+
+    Map-Data       page number to URL and back: `texts.py`, `url_table.py`
+    Refresh-Data   when a page was first and last read, when a change was last detected, when the server says it changed, its signature,
+                   how often it was read and found changed since a base line, its type, its importance at that time
+    Link-Data      how many links it had; the links themselves lie in `rows.py`
+    Status-Data    how the attempt ended, and how far loading has come where a document waits for its entities
+
+    record         the fixed head, lengths of its texts, the texts; padded to 8 bytes
+
+A column of 4 bytes a page says where the last record lies, in units of 8 bytes (0: never visited). The head is also a numpy type, so that
+the last heads of millions of pages are one array.
+"""
+
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import DamagedFile
+from centime.model.kernel import kernel
+from centime.model.outcome import Outcome, PageKind
+from centime.model.rows import Pages
+from centime.store.appended import AppendedFile
+from centime.store.columns import Columns
+from centime.store.record import Loading, Mark, Record
+
+UNIT = 8
+LONGEST_TEXT = 4096
+
+_NUMBERS = {  # struct code and numpy type: the fields of each kind in the order in which they lie
+    ("I", "<u4"): ("page", "previous"),
+    ("d", "<f8"): ("time", "first_time", "changed_time", "modified_time", "baseline_time", "importance"),
+    ("Q", "<u8"): ("signature",),
+    ("16s", "V16"): ("digest",),
+    ("L", "<u4"): ("visits", "changes", "wire_bytes", "body_bytes", "latency_milliseconds", "links"),
+    ("i", "<i4"): ("redirect",),
+    ("H", "<u2"): ("status", "depth", "marks"),
+    ("B", "u1"): ("outcome", "kind", "failures", "priority", "loading", "reserved"),
+}
+_TEXT_FIELDS = ("etag", "modified", "content_type", "detail", "address", "canonical", "title", "language", "document_type", "root")
+_HEAD = Struct("<" + "".join(code * len(names) for (code, _), names in _NUMBERS.items()))
+_LENGTHS = Struct(f"<{len(_TEXT_FIELDS)}H")
+_NAMES = [name for names in _NUMBERS.values() for name in names if name != "reserved"]
+_VALIDATORS = 2  # of the texts, the first: worthless when cut
+_head_of, _texts_of = attrgetter(*_NAMES), attrgetter(*_TEXT_FIELDS)
+_PREVIOUS, _FAILURES = _NAMES.index("previous"), _NAMES.index("failures")
+
+HEAD_TYPE = np.dtype([(name, kind) for (_, kind), names in _NUMBERS.items() for name in names])
+
+
+class Records:
+    """The visits of every page, the last one first."""
+
+    def __init__(self, file: AppendedFile, columns: Columns) -> None:
+        self.file = file
+        self._columns = columns
+
+    @classmethod
+    def open(cls, folder: Path, state: Mapping[str, npt.NDArray[Any]], writable: bool) -> "Records":
+        """The records of a folder as they were in that state; an empty one begins anew."""
+        file = AppendedFile.open(folder / "records.bin", "records", state.get("records"), writable, UNIT)
+        return cls(file, Columns({"record_at": np.uint32}, state))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory in use."""
+        return self._columns.nbytes
+
+    @property
+    def record_at(self) -> npt.NDArray[np.uint32]:
+        """Where the last record of each page lies, 0 if it was never visited; pages behind the end were not."""
+        return self._columns["record_at"]
+
+    def append(self, record: Record) -> int:
+        """Appends one visit, which becomes the last of its page; where it lies."""
+        self._columns.reach(record.page + 1)
+        record_at = self.record_at
+        head = [*_head_of(record), 0]
+        head[_PREVIOUS] = record_at[record.page]
+        head[_FAILURES] = min(record.failures, 255)
+        texts = [_cut(text, place) for place, text in enumerate(_texts_of(record))]
+        at = self.file.append(b"".join((_HEAD.pack(*head), _LENGTHS.pack(*map(len, texts)), *texts))) // UNIT
+        record_at[record.page] = at
+        return at
+
+    def read(self, at: int) -> Record:
+        """The record that lies there."""
+        begin = at * UNIT
+        head = self.file.read(begin, _HEAD.size + _LENGTHS.size)
+        values: dict[str, Any] = dict(zip(_NAMES, _HEAD.unpack_from(head), strict=False))
+        begin += len(head)
+        for name, length in zip(_TEXT_FIELDS, _LENGTHS.unpack_from(head, _HEAD.size), strict=True):
+            values[name] = self.file.read(begin, length).decode()
+            begin += length
+        for name, kind in (("outcome", Outcome), ("kind", PageKind), ("marks", Mark), ("loading", Loading)):
+            values[name] = kind(values[name])
+        return Record(**values)
+
+    def last(self, page: int) -> Record | None:
+        """The last visit of a page, None if there was none."""
+        return next(self.history(page), None)
+
+    def history(self, page: int) -> Iterator[Record]:
+        """All visits of a page, the last one first."""
+        at = int(self.record_at[page]) if page < self._columns.count else 0
+        while at:
+            record = self.read(at)
+            yield record
+            at = record.previous
+
+    def heads(self, pages: Pages) -> npt.NDArray[np.void]:
+        """The heads of the last records of these pages as one array (HEAD_TYPE), all zeros for a page never visited."""
+        heads = np.zeros(len(pages), dtype=HEAD_TYPE)
+        _copy_heads(pages, self.record_at, self.file.base, self.file.tail, heads.view(np.uint8).reshape(len(pages), HEAD_TYPE.itemsize))
+        return heads
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that a snapshot keeps: what `open` and `check` need."""
+        return {**self._columns.state(), "records": self.file.state()}
+
+    def check(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Raises DamagedFile unless the file is as in that state and every page's last record is its own."""
+        self.file.check(state["records"])
+        visited = np.flatnonzero(self.record_at)
+        for some in np.array_split(visited, len(visited) // 65_536 + 1):
+            wrong = np.flatnonzero(self.heads(some)["page"] != some)
+            if len(wrong):
+                raise DamagedFile(f"{self.file.path}: the last record of page {some[wrong[0]]} is another page's")
+
+    def sync(self) -> None:
+        """Waits until the disk has all that was appended."""
+        self.file.sync()
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self.file.close()
+
+
+def _cut(text: str, place: int) -> bytes:
+    """A text as it is stored: no more than LONGEST_TEXT bytes of it, whole characters only."""
+    encoded = text.encode(errors="replace")
+    if len(encoded) <= LONGEST_TEXT:
+        return encoded
+    return b"" if place < _VALIDATORS else encoded[:LONGEST_TEXT].decode(errors="ignore").encode()
+
+
+@kernel
+def _copy_heads(
+    pages: Pages,
+    record_at: npt.NDArray[np.uint32],
+    base: npt.NDArray[np.uint8],
+    tail: npt.NDArray[np.uint8],
+    heads: npt.NDArray[np.uint8],
+) -> None:
+    for k in range(len(pages)):
+        page = pages[k]
+        if page < len(record_at) and record_at[page] > 0:
+            at = np.int64(record_at[page]) * UNIT
+            data = base if at < len(base) else tail
+            begin = at if at < len(base) else at - len(base)
+            for byte in range(heads.shape[1]):
+                heads[k, byte] = data[begin + byte]
