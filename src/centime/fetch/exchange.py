@@ -38,6 +38,7 @@ _DRAINED = 16 * 1024  # what is read of an answer that nobody wants, to keep its
 _DRAIN_SECONDS = 2.0
 _NO_LIMIT = aiohttp.ClientTimeout(total=None, sock_connect=None)  # the watch keeps the time
 _attempt: ContextVar[Attempt] = ContextVar("attempt")
+_peers: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
 
 class _Answer(aiohttp.ClientResponse):
@@ -45,13 +46,15 @@ class _Answer(aiohttp.ClientResponse):
 
     async def start(self, connection: Any) -> aiohttp.ClientResponse:
         attempt = _attempt.get()
-        attempt.sent = time.monotonic()
-        attempt.deadline = min(attempt.end, attempt.sent + attempt.patience)
-        peer = connection.transport.get_extra_info("peername") if connection.transport is not None else None
-        if peer:
-            attempt.address = peer[0]
+        attempt.sent = now = time.monotonic()
+        attempt.deadline = min(attempt.end, now + attempt.patience)
+        protocol = connection.protocol
+        peer = _peers.get(protocol)
+        if peer is None:  # asking the transport is a system call, and a connection keeps its peer
+            peer = _peers[protocol] = connection.transport.get_extra_info("peername") or ("",)
+        attempt.address = peer[0]
         if not attempt.keep:
-            connection.protocol.force_close()
+            protocol.force_close()
         await super().start(connection)
         attempt.answered = time.monotonic()
         attempt.deadline = attempt.end
@@ -214,10 +217,8 @@ class Exchange:
         raw: list[bytes] = []
         pieces: list[bytes] = []
         size = 0
-        while True:
+        while not content.at_eof():
             chunk = await content.readany()
-            if not chunk:
-                break
             attempt.received += len(chunk)
             if wanted:
                 raw.append(chunk)

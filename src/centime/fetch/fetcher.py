@@ -10,7 +10,6 @@ Redirects are not followed: each is the caller's to follow by another `fetch`, a
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable
 
 from centime.fetch.exchange import Exchange
@@ -21,10 +20,13 @@ from centime.fetch.resolver import Lookup, Resolver
 from centime.fetch.robots import RobotsCache
 from centime.fetch.rules import MOST_BYTES
 from centime.fetch.settings import FetchSettings
+from centime.fetch.slots import Slots
 from centime.model.address import host_of
 from centime.model.outcome import Outcome
 from centime.model.response import Request, Response
 
+_SCHEMES = ("http://", "https://")
+_SILENT = (Outcome.NO_CONNECTION, Outcome.TIMED_OUT)
 _TRIES = 3  # over kept connections that turn out to be dead
 
 
@@ -35,14 +37,15 @@ class Fetcher:
         """A fetcher that has asked nothing yet; `lookup` stands in for DNS in tests and simulations."""
         self._settings = settings
         self._clock = clock
+        self._delay = settings.delay_seconds
         self._guard = Guard(settings.allow_networks)
         self._resolver = Resolver(self._guard, settings.resolve, lookup)
         self._robots = RobotsCache(settings, self._ask_robots, clock)
         self._hosts = Gate()
         self._addresses = Gate()
-        self._slots = asyncio.Semaphore(settings.connections)
+        self._slots = Slots(settings.connections)
         self._exchange: Exchange | None = None
-        self._outcomes: Counter[Outcome] = Counter()
+        self._outcomes = [0] * len(Outcome)
         self._requests = 0
         self._robots_requests = 0
         self._bytes = 0
@@ -50,7 +53,23 @@ class Fetcher:
 
     async def fetch(self, request: Request) -> Response:
         """What came of asking for one page."""
-        response = await self._fetch(request)
+        url = request.url
+        if not url.startswith(_SCHEMES) or url.find("/", 8) < 0:
+            return self._refusal(url, Outcome.BAD_RESPONSE, "not the canonical URL of a page")
+        host = host_of(url)
+        robots = self._robots.known(host)
+        if robots is None:
+            robots = await self._robots.find(host)
+            now = time.monotonic()
+            self._hosts.hold(host, now + max(self._delay, robots.crawl_delay), now)
+        if robots.outcome:
+            wait = max(0.0, robots.expires - self._clock())
+            return self._refusal(url, robots.outcome, robots.detail, address=robots.address, retry_after=wait)
+        crawl_delay = robots.crawl_delay
+        if not robots.rules.allows(url):
+            return self._refusal(url, Outcome.DISALLOWED, "robots.txt says no", crawl_delay=crawl_delay)
+        delay = self._delay if crawl_delay <= self._delay else crawl_delay
+        response = await self._ask(request, host, delay, self._settings.most_body_bytes, crawl_delay)
         self._outcomes[response.outcome] += 1
         return response
 
@@ -77,28 +96,8 @@ class Fetcher:
             "names_known": len(self._resolver),
             "robots_known": len(self._robots),
             "open_sockets": self._exchange.open_sockets if self._exchange else 0,
-            **{outcome.name.lower(): count for outcome, count in sorted(self._outcomes.items())},
+            **{outcome.name.lower(): self._outcomes[outcome] for outcome in Outcome if self._outcomes[outcome]},
         }
-
-    async def _fetch(self, request: Request) -> Response:
-        url = request.url
-        if not url.startswith(("http://", "https://")) or url.find("/", 8) < 0:
-            return self._refusal(url, Outcome.BAD_RESPONSE, "not the canonical URL of a page")
-        host = host_of(url)
-        robots = self._robots.known(host)
-        if robots is None:
-            robots = await self._robots.find(host)
-            delay = max(self._settings.delay_seconds, robots.crawl_delay)
-            now = time.monotonic()
-            self._hosts.hold(host, now + delay, now)
-        else:
-            delay = max(self._settings.delay_seconds, robots.crawl_delay)
-        if robots.outcome is not Outcome.READ:
-            wait = max(0.0, robots.expires - self._clock())
-            return self._refusal(url, robots.outcome, robots.detail, address=robots.address, retry_after=wait)
-        if not robots.rules.allows(url):
-            return self._refusal(url, Outcome.DISALLOWED, "robots.txt says no", crawl_delay=robots.crawl_delay)
-        return await self._ask(request, host, delay, self._settings.most_body_bytes, robots.crawl_delay)
 
     async def _ask_robots(self, url: str) -> Response:
         self._robots_requests += 1
@@ -109,30 +108,31 @@ class Fetcher:
         """The answer to one request, once host and address have been left alone long enough."""
         name = _name_of(host)
         place = self._resolver.known(name) or await self._resolver.find(name)
-        if place.outcome is not Outcome.READ:
-            return self._refusal(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
+        if place.outcome:
+            return self._answerless(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
         exchange = self._exchange
         if exchange is None:
             exchange = self._exchange = Exchange(self._settings, self._guard, self._resolver, self._clock)
         between = address_delay(place.address, self._settings)
+        slots = self._slots
         response: Response | None = None
         tries = 0
         while response is None:
             tries += 1
-            if delay or between or self._slots.locked():
+            if delay or between or slots.taken >= slots.most:
                 await self._wait(host, delay, place.address, between)
-            await self._slots.acquire()
+            slots.taken += 1
             try:
                 self._requests += 1
                 response = await exchange.ask(request, most_bytes=most_bytes, again=tries < _TRIES, crawl_delay=crawl_delay)
             finally:
-                self._slots.release()
+                slots.release()
                 if delay or between:
                     now = time.monotonic()
                     self._hosts.hold(host, now + delay, now)
                     self._addresses.hold(place.address, now + between, now)
         self._bytes += response.wire_bytes
-        if response.outcome in (Outcome.NO_CONNECTION, Outcome.TIMED_OUT) and not response.status:
+        if not response.status and response.outcome in _SILENT:
             self._resolver.failed(name, place.address)
         return response
 
@@ -147,12 +147,17 @@ class Fetcher:
             while now < start:  # timers may fire a little early
                 await asyncio.sleep(start - now)
                 now = time.monotonic()
-            if not self._slots.locked():
+            if self._slots.taken < self._slots.most:
                 return
-            async with self._slots:
-                pass  # time has passed: the gates must be asked again
+            await self._slots.freed()  # time has passed: the gates must be asked again
 
     def _refusal(
+        self, url: str, outcome: Outcome, detail: str, *, address: str = "", retry_after: float = 0.0, crawl_delay: float = 0.0
+    ) -> Response:
+        self._outcomes[outcome] += 1
+        return self._answerless(url, outcome, detail, address=address, retry_after=retry_after, crawl_delay=crawl_delay)
+
+    def _answerless(
         self, url: str, outcome: Outcome, detail: str, *, address: str = "", retry_after: float = 0.0, crawl_delay: float = 0.0
     ) -> Response:
         return Response(
