@@ -18,7 +18,7 @@ def test_programs_get_one_object_and_the_file(tmp_path: Path, capsys: pytest.Cap
     report = json.loads(capsys.readouterr().out)
     assert report.pop("time_seconds") >= 0
     files = [str(tmp_path / "b.npz"), str(tmp_path / "b.npz.names")]
-    assert report == {"pages": 3, "links": 2, "weighted": True, "named": True, "numbered_from": 0, "files": files}
+    assert report == {"pages": 3, "links": 2, "merged_links": 0, "weighted": True, "named": True, "numbered_from": 0, "files": files}
     assert all(Path(file).exists() for file in files)
 
 

@@ -137,9 +137,19 @@ def test_numbers_as_names_stay_names(tmp_path: Path) -> None:
         assert same(read_named(tmp_path / name), named)
 
 
-@pytest.mark.parametrize("text", ["0 1\n0 1\n", "0 1 2\n"])
-def test_what_a_webgraph_cannot_hold_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "a.txt").write_text(text)
+@given(graphs(), st.integers(1, 3))
+def test_repeated_links_are_merged_in_a_webgraph_and_counted(folder: Path, weighted: NamedGraph, rows: int) -> None:
+    graph = NamedGraph(weighted.graph.unweighted(), weighted.names)
+    links = sorted(set(links_of(graph.graph)))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("centime.rank.webgraph_writer.BLOCK_ROWS", rows)  # so that rows refer to rows of the block before
+        done = write_graph(graph, folder / "m.graph")
+    assert (done.links, done.merged_links) == (len(links), graph.graph.links - len(links))
+    assert links_of(read_named(folder / "m.graph").graph) == links
+
+
+def test_weights_are_more_than_a_webgraph_can_hold(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("0 1 2\n")
     with pytest.raises(BadGraph, match=r"a\.txt: .* a WebGraph cannot hold"):
         convert(tmp_path / "a.txt", tmp_path / "a.graph")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

@@ -30,6 +30,7 @@ def _convert(
 
     The names of the files tell the formats: .txt .tsv .csv .dat .edges (one link per line), .parquet, .npz (SciPy), .mtx (Matrix Market),
     .graph (WebGraph); text also with .gz or .zst after it. Names of pages that B cannot hold go into a file beside it, B.names.
+    A WebGraph has every link once: repeated links are merged, and their number is told.
 
     Examples:
 
@@ -44,5 +45,6 @@ def _convert(
     started = perf_counter()
     with progress(1.0, f"converting {source.name}", quiet=as_json) as step:
         done = convert(source, target, from_, to, step)
-    facts = {"pages": done.pages, "links": done.links, "weighted": done.weighted, "named": done.named, "numbered_from": done.numbered_from}
+    facts = {"pages": done.pages, "links": done.links, "merged_links": done.merged_links, "weighted": done.weighted, "named": done.named}
+    facts["numbered_from"] = done.numbered_from
     show({**facts, "time_seconds": round(perf_counter() - started, 3), "files": list(done.files)}, as_json=as_json)

@@ -32,10 +32,12 @@ Writer = Callable[[Survey, Path, list[str]], None]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What was converted."""
+    """What was converted: the pages and links of the new file."""
 
     pages: int
     links: int
+    merged_links: int
+    """Repeated links that the new file does not have, because a WebGraph has each link once."""
     weighted: bool
     named: bool
     numbered_from: int
@@ -65,16 +67,20 @@ def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
     lonely = form in HOLD_NAMES and survey.names is not None and _some_page_has_no_link(survey)
     survey.share = (1.0 - SHARE_OF_SURVEY) / (1 if form != "npz" else 2 if survey.in_order else 3)
     with replacing() as files:
-        _writer(form)(survey, files.new(target), ["", *target.suffixes])
+        merged = 0
         if form == "webgraph":
-            files.new(target.with_suffix(".properties")).write_text(properties_of(survey))
+            merged = write_webgraph(survey, files.new(target))
+            files.new(target.with_suffix(".properties")).write_text(properties_of(survey.pages, survey.links - merged))
+        else:
+            _writer(form)(survey, files.new(target), ["", *target.suffixes])
         if survey.names is not None and (lonely or form not in HOLD_NAMES):
             write_sidecar(files.new(sidecar(target)), survey.names)
         elif sidecar(target).exists():
             files.old.append(sidecar(target))
     named = survey.names is not None
     numbered_from = 1 if form == "mtx" else survey.first if form == "edges" and not named else 0
-    return Conversion(survey.pages, survey.links, survey.weighted, named, numbered_from, tuple(str(path) for path in files.parts))
+    written = tuple(str(path) for path in files.parts)
+    return Conversion(survey.pages, survey.links - merged, merged, survey.weighted, named, numbered_from, written)
 
 
 def _writer(form: str) -> Writer:
@@ -82,7 +88,7 @@ def _writer(form: str) -> Writer:
         from centime.rank.parquet_writer import write_parquet
 
         return write_parquet
-    return {"edges": write_edges, "mtx": write_matrix_market, "npz": write_archive, "webgraph": write_webgraph}[form]
+    return {"edges": write_edges, "mtx": write_matrix_market, "npz": write_archive}[form]
 
 
 def _some_page_has_no_link(survey: Survey) -> bool:
