@@ -1,0 +1,102 @@
+"""The server of a box: one socket on loopback, the Host header selects the site."""
+
+import asyncio
+import errno
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from centime.lab.webbox.box import WebBox
+from centime.lab.webbox.clock import box_clock
+from centime.lab.webbox.connection import Connection
+from centime.lab.webbox.hostile import HostileAnswers
+from centime.lab.webbox.log import RequestLog
+from centime.lab.webbox.reply import Asked, Reply, sentence
+from centime.lab.webbox.site import SiteAnswers
+from centime.lab.webbox.truth import TruthAnswers
+from centime.model.errors import BadSetting
+
+LOOPBACK = "127.0.0.1"
+ZERO = ord("0")
+
+
+class WebBoxServer:
+    """Serves a box; port 0 is a free one. `webbox` and `port` are what is served, once it is started."""
+
+    def __init__(self, webbox: WebBox, *, now: Callable[[], float] | None = None, log: RequestLog | None = None) -> None:
+        self.webbox = webbox
+        self.now = now
+        self.log = log
+        self._statuses: Counter[int] = Counter()
+        self._hosts: set[bytes] = set()
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server
+
+    @property
+    def port(self) -> int:
+        """The port that is listened to."""
+        return self.webbox.port
+
+    async def start(self) -> None:
+        """Listens; returns once requests are answered."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(
+                lambda: Connection(self._reply, self._note, self._connections), LOOPBACK, self.webbox.port, backlog=1024
+            )
+        except OSError as problem:
+            if problem.errno == errno.EADDRINUSE:
+                raise BadSetting(f"port {self.webbox.port} is in use already; another can be given, 0 for any free one") from problem
+            if problem.errno == errno.EACCES:
+                raise BadSetting(f"port {self.webbox.port} may not be listened to; ports from 1024 on may") from problem
+            raise
+        self.webbox = replace(self.webbox, port=self._server.sockets[0].getsockname()[1])
+        self.now = self.now or box_clock(self.webbox)
+        self._sites = SiteAnswers(self.webbox, self.now)
+        self._truth = TruthAnswers(self.webbox, self.now)
+        self._hostile = HostileAnswers(self.webbox.port) if self.webbox.hostile else None
+        self._sites.reply(Asked(b"GET", b"", b"/"), 0)  # compiled before anybody waits
+
+    async def close(self) -> None:
+        """Stops listening and ends every connection; the log is written out."""
+        self._server.close()
+        for connection in tuple(self._connections):
+            connection.abort()
+        await self._server.wait_closed()
+        if self.log is not None:
+            self.log.close()
+
+    def statistics(self) -> dict[str, object]:
+        """How many requests there were, by status, and of how many hosts."""
+        return {
+            "requests": self._statuses.total(),
+            "hosts_asked": len(self._hosts),
+            "connections_open": len(self._connections),
+            "by_status": {str(status): count for status, count in sorted(self._statuses.items())},
+        }
+
+    def _reply(self, asked: Asked) -> Reply:
+        name, _, rest = asked.host.partition(b".")
+        if rest == b"localhost":
+            site = self._site(name)
+            if site is not None:
+                return self._sites.reply(asked, site)
+            if name == b"truth":
+                if asked.path == b"/flush" and self.log is not None:
+                    self.log.flush()
+                return self._truth.reply(asked)
+            if name == b"hostile" and self._hostile is not None:
+                return self._hostile.reply(asked)
+        return sentence(asked, 404, f"No site of this box is called so; the first is {self.webbox.url(0)}")
+
+    def _site(self, name: bytes) -> int | None:
+        digits = name[4:]
+        if not (name.startswith(b"site") and digits.isdigit() and len(digits) < 10 and (digits[0] != ZERO or digits == b"0")):
+            return None
+        return int(digits) if int(digits) < self.webbox.hosts else None
+
+    def _note(self, time: float, host: bytes, path: bytes, status: int) -> None:
+        self._statuses[status] += 1
+        self._hosts.add(host)
+        if self.log is not None and host != b"truth.localhost":
+            self.log.add(time, host, path, status)

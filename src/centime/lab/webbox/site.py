@@ -1,0 +1,132 @@
+"""What the sites of a box answer: pages, as fast as bytes can be written, and around them robots.txt, sitemaps, feeds and traps.
+
+Conditional requests are answered by what the site declares, not by the truth: a site that lies about Last-Modified says 304 to a page
+that has changed.
+"""
+
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+
+from centime.lab.webbox import announcement, trap
+from centime.lab.webbox.box import WebBox
+from centime.lab.webbox.clock import from_http_date, http_date
+from centime.lab.webbox.layout import (
+    ANY_ETAG,
+    BARE,
+    COMPRESSES,
+    DEAD,
+    DTD,
+    ETAG_FICKLE,
+    ETAG_WEAK,
+    FOUND,
+    HTML,
+    LATIN,
+    MODIFIED_MISSING,
+    MODIFIED_NOW,
+    MODIFIED_OLD,
+    MOVED,
+    NOISY,
+    TEXT,
+    TRAITS,
+    TRAPPED,
+    XML,
+)
+from centime.lab.webbox.markup import FACTS, FEEDS, HUGE, LONGEST_BODY, PATH_END, SLOW, TRAP, write_page
+from centime.lab.webbox.reply import Asked, Reply, answer, sentence
+from centime.lab.webbox.row import MOST_LINKS
+
+CONTENT_TYPES = {HTML: b"text/html", BARE: b"text/html", XML: b"application/xml", TEXT: b"text/plain", DTD: b"application/xml-dtd"}
+HUGE_BYTES = 3_000_000
+PADDING = b"<p>" + b"A huge page goes on and on. " * 100 + b"</p>\n"
+DECADE = 315_360_000
+
+
+class SiteAnswers:
+    """The answers of all sites of a box; one page is written at a time, into one buffer."""
+
+    def __init__(self, webbox: WebBox, now: Callable[[], float]) -> None:
+        self.webbox = webbox
+        self.now = now
+        self._traits: list[int] = webbox.layout.sites[:-1, TRAITS].tolist()
+        self._added = (TRAP if webbox.traps else 0) | (FEEDS if webbox.feeds else 0)
+        self._buffer = np.empty(LONGEST_BODY, dtype=np.uint8)
+        self._view = memoryview(self._buffer.data)
+        self._facts = np.zeros(FACTS, dtype=np.int64)
+        self._times = np.zeros(1)
+        self._row = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)
+        self._served = 0
+
+    def reply(self, asked: Asked, site: int) -> Reply:
+        """What a site says to a request."""
+        page = self.webbox.page_at(site, asked.path)
+        now = self.now()
+        if page is not None:
+            write_page(
+                self.webbox.layout, self.webbox.ink_of(site), page, now, self._added, self._buffer, self._facts, self._times, *self._row
+            )
+            if self._view[: self._facts[PATH_END]] == asked.path:
+                return self._page(asked, page, self._traits[site], now)
+        return self._beside(asked, site, now)
+
+    def _page(self, asked: Asked, page: int, traits: int, now: float) -> Reply:
+        form, version, path_end, body_end, manner = self._facts.tolist()
+        if form in (MOVED, FOUND):
+            target = b"Location: %s\r\n" % self._view[path_end:body_end].tobytes()
+            return answer(asked, 301 if form == MOVED else 302, b"text/plain", b"This page has moved.\n", target)
+        if form == DEAD:
+            return sentence(asked, 410 if page % 4 == 0 else 404, "There is no page here.")
+        etag, modified = self._etag(page, version, traits), self._modified(traits, now)
+        headers = (b"ETag: %s\r\n" % etag if etag else b"") + (b"Last-Modified: %s\r\n" % modified if modified else b"")
+        headers += b"Date: %s\r\n" % http_date(int(now))
+        delay = self.webbox.delay_seconds if manner == SLOW else 0.0
+        if _unchanged(asked, etag, modified):
+            return Reply(304, b"HTTP/1.1 304 Not Modified\r\n%s\r\n" % headers, delay)
+        body = self._view[path_end:body_end].tobytes()
+        if manner == HUGE:
+            body += PADDING * (HUGE_BYTES // len(PADDING))
+        if traits & NOISY and form == HTML:
+            self._served += 1
+            body += b"<p>Served at %s, session %08x.</p>\n" % (http_date(int(now)), self._served)
+        if traits & COMPRESSES:
+            headers += b"Vary: Accept-Encoding\r\n"
+            if b"gzip" in asked.accept_encoding:
+                body = zlib.compress(body, 1, wbits=31)
+                headers += b"Content-Encoding: gzip\r\n"
+        content_type = CONTENT_TYPES[form] + (b"; charset=iso-8859-1" if traits & LATIN else b"; charset=utf-8")
+        return answer(asked, 200, content_type, body, headers)._replace(delay_seconds=delay)
+
+    def _etag(self, page: int, version: int, traits: int) -> bytes:
+        if not traits & ANY_ETAG:
+            return b""
+        if traits & ETAG_FICKLE:
+            self._served += 1
+            version = self._served
+        return (b'W/"%x-%x"' if traits & ETAG_WEAK else b'"%x-%x"') % (page, version)
+
+    def _modified(self, traits: int, now: float) -> bytes:
+        if traits & MODIFIED_MISSING:
+            return b""
+        if traits & MODIFIED_OLD:
+            return http_date(int(self.webbox.start) - DECADE)
+        return http_date(int(now if traits & MODIFIED_NOW else self._times[0]))
+
+    def _beside(self, asked: Asked, site: int, now: float) -> Reply:
+        found = announcement.of_path(self.webbox, site, asked.path, now)
+        if found is not None:
+            return answer(asked, 200, found.content_type, found.body, b"Date: %s\r\n" % http_date(int(now)))
+        if self.webbox.traps and self._traits[site] & TRAPPED:
+            body = trap.body_of(asked.path)
+            if body is not None:
+                return answer(asked, 200, b"text/html; charset=utf-8", body)
+        return sentence(asked, 404, "There is no page here.")
+
+
+def _unchanged(asked: Asked, etag: bytes, modified: bytes) -> bool:
+    if asked.if_none_match:
+        known = [tag.strip().removeprefix(b"W/") for tag in asked.if_none_match.split(b",")]
+        return bool(etag) and (etag.removeprefix(b"W/") in known or known == [b"*"])
+    if asked.if_modified_since and modified:
+        return asked.if_modified_since == modified or from_http_date(modified) <= from_http_date(asked.if_modified_since)
+    return False
