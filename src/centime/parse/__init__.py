@@ -1,0 +1,1 @@
+"""Stage 3: bytes to a document. Kind, encoding, links, directives and signature; no network, and never an exception."""

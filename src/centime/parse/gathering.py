@@ -1,0 +1,54 @@
+"""The links of one page while they are being found: first come, first kept, each href once."""
+
+import re
+
+from centime.model.document import MOST_LINKS, NOFOLLOW
+
+LONGEST_ANCHOR = 500  # characters of anchor text kept per link
+
+# First characters of what cannot be a page; only these take the closer look.
+_PERHAPS = frozenset("#jJmMdDtTsSaAbBvVwWfF")
+_NOT_A_PAGE = re.compile(r"#|(?:javascript|mailto|data|tel|sms|about|blob|vbscript|whatsapp|ftp|file|skype):", re.IGNORECASE).match
+_AROUND = "".join(map(chr, range(33)))  # C0 controls and space, which WHATWG strips
+
+
+class Gathering:
+    """Columns of links: `hrefs`, `flags` and, if asked for, `anchors`; `found` counts those beyond the cap too."""
+
+    def __init__(self) -> None:
+        self._flags: dict[str, int] = {}
+        self._anchors: list[str] = []
+        self.found = 0
+
+    def add(self, href: str, flags: int = 0, anchor: str = "") -> None:
+        """Keeps a link unless it is empty, a fragment, or of a scheme that has no pages.
+
+        A link that is there twice, once with and once without `nofollow`, may be followed.
+        """
+        href = href.strip(_AROUND)
+        if not href or (href[0] in _PERHAPS and _NOT_A_PAGE(href)):
+            return
+        before = self._flags.get(href)
+        if before is not None:
+            if before != flags:
+                self._flags[href] = before & (flags | ~NOFOLLOW)
+            return
+        self.found += 1
+        if len(self._flags) < MOST_LINKS:
+            self._flags[href] = flags
+            self._anchors.append(anchor)
+
+    @property
+    def hrefs(self) -> tuple[str, ...]:
+        """The hrefs, in the order of the page."""
+        return tuple(self._flags)
+
+    @property
+    def flags(self) -> bytes:
+        """The flags of each link."""
+        return bytes(self._flags.values())
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """The anchor text of each link."""
+        return tuple(self._anchors)

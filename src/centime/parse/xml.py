@@ -1,0 +1,191 @@
+"""XML to a document: links by vocabulary, and a signature of the canonical form.
+
+| vocabulary | links |
+|---|---|
+| XLink | `xlink:href` of simple links and locators; EMBEDDED with `xlink:show="embed"` |
+| XInclude | `include/@href`: EMBEDDED |
+| instructions | `href` of `xml-stylesheet` and of any other: EMBEDDED |
+| document type | its system identifier and those of external entities: EMBEDDED |
+| RDF | `rdf:resource`, `rdf:about` where they are http |
+| Atom | `link/@href`, `content/@src`, `uri` |
+| RSS | `link`, `comments`, `docs`, `guid` unless it is no permanent link, `enclosure/@url`, `source/@url` |
+| sitemaps | `loc` |
+| XHTML | as in HTML |
+
+`xml:base` of the root counts. The signature is of elements, sorted attributes and text; comments, instructions, white space
+between elements and the choice of prefixes do not count.
+
+Bounded: elements are handled as they come and no tree is built; the document type is cut out before (`parse/dtd.py`), so no
+entity is ever expanded; an element's text is kept up to LONGEST_TEXT. A broken document gives what could be read, and `trouble`.
+"""
+
+import re
+
+import xxhash
+from lxml import etree  # type: ignore[import-untyped]
+
+from centime.model.document import EMBEDDED, NOFOLLOW, Document
+from centime.model.outcome import PageKind
+from centime.parse.about import About, not_followed
+from centime.parse.dtd import document_type_of
+
+CHUNK = 65_536
+LONGEST_TEXT = 4_096
+
+_XLINK = "{http://www.w3.org/1999/xlink}"
+_RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+_XHTML = "{http://www.w3.org/1999/xhtml}"
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_INCLUDES = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
+_RSS = ("", "{http://purl.org/rss/1.0/}", "{http://my.netscape.com/rdf/simple/0.9/}", "{http://channel.netscape.com/rdf/simple/0.9/}")
+_TEXT_LINKS = frozenset(
+    [f"{space}{name}" for space in _RSS for name in ("link", "comments", "docs", "guid")]
+    + [f"{{http://www.{site}/schemas/sitemap/0.{version}}}loc" for site in ("sitemaps.org", "google.com") for version in ("9", "84")]
+    + ["{http://www.google.com/schemas/sitemap/0.84}loc", "loc", _ATOM + "uri", _XHTML + "title"]
+)
+_ROOTS_OF_TEXT_LINKS = frozenset(["rss", "RDF", "urlset", "sitemapindex", "feed", "entry", "html"])
+_HREF = re.compile(r"\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+
+
+def read_xml(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = "") -> Document:
+    """The document that XML in UTF-8 says."""
+    kind = document_type_of(text)
+    reader = _Reader(url)
+    for system in (kind.system, *kind.entities):
+        reader.page.links.add(system, EMBEDDED)
+    parser = etree.XMLParser(target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8")
+    broken = _feed(parser, text[: kind.start] + text[kind.end :] if kind.end else text)
+    page = reader.page
+    return Document(
+        kind=PageKind.XML,
+        encoding=encoding,
+        base=page.base,
+        hrefs=page.links.hrefs,
+        flags=page.links.flags,
+        anchors=page.links.anchors if anchors else (),
+        links_found=page.links.found,
+        canonical=page.canonical,
+        noindex=page.noindex,
+        nofollow=page.nofollow,
+        title=page.title,
+        language=reader.language,
+        document_type=kind.system,
+        root=reader.root,
+        signature=reader.essence.intdigest(),
+        digest=digest,
+        trouble=trouble or broken,
+    )
+
+
+def _feed(parser: etree.XMLParser, text: bytes) -> str:
+    """Feeds a parser piece by piece; gives what was wrong, in one sentence."""
+    try:
+        for at in range(0, len(text), CHUNK):
+            parser.feed(text[at : at + CHUNK])
+            if len(parser.feed_error_log) > 1_000:
+                return "The XML is broken in more than a thousand places; the rest was not read."
+        parser.close()
+    except (etree.LxmlError, ValueError, AssertionError) as error:
+        return f"The XML is broken: {error}"
+    errors = [error for error in parser.feed_error_log if error.type_name != "ERR_UNDECLARED_ENTITY"]
+    return f"The XML is broken in line {errors[0].line}: {errors[0].message}." if errors else ""
+
+
+class _Reader:
+    """Takes the parser's events: links to the page, everything that matters to the signature."""
+
+    def __init__(self, url: str) -> None:
+        self.page = About(url)
+        self.root = ""
+        self.language = ""
+        self.essence = xxhash.xxh3_64()
+        self._reads_text = False
+        self._open = ""  # the element whose text is a link
+        self._kept: list[str] = []  # its text
+        self._kept_length = 0
+        self._text: list[str] = []  # since the last tag
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+        self._flush("<" + tag)
+        if attributes:
+            self.essence.update("\x00".join(f"{name}={value}" for name, value in sorted(attributes.items())).encode("utf-8", "replace"))
+        if not self.root:
+            self._begin(tag, attributes)
+        if attributes:
+            self._links(tag, attributes)
+        self._open = ""
+        if self._reads_text and tag in _TEXT_LINKS and attributes.get("isPermaLink", "").lower() != "false":
+            self._open, self._kept, self._kept_length = tag, [], 0
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        self._flush(">")
+        if self._open and tag == self._open:
+            text = "".join(self._kept)
+            if tag == _XHTML + "title":
+                self.page.entitle(text)
+            elif not tag.endswith("guid") or text.strip().startswith("http"):
+                self.page.links.add(text)
+        self._open = ""
+
+    def data(self, data: str) -> None:
+        """Text goes on."""
+        self._text.append(data)
+        if self._open and self._kept_length < LONGEST_TEXT:
+            self._kept.append(data[:LONGEST_TEXT])
+            self._kept_length += len(data)
+
+    def pi(self, target: str, data: str | None = None) -> None:
+        """A processing instruction."""
+        found = _HREF.search(data or "")
+        if found:
+            self.page.links.add(found[1] or found[2] or "", EMBEDDED)
+
+    def close(self) -> None:
+        """The document ends."""
+        self._flush("")
+
+    def _flush(self, mark: str) -> None:
+        """Takes the text since the last tag into the signature, white space between elements left out."""
+        if self._text:
+            text = "".join(self._text)
+            self._text.clear()
+            if not text.isspace():
+                self.essence.update(text.encode("utf-8", "replace"))
+        self.essence.update(mark.encode("utf-8", "replace"))
+
+    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
+        """Notes what the root element says."""
+        self.root = tag.rpartition("}")[2]
+        self._reads_text = self.root in _ROOTS_OF_TEXT_LINKS
+        self.page.rebase(attributes.get(_XML_BASE, ""))
+        self.language = (attributes.get("{http://www.w3.org/XML/1998/namespace}lang") or attributes.get("lang", ""))[:40]
+
+    def _links(self, tag: str, attributes: dict[str, str]) -> None:
+        """Adds the links that an element's attributes are."""
+        add = self.page.links.add
+        get = attributes.get
+        if _XLINK + "href" in attributes:
+            add(attributes[_XLINK + "href"], EMBEDDED if get(_XLINK + "show") == "embed" else 0)
+        for name in (_RDF + "resource", _RDF + "about"):
+            if get(name, "").startswith(("http://", "https://")):
+                add(attributes[name])
+        if tag.startswith(_XHTML):
+            self._xhtml(tag.removeprefix(_XHTML), attributes)
+        elif tag in _INCLUDES:
+            add(get("href", ""), EMBEDDED)
+        elif tag == _ATOM + "link":
+            add(get("href", ""))
+        elif tag == _ATOM + "content":
+            add(get("src", ""))
+        elif tag in ("enclosure", "source") and self.root == "rss":
+            add(get("url", ""))
+
+    def _xhtml(self, tag: str, attributes: dict[str, str]) -> None:
+        """Adds what an element of XHTML says."""
+        if tag in ("a", "area"):
+            self.page.links.add(attributes.get("href", ""), NOFOLLOW if not_followed(attributes.get("rel", "")) else 0)
+        else:
+            self.page.take(tag, lambda name: attributes.get(name, ""))
