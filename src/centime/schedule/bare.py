@@ -5,19 +5,21 @@ references at each of these steps costs several times the work itself. Such a ke
 """
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from numba import njit
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """The compiled, cached form of a function that makes no arrays."""
-    return cast("Callable[P, R]", njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))
+    return cast("Callable[P, R]", njit(cache=True, **_OPTIONS)(function))
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """The same for a small part of other kernels: compiled into them, never cached by itself."""
-    return cast("Callable[P, R]", njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)(function))
+    return cast("Callable[P, R]", njit(forceinline=True, **_OPTIONS)(function))

@@ -69,7 +69,7 @@ class Frontier:
             self._t.levels[SHARE, level] = min(max(round(share * order.WHOLE_CREDIT), 1), order.WHOLE_CREDIT - 1)
             self._t.levels[CREDIT, level] = order.WHOLE_CREDIT - self._t.levels[SHARE, level]
 
-    def add(self, pages: Pages, hosts: npt.NDArray[np.int32], kinds: npt.NDArray[Any], keys: npt.NDArray[np.float32]) -> None:
+    def add(self, pages: npt.NDArray[Any], hosts: npt.NDArray[Any], kinds: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
         """Takes in pages that are not inside; hosts are made on first mention and may be asked at once."""
         pages = np.asarray(pages, dtype=np.int64)
         hosts = np.asarray(hosts, dtype=np.int32)
@@ -100,7 +100,7 @@ class Frontier:
             counts[DIRECTORY_NEED] = 0
             self._t = t._replace(directory=directory)
 
-    def update(self, pages: Pages, keys: npt.NDArray[np.float32]) -> None:
+    def update(self, pages: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
         """Gives pages new keys; those not inside are passed over, of one named twice the last key counts."""
         pages = np.asarray(pages, dtype=np.int64)
         keys = np.asarray(keys, dtype=np.float32)
@@ -109,7 +109,7 @@ class Frontier:
         if not intake.update_pages(self._t, pages, keys):
             raise BadInput(f"the key of page {pages[np.isnan(keys)][0]} is not a number")
 
-    def remove(self, pages: Pages) -> None:
+    def remove(self, pages: npt.NDArray[Any]) -> None:
         """Takes pages out; those not inside are passed over."""
         intake.remove_pages(self._t, np.asarray(pages, dtype=np.int64))
 
@@ -175,7 +175,7 @@ class Frontier:
         """When the next host with pages is ready: `now` if one is, infinity if none waits."""
         return order.earliest_time(self._t, float(now), _NO_OFFSETS)
 
-    def contains(self, pages: Pages) -> npt.NDArray[np.bool_]:
+    def contains(self, pages: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Of each page, whether it is inside."""
         pages = np.asarray(pages, dtype=np.int64)
         inside = np.empty(len(pages), dtype=np.bool_)
@@ -199,7 +199,7 @@ class Frontier:
         """The first pages by level and importance, whether their hosts may be asked or not."""
         return snapshot.best_pages(self._t, count, np.asarray(offsets, dtype=np.float64))
 
-    def rebuild(self, keys: Callable[[Pages], npt.NDArray[np.float32]] | npt.NDArray[np.float32]) -> None:
+    def rebuild(self, keys: Callable[[Pages], npt.NDArray[Any]] | npt.NDArray[Any]) -> None:
         """Gives all pages new keys, by page number from an array or a function of pages, in time proportional to their number."""
         for first, last, pages in snapshot.batches(self._t):
             new = np.asarray(keys(pages) if callable(keys) else keys[pages], dtype=np.float32)

@@ -91,7 +91,7 @@ def _find_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
 @inlined
 def start_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
     """A new queue without pages; there must be room for it."""
-    q = t.counts[FREE_QUEUE]
+    q = np.int64(t.counts[FREE_QUEUE])
     if q >= 0:
         t.counts[FREE_QUEUE] = t.queues[q, NEXT]
     else:

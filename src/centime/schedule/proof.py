@@ -8,6 +8,7 @@ from centime.model.errors import ScheduleBroken
 from centime.model.kernel import Whole
 from centime.schedule.bare import kernel
 from centime.schedule.host import ready_time
+from centime.schedule.kind import LEVELS
 from centime.schedule.queue import place
 from centime.schedule.tables import (
     BEFORE,
@@ -63,7 +64,7 @@ FOUND: Final = (
     "the heap of waiting hosts is broken at host {}",
     "host {} would wake too late",
     "ready queue {} is not where its best page belongs",
-    "the ready queues are not one heap for each kind: {} of them were found",
+    "the ready queues are not one heap for each kind, by queue or count {}",
     "the list of the hosts of address group {} is broken",
 )
 
@@ -171,7 +172,10 @@ def _scan_ready(t: Tables) -> tuple[int, Whole]:
         root = place(t, q, 0)
         if t.queue_keys[q] != t.keys[root] or t.queues[q, BEST] != t.pages[root]:
             return 13, q
-        reached += t.roots[t.queues[q, KIND]] == q
+        if t.roots[t.queues[q, KIND]] == q:
+            reached += 1
+            if t.queues[q, BEFORE] >= 0 or t.queues[q, SIBLING] >= 0:
+                return 14, q
         before = np.int64(q)
         child = np.int64(t.queues[q, CHILD])
         while child >= 0:
@@ -183,7 +187,10 @@ def _scan_ready(t: Tables) -> tuple[int, Whole]:
                 return 13, child
             before = child
             child = np.int64(t.queues[child, SIBLING])
-    if reached != ready or t.levels[READY_QUEUES].sum() != ready:
+    counted = np.int64(0)
+    for level in range(1, LEVELS + 1):
+        counted += t.levels[READY_QUEUES, level]
+    if reached != ready or counted != ready:
         return 14, ready
     return 0, np.int64(0)
 
@@ -191,6 +198,7 @@ def _scan_ready(t: Tables) -> tuple[int, Whole]:
 @kernel
 def _scan_groups(t: Tables) -> tuple[int, Whole]:
     members = np.int64(0)
+    listed = np.int64(0)
     for group in range(t.counts[GROUP_COUNT]):
         before = np.int64(-1)
         h = np.int64(t.groups[group])
@@ -200,8 +208,8 @@ def _scan_groups(t: Tables) -> tuple[int, Whole]:
                 return 15, group
             before = h
             h = np.int64(t.hosts[h, FOLLOWING])
-    for h in range(t.counts[HOST_COUNT]):
-        members -= t.hosts[h, GROUP] >= 0
-    if members != 0:
+    for host in range(t.counts[HOST_COUNT]):
+        listed += t.hosts[host, GROUP] >= 0
+    if members != listed:
         return 15, np.int64(-1)
     return 0, np.int64(0)

@@ -64,22 +64,22 @@ def rise(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> Whole:
 def sink(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> None:
     """Puts an entry at i or, pulling better ones up, below it."""
     size = np.int64(t.queues[q, SIZE])
-    here = place(t, q, i)
+    here = np.int64(place(t, q, i))
     while True:
         best = np.int64(OUTSIDE)
         best_at = np.int64(OUTSIDE)
         best_key = key
         best_page = np.int64(page)
         if i == 0:
-            for at in range(here + 1, here + min(CHUNK, size)):
+            for at in range(here + 1, here + min(np.int64(CHUNK), size)):
                 if t.keys[at] > best_key or (t.keys[at] == best_key and t.pages[at] < best_page):
-                    best, best_at, best_key, best_page = at - here, at, t.keys[at], np.int64(t.pages[at])
+                    best, best_at, best_key, best_page = np.int64(at - here), np.int64(at), t.keys[at], np.int64(t.pages[at])
         first = (np.int64(i) + 1) * CHUNK
         if first < size:
-            start = place(t, q, first)
-            for at in range(start, start + min(CHUNK, size - first)):
+            start = np.int64(place(t, q, first))
+            for at in range(start, start + min(np.int64(CHUNK), size - first)):
                 if t.keys[at] > best_key or (t.keys[at] == best_key and t.pages[at] < best_page):
-                    best, best_at, best_key, best_page = first + at - start, at, t.keys[at], np.int64(t.pages[at])
+                    best, best_at, best_key, best_page = np.int64(first + at - start), np.int64(at), t.keys[at], np.int64(t.pages[at])
         if best < 0:
             break
         put(t, here, best_key, best_page)
@@ -112,7 +112,7 @@ def next_room(chunks: Whole) -> Whole:
 
 @inlined
 def _take_chunk(t: Tables, q: Whole, rank: Whole) -> Whole:
-    chunk = t.counts[FREE_CHUNK]
+    chunk = np.int64(t.counts[FREE_CHUNK])
     if chunk >= 0:
         t.counts[FREE_CHUNK] = t.chunks[chunk, OWNER]
     else:

@@ -62,7 +62,7 @@ def _join(t: Tables, first: Whole) -> Whole:
         if b >= 0:
             rest = np.int64(t.queues[b, SIBLING])
             t.queues[b, SIBLING] = OUTSIDE
-            a = _meld(t, a, b)
+            a = np.int64(_meld(t, a, b))
             t.queues[a, BEFORE] = OUTSIDE
         t.queues[a, SIBLING] = pairs
         pairs = a
@@ -71,7 +71,7 @@ def _join(t: Tables, first: Whole) -> Whole:
         a = pairs
         pairs = np.int64(t.queues[a, SIBLING])
         t.queues[a, SIBLING] = OUTSIDE
-        root = _meld(t, root, a)
+        root = np.int64(_meld(t, root, a))
     return root
 
 

@@ -106,7 +106,7 @@ def restore_order(t: Tables) -> None:
         size = np.int64(t.queues[q, SIZE])
         if size == 0:
             continue
-        for i in range(max((size - 1) // CHUNK - 1, 0), -1, -1):
+        for i in range(max((size - 1) // CHUNK - 1, np.int64(0)), -1, -1):
             at = place(t, q, i)
             sink(t, q, i, t.keys[at], np.int64(t.pages[at]))
         if t.hosts[t.queues[q, HOST], STATE] == READY:

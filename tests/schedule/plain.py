@@ -1,0 +1,71 @@
+"""The frontier in plain Python: dicts, sorted() and nothing clever. The tests hold the real one to it."""
+
+import math
+from fractions import Fraction
+
+Page = tuple[int, int, float]  # host, kind, key
+
+
+class PlainFrontier:
+    def __init__(self, leases_per_host: int, shares: tuple[float, ...]) -> None:
+        self.leases_per_host = leases_per_host
+        self.shares = [Fraction(round(share * 1_000_000), 1_000_000) for share in shares]
+        self.credits = [1 - share for share in self.shares]
+        self.inside: dict[int, Page] = {}
+        self.next_times: dict[int, float] = {}
+        self.outstanding: dict[int, int] = {}
+        self.blocked: set[int] = set()
+        self.group_of: dict[int, int] = {}
+        self.group_times: dict[int, float] = {}
+
+    def ready_time(self, host: int) -> float:
+        group = self.group_times.get(self.group_of.get(host, -1), -math.inf)
+        return max(self.next_times.get(host, -math.inf), group)
+
+    def may_be_asked(self, host: int) -> bool:
+        return host not in self.blocked and self.outstanding.get(host, 0) < self.leases_per_host
+
+    def ready_pages(self, now: float) -> list[int]:
+        return [page for page, (host, _, _) in self.inside.items() if self.may_be_asked(host) and self.ready_time(host) <= now]
+
+    def earliest(self, now: float) -> float:
+        times = [self.ready_time(host) for host, _, _ in self.inside.values() if self.may_be_asked(host)]
+        return max(min(times, default=math.inf), now)
+
+    def choose_level(self, levels: list[int]) -> int:
+        for level in levels[:-1]:
+            self.credits[level - 1] += self.shares[level - 1]
+            if self.credits[level - 1] >= 1:
+                self.credits[level - 1] -= 1
+                return level
+        return levels[-1]
+
+    def lease_one(self, now: float, offsets: list[float]) -> int | None:
+        ready = self.ready_pages(now)
+        levels = sorted({self.inside[page][1] // 128 for page in ready})
+        if not levels:
+            return None
+        level = self.choose_level(levels)
+        firsts: dict[int, int] = {}
+        for page in sorted(ready, key=lambda page: (-self.inside[page][2], page)):
+            if self.inside[page][1] // 128 == level:
+                firsts.setdefault(self.inside[page][1], page)
+        best = min(firsts.values(), key=lambda page: (-self.importance(page, offsets), page))
+        # the law itself, said once more without the tie rules
+        assert all(
+            self.importance(page, offsets) <= self.importance(best, offsets) for page in ready if self.inside[page][1] // 128 == level
+        )
+        host = self.inside.pop(best)[0]
+        self.outstanding[host] = self.outstanding.get(host, 0) + 1
+        return best
+
+    def importance(self, page: int, offsets: list[float]) -> float:
+        _, kind, key = self.inside[page]
+        return key + offsets[kind % 128]
+
+    def best(self, count: int, offsets: list[float]) -> list[int]:
+        def order(page: int) -> tuple[int, float, float, int]:
+            _, kind, key = self.inside[page]
+            return kind // 128, -self.importance(page, offsets), -key, page
+
+        return sorted(self.inside, key=order)[:count]
