@@ -1,0 +1,240 @@
+"""The archive of bodies: WARC 1.1 files, one at a time for each fetcher, that other tools read.
+
+    bodies/centime-NAME-00001.warc.gz    each record its own gzip member: warcinfo, then a request and a response (or revisit) for every body kept
+    bodies/centime-NAME-00001.cdxj       captures.py
+
+The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept under names of their
+own (X-Archive-Orig-...), so that no reader decodes twice. A body that lies in the archive already under the same URL becomes a revisit
+record (profile identical-payload-digest).
+
+Request and response are one write, the line of the index follows: what the index names is there. A file is never written to again once
+its process has ended: a killed one leaves its index open, and `mend` cuts the file behind the last record that is named and whole.
+"""
+
+import base64
+import hashlib
+import io
+import os
+import re
+import uuid
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+
+from fastwarc.stream_io import GzipWriter
+from fastwarc.warc import WarcRecord, WarcRecordType
+from xxhash import xxh3_64_intdigest
+
+from centime.model.document import Document
+from centime.model.errors import BadSetting
+from centime.model.outcome import PageKind
+from centime.model.response import Response
+from centime.store.captures import OPEN, REVISIT, Capture, capture_of, find_original, payload_of
+from centime.store.disk import put_file, room_for, sync_folder, write_whole
+
+LARGEST_FILE = 1 << 30
+LEVEL = 1
+PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+KEEP = {"all": frozenset(PageKind), "xml": frozenset({PageKind.XML, PageKind.DTD})}
+
+_OF_THE_WIRE = re.compile(rb"^(content-encoding|transfer-encoding|content-length)(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
+
+
+class Archive:
+    """Keeps bodies under a name that no other process uses; `keep` is `all` or `xml`."""
+
+    def __init__(self, folder: Path | str, name: str, keep: str = "all", software: str = "centime") -> None:
+        if keep not in KEEP:
+            raise BadSetting(f"bodies are kept of {' or '.join(sorted(KEEP))}, not of {keep!r}")
+        self.folder = Path(folder)
+        self.name = name
+        self.kinds = KEEP[keep]
+        self.software = software
+        self._number = 0
+        self._handle = -1
+        self._index = -1
+        self._size = self._index_size = 0
+        self._warcinfo = ""
+        self._path = self.folder
+        self._written: dict[int, str] = {}  # of the file at hand, whose index is not sorted yet: digest and URL, when
+
+    def keep(self, response: Response, document: Document, unchanged: bool = False) -> Capture | None:
+        """Keeps one body; where it lies, None if bodies of its kind are not kept. NoRoom leaves the archive as it was."""
+        if document.kind not in self.kinds:
+            return None
+        if self._handle < 0 or self._size >= LARGEST_FILE:
+            self._next_file()
+        digest = hashlib.sha1(response.body).digest()
+        named = base64.b32encode(digest).decode()
+        original = self._original(response.url, named) if unchanged else ""
+        identity = f"<urn:uuid:{uuid.uuid4()}>"
+        asked = self._member(_request(response, identity)) if response.request_head else b""
+        member = self._member(_answer(response, identity, original), digest)
+        capture = Capture(
+            url=response.url,
+            timestamp=_moment(response).strftime("%Y%m%d%H%M%S"),
+            mime=REVISIT if original else re.split("[; ]", response.header("content-type"), maxsplit=1)[0] or "unk",
+            status=0 if original else response.status,
+            digest=named,
+            offset=self._size + len(asked),
+            length=len(member),
+            filename=self._path.name,
+        )
+        self._write(asked + member, capture.line())
+        if not original:
+            self._written[xxh3_64_intdigest(f"{named} {capture.url}".encode())] = capture.timestamp
+        return capture
+
+    def close(self) -> None:
+        """Ends the file at hand: its index is sorted and gets its name."""
+        if self._handle >= 0:
+            os.fsync(self._handle)
+            os.close(self._handle)
+            os.close(self._index)
+            self._handle = self._index = -1
+            _sort_index(_index_of(self._path))
+
+    def _original(self, url: str, digest: str) -> str:
+        """When this body was kept under this URL, as far as a quick look tells; nothing otherwise, and then it is kept again."""
+        timestamp = self._written.get(xxh3_64_intdigest(f"{digest} {url}".encode()))
+        if timestamp is None:
+            capture = find_original(self.folder, url, digest, with_open=False)
+            timestamp = capture.timestamp if capture else ""
+        return timestamp
+
+    def _next_file(self) -> None:
+        self.close()
+        self._written = {}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        while True:
+            self._number += 1
+            self._path = self.folder / f"centime-{self.name}-{self._number:05}.warc.gz"
+            try:
+                with room_for(self._path):
+                    self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                break
+            except FileExistsError:
+                continue
+        self._index = os.open(_index_of(self._path), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        self._size = self._index_size = 0
+        about = WarcRecord()
+        about.init_headers(WarcRecordType.warcinfo)
+        about.headers["WARC-Filename"] = self._path.name
+        about.headers["Content-Type"] = "application/warc-fields"
+        said = f"software: {self.software}\r\nformat: WARC File Format 1.1\r\nrobots: obey\r\n"
+        about.set_bytes_content(said.encode())
+        self._warcinfo = ""
+        self._write(self._member(about), b"")
+        self._warcinfo = about.headers["WARC-Record-ID"]
+
+    def _member(self, record: WarcRecord, payload_digest: bytes | None = None) -> bytes:
+        """A record as a gzip member of its own."""
+        if self._warcinfo:
+            record.headers["WARC-Warcinfo-ID"] = self._warcinfo
+        out = io.BytesIO()
+        writer = GzipWriter(out, LEVEL)
+        record.write(writer, checksum_data=True, payload_digest=payload_digest)
+        writer.finish()
+        return out.getvalue()
+
+    def _write(self, records: bytes, line: bytes) -> None:
+        try:
+            write_whole(self._handle, records, self._size, self._path)
+            write_whole(self._index, line, self._index_size, _index_of(self._path))
+        except BaseException:
+            os.ftruncate(self._handle, self._size)
+            os.ftruncate(self._index, self._index_size)
+            raise
+        self._size, self._index_size = self._size + len(records), self._index_size + len(line)
+
+
+def mend(folder: Path) -> list[str]:
+    """Ends the files that killed processes left open, cut behind the last whole record; a sentence for each. Nobody may be writing."""
+    mended = []
+    for index in sorted(folder.glob("*" + OPEN)):
+        path = index.with_name(index.name.removesuffix(OPEN) + ".warc.gz")
+        with index.open("r+b") as lines, path.open("r+b") as records:
+            size = os.fstat(records.fileno()).st_size
+            whole = [line for line in lines.read().splitlines(keepends=True) if line.endswith(b"\n")]
+            while whole and not _is_there(records.fileno(), whole[-1]):
+                whole.pop()
+            last = capture_of(whole[-1]) if whole else None
+            end = last.offset + last.length if last else 0
+            os.ftruncate(records.fileno(), end)
+            os.fsync(records.fileno())
+            os.ftruncate(lines.fileno(), sum(map(len, whole)))
+        if end:
+            _sort_index(index)
+        else:
+            path.unlink()
+            index.unlink()
+        mended.append(f"{path.name}: {len(whole)} captures, {size - end} bytes cut")
+    return mended
+
+
+def _is_there(handle: int, line: bytes) -> bool:
+    try:
+        capture = capture_of(line)
+    except (ValueError, KeyError):
+        return False
+    data = os.pread(handle, capture.length, capture.offset)
+    return len(data) == capture.length and payload_of(data) is not None
+
+
+def _index_of(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".warc.gz") + OPEN)
+
+
+def _sort_index(index: Path) -> None:
+    """Gives an open index its final form; readers find one or the other at any time."""
+    put_file(index.with_suffix(""), b"".join(sorted(index.read_bytes().splitlines(keepends=True))))
+    index.unlink()
+    sync_folder(index.parent)
+
+
+def _moment(response: Response) -> datetime:
+    return datetime.fromtimestamp(response.asked_at, UTC)
+
+
+def _start(response: Response, kind: WarcRecordType) -> WarcRecord:
+    """A record of this kind with what all have in common."""
+    record = WarcRecord()
+    record.init_headers(kind)
+    record.headers["WARC-Target-URI"] = response.url
+    record.headers["WARC-Date"] = _moment(response).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    if response.address:
+        record.headers["WARC-IP-Address"] = response.address
+    return record
+
+
+def _request(response: Response, identity: str) -> WarcRecord:
+    record = _start(response, WarcRecordType.request)
+    record.headers["WARC-Concurrent-To"] = identity
+    record.headers["Content-Type"] = "application/http; msgtype=request"
+    record.set_bytes_content(response.request_head)
+    return record
+
+
+def _answer(response: Response, identity: str, original: str) -> WarcRecord:
+    record = _start(response, WarcRecordType.revisit if original else WarcRecordType.response)
+    record.headers["WARC-Record-ID"] = identity
+    record.headers["Content-Type"] = "application/http; msgtype=response"
+    if response.truncated:
+        record.headers["WARC-Truncated"] = "length"
+    if original:
+        date = datetime.strptime(original, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        record.headers["WARC-Profile"] = PROFILE
+        record.headers["WARC-Refers-To-Target-URI"] = response.url
+        record.headers["WARC-Refers-To-Date"] = date.strftime("%Y-%m-%dT%H:%M:%SZ")
+    record.set_bytes_content(_head(response) + (b"" if original else response.body))
+    return record
+
+
+def _head(response: Response) -> bytes:
+    """The head of the answer as it was received, but with what the wire did to the body under other names."""
+    head = response.response_head.rstrip(b"\r\n")
+    if not head:
+        phrase = HTTPStatus(response.status).phrase if response.status in set(HTTPStatus) else ""
+        lines = [f"HTTP/1.1 {response.status} {phrase}", *(f"{name}: {value}" for name, value in response.headers)]
+        head = "\r\n".join(lines).encode("latin-1", errors="replace")
+    return _OF_THE_WIRE.sub(rb"X-Archive-Orig-\1", head) + f"\r\nContent-Length: {len(response.body)}\r\n\r\n".encode()

@@ -1,0 +1,145 @@
+"""Captures: where the kept bodies lie, one CDXJ line each, in the order and with the fields that pywb's indexer gives them.
+
+    com,example)/ 20260102030405 {"url": ..., "mime": ..., "status": ..., "digest": ..., "length": ..., "offset": ..., "filename": ...}
+
+While a WARC file is written its lines go to NAME.cdxj.open, in the order of writing; when it is closed they are sorted by bytes (as
+`LC_ALL=C sort` does) into NAME.cdxj, where a key is found by bisection. A revisit has the mime `warc/revisit` and no status; its body is
+that of another capture of the same key and digest.
+"""
+
+import base64
+import hashlib
+import io
+import json
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastwarc.stream_io import FastWARCError
+from fastwarc.warc import ArchiveIterator
+
+from centime.model.errors import DamagedFile
+from centime.store.url_key import url_key
+
+REVISIT = "warc/revisit"
+OPEN = ".cdxj.open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """One body that was kept, or one visit that found the same body again."""
+
+    url: str
+    timestamp: str  # YYYYMMDDhhmmss, UTC
+    mime: str
+    digest: str  # SHA-1 in base 32
+    offset: int
+    length: int
+    filename: str
+    status: int = 0  # 0 for a revisit
+
+    @property
+    def revisit(self) -> bool:
+        """Whether the body lies elsewhere."""
+        return self.mime == REVISIT
+
+    def line(self) -> bytes:
+        """Its line in the index."""
+        said = {"url": self.url, "mime": self.mime, "status": str(self.status), "digest": self.digest}
+        place = {"length": str(self.length), "offset": str(self.offset), "filename": self.filename}
+        if self.revisit:
+            del said["status"]
+        return f"{url_key(self.url)} {self.timestamp} {json.dumps(said | place)}\n".encode()
+
+
+def capture_of(line: bytes) -> Capture:
+    """The capture of a line of an index; ValueError or KeyError if it is none."""
+    _, timestamp, said = line.decode().split(" ", 2)
+    facts = json.loads(said)
+    return Capture(
+        url=facts["url"],
+        timestamp=timestamp,
+        mime=facts["mime"],
+        status=int(facts.get("status", 0)),
+        digest=facts["digest"],
+        offset=int(facts["offset"]),
+        length=int(facts["length"]),
+        filename=facts["filename"],
+    )
+
+
+def find_bodies(folder: Path, url: str) -> list[Capture]:
+    """All captures of a URL, oldest first."""
+    return [capture for capture in _same_key(folder, url, with_open=True) if capture.url == url]
+
+
+def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -> Capture | None:
+    """The newest capture that holds a body of this digest under this URL; without the open files, which must be gone through, if told."""
+    captures = _same_key(folder, url, with_open)
+    fitting = [capture for capture in captures if capture.url == url and capture.digest == digest and not capture.revisit]
+    return fitting[-1] if fitting else None
+
+
+def read_body(folder: Path, capture: Capture) -> bytes:
+    """The body of a capture; of a revisit, the one that it found again. DamagedFile if it is not there as it was."""
+    if capture.revisit:
+        original = find_original(folder, capture.url, capture.digest)
+        if original is None:
+            raise DamagedFile(f"{folder}: the body that {capture.url} had at {capture.timestamp} is not in the archive")
+        capture = original
+    path = folder / capture.filename
+    with path.open("rb") as file:
+        file.seek(capture.offset)
+        data = file.read(capture.length)
+    body = payload_of(data)
+    if body is None or base64.b32encode(hashlib.sha1(body).digest()).decode() != capture.digest:
+        raise DamagedFile(f"{path}: the record at byte {capture.offset} is damaged")
+    return body
+
+
+def payload_of(data: bytes) -> bytes | None:
+    """The HTTP payload of the one record in these bytes, None if they are no whole record."""
+    try:
+        for record in ArchiveIterator(io.BytesIO(data), parse_http=True):
+            return bytes(record.reader.read())
+    except (FastWARCError, OSError, ValueError):
+        pass
+    return None
+
+
+def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
+    key = url_key(url).encode() + b" "
+    lines: set[bytes] = set()
+    for path in folder.glob("*.cdxj"):
+        lines.update(_bisect(path, key))
+    for path in (
+        folder.glob("*" + OPEN) if with_open else ()
+    ):  # after the sorted ones: a file that is closed in between is seen twice, never missed
+        try:
+            lines.update(line for line in path.read_bytes().splitlines(keepends=True) if line.startswith(key) and line.endswith(b"\n"))
+        except FileNotFoundError:
+            lines.update(_bisect(path.with_suffix(""), key))
+    return sorted((capture_of(line) for line in lines), key=lambda capture: (capture.timestamp, capture.filename, capture.offset))
+
+
+def _bisect(path: Path, key: bytes) -> Iterator[bytes]:
+    """The lines of a sorted file that begin with a key."""
+    if path.stat().st_size == 0:
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        low, high = 0, len(text)  # the first fitting line begins in here, at the start of a line
+        while low < high:
+            middle = text.rfind(b"\n", low, (low + high) // 2) + 1 or low
+            end = text.find(b"\n", middle) + 1
+            if text[middle:end] < key:
+                low = end
+            else:
+                high = middle
+        while low < len(text):
+            end = text.find(b"\n", low) + 1
+            line = text[low:end]
+            if not line.startswith(key):
+                return
+            yield line
+            low = end

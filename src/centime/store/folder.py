@@ -1,0 +1,113 @@
+"""The crawl folder: all that a crawl is, in one place that describes itself.
+
+    centime.json      format version, when it was created, the settings as they were given last
+    lock              held by the process that writes here; the system lets go of it when that process ends, however it ends
+    journal/          journal.py
+    snapshots/        snapshot.py
+    state/            texts, link rows, visit records: files that only grow
+    bodies/           archive.py
+
+Readers need no lock: everything they read is written whole before it is named, or only grows.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from centime.model.errors import BadInput, DamagedFile, InUse
+from centime.store.disk import put_file, sync_folder
+
+FORMAT = 1
+ABOUT = "centime.json"
+
+_held: set[int] = set()
+
+
+def _let_go_in_child() -> None:
+    """A forked child must not keep a lock alive that its parent no longer has."""
+    for handle in _held:
+        os.close(handle)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+def is_crawl(path: Path) -> bool:
+    """Whether a crawl lives in this folder."""
+    return (path / ABOUT).is_file()
+
+
+class CrawlFolder:
+    """The parts of one crawl on disk; made by `create` or `open`."""
+
+    def __init__(self, path: Path, created: float, settings: dict[str, Any]) -> None:
+        self.path = path
+        self.created = created
+        self.settings = settings
+        self.journal = path / "journal"
+        self.snapshots = path / "snapshots"
+        self.state = path / "state"
+        self.bodies = path / "bodies"
+        self._lock = -1
+
+    @classmethod
+    def create(cls, path: Path, created: float, settings: Mapping[str, Any]) -> "CrawlFolder":
+        """A new crawl, in a folder that is empty or not there yet, locked for this process."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise BadInput(f"{path}: {'a crawl lives here already' if is_crawl(path) else 'holds something that is not a crawl'}")
+        path.mkdir(parents=True, exist_ok=True)
+        folder = cls(path, created, dict(settings))
+        folder.lock()
+        for part in (folder.journal, folder.snapshots, folder.state, folder.bodies):
+            part.mkdir(exist_ok=True)
+        sync_folder(path)
+        folder.keep_settings(settings)
+        return folder
+
+    @classmethod
+    def open(cls, path: Path, writable: bool) -> "CrawlFolder":
+        """The crawl of a folder, locked for this process if it is to write there."""
+        if not is_crawl(path):
+            raise BadInput(f"{path}: no crawl lives here (there is no {ABOUT})")
+        try:
+            about = json.loads((path / ABOUT).read_bytes())
+            version, created, settings = about["format"], float(about["created"]), dict(about["settings"])
+        except (ValueError, KeyError, TypeError) as trouble:
+            raise DamagedFile(f"{path / ABOUT}: damaged or not ours") from trouble
+        if version != FORMAT:
+            raise DamagedFile(f"{path}: a crawl of format {version}; this version knows format {FORMAT}")
+        folder = cls(path, created, settings)
+        if writable:
+            folder.lock()
+        return folder
+
+    def keep_settings(self, settings: Mapping[str, Any]) -> None:
+        """Writes down the settings that the crawl goes on with."""
+        self.settings = dict(settings)
+        about = {"format": FORMAT, "created": self.created, "settings": self.settings}
+        put_file(self.path / ABOUT, json.dumps(about, indent=1).encode() + b"\n")
+
+    def lock(self) -> None:
+        """Makes this the one process that writes here; InUse names the one that does already."""
+        handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as trouble:
+            holder = os.pread(handle, 20, 0).decode(errors="replace").strip()
+            os.close(handle)
+            raise InUse(f"{self.path}: a crawl is running here, as process {holder or 'unknown'}; stop it first") from trouble
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        _held.add(handle)
+        self._lock = handle
+
+    def close(self) -> None:
+        """Lets go of the lock."""
+        if self._lock >= 0:
+            _held.discard(self._lock)
+            os.close(self._lock)
+            self._lock = -1

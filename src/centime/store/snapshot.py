@@ -1,0 +1,163 @@
+"""Snapshots: the whole state at one frame of the journal, so that opening need not begin at the first.
+
+    snapshots/000042/manifest.json   format version, facts, and type, shape and xxh3-64 of every array; itself under a checksum
+    snapshots/000042/NAME.bin        one array as it lies in memory, little-endian
+
+A snapshot is written beside its place, synced and renamed: it is there whole or not at all, and what a killed writer left is removed when
+the folder is next opened for writing. Two are kept. A damaged one is reported and the one before it taken, so the journal must reach back
+to the older of the two, and appended files must not lose what that one names: see `facts_of_all`.
+
+Facts are what JSON can hold: at least the index of the first frame that is not in the snapshot.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64, xxh3_64_hexdigest
+
+from centime.model.errors import DamagedFile
+from centime.store.disk import room_for, sync_folder
+
+VERSION = 1
+KEPT = 2
+PIECE = 16 << 20
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What was read; `damaged` says in one sentence each what is wrong with newer ones."""
+
+    name: str
+    facts: dict[str, Any]
+    arrays: Arrays
+    damaged: tuple[str, ...] = ()
+
+
+def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Writes the next snapshot and removes those before the last two; its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
+    beside = folder / f".{name}.{os.getpid()}"
+    try:
+        beside.mkdir()
+        described = {title: _write_array(beside / f"{title}.bin", array) for title, array in arrays.items()}
+        content = {"version": VERSION, "facts": dict(facts), "arrays": described}
+        manifest = {"checksum": _checksum(content), "snapshot": content}
+        _write_file(beside / "manifest.json", [json.dumps(manifest, indent=1).encode()])
+        sync_folder(beside)
+        beside.rename(folder / name)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    sync_folder(folder)
+    for old in _names(folder)[:-KEPT]:
+        shutil.rmtree(folder / old)
+    return name
+
+
+def read_newest(folder: Path, writable: bool) -> Snapshot | None:
+    """The newest snapshot that is right, None if there never was one; a writer sets damaged ones aside and removes unfinished ones."""
+    if writable:
+        for unfinished in folder.glob(".[0-9]*"):
+            shutil.rmtree(unfinished)
+    damaged: list[str] = []
+    names = _names(folder)
+    while names:
+        name = names.pop()
+        try:
+            facts, arrays = read_snapshot(folder / name)
+        except FileNotFoundError:  # a running crawl has removed it: there are newer ones
+            names = _names(folder)
+            continue
+        except DamagedFile as trouble:
+            damaged.append(str(trouble))
+            if writable:
+                shutil.rmtree(folder / f"{name}.damaged", ignore_errors=True)
+                (folder / name).rename(folder / f"{name}.damaged")
+            continue
+        return Snapshot(name, facts, arrays, tuple(damaged))
+    if damaged:
+        raise DamagedFile("no snapshot can be read: " + "; ".join(damaged))
+    return None
+
+
+def read_snapshot(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """Facts and arrays of one snapshot, every bit checked; DamagedFile says what is wrong, FileNotFoundError that it is gone."""
+    content = _read_manifest(path)
+    return content["facts"], {name: _read_array(path, f"{name}.bin", described) for name, described in content["arrays"].items()}
+
+
+def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
+    """The facts of the snapshots kept, oldest first, by name: what the journal and the appended files must still reach back to."""
+    return {name: _read_manifest(folder / name)["facts"] for name in _names(folder)}
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("[0-9]*") if path.name.isdigit())
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    return xxh3_64_hexdigest(json.dumps(content, sort_keys=True).encode())
+
+
+def _write_array(path: Path, array: npt.NDArray[Any]) -> dict[str, Any]:
+    """Writes an array; how the manifest describes it."""
+    kept = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    octets = kept.reshape(-1).view(np.uint8).data
+    digest = xxh3_64()
+    pieces = [octets[begin : begin + PIECE] for begin in range(0, len(octets), PIECE)]
+    for piece in pieces:
+        digest.update(piece)
+    _write_file(path, pieces)
+    return {"type": kept.dtype.str, "shape": list(kept.shape), "checksum": digest.hexdigest()}
+
+
+def _write_file(path: Path, pieces: list[memoryview] | list[bytes]) -> None:
+    with room_for(path), path.open("wb", buffering=0) as file:
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[file.write(rest) :]
+        os.fsync(file.fileno())
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        raise FileNotFoundError(path)
+    try:
+        manifest = json.loads((path / "manifest.json").read_bytes())
+        content: dict[str, Any] = manifest["snapshot"]
+        right = manifest["checksum"] == _checksum(content)
+    except (ValueError, KeyError, TypeError):
+        right = False
+    except FileNotFoundError as trouble:
+        raise _gone_or_damaged(path, "manifest.json") from trouble
+    if not right:
+        raise DamagedFile(f"{path / 'manifest.json'}: damaged or cut short")
+    if content["version"] != VERSION:
+        raise DamagedFile(f"{path}: format version {content['version']}; this version reads {VERSION}")
+    return content
+
+
+def _read_array(path: Path, name: str, described: Mapping[str, Any]) -> npt.NDArray[Any]:
+    try:
+        array = np.fromfile(path / name, dtype=np.uint8)
+    except FileNotFoundError as trouble:
+        raise _gone_or_damaged(path, name) from trouble
+    if xxh3_64_hexdigest(array.data) != described["checksum"]:
+        raise DamagedFile(f"{path / name}: damaged or cut short: the checksum of its {len(array)} bytes is wrong")
+    values: npt.NDArray[Any] = array.view(np.dtype(described["type"]))
+    return values.reshape(described["shape"])
+
+
+def _gone_or_damaged(path: Path, name: str) -> Exception:
+    return DamagedFile(f"{path / name}: is missing") if path.is_dir() else FileNotFoundError(path)
