@@ -54,7 +54,7 @@ class WebBoxServer:
         self.now = self.now or box_clock(self.webbox)
         self._sites = SiteAnswers(self.webbox, self.now)
         self._truth = TruthAnswers(self.webbox, self.now)
-        self._hostile = HostileAnswers(self.webbox.port) if self.webbox.hostile else None
+        self._hostile = HostileAnswers() if self.webbox.hostile else None
         self._sites.reply(Asked(b"GET", b"", b"/"), 0)  # compiled before anybody waits
 
     async def close(self) -> None:
