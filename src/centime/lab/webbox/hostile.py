@@ -49,8 +49,6 @@ PARAMETER = b'<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY % out SYSTEM "http://
 NESTED = b"<!DOCTYPE html><title>Deep</title>" + b"<div><b>" * (DEPTH // 2) + b'<a href="/">Bottom</a>'
 NESTED_XML = b"<a>" * DEPTH + b"</a>" * DEPTH
 INVALID = b"<!DOCTYPE html><meta charset=utf-8><title>\xff\xfe\xc0\xaf</title><p>\xed\xa0\x80 \xf8\x88\x80\x80 <a href='/\xff'>\x80</a>\n"
-    b"<!DOCTYPE html><meta charset=utf-8><title>\xff\xfe\xc0\xaf</title><p>\xed\xa0\x80 \xf8\x88\x80\x80\x80 <a href='/\xff'>\x80</a>\n"
-)
 NULLS = b"<!DOCTYPE html><title>\0</title>" + b"\0" * 100_000 + b"<a href='/\0\0'>\0</a>\n"
 
 
