@@ -73,6 +73,11 @@ class Fetcher:
         self._outcomes[response.outcome] += 1
         return response
 
+    @property
+    def product(self) -> str:
+        """The name that robots.txt and X-Robots-Tag call us by."""
+        return self._settings.product
+
     async def close(self) -> None:
         """Close every connection; nothing can be asked afterwards."""
         await self._robots.close()

@@ -179,6 +179,10 @@ class ExactLedger:
         """What the virtual page has given to a page of each focus class: standing and level together are in proportion to importance."""
         return self._accounts.books.shares.astype(np.float64)
 
+    def use_rows(self, rows: RowStore) -> None:
+        """Goes on with a store that holds the same rows."""
+        self.rows = self._accounts.rows = rows
+
     def importance(self, pages: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
         """The importance of these pages, or of all; over all pages the mean is 1."""
         x: npt.NDArray[np.float64] = (self._accounts.paid(pages) + self._accounts.owed(pages)) / self._accounts.mean

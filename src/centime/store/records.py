@@ -27,7 +27,7 @@ from centime.model.errors import DamagedFile
 from centime.model.kernel import kernel
 from centime.model.outcome import Outcome, PageKind
 from centime.model.rows import Pages
-from centime.store.appended import AppendedFile
+from centime.store.appended import HEAD_BYTES, AppendedFile
 from centime.store.columns import Columns
 from centime.store.record import Loading, Mark, Record
 
@@ -102,6 +102,26 @@ class Records:
         for name, kind in (("outcome", Outcome), ("kind", PageKind), ("marks", Mark), ("loading", Loading)):
             values[name] = kind(values[name])
         return Record(**values)
+
+    @property
+    def first(self) -> int:
+        """Where the first record of all lies."""
+        return HEAD_BYTES // UNIT
+
+    @property
+    def end(self) -> int:
+        """Where the next record will lie."""
+        return self.file.length // UNIT
+
+    def head(self, at: int) -> np.void:
+        """The head of the record that lies there."""
+        head: np.void = np.frombuffer(self.file.read(at * UNIT, HEAD_TYPE.itemsize), dtype=HEAD_TYPE)[0]
+        return head
+
+    def behind(self, at: int) -> int:
+        """Where the record behind this one lies."""
+        lengths: tuple[int, ...] = _LENGTHS.unpack(self.file.read(at * UNIT + _HEAD.size, _LENGTHS.size))
+        return at + -(-(_HEAD.size + _LENGTHS.size + sum(lengths)) // UNIT)
 
     def last(self, page: int) -> Record | None:
         """The last visit of a page, None if there was none."""

@@ -1,0 +1,120 @@
+"""`centime crawl`: starts, or goes on with, the crawl in a folder."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from centime.cli.output import Json, show
+from centime.model.errors import BadInput, BadSetting
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("crawl")(_crawl)
+
+
+def _crawl(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's folder: all of its state. It is made if it is not there.")],
+    seeds: Annotated[
+        list[str] | None, typer.Argument(metavar="SEED", help="URLs, files of URLs (one a line), or sitemap:URL. None to go on.")
+    ] = None,
+    pages: Annotated[int | None, typer.Option(metavar="N", help="End this run after N visits.")] = None,
+    duration: Annotated[str | None, typer.Option("--for", metavar="TIME", help="End this run after a time: 90s, 10m, 2h, 1d.")] = None,
+    rate: Annotated[str | None, typer.Option(metavar="RATE", help="At most so many pages: 50/s, 3000/m.")] = None,
+    bandwidth: Annotated[str | None, typer.Option(metavar="RATE", help="At most so many bytes: 500KB/s, 2GB/day.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(metavar="SCOPE", help="Stay on the seeds' own page, host or domain, or take any. Default: host.")
+    ] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="Only URLs in which this is found.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="No URLs in which this is found.")] = None,
+    max_depth: Annotated[int | None, typer.Option(metavar="N", help="At most N links away from a seed.")] = None,
+    delay: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Between two requests to a host, at least. Default: 1 s; 0 is for your own servers."),
+    ] = None,
+    keep: Annotated[str | None, typer.Option(metavar="WHAT", help="Bodies to keep as WARC: none, xml or all. Default: none.")] = None,
+    focus: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN=WEIGHT", help="Pages whose URL has this get WEIGHT times the virtual page's money.")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="KIND", help="How importance is found: exact, opic, interpolation or variable. Default: exact.")
+    ] = None,
+    damping: Annotated[float | None, typer.Option(metavar="D", help="The share of its money that a page pays along its links.")] = None,
+    refresh_after: Annotated[str | None, typer.Option(metavar="TIME", help="Read a page again so long after it was read: 1d.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Fetcher processes. Default: one for each core.")] = None,
+    user_agent: Annotated[str | None, typer.Option(metavar="NAME", help="Who you are; put in a way to reach you.")] = None,
+    allow_network: Annotated[
+        list[str] | None, typer.Option(metavar="CIDR", help="Addresses that are not public and may be asked all the same.")
+    ] = None,
+    resolve: Annotated[list[str] | None, typer.Option(metavar="NAME=ADDRESS", help="The address of a name or *.name, without DNS.")] = None,
+    pages_per_host: Annotated[int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")] = None,
+    most_page_bytes: Annotated[int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Settings by the names of these options.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Starts, or goes on with, the crawl in folder DIR: the most important page first, politely, every visit on disk.
+
+    Ctrl-C stops it cleanly; the same command goes on. Options are remembered in DIR and need not be given again.
+
+    Examples:
+
+    \b
+      centime crawl museum https://museum.example/ --keep all
+      centime crawl museum --for 2h --bandwidth 2GB/day
+      centime crawl news seeds.txt sitemap:https://news.example/sitemap.xml --scope domain --focus /politics/=4
+      centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
+    """
+    from centime.crawl import engine
+    from centime.crawl.opened import open_crawl
+    from centime.crawl.settings import read_config, seconds
+
+    given: dict[str, Any] = {
+        "rate": rate,
+        "bandwidth": bandwidth,
+        "scope": scope,
+        "include": include,
+        "exclude": exclude,
+        "max-depth": max_depth,
+        "delay": delay,
+        "keep": keep,
+        "focus": focus,
+        "ledger": ledger,
+        "damping": damping,
+        "refresh-after": refresh_after,
+        "workers": workers,
+        "user-agent": user_agent,
+        "allow-network": allow_network,
+        "resolve": resolve,
+        "pages-per-host": pages_per_host,
+        "most-page-bytes": most_page_bytes,
+    }
+    run: dict[str, Any] = {"pages": pages, "for": duration}
+    words = list(seeds or [])
+    if config is not None:
+        found = read_config(config)
+        words = words or _seeds(found.pop("seeds", []), config)
+        for name in run:
+            value = found.pop(name, None)
+            run[name] = value if run[name] is None else run[name]
+        for name, value in found.items():
+            if given.get(name.replace("_", "-")) in (None, []):
+                given[name] = value
+    if run["pages"] is not None and (not isinstance(run["pages"], int) or run["pages"] < 1):
+        raise BadSetting(f"a run reads one page or more, not {run['pages']}")
+    limits = engine.Limits(pages=run["pages"], seconds=None if run["for"] is None else seconds(run["for"]))
+    where = "options" if config is None else str(config)
+    with open_crawl(folder, words, {name: value for name, value in given.items() if value not in (None, [])}, where=where) as opened:
+        from centime.cli.crawl_view import CrawlView
+
+        crawl = engine.Crawl(opened, limits)
+        with CrawlView(quiet=as_json) as view:
+            ending = crawl.run(view.show)
+        facts = opened.statistics() | {"ended": ending, "visits_now": crawl.run_facts.visits, "seconds": view.seconds}
+        show(facts | {"top": opened.top(10)}, as_json=as_json)
+
+
+def _seeds(value: object, config: Path) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise BadInput(f"{config}: seeds is a list of words")
+    return value

@@ -1,0 +1,33 @@
+"""How much may be read now: a bucket that fills at a steady rate, for pages and for bytes.
+
+    level <- min(room, level + rate * time passed) - spent
+
+The level may go below nothing (a page turns out larger than thought); then nothing is allowed until it is above again, so over any stretch
+of time no more is spent than rate * time + room.
+"""
+
+
+class Bucket:
+    """One budget; without a rate it never ends."""
+
+    def __init__(self, rate: float | None, now: float, *, room_seconds: float = 1.0) -> None:
+        self.rate = rate
+        self._room = max(1.0, rate * room_seconds) if rate else 0.0
+        self._level = 1.0 if rate else 0.0
+        self._at = now
+
+    def left(self, now: float) -> float:
+        """What may be spent now."""
+        if self.rate is None:
+            return float("inf")
+        self._level = min(self._room, self._level + self.rate * max(0.0, now - self._at))
+        self._at = now
+        return self._level
+
+    def spend(self, amount: float) -> None:
+        """Takes out what was spent."""
+        self._level -= amount
+
+    def wait(self, amount: float = 1.0) -> float:
+        """Seconds from the last look until so much may be spent."""
+        return 0.0 if self.rate is None else max(0.0, (min(amount, self._room) - self._level) / self.rate)

@@ -1,0 +1,83 @@
+"""From the links that a page wrote to the fingerprints of the pages it leads to.
+
+Canonical form, scope and traps are asked once for each link; what came out is remembered (`Canonicaliser` by the link as written, here by
+fingerprint), because the pages of a site repeat their templates. The shard learns the text of a URL only if this fetcher has not sent it
+lately: `sent` is a direct-mapped memory of fingerprints, so it is bounded, and forgetting costs a few bytes and nothing else.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from centime.crawl.message import Lease
+from centime.discover.canonical import Canonicaliser, index_of
+from centime.discover.scope import Scope
+from centime.discover.traps import trap
+from centime.model.address import fingerprint
+from centime.model.document import NOFOLLOW, Document
+
+Fingerprints = npt.NDArray[np.uint64]
+SENT_BITS = 20
+VERDICTS = 1 << 18  # as many canonical URLs are remembered with what was decided about them
+
+_hash = xxhash.xxh3_64_intdigest
+
+
+class LinkReader:
+    """The links of pages, as one fetcher sees them."""
+
+    def __init__(self, scope: Scope, max_depth: int | None) -> None:
+        self.scope = scope
+        self.max_depth = max_depth
+        self._canonical = Canonicaliser()
+        self._verdicts: dict[str, int] = {}  # canonical URL -> its fingerprint, or 0 when it is not wanted
+        self._sent: Fingerprints = np.zeros(1 << SENT_BITS, dtype=np.uint64)
+        self.refused = 0
+
+    def of_page(self, lease: Lease, document: Document, *, nofollow: bool) -> tuple[Fingerprints, Fingerprints, bytes]:
+        """Fingerprints of the pages linked to, those of them that are fresh, and the lines of the fresh."""
+        if nofollow:
+            return self._chosen([], lease.depth)
+        hrefs = document.hrefs
+        if NOFOLLOW in document.flags or any(flag & NOFOLLOW for flag in set(document.flags)):
+            hrefs = tuple(href for href, flag in zip(hrefs, document.flags, strict=True) if not flag & NOFOLLOW)
+        return self._chosen(self._canonical.many(hrefs, document.base or lease.url), lease.depth)
+
+    def of_redirect(self, lease: Lease, target: str) -> tuple[Fingerprints, Fingerprints, bytes]:
+        """The same for the one page that a redirect leads to: as deep as the page itself."""
+        return self._chosen(self._canonical.many((target,), lease.url), lease.depth - 1)
+
+    def index_of(self, url: str) -> int:
+        """The fingerprint of the folder whose index this URL may be, 0 if it is none."""
+        folder = index_of(url)
+        return fingerprint(folder) if folder else 0
+
+    def _chosen(self, urls: "list[str | None]", depth: int) -> tuple[Fingerprints, Fingerprints, bytes]:
+        verdicts = self._verdicts
+        if len(verdicts) > VERDICTS:
+            verdicts.clear()
+        wanted: dict[int, str] = {}
+        for url in urls:
+            if url is None:
+                continue
+            number = verdicts.get(url)
+            if number is None:
+                number = verdicts[url] = self._verdict(url)
+            if number:
+                wanted[number] = url
+        targets = np.fromiter(wanted, dtype=np.uint64, count=len(wanted))
+        if self.max_depth is not None and depth >= self.max_depth:
+            return targets, np.empty(0, dtype=np.uint64), b""  # known pages are still links; new ones would be too deep
+        slots = (targets & np.uint64((1 << SENT_BITS) - 1)).astype(np.int64)
+        new = self._sent[slots] != targets
+        if not new.any():
+            return targets, np.empty(0, dtype=np.uint64), b""
+        self._sent[slots[new]] = targets[new]
+        lines = "\n".join([url for url, is_new in zip(wanted.values(), new.tolist(), strict=True) if is_new])
+        return targets, targets[new], lines.encode()
+
+    def _verdict(self, url: str) -> int:
+        if self.scope.refusal(url) or trap(url):
+            self.refused += 1
+            return 0
+        return _hash(url.encode()) or 1

@@ -1,0 +1,228 @@
+"""What a crawl is told: one frozen value, kept in the crawl's folder, so that the same command goes on in the same way.
+
+Names are those of the command's options. A configuration file has the same names; an unknown one is refused, with the nearest known.
+"""
+
+import difflib
+import os
+import re
+import tomllib
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from centime.discover.scope import Scope
+from centime.fetch.settings import FetchSettings
+from centime.model.errors import BadSetting
+
+Keep = Literal["none", "xml", "all"]
+ScopeKind = Literal["page", "host", "domain", "any"]
+LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
+
+MOST_WORKERS = 64
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlSettings:
+    """How a crawl goes about its work; the same from its first page to its last unless told otherwise."""
+
+    seeds: tuple[str, ...] = ()  # canonical URLs: what `scope` is relative to
+    scope: ScopeKind = "host"
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_depth: int | None = None
+    delay: float = 1.0
+    keep: Keep = "none"
+    focus: tuple[str, ...] = ()  # PATTERN=WEIGHT
+    ledger: LedgerKind = "exact"
+    damping: float = 0.85
+    workers: int = 0  # 0: one for each core
+    user_agent: str = FetchSettings().user_agent
+    allow_network: tuple[str, ...] = ()
+    resolve: tuple[str, ...] = ()  # NAME=ADDRESS
+    refresh_after: float | None = None
+    rate: float | None = None  # pages a second
+    bandwidth: float | None = None  # bytes a second
+    most_page_bytes: int = 10 * 2**20
+    pages_per_host: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("scope", ScopeKind), ("keep", Keep), ("ledger", LedgerKind)):
+            if getattr(self, name) not in get_args(kinds):
+                raise BadSetting(f"{name} is one of {', '.join(get_args(kinds))}, not {getattr(self, name)!r}")
+        _between("delay", self.delay, 0, 86_400)
+        _between("damping", self.damping, 0, 0.999999)
+        _between("workers", self.workers, 0, MOST_WORKERS)
+        _between("max-depth", self.max_depth, 0, 1_000_000)
+        _between("refresh-after", self.refresh_after, 0.001, 1e10)
+        _between("rate", self.rate, 1e-6, 1e9)
+        _between("bandwidth", self.bandwidth, 1, 1e15)
+        _between("most-page-bytes", self.most_page_bytes, 1024, 2**31)
+        _between("pages-per-host", self.pages_per_host, 1, 2**31)
+        self.scope_rules()
+        self.focus_rules()
+        self.fetch_settings()
+
+    @property
+    def worker_count(self) -> int:
+        """How many fetchers there are."""
+        return self.workers or max(1, len(os.sched_getaffinity(0)))
+
+    def scope_rules(self) -> Scope:
+        """Which URLs may be known."""
+        return Scope(seeds=self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
+
+    def focus_rules(self) -> list[tuple[re.Pattern[str], float]]:
+        """Pattern and weight of each focus class, from class 1 on."""
+        rules = []
+        for rule in self.focus:
+            pattern, equals, weight = rule.rpartition("=")
+            try:
+                rules.append((re.compile(pattern), float(weight)))
+            except (ValueError, re.error):
+                equals = ""
+            if not equals or not pattern:
+                raise BadSetting(f"a focus is PATTERN=WEIGHT, with a regular expression and a number, not {rule!r}")
+        return rules
+
+    def resolve_rules(self) -> tuple[tuple[str, str], ...]:
+        """Names whose addresses are given."""
+        rules = []
+        for rule in self.resolve:
+            name, equals, address = rule.partition("=")
+            if not (name and equals and address):
+                raise BadSetting(f"an address is given as NAME=ADDRESS, not {rule!r}")
+            rules.append((name, address))
+        return tuple(rules)
+
+    def fetch_settings(self) -> FetchSettings:
+        """What the fetchers need of it."""
+        return FetchSettings(
+            user_agent=self.user_agent,
+            allow_networks=self.allow_network,
+            resolve=self.resolve_rules(),
+            delay_seconds=self.delay,
+            most_body_bytes=self.most_page_bytes,
+            keep_heads=self.keep != "none",
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return {name.replace("_", "-"): list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+SETTINGS = {field.name.replace("_", "-") for field in fields(CrawlSettings)}
+
+
+def settings_from(facts: dict[str, Any], *, where: str, start: CrawlSettings | None = None) -> CrawlSettings:
+    """Settings with these values on top of `start`; a name that is not known is refused."""
+    given: dict[str, Any] = {}
+    for name, value in facts.items():
+        known = name.replace("_", "-")
+        if known not in SETTINGS:
+            near = difflib.get_close_matches(known, SETTINGS, 1)
+            raise BadSetting(f"{where}: unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        given[known.replace("-", "_")] = _value(known, value, where)
+    try:
+        return replace(start or CrawlSettings(), **given)
+    except TypeError as error:
+        raise BadSetting(f"{where}: {error}") from error
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The values of a configuration file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadSetting(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSetting(f"{path} is not TOML: {error}") from error
+
+
+def seconds(text: str | float) -> float:
+    """A length of time: `90`, `90s`, `10m`, `2h`, `1d`."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*", str(text))
+    if not found:
+        raise BadSetting(f"a time is a number with s, m, h or d behind it, as 10m, not {text!r}")
+    return float(found[1]) * _UNITS[found[2] or "s"]
+
+
+def per_second(text: str | float) -> float:
+    """A rate: `50`, `50/s`, `3000/m`, `1000000/d`."""
+    number, _, unit = str(text).partition("/")
+    try:
+        return float(number) / _UNITS[unit.strip()[:1] or "s"]
+    except (ValueError, KeyError):
+        raise BadSetting(f"a rate is a number a second, minute, hour or day, as 50/s, not {text!r}") from None
+
+
+def bytes_per_second(text: str | float) -> float:
+    """A bandwidth: `500KB/s`, `2GB/day`."""
+    amount, _, unit = str(text).partition("/")
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", amount.lower())
+    if not found or (found[2] or "b") not in _BYTES or (unit.strip()[:1] or "s") not in _UNITS:
+        raise BadSetting(f"a bandwidth is an amount a time, as 500KB/s or 2GB/day, not {text!r}")
+    return float(found[1]) * _BYTES[found[2] or "b"] / _UNITS[unit.strip()[:1] or "s"]
+
+
+def _value(name: str, value: Any, where: str) -> Any:
+    if name in {"seeds", "include", "exclude", "focus", "allow-network", "resolve"}:
+        items = [value] if isinstance(value, str) else value
+        if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
+            raise BadSetting(f"{where}: {name} is a list of words")
+        return tuple(items)
+    if isinstance(value, str) and name in {"delay", "refresh-after"}:
+        return seconds(value)
+    if isinstance(value, str) and name == "rate":
+        return per_second(value)
+    if isinstance(value, str) and name == "bandwidth":
+        return bytes_per_second(value)
+    text = name in {"scope", "keep", "ledger", "user-agent"}
+    if value is not None and (isinstance(value, bool) or isinstance(value, str) != text or not isinstance(value, str | int | float)):
+        raise BadSetting(f"{where}: {name} is a {'word' if text else 'number'}, not {value!r}")
+    return value
+
+
+def _between(name: str, value: float | None, least: float, most: float) -> None:
+    if value is not None and not least <= value <= most:
+        raise BadSetting(f"{name} lies between {least:g} and {most:g}, not at {value}")
+
+
+class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fetcher is told when it starts."""
+
+    name: str
+    fetch: FetchSettings
+    seeds: tuple[str, ...]
+    scope_kind: ScopeKind
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    max_depth: int | None
+    keep: Keep
+    bodies: str
+
+    def scope(self) -> Scope:
+        """Which URLs may be known."""
+        return Scope(seeds=self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
+
+
+def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path) -> FetcherSettings:
+    """What one fetcher of the crawl is told."""
+    return FetcherSettings(
+        name=name,
+        fetch=settings.fetch_settings(),
+        seeds=settings.seeds,
+        scope_kind=settings.scope,
+        include=settings.include,
+        exclude=settings.exclude,
+        max_depth=settings.max_depth,
+        keep=settings.keep,
+        bodies=str(bodies),
+    )
+
+
+unpack_fetcher = msgspec.msgpack.Decoder(FetcherSettings).decode

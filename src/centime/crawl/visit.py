@@ -1,0 +1,78 @@
+"""The whole way of one page through the program, on one screen. (ARCHITECTURE.md draws the same way with its folders.)
+
+    lease -> fetch -> understand -> make links canonical -> keep those in scope -> visit, which the shard records
+
+The shard gave the lease because the page was worth most (schedule/); recording the visit pays its links (ledger/) and makes all of it
+durable (store/). Nothing here waits for anything but the network, and nothing here raises because of what the web says.
+"""
+
+import numpy as np
+
+from centime.crawl.links import LinkReader
+from centime.crawl.message import Lease, Visit
+from centime.fetch.directives import parse_directives
+from centime.fetch.fetcher import Fetcher
+from centime.model.outcome import Outcome, PageKind
+from centime.model.response import Request, Response
+from centime.parse.document import read_document
+from centime.store.archive import Archive
+
+
+async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Archive | None) -> Visit:
+    """Reads one page: what came of it, with the fingerprints of its links."""
+    response = await fetcher.fetch(Request(url=lease.url, etag=lease.etag, modified=lease.modified))
+    if response.outcome is not Outcome.READ:
+        return _without_document(lease, response, links)
+    said = parse_directives(response.headers, fetcher.product)
+    document = read_document(response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated)
+    nofollow = document.nofollow or said.nofollow
+    targets, fresh, texts = links.of_page(lease, document, nofollow=nofollow)
+    if archive is not None:
+        archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
+    return _visit(
+        lease,
+        response,
+        kind=document.kind,
+        body_bytes=len(response.body),
+        nofollow=nofollow,
+        noindex=document.noindex or said.noindex,
+        signature=document.signature,
+        digest=document.digest,
+        detail=document.trouble,
+        links=targets.tobytes(),
+        fresh=fresh.tobytes(),
+        texts=texts,
+        index_of=links.index_of(lease.url),
+    )
+
+
+def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
+    targets, fresh, texts = links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
+    kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
+    return _visit(lease, response, kind=kind, links=targets.tobytes(), fresh=fresh.tobytes(), texts=texts, detail=response.detail)
+
+
+NONE = np.empty(0, dtype=np.uint64)
+
+
+def _visit(lease: Lease, response: Response, **found: object) -> Visit:
+    said: dict[str, object] = {
+        "etag": response.header("etag"),
+        "modified": response.header("last-modified"),
+        "content_type": response.header("content-type"),
+    }
+    if response.outcome is Outcome.UNCHANGED:
+        said = {"etag": lease.etag, "modified": lease.modified}
+    return Visit(
+        page=lease.page,
+        outcome=response.outcome,
+        status=response.status,
+        asked_at=response.asked_at,
+        seconds=response.seconds,
+        wire_bytes=response.wire_bytes,
+        truncated=response.truncated,
+        address=response.address,
+        crawl_delay=response.crawl_delay,
+        retry_after=response.retry_after,
+        **(said | found),  # type: ignore[arg-type]
+    )
