@@ -120,7 +120,12 @@ def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(g
         (["--memory", "much"], "a size of memory is written like 400MB or 2GB, not 'much'"),
         (["--memory", "1MB"], "ranking needs a memory of 8 MB or more"),
         (["--memory", "64MB", "--damping", "0"], "damping must be at least 1e-06 and below 1 with a memory cap, not 0.0"),
-        (["--memory", "64MB", "--by", "site"], "with --memory, importance by page is ranked"),
+        (["--memory", "64MB", "--by", "site"], "--by site does not go with --memory, which ranks importance or interest by page"),
+        (["--memory", "64MB", "--stop-change", "0.1"], "--stop-change 0.1 does not go with --memory"),
+        (["--memory", "64MB", "--vector", "hubs"], "--vector hubs does not go with --memory"),
+        (["--memory", "64MB", "--vector", "interest"], "interest needs a bias"),
+        (["--memory", "64MB", "--normalise", "max"], "unknown normalisation 'max'; there are mean"),
+        (["--memory", "64MB", "--bias", "missing.txt"], "missing.txt: there is no such file"),
         (["--work", "somewhere"], "a folder to work in goes with --memory"),
     ],
 )
@@ -142,6 +147,7 @@ def test_wrong_input_is_one_sentence_and_nothing_is_written(
         ("negative.tsv", "0\t1\t-2\n", "line 1"),
         ("nan.tsv", "0\t1\t2\n1\t0\tnan\n", "line 2"),
         ("empty.txt", "", "the file is empty"),
+        ("late.txt", "0 1\n" * 100_000 + "0 one\n", "line 100001"),
         ("mislabelled.parquet", "0 1\n", "this is no Parquet file"),
         ("links.xyz", "0 1\n", "the name ends like no graph file"),
     ],
@@ -151,12 +157,14 @@ def test_a_file_that_is_no_graph_is_one_sentence_with_its_place(
 ) -> None:
     if text is not None:
         (tmp_path / name).write_text(text)
-    assert rank(tmp_path / name, "-o", tmp_path / "scores.csv") == 2
-    said = capsys.readouterr()
-    assert said.err.startswith(f"centime: {tmp_path / name}")
-    assert sentence in said.err
-    assert said.err.count("\n") == 1
-    assert not (tmp_path / "scores.csv").exists()
+    before = list(tmp_path.iterdir())
+    for memory in ([], ["--memory", "64MB"], ["--memory", "64MB", "--work", tmp_path / "work"]):
+        assert rank(tmp_path / name, "-o", tmp_path / "scores.csv", *memory) == 2
+        said = capsys.readouterr()
+        assert said.err.startswith(f"centime: {tmp_path / name}")
+        assert sentence in said.err
+        assert said.err.count("\n") == 1
+        assert list(tmp_path.iterdir()) == before
 
 
 def test_an_output_that_cannot_be_is_said_before_the_graph_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,6 +192,21 @@ def test_pages_keep_the_numbers_that_the_file_gives_them(memory: list[str], tmp_
     assert 2 in [page["page"] for page in json.loads(capsys.readouterr().out)["top"]]
     assert run(app, ["explain", str(path), "4", "--json"]) == 2
     assert run(app, ["explain", str(path), "3", "--json"]) == 0
+
+
+def test_a_memory_cap_takes_a_bias_by_name_and_interest(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bias = graph.with_name("xml.txt")
+    bias.write_text("http://b.org/data.xml\n")
+    for vector in ("importance", "interest"):
+        options = ["--vector", vector, "--bias", bias, "--normalise", "sum", "--json", "--error", "1e-10"]
+        assert rank(graph, *options) == 0
+        free = json.loads(capsys.readouterr().out)
+        assert rank(graph, *options, "--memory", "64MB") == 0
+        capped = json.loads(capsys.readouterr().out)
+        assert capped["vector"] == vector
+        assert capped["dangling"] == free["dangling"]
+        assert [page["page"] for page in capped["top"]] == [page["page"] for page in free["top"]]
+        assert [page["score"] for page in capped["top"]] == pytest.approx([page["score"] for page in free["top"]], abs=1e-9)
 
 
 def test_scores_never_replace_the_graph(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:

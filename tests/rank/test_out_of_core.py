@@ -154,7 +154,7 @@ def test_a_killed_ranking_goes_on_where_it_was(tmp_path: Path) -> None:
     assert not (tmp_path / "work" / "manifest.json").exists()
     for until in ("iteration 3", "iteration 8", "iteration 9"):
         assert run(until).returncode == -signal.SIGKILL
-    assert out_of_core._saved(tmp_path / "work", 0.85) == 8
+    assert out_of_core._saved(tmp_path / "work", {"damping": 0.85, "bias": None}) == 8
     whole = rank_out_of_core(path, tmp_path / "undisturbed", 8 * MEGABYTE, error=1e-9)
     done = run("nothing")
     assert done.stdout.strip() == str(whole.iterations)
@@ -186,3 +186,52 @@ def test_the_system_enforces_the_cap_and_the_ranking_stays_within(cap: int, tmp_
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) <= 1e-4
+
+
+@pytest.mark.parametrize("vector", ["importance", "interest"])
+@pytest.mark.parametrize("normalisation", ["mean", "sum", "plain"])
+def test_bias_interest_and_scales_are_those_of_ranking_in_memory(vector: str, normalisation: str, tmp_path: Path) -> None:
+    graph = random_graph(300, 1200, seed=4)
+    path = file_of(graph, tmp_path / "graph.txt")
+    chosen = [3, 70, 71, 299]
+    (tmp_path / "bias.txt").write_text("".join(f"{page}\t{page % 7 + 1}\n" for page in chosen))
+    whole = with_last_link(graph)
+    wanted = np.zeros(300)
+    wanted[chosen] = [page % 7 + 1 for page in chosen]
+    options = {"bias": tmp_path / "bias.txt", "vector": vector, "normalisation": normalisation, "error": 1e-9}
+    found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **options)  # type: ignore[arg-type]
+    solved = whole if vector == "importance" else whole.transpose()
+    exact = pagerank(solved, personalisation=wanted, normalisation=normalisation, error=1e-13).scores  # type: ignore[arg-type]
+    distance = np.abs(found.part(0, 300) - exact).sum() / (1 if normalisation == "sum" else 300)
+    assert found.certified_error <= 1e-9
+    assert distance <= found.certified_error + 1e-12
+    assert found.dangling == int((whole.out_degree == 0).sum())
+    again = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **options)  # type: ignore[arg-type]
+    assert np.array_equal(again.part(0, 300), found.part(0, 300))
+
+
+def test_another_bias_does_not_go_on_from_the_values_of_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(out_of_core, "SAVED_EVERY_SECONDS", 0.0)
+    path = file_of(random_graph(300, 1200, seed=4), tmp_path / "graph.txt")
+    first = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE)
+    for number, page in enumerate((5, 6)):
+        (tmp_path / "bias.txt").write_text(f"{page}\n")
+        found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, bias=tmp_path / "bias.txt")
+        assert found.iterations > first.iterations / 4, number
+        assert found.top(1)[0][0] == page
+
+
+def test_names_are_there_when_ranking_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "graph.txt").write_text("a b\nb c\nc a\na c\n")
+    for _ in range(2):
+        found = rank_out_of_core(tmp_path / "graph.txt", tmp_path / "work", 8 * MEGABYTE)
+        assert list(found.names or []) == ["a", "b", "c"]
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
+    path = file_of(random_graph(30, 100, seed=4), tmp_path / "graph.txt")
+    with pytest.raises(BadInput, match=r"the folder has other things in it, such as graph\.txt; name one that is empty or new"):
+        rank_out_of_core(path, tmp_path, 8 * MEGABYTE)
+    with pytest.raises(BadInput, match="this is not a folder to work in"):
+        rank_out_of_core(path, path, 8 * MEGABYTE)
+    assert list(tmp_path.iterdir()) == [path]

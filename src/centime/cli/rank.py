@@ -11,7 +11,7 @@ import typer
 
 from centime.cli.output import Json, show
 from centime.cli.progress import Step, progress
-from centime.model.errors import BadInput, BadSetting, NotReached
+from centime.model.errors import BadInput, BadSetting, CentimeError, NotReached
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 READING = 0.3  # of the work beyond memory
@@ -86,9 +86,8 @@ def _rank(
         if memory is None:
             facts = _in_memory(graph, {**options, **common}, top, output, figure, _nearer(step, error))
         else:
-            defaults = {"method": "auto", "vector": "importance", "by": "page", "normalise": "mean"}
-            if any(value is not None and value != defaults.get(name) for name, value in options.items()):
-                raise BadSetting("with --memory, importance by page is ranked: without a bias, another method, scale or stop rule")
+            _check_capped(options)
+            common |= {"vector": vector, "bias": bias, "normalisation": normalise}
             facts = _beyond_memory(graph, _bytes(memory), work, common, top, output, step)
     reached = facts["certified_error"] is None or facts["certified_error"] <= error or stop_change is not None or stable_top is not None
     facts["reached"] = reached
@@ -130,8 +129,13 @@ def _beyond_memory(
             nearer(error, what)
 
     folder = work or graph.with_name(f"{graph.name}.slices")
+    is_new = not folder.exists()
     try:
         found = rank_out_of_core(graph, folder, memory, step=notice, **options)
+    except CentimeError:
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     except KeyboardInterrupt:
         typer.echo(f"centime: what is done so far is kept in {folder}; the same command goes on from there", err=True)
         raise
@@ -150,7 +154,7 @@ def _beyond_memory(
         "pages": found.pages,
         "links": found.links,
         "dangling": found.dangling,
-        "vector": "importance",
+        "vector": options["vector"],
         "method": "sliced",
         "iterations": found.iterations,
         "seconds": {"read": found.read_seconds, "build": 0.0, "solve": found.solve_seconds},
@@ -158,6 +162,18 @@ def _beyond_memory(
         "peak_memory_bytes": peak_memory_bytes(),
         "top": best,
     }
+
+
+def _check_capped(options: dict[str, Any]) -> None:
+    """Refuses what is not worked out under a memory cap."""
+    taken: dict[str, tuple[object, ...]] = {"method": ("auto", "sliced"), "vector": ("importance", "interest"), "by": ("page",)}
+    taken |= {"stop_change": (None,), "stable_top": (None,)}
+    for name, values in taken.items():
+        if options[name] not in values:
+            option = f"--{name.replace('_', '-')} {options[name]}"
+            raise BadSetting(f"{option} does not go with --memory, which ranks importance or interest by page, with or without a bias")
+    if options["vector"] == "interest" and options["bias"] is None:
+        raise BadSetting("interest needs a bias: the pages that it shall lead to")
 
 
 def _nearer(step: Step, aim: float, whole: float = 1.0) -> Callable[..., None]:

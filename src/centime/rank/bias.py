@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadInput
-from centime.rank.names import NamedGraph
+from centime.rank.names import NamedGraph, PageNames
 from centime.rank.packed import TextFile
 from centime.rank.scores import Vector
 
@@ -29,26 +29,40 @@ def bias_vector(bias: Bias, named: NamedGraph) -> Vector:
             raise BadInput(f"a bias needs one number for each of the {pages} pages, its shape is {bias.shape}")
         return bias.astype(np.float64)
     vector = np.zeros(pages)
+    for number, counts in chosen_pages(bias, named.names, named.first, pages).items():
+        vector[number] = counts
+    return vector
+
+
+def chosen_pages(
+    bias: str | Path | Mapping[Page, float] | Iterable[Page], names: PageNames | None, first: int, pages: int
+) -> dict[int, float]:
+    """The pages of a bias by their numbers, and what each counts; not all of them nothing."""
+    chosen = {}
     for where, page, counts in _entries(bias):
-        number = page_number(page, named)
+        number = _number(page, names, first, pages)
         if number is None:
             raise BadInput(f"{where}the graph has no page {page}")
         if not 0 <= counts < np.inf:
             raise BadInput(f"{where}page {page} cannot count {counts}; a finite number, zero or more, is needed")
-        vector[number] = counts
-    if not vector.any():
+        chosen[number] = counts
+    if not any(chosen.values()):
         raise BadInput(f"{f'{bias}: ' if isinstance(bias, str | Path) else ''}the bias names no page that counts more than 0")
-    return vector
+    return chosen
 
 
 def page_number(page: Page, named: NamedGraph) -> int | None:
     """The number of a page, if there is such a page."""
-    if named.names is not None and isinstance(page, str):
-        return named.names.find(page)
+    return _number(page, named.names, named.first, named.graph.pages)
+
+
+def _number(page: Page, names: PageNames | None, first: int, pages: int) -> int | None:
+    if names is not None and isinstance(page, str):
+        return names.find(page)
     if isinstance(page, str) and not (page.isascii() and page.isdecimal()):
         return None
-    number = int(page) - (named.first if named.names is None else 0)
-    return number if 0 <= number < named.graph.pages else None
+    number = int(page) - (first if names is None else 0)
+    return number if 0 <= number < pages else None
 
 
 def _entries(bias: str | Path | Mapping[Page, float] | Iterable[Page]) -> Iterator[tuple[str, Page, float]]:

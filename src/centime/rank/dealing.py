@@ -15,7 +15,8 @@ from centime.model.errors import BadGraph, BadInput
 from centime.model.graph import Targets
 from centime.model.kernel import Whole, kernel
 from centime.rank.links import LinkFile, Links, Told
-from centime.rank.slices import Manifest, SliceWriter
+from centime.rank.names import PageNames
+from centime.rank.slices import Manifest, SliceWriter, save_names
 
 HEAPS = "heaps"
 DEALT_AT_ONCE = 1 << 20
@@ -48,6 +49,31 @@ class Extent:
             raise BadGraph(f"{file.name}: the graph has no pages")
 
 
+class Turned:
+    """The links of a file, each turned round: what interest is worked out from."""
+
+    def __init__(self, file: LinkFile) -> None:
+        self.file = file
+        self.name = file.name
+
+    @property
+    def done(self) -> float:
+        """The share of the file that the blocks have gone through so far."""
+        return self.file.done
+
+    def blocks(self) -> Iterator[Links]:
+        """All links, block by block."""
+        return (Links(block.targets, block.sources, block.weights) for block in self.file.blocks())
+
+    def told(self) -> Told:
+        """What the file says of itself."""
+        return self.file.told()
+
+    def names(self) -> PageNames | None:
+        """The names of the pages."""
+        return self.file.names()
+
+
 def deal_file(
     file: LinkFile, folder: Path, bits_for: Callable[[int], int], memory: int, graph: dict[str, object], step: Callable[[float], None]
 ) -> Manifest:
@@ -63,6 +89,8 @@ def deal_file(
             writer.deal(block.sources[part] - first, block.targets[part] - first)
         step((file.done - done) / 2)
         done = file.done
+    if (names := file.names()) is not None:
+        save_names(folder, names)
     return writer.finish(graph, extent.first)
 
 

@@ -10,34 +10,42 @@ values on disk.
 A folder holds everything. It can be killed at any time: slices that are finished are not made again, and the values are saved every few
 seconds, beside the old ones and renamed, so that ranking goes on with at most that much to do again. The folder names its graph file by
 size, time and settings; for another one it is made anew.
+
+Importance or interest (the same of the links turned round), personalised or not, in any of the three scales. Links share alike: weights
+would need 8 bytes a link instead of 4, and are refused.
 """
 
 import json
+import re
 import shutil
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.errors import BadSetting
+from centime.model.errors import BadInput, BadSetting
+from centime.rank.bias_file import write_bias
 from centime.rank.crew import Crew, crew_for
-from centime.rank.dealing import deal_file
+from centime.rank.dealing import Turned, deal_file
 from centime.rank.files import open_links
 from centime.rank.links import LinkFile
 from centime.rank.names import PageNames
-from centime.rank.pagerank import LEAST_DAMPING, certified_error
+from centime.rank.packed import opened
+from centime.rank.pagerank import LEAST_DAMPING, Normalisation, certified_error, check_settings
 from centime.rank.sliced import DiskSlices, SliceSolver, Values
-from centime.rank.slices import Manifest, read_manifest, read_numbers
+from centime.rank.slices import Manifest, read_manifest, read_numbers, saved_names
 
 LEAST_MEMORY = 8_000_000
-SLICE_BYTES = 41  # of a page of the slice that a thread is working on
+SLICE_BYTES = 49  # of a page of the slice that a thread is working on
 WIDEST, NARROWEST = 20, 10
 SAVED_EVERY_SECONDS = 10.0
-VALUES, STATE, SCORES = "values", "state.json", "scores"
+VALUES, STATE, SCORES, EMPHASIS = "values", "state.json", "scores", "emphasis"
+OURS = re.compile(r"(manifest|state)\.json(\.new)?|slice-\d+\.links|(pages|names)\.\w+|saved-[01]|values|scores|emphasis|heaps")
+"""Names of what a ranking leaves in its folder."""
 LOST = 0.9  # an iteration that leaves more than this of the change before it has reached what its numbers can say
 COARSE = 1e-6
 
@@ -52,9 +60,10 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FiledScores:
-    """Scores in a file, adding up to the number of pages, and how far they may be from the truth."""
+    """Scores in a file, adding up to the number of pages there and then scaled, and how far they may be from the truth."""
 
     path: Path
+    scale: float
     pages: int
     links: int
     dangling: int
@@ -68,7 +77,8 @@ class FiledScores:
 
     def part(self, first: int, end: int) -> npt.NDArray[np.float64]:
         """The scores of pages `first` to `end`."""
-        return read_numbers(self.path, np.float64, first, end)
+        scores: npt.NDArray[np.float64] = read_numbers(self.path, np.float64, first, end)
+        return scores if self.scale == 1.0 else scores * self.scale
 
     def top(self, count: int = 20, at_once: int = 1 << 18) -> list[tuple[int, float]]:
         """The pages with the highest scores, the first first."""
@@ -79,6 +89,13 @@ class FiledScores:
             some = np.flatnonzero(scores >= edge)[: 4 * count]
             best = sorted([*best, *((-float(scores[k]), first + int(k)) for k in some)])[:count]
         return [(page, -score) for score, page in best]
+
+
+class Problem(TypedDict):
+    """What the slices are solved for: saved values serve no other."""
+
+    damping: float
+    bias: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +129,34 @@ def rank_out_of_core(
     folder: Path,
     memory_bytes: int,
     *,
+    vector: Literal["importance", "interest"] = "importance",
+    bias: Path | None = None,
+    normalisation: Normalisation = "mean",
     damping: float = 0.85,
     error: float = 1e-8,
     threads: int | None = None,
     step: Step = _unheard,
 ) -> FiledScores:
-    """The PageRank of a graph file under a memory cap, worked out in a folder that holds all that is on its way."""
+    """The importance or interest in a graph file under a memory cap, worked out in a folder that holds all that is on its way."""
+    file = open_links(graph)
+    if bias is not None:
+        with opened(bias):  # before a large file is read
+            pass
     status = graph.stat()
-    told = {"file": graph.name, "bytes": status.st_size, "changed": status.st_mtime_ns}
-    return rank_links(open_links(graph), told, folder, memory_bytes, damping=damping, error=error, threads=threads, step=step)
+    told = {"file": graph.name, "bytes": status.st_size, "changed": status.st_mtime_ns, "vector": vector}
+    turned = vector == "interest"
+    links: LinkFile = Turned(file) if turned else file
+    options: Solving = {"damping": damping, "error": error, "threads": threads, "step": step}
+    return rank_links(links, told, folder, memory_bytes, turned=turned, bias=bias, normalisation=normalisation, **options)
+
+
+class Solving(TypedDict, total=False):
+    """Settings that do not depend on the vector."""
+
+    damping: float
+    error: float
+    threads: int | None
+    step: Step
 
 
 def rank_links(
@@ -129,16 +165,18 @@ def rank_links(
     folder: Path,
     memory_bytes: int,
     *,
+    turned: bool = False,
+    bias: Path | None = None,
+    normalisation: Normalisation = "mean",
     damping: float = 0.85,
     error: float = 1e-8,
     threads: int | None = None,
     step: Step = _unheard,
 ) -> FiledScores:
     """The same for links from anywhere; `told` says what they are, so that slices of others are not taken for theirs."""
-    if not LEAST_DAMPING <= damping < 1:
+    check_settings(damping, error, "auto", normalisation, None, None)
+    if damping < LEAST_DAMPING:
         raise BadSetting(f"damping must be at least {LEAST_DAMPING} and below 1 with a memory cap, not {damping}")
-    if not error > 0:
-        raise BadSetting(f"the error must be a number above 0, not {error}")
     if memory_bytes < LEAST_MEMORY:
         raise BadSetting(f"ranking needs a memory of {LEAST_MEMORY // 10**6} MB or more, not {memory_bytes / 1e6:.3g} MB")
     started = time.perf_counter()
@@ -146,23 +184,33 @@ def rank_links(
     with crew_for(1 << 30, threads) as crew:
         manifest = _slices(folder, told)
         if manifest is None:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
+            _clear(folder)
             bits = partial(_bits, memory=memory_bytes, threads=crew.parts)
             manifest = deal_file(file, folder, bits, memory_bytes, told, partial(step, "reading links"))
+        names = saved_names(folder)
+        problem: Problem = {"damping": damping, "bias": None}
+        if bias is not None:
+            problem["bias"] = write_bias(folder / EMPHASIS, bias, names, manifest.first, manifest.pages)
         read = time.perf_counter() - started
         planned = plan(manifest.pages, memory_bytes, crew.parts)
-        solver, found = _solve(DiskSlices(folder, manifest), planned, damping, error, crew, step)
+        aim = error * (1 - damping) if normalisation == "plain" else error  # what scaling to Eq. 2 can make of it
+        solver, found = _solve(DiskSlices(folder, manifest), planned, problem, aim, crew, step)
+    scale = {"mean": 1.0, "sum": 1.0 / manifest.pages}.get(normalisation, 0.0)
+    if normalisation == "plain":
+        unlinked = (1 - damping) * manifest.pages + damping * solver.kept  # V of `pagerank`
+        scale = (1 - damping) * manifest.pages / unlinked
+        found *= scale / (1 - damping)
     return FiledScores(
         folder / SCORES,
+        scale,
         manifest.pages,
         manifest.links,
-        manifest.dangling,
+        solver.unreached if turned else manifest.dangling,
         solver.iterations,
         found,
         read,
         time.perf_counter() - started - read,
-        file.names(),
+        names,
         manifest.first,
     )
 
@@ -176,19 +224,32 @@ def _slices(folder: Path, told: dict[str, object]) -> Manifest | None:
     return manifest if manifest is not None and manifest.graph == told else None
 
 
-def _solve(slices: DiskSlices, planned: Plan, damping: float, error: float, crew: Crew, step: Step) -> tuple[SliceSolver, float]:
+def _clear(folder: Path) -> None:
+    """Makes the folder, or empties it if nothing but what is left of a ranking is there."""
+    if folder.exists():
+        if not folder.is_dir():
+            raise BadInput(f"{folder}: this is not a folder to work in")
+        strange = next((path for path in sorted(folder.iterdir()) if not OURS.fullmatch(path.name)), None)
+        if strange is not None:
+            raise BadInput(f"{folder}: the folder has other things in it, such as {strange.name}; name one that is empty or new")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
+def _solve(slices: DiskSlices, planned: Plan, problem: Problem, error: float, crew: Crew, step: Step) -> tuple[SliceSolver, float]:
     """Iterates until the certificate says so, with narrow values first where only those fit."""
     folder, pages = slices.folder, slices.pages
+    emphasis = None if problem["bias"] is None else folder / EMPHASIS
     kinds: list[tuple[type[np.float32] | type[np.float64], Path | None]] = [
         (np.float64, None if planned.wide_in_memory else folder / VALUES)
     ]
     if planned.narrow_in_memory and not planned.wide_in_memory:
         kinds.insert(0, (np.float32, None))
     iterations, certified = 0, np.inf
-    resumed = _saved(folder, damping)
+    resumed = _saved(folder, problem)
     for kind, path in kinds:
         values = Values(pages, kind, path)
-        solver = SliceSolver(slices, values, damping, crew, planned.buffer_words)
+        solver = SliceSolver(slices, values, problem["damping"], crew, planned.buffer_words, emphasis)
         solver.iterations = iterations
         if resumed is not None:
             iterations = solver.iterations = resumed
@@ -196,15 +257,15 @@ def _solve(slices: DiskSlices, planned: Plan, damping: float, error: float, crew
         else:
             solver.begin()
         aim = error if kind is np.float64 else max(error, COARSE / 10)
-        certified = _iterate(solver, folder, aim, step)
+        certified = _iterate(solver, folder, problem, aim, step)
         iterations = resumed = solver.iterations
         if certified <= error:
             break
-        _save(folder, solver)
+        _save(folder, solver, problem)
     return solver, certified
 
 
-def _iterate(solver: SliceSolver, folder: Path, error: float, step: Step) -> float:
+def _iterate(solver: SliceSolver, folder: Path, problem: Problem, error: float, step: Step) -> float:
     factor, pages = solver.damping / (1 - solver.damping), solver.slices.pages
     saved = time.monotonic()
     aim, last = error, np.inf
@@ -220,11 +281,11 @@ def _iterate(solver: SliceSolver, folder: Path, error: float, step: Step) -> flo
             aim = estimate / 2
         last = solver.moved
         if time.monotonic() - saved > SAVED_EVERY_SECONDS:
-            _save(folder, solver)
+            _save(folder, solver, problem)
             saved = time.monotonic()
 
 
-def _save(folder: Path, solver: SliceSolver) -> None:
+def _save(folder: Path, solver: SliceSolver, problem: Problem) -> None:
     """Keeps the values, as 64-bit numbers, and only then says that they are there."""
     name = f"saved-{solver.iterations % 2}"
     with (folder / name).open("wb", buffering=0) as file:
@@ -233,17 +294,17 @@ def _save(folder: Path, solver: SliceSolver) -> None:
             first, end = number * width, min(solver.slices.pages, (number + 1) * width)
             file.write(solver.values.part(first, end).astype(np.float64).tobytes())
     beside = folder / f"{STATE}.new"
-    beside.write_text(json.dumps({"iterations": solver.iterations, "damping": solver.damping, "values": name}))
+    beside.write_text(json.dumps({"iterations": solver.iterations, "values": name, **problem}))
     beside.rename(folder / STATE)
 
 
-def _saved(folder: Path, damping: float) -> int | None:
-    """How many iterations the saved values have behind them; nothing when there are none for this damping."""
+def _saved(folder: Path, problem: Problem) -> int | None:
+    """How many iterations the saved values have behind them; nothing when there are none for this damping and bias."""
     path = folder / STATE
     if not path.exists():
         return None
     state = json.loads(path.read_text())
-    return int(state["iterations"]) if state["damping"] == damping else None
+    return int(state["iterations"]) if all(state.get(name) == value for name, value in problem.items()) else None
 
 
 def _load(folder: Path, values: Values) -> None:

@@ -1,9 +1,9 @@
 """The solver over slices: links streamed from disk or memory, sums kept for one slice a thread, Gauss-Seidel between slices.
 
-It solves y = dWy + b, b = 1 - d, as `push` does. What is kept for a page is v_j = d y_j / k_j, what page j pays along a link (0 if it
+It solves y = dWy + b, b = (1-d) e, as `push` does. What is kept for a page is v_j = d y_j / k_j, what page j pays along a link (0 if it
 dangles):
 
-    y_i = (sum over links j->i, j != i, of v_j  +  1 - d) / (1 - d own_i / k_i)
+    y_i = (sum over links j->i, j != i, of v_j  +  (1 - d) e_i) / (1 - d own_i / k_i)
 
 A slice's new v are used by the slices after it (Section 5.3 of the Xyleme paper). Slices go in groups of one a thread; a group's values
 are written when all its slices are done, so the result does not depend on which thread was quicker.
@@ -11,6 +11,8 @@ are written when all its slices are done, so the result does not depend on which
 `Values` holds v in memory, as 32-bit or 64-bit numbers, or on disk, where each slice reads along as its sources go by: then neither
 links nor vectors need memory. y is v k / d by definition, so 32 bits cost accuracy but never the certificate: it is worked out from the
 v that there are.
+
+e is 1 for every page, or the personalisation in a file (`bias_file`), which each slice reads along too.
 
 Guaranteed: `certify` makes one iteration of the whole graph from frozen values, x = Gh, and |x - x*|_1 <= d/(1-d) |x - h|_1 (see
 `push`). The scores go to a file, 64 bits a page; nothing that grows with the pages is in memory except `Values`, if it was put there.
@@ -31,6 +33,7 @@ from centime.rank.slices import DEGREES, FARTHEST, OWN, Manifest, Words, read_nu
 
 Numbers = npt.NDArray[np.floating[Any]]
 WINDOW_PAGES = 2 * (FARTHEST + 1)
+EVERYONE_ALIKE: Vector = np.ones(1)
 
 
 class Slices(Protocol):
@@ -110,23 +113,26 @@ class Values:
 class SliceSolver:
     """One solution on its way."""
 
-    def __init__(self, slices: Slices, values: Values, damping: float, crew: Crew, buffer_words: int) -> None:
+    def __init__(self, slices: Slices, values: Values, damping: float, crew: Crew, buffer_words: int, emphasis: Path | None = None) -> None:
         self.slices = slices
+        self.emphasis = emphasis
         self.values = values
         self.damping = damping
         self.crew = crew
         self.iterations = 0
         self.moved = np.inf  # sum of |y - y'| over the pages with links, in the last iteration
         self.total = 0.0  # sum of y
+        self.kept = 0.0  # of the scores certified last, what pages without links have
+        self.unreached = 0  # pages that no link leads to, known from then on as well
         width = (1 << slices.bits) + 1
         self._sums = [np.zeros(min(width, slices.pages + 1) if slices.slices == 1 else width) for _ in range(crew.parts)]
         self._buffers = [np.empty(buffer_words, dtype=np.uint32) for _ in range(crew.parts)]
 
     def begin(self) -> None:
-        """Puts v where every page has y = 1."""
+        """Puts v where every page has y = e, so that what nothing leads to from there stays exactly nothing."""
         for number in range(self.slices.slices):
             first, end = self._span(number)
-            self.values.write(first, _shares(self.slices.degrees(first, end), self.damping))
+            self.values.write(first, _shares(self.slices.degrees(first, end), self.damping) * self._leaning(first, end))
 
     def iterate(self, step: Callable[[float], None] | None = None) -> None:
         """Works out every slice once, each from the newest values."""
@@ -148,12 +154,15 @@ class SliceSolver:
 
     def certify(self, scores: Path) -> tuple[float, float]:
         """Writes x = Gh, adding up to N, to a file; |x - h|_1, and what rounding can have added to x."""
-        surplus = whole = rounded = 0.0
+        surplus = whole = rounded = self.kept = 0.0
+        self.unreached = 0
         with scores.open("wb", buffering=0) as file:
             for number in range(self.slices.slices):
                 first, end = self._span(number)
                 degrees, old, new = self._frozen(number)
-                rounded += float(self._terms(number) @ new)
+                terms = self._terms(number)
+                rounded += float(terms @ new)
+                self.unreached += int(((terms == 1) & (self.slices.own(first, end) == 0)).sum())
                 surplus += float((new - old)[degrees > 0].sum())
                 whole += float(np.where(degrees > 0, old, new).sum())
                 file.write(new.tobytes())
@@ -165,7 +174,8 @@ class SliceSolver:
                 new = read_numbers(scores, np.float64, first, end)
                 degrees = self.slices.degrees(first, end)
                 old = np.where(degrees > 0, self.values.part(first, end) * (degrees / self.damping), new)
-                exact = (new - level) * scale
+                exact = (new - level * self._leaning(first, end)) * scale
+                self.kept += float(exact[degrees == 0].sum())
                 apart += float(distance(exact, old * scale))
                 file.seek(8 * first)
                 file.write(exact.tobytes())
@@ -190,7 +200,8 @@ class SliceSolver:
         sums = self._brought(number, part)
         degrees, own = self.slices.degrees(first, end), self.slices.own(first, end)
         values = np.empty(end - first)
-        moved, total = _settle(sums, degrees, own, self.values.part(first, end).astype(np.float64), self.damping, values)
+        old, default = self.values.part(first, end).astype(np.float64), (1.0 - self.damping) * self._leaning(first, end)
+        moved, total = _settle(sums, degrees, own, old, self.damping, default, values)
         return values, float(moved), float(total)
 
     def _frozen(self, number: int) -> tuple[npt.NDArray[np.uint32], Vector, Vector]:
@@ -199,7 +210,7 @@ class SliceSolver:
         sums = self._brought(number, 0)
         degrees, own = self.slices.degrees(first, end), self.slices.own(first, end)
         values = self.values.part(first, end).astype(np.float64)
-        new = sums[: end - first] + own * values + (1.0 - self.damping)
+        new = sums[: end - first] + own * values + (1.0 - self.damping) * self._leaning(first, end)
         return degrees, values * (degrees / self.damping), new
 
     def _brought(self, number: int, part: int) -> Vector:
@@ -221,6 +232,10 @@ class SliceSolver:
         for _, _, words in self.slices.units(number, self._buffers[0]):
             _count(words, terms, self.slices.bits)
         return terms[: end - first] + 1
+
+    def _leaning(self, first: int, end: int) -> Vector:
+        """e of pages `first` to `end`; a single 1 for all of them, if nobody is preferred."""
+        return EVERYONE_ALIKE if self.emphasis is None else read_numbers(self.emphasis, np.float64, first, end)
 
     def _span(self, number: int) -> tuple[int, int]:
         width = 1 << self.slices.bits
@@ -258,18 +273,26 @@ def _count(words: Words, terms: npt.NDArray[np.int64], bits: Whole) -> None:
 
 @kernel
 def _settle(
-    sums: Vector, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32], old: Vector, damping: float, values: Vector
+    sums: Vector,
+    degrees: npt.NDArray[np.uint32],
+    own: npt.NDArray[np.uint32],
+    old: Vector,
+    damping: float,
+    default: Vector,
+    values: Vector,
 ) -> tuple[float, float]:
-    """New values of a slice's pages; the sum of |y - y'| over those with links, and the sum of y."""
+    """New values of a slice's pages; the sum of |y - y'| over those with links, and the sum of y. One default serves all pages."""
     moved = 0.0
     total = 0.0
+    alike = len(default) == 1
     for page in range(len(values)):
+        given = default[0 if alike else page]
         if degrees[page] > 0:
-            y = (sums[page] + 1.0 - damping) / (1.0 - damping * own[page] / degrees[page])
+            y = (sums[page] + given) / (1.0 - damping * own[page] / degrees[page])
             moved += abs(y - old[page] * degrees[page] / damping)
             values[page] = damping * y / degrees[page]
             total += y
         else:
             values[page] = 0.0
-            total += sums[page] + 1.0 - damping
+            total += sums[page] + given
     return moved, total

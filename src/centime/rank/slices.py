@@ -9,7 +9,7 @@ touched at random; those fit a cache. A step to a source too far for the word's 
 nobody. Links of a page to itself are left out and counted beside the page's degree: a solver settles them at once.
 
 Files of a folder: `manifest.json` (written last: a folder without it is not finished), `slice-00000.links` and so on, `pages.degrees`
-(32 bits a page) and `pages.own` (32 bits: its links to itself).
+(32 bits a page), `pages.own` (32 bits: its links to itself) and, if pages have names, `names.heap` and `names.offsets` (see `names`).
 
 Memory: a buffer for each slice, nothing for a page or a link.
 """
@@ -26,12 +26,14 @@ import numpy.typing as npt
 
 from centime.model.errors import DamagedFile
 from centime.model.kernel import Whole, kernel
+from centime.rank.names import PageNames
 
 Words = npt.NDArray[np.uint32]
 FORMAT = 1
 FARTHEST = (1 << 16) - 1  # a step to the next source is never longer, so that a window of values always reaches it
 DEGREES, OWN = "pages.degrees", "pages.own"
 """Names of the files with a number for each page."""
+HEAP, OFFSETS = "names.heap", "names.offsets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,19 @@ def read_manifest(folder: Path) -> Manifest | None:
         if not found.exists() or found.stat().st_size != 4 * words:
             raise DamagedFile(f"{found}: should have {4 * words} bytes; remove the folder to begin anew")
     return manifest
+
+
+def save_names(folder: Path, names: PageNames) -> None:
+    """Keeps the names of the pages with the slices, so that the graph file need not be read again for them."""
+    names.heap.tofile(folder / HEAP)
+    names.offsets.tofile(folder / OFFSETS)
+
+
+def saved_names(folder: Path) -> PageNames | None:
+    """The names of the pages, if they have some."""
+    if not (folder / OFFSETS).exists():
+        return None
+    return PageNames(np.fromfile(folder / HEAP, dtype=np.uint8), np.fromfile(folder / OFFSETS, dtype=np.int64))
 
 
 def read_units(folder: Path, manifest: Manifest, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
