@@ -5,7 +5,8 @@ enough. Codings of codings ("gzip, br") are undone one inside the other under th
 
 Servers lie: a body that is called gzip or zstd but does not start like it is taken as it is, and so is one called deflate or br that
 fails before it gave anything. A body that breaks later, or ends early, is a `BrokenCoding`. What follows the end of a stream is
-ignored, as browsers do, unless it is another member of the same kind.
+ignored, as browsers do, unless it is another member of the same kind; past MOST_MEMBERS that is hostile, since empty ones cost time
+and give nothing.
 """
 
 import zlib
@@ -19,8 +20,11 @@ from centime.model.errors import CentimeError
 
 PIECE = 64 * 1024
 MOST_CODINGS = 3
+MOST_MEMBERS = 4096
 ACCEPTED = "gzip, br, zstd"
 _WINDOW: dict[int, int] = {DecompressionParameter.window_log_max: 23}  # 8 MiB, which is what RFC 9659 lets a server use
+
+_FRAMES = frozenset((0x28, *range(0x50, 0x60)))  # how a zstd frame starts, or one to be skipped
 
 
 class BrokenCoding(CentimeError):
@@ -42,6 +46,7 @@ class _Deflated:
 
     def __init__(self, gzip: bool) -> None:
         self._gzip = gzip
+        self._members = 0
         self._stream: zlib._Decompress | None = None
         self._plain = False
         self._given = False
@@ -73,6 +78,7 @@ class _Deflated:
             if self._stream.eof:
                 data = self._stream.unused_data
                 if self._gzip and data[:1] == b"\x1f":
+                    self._members = _count(self._members)
                     self._stream = zlib.decompressobj(31)
                 else:
                     self._over = bool(data) or not self._gzip
@@ -130,13 +136,14 @@ class _Brotli:
 
 class _Zstandard:
     def __init__(self) -> None:
+        self._members = 0
         self._stream: ZstdDecompressor | None = None
         self._plain = False
         self._over = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         if self._stream is None:
-            self._plain = data[:1] not in (b"\x28", *(bytes([low]) for low in range(0x50, 0x60)))  # a frame, or a skippable one
+            self._plain = data[0] not in _FRAMES
             self._stream = ZstdDecompressor(options=_WINDOW)
         if self._plain:
             yield data
@@ -153,7 +160,8 @@ class _Zstandard:
                 data = self._stream.unused_data
                 if not data:
                     return
-                self._over = data[:1] not in (b"\x28", *(bytes([low]) for low in range(0x50, 0x60)))
+                self._members = _count(self._members)
+                self._over = data[0] not in _FRAMES
                 self._stream = ZstdDecompressor(options=_WINDOW)
             elif self._stream.needs_input:
                 return
@@ -177,6 +185,12 @@ class _Chain:
     def finish(self) -> None:
         self._outer.finish()
         self._inner.finish()
+
+
+def _count(members: int) -> int:
+    if members >= MOST_MEMBERS:
+        raise BrokenCoding(f"the compressed body has more than {MOST_MEMBERS} members")
+    return members + 1
 
 
 _MAKERS: dict[str, Callable[[], Decoder]] = {
