@@ -4,6 +4,7 @@ import resource
 import ssl
 import zlib
 from pathlib import Path
+from typing import Any
 
 import brotli  # type: ignore[import-untyped]
 import pytest
@@ -75,7 +76,7 @@ def test_a_redirect_is_a_value_and_is_not_followed(status: int, outcome: Outcome
 
 
 @pytest.mark.parametrize("headers", [{}, {"Location": ""}, {"Location": "http://[bad"}, {"Location": "http://a b/"}])
-def test_a_redirect_to_nowhere_is_a_bad_response(headers: dict[str, str]) -> None:
+def test_a_redirect_to_nowhere_is_a_bad_response(headers: dict[str, Any]) -> None:
     assert fetch({"/page": answer(status="301 Moved", **headers)}).outcome is Outcome.BAD_RESPONSE
 
 
@@ -156,12 +157,11 @@ def test_a_new_connection_that_breaks_is_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize("length", [{}, {"Content_Length": str(1 << 40)}, {"Transfer_Encoding": "chunked"}])
-def test_an_endless_body_is_cut_at_the_limit(length: dict[str, str]) -> None:
+def test_an_endless_body_is_cut_at_the_limit(length: dict[str, Any]) -> None:
     head = answer(**length).replace(b"Content-Length: 0\r\n", b"")
     piece = b"x" * 65_536
-    response = fetch(
-        {"/page": endless(head, b"10000\r\n" + piece + b"\r\n" if "Transfer_Encoding" in length else piece)}, most_body_bytes=MEBIBYTE
-    )
+    chunk = b"10000\r\n" + piece + b"\r\n" if "Transfer_Encoding" in length else piece
+    response = fetch({"/page": endless(head, chunk)}, most_body_bytes=MEBIBYTE)
     assert (response.outcome, response.truncated) == (Outcome.READ, True)
     assert response.body == b"x" * MEBIBYTE
 
@@ -192,7 +192,7 @@ def test_a_slow_drip_is_given_up() -> None:
         (answer(Content_Length="10"), {"total_seconds": 0.1}, "not complete"),
     ],
 )
-def test_silence_is_given_up(data: bytes, limit: dict[str, float], detail: str) -> None:
+def test_silence_is_given_up(data: bytes, limit: dict[str, Any], detail: str) -> None:
     response = fetch({"/page": hanging(data)}, **limit)
     assert response.outcome is Outcome.TIMED_OUT
     assert detail in response.detail

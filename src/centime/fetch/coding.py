@@ -123,10 +123,11 @@ class _Brotli:
                 yield data
                 return
             rest = b""
-            if piece:
-                self._given = True
-                yield piece
-            if self._stream.is_finished() or self._stream.can_accept_more_data():
+            if not piece:
+                return
+            self._given = True
+            yield piece
+            if self._stream.is_finished():
                 return
 
     def finish(self) -> None:

@@ -42,6 +42,7 @@ class Fetcher:
         self._resolver = Resolver(self._guard, settings.resolve, lookup)
         self._robots = RobotsCache(settings, self._ask_robots, clock)
         self._hosts = Gate()
+        self._busy: set[str] = set()  # hosts with a delay that are being asked
         self._addresses = Gate()
         self._slots = Slots(settings.connections)
         self._exchange: Exchange | None = None
@@ -134,6 +135,7 @@ class Fetcher:
                 slots.release()
                 if delay or between:
                     now = time.monotonic()
+                    self._busy.discard(host)
                     self._hosts.hold(host, now + delay, now)
                     self._addresses.hold(place.address, now + between, now)
         self._bytes += response.wire_bytes
@@ -142,19 +144,21 @@ class Fetcher:
         return response
 
     async def _wait(self, host: str, delay: float, address: str, between: float) -> None:
-        """Come back when host and address may be asked and a connection may be used."""
+        """Come back when host and address may be asked and a connection may be used; the first two are taken."""
         while True:
             now = time.monotonic()
-            start = max(now, self._hosts.free_at(host), self._addresses.free_at(address))
-            self._hosts.hold(host, start + delay, now)
-            self._addresses.hold(address, start + between, now)
-            self._waited += start - now
-            while now < start:  # timers may fire a little early
-                await asyncio.sleep(start - now)
-                now = time.monotonic()
-            if self._slots.taken < self._slots.most:
-                return
-            await self._slots.freed()  # time has passed: the gates must be asked again
+            # A host that is being asked has no time yet from which to count: who waits for it looks again a delay later.
+            pause = delay if host in self._busy else max(self._hosts.free_at(host), self._addresses.free_at(address)) - now
+            if pause > 0:
+                self._waited += pause
+                await asyncio.sleep(pause)
+            elif self._slots.taken >= self._slots.most:
+                await self._slots.freed()
+            else:
+                break
+        self._addresses.hold(address, now + between, now)
+        if delay:
+            self._busy.add(host)
 
     def _refusal(
         self, url: str, outcome: Outcome, detail: str, *, address: str = "", retry_after: float = 0.0, crawl_delay: float = 0.0

@@ -116,7 +116,10 @@ class Resolver:
     async def _ask(self, host: str) -> None:
         try:
             self.questions += 1
-            answer = await self._lookup(host)
+            try:
+                answer = await self._lookup(host)
+            except Exception as error:  # whatever a resolver library does, a name without an address is a value
+                answer = Answer((), SILENT, f"{host} could not be resolved ({type(error).__name__}: {error})")
             until = time.monotonic() + answer.seconds
             self._keep(host, self._judge(host, answer.addresses, answer.detail), until)
         finally:
