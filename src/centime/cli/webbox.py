@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,6 +67,7 @@ async def _serve(webbox: "WebBox", log: "RequestLog | None", as_json: bool) -> N
         loop.add_signal_handler(number, ended.set)
     await server.start()
     show(_beginning(server.webbox), as_json=as_json)
+    sys.stdout.flush()  # a program that waits for the port reads a pipe
     await ended.wait()
     statistics = server.statistics()
     await server.close()

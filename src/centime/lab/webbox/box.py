@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from centime.lab.webbox import change, markup, path, row
 from centime.lab.webbox.ink import Ink, make_ink
-from centime.lab.webbox.layout import LATIN, LATIN_UNDECLARED, SECTIONS, START, TRAITS, Layout, Numbers, make_layout
+from centime.lab.webbox.layout import LATIN, LATIN_UNDECLARED, SECTIONS, START, TRAITS, Layout, Numbers, form_of, make_layout
 from centime.model.document import NOFOLLOW
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.graph import Graph
@@ -106,14 +106,14 @@ class WebBox:
     def url(self, page: int) -> str:
         """The address of a page, in canonical form."""
         self._check(page)
-        buffer = np.empty(256, dtype=np.uint8)
-        return buffer[: path.write_address(self.layout, self.inks[0], -1, page, buffer)].tobytes().decode()
+        return self.urls(page, page + 1)[0]
 
     def urls(self, first: int = 0, end: int | None = None) -> list[str]:
         """The addresses of consecutive pages, of all without limits."""
         end = self.pages if end is None else end
         found: list[str] = []
-        buffer, ends = np.empty(CHUNK * 128, dtype=np.uint8), np.empty(CHUNK, dtype=np.int64)
+        ends = np.empty(min(CHUNK, end - first), dtype=np.int64)
+        buffer = np.empty(len(ends) * 128 + 256, dtype=np.uint8)
         while first + len(found) < end:
             room = ends[: min(CHUNK, end - first - len(found))]
             count = path.write_addresses(self.layout, self.inks[0], first + len(found), buffer, room)
@@ -145,7 +145,7 @@ class WebBox:
         """The title of a page."""
         self._check(page)
         buffer = np.empty(256, dtype=np.uint8)
-        return buffer[: markup.write_title(self.layout, self.inks[0], page, buffer)].tobytes().decode()
+        return buffer[: markup.put_title(buffer, 0, self.layout, self.inks[0], page)].tobytes().decode()
 
     def form(self, page: int) -> int:
         """The form of a page: one of HTML, BARE, XML and so on of `centime.lab.webbox.layout`."""
@@ -162,7 +162,9 @@ class WebBox:
         """The links of a version of a page, nofollow ones among them."""
         self._check(page)
         targets, flags = np.empty(row.MOST_LINKS, dtype=np.int64), np.empty(row.MOST_LINKS, dtype=np.uint8)
-        count = row.write_one(self.layout, page, version, targets, flags)
+        site = self.site(page)
+        local = page - int(self.layout.sites[site, START])
+        count, _ = row.write_row(self.layout, site, local, form_of(self.layout, site, local), version, targets, flags)
         return Links(targets[:count], flags[:count])
 
     def graph(self, time: float | None = None, *, without: int = NOFOLLOW) -> Graph:
@@ -196,7 +198,7 @@ class WebBox:
     def version(self, page: int, time: float) -> int:
         """How often a page has changed from the start of the box up to a time in the box."""
         self._check(page)
-        return int(change.version_at(self.layout, page, time))
+        return int(change.changes_until(self.layout, self.site(page), page, time))
 
     def versions(self, time: float, first: int = 0, end: int | None = None) -> Numbers:
         """The versions of consecutive pages at a time, of all without limits."""

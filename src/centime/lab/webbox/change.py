@@ -154,12 +154,6 @@ def write_times(layout: Layout, first: Whole, versions: Numbers, times: npt.NDAr
 
 
 @kernel
-def version_at(layout: Layout, page: Whole, time: float) -> Whole:
-    """The version of one page at a time."""
-    return changes_until(layout, site_of(layout, page), page, time)
-
-
-@kernel
 def write_history(layout: Layout, page: Whole, times: npt.NDArray[np.float64]) -> None:
     """Writes the times of a page's first changes, as many as there is room for."""
     site = site_of(layout, page)

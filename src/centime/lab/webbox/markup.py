@@ -1,5 +1,8 @@
 """The bytes of a page, written by one kernel into a buffer: its path first, then its body.
 
+A page is a list of texts: pieces of markup, sentences, and the names (addresses and titles) of the pages it links to. The list is made
+first, then all is copied: one place that copies keeps the kernel small, quick to compile and quick to run.
+
 Sentences are drawn slot by slot like links; each change of a page draws about an eighth of them anew, and the number of the revision
 always changes. All URLs are ASCII. The links stand in the order of the page's row, each once, and nothing else in a body is a link,
 except what the settings add: ways into traps, and the announcement of feeds on a root.
@@ -15,7 +18,7 @@ from centime.lab.webbox.change import changes_until, time_of
 from centime.lab.webbox.ink import SENTENCES, WORDS, Bytes, Ink
 from centime.lab.webbox.layout import BARE, DTD, FOUND, HTML, MOVED, START, TEXT, TRAITS, TRAPPED, XML, Layout, Numbers, form_of, site_of
 from centime.lab.webbox.path import PATH_PIECES, piece, put_address, put_number, put_path
-from centime.lab.webbox.row import Flags, write_row
+from centime.lab.webbox.row import MOST_LINKS, Flags, write_row
 from centime.model.document import NOFOLLOW
 from centime.model.kernel import Whole, inlined, kernel
 
@@ -27,14 +30,16 @@ TRAP, FEEDS = 1, 2  # what is added to pages outside the truth
 
 TITLE, SENTENCE_SLOT, SENTENCES_EACH, MANNER_OF, TRAP_ENTRY = 48, 49, 50, 51, 52
 ENTRIES_TO_TRAPS = 1 / 16  # of the pages of a site with traps
+NAME_BYTES = 256  # room for the address and the title of a target
+LONGEST_ORDER = 4096  # texts of a page
 LONGEST_BODY = 1 << 17  # room for the longest page that is drawn; huge ones are padded afterwards
 
 (
     HTML_HEAD, TITLE_END, FEED_LINKS, NAVIGATION, HEADING, REVISION, REVISION_END, HTML_END, NEW_LINE,
     ITEM_HREF, ITEM_TEXT, ITEM_END, NO_FOLLOW_TEXT, PARAGRAPH, HREF, PARAGRAPH_END, LAST_PARAGRAPH, TRAP_LINKS,
-    BROKEN_ITEM_HREF, BROKEN_ITEM_TEXT, BROKEN_HREF, BROKEN_NO_FOLLOW,
+    BROKEN_ITEM_HREF, BROKEN_ITEM_TEXT, BROKEN_HREF, BROKEN_TEXT, BROKEN_NO_FOLLOW,
     XML_HEAD, XML_DOCTYPE, XML_DOCTYPE_END, XML_ROOT, XML_ENTRY, XML_TEXT, XML_HREF, XML_ENTRY_END, XML_END, DTD_TEXT, DTD_END,
-) = range(len(PATH_PIECES), len(PATH_PIECES) + 33)  # fmt: skip
+) = range(len(PATH_PIECES), len(PATH_PIECES) + 34)  # fmt: skip
 PIECES = PATH_PIECES | {
     HTML_HEAD: '<!DOCTYPE html>\n<html lang="en"><head><meta charset="{charset}"><title>',
     TITLE_END: "</title>",
@@ -59,6 +64,7 @@ PIECES = PATH_PIECES | {
     BROKEN_ITEM_HREF: "<LI><A HREF=",
     BROKEN_ITEM_TEXT: "><B><I>",
     BROKEN_HREF: "</TD></B><A HREF = '",
+    BROKEN_TEXT: "'><B><I>",
     BROKEN_NO_FOLLOW: "' REL=NOFOLLOW><FONT>",
     XML_HEAD: '<?xml version="1.0" encoding="{charset}"?>\n',
     XML_DOCTYPE: '<!DOCTYPE catalogue SYSTEM "',
@@ -90,84 +96,104 @@ def put_title(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, page: Whole) -
     return put_number(buffer, at + 1, page)
 
 
-@kernel
-def _sentences(buffer: Bytes, at: Whole, ink: Ink, own: np.uint64, version: Whole, first: Whole, count: Whole) -> Whole:
-    for slot in range(first, first + count):
-        at = piece(buffer, at, ink, FIRST_SENTENCE + np.int64(draw(own, slot, (version + slot) // 8) % SENTENCE_COUNT))
+@inlined
+def _name_all(layout: Layout, ink: Ink, site: Whole, page: Whole, version: Whole, targets: Numbers, count: Whole) -> Ink:
+    """Address and title of every target, one after the other, and then the page's own title and the number of its version."""
+    text, ends = np.empty(NAME_BYTES * (MOST_LINKS + 1), dtype=np.uint8), np.zeros(2 * MOST_LINKS + 3, dtype=np.int64)
+    at: Whole = 0
+    for place in range(count + 1):
+        target = page
+        if place < count:
+            target = targets[place]
+            at = put_address(text, at, layout, ink, site, target)
+            ends[2 * place + 1] = at
+        at = put_title(text, at, layout, ink, target)
+        ends[2 * place + (2 if place < count else 1)] = at
+    ends[2 * count + 2] = put_number(text, at, version)
+    return Ink(text, ends)
+
+
+@inlined
+def _copy(buffer: Bytes, at: Whole, ink: Ink, names: Ink, order: Numbers, length: Whole) -> Whole:
+    """Writes the texts of a page in their order: numbers from 0 are the ink's, from -1 down the names."""
+    for place in range(length):
+        number = order[place]
+        at = piece(buffer, at, ink, number) if number >= 0 else piece(buffer, at, names, -1 - number)
     return at
+
+
+@inlined
+def _say(order: Numbers, length: Whole, number: Whole) -> Whole:
+    order[length] = number
+    return length + 1
+
+
+@inlined
+def _name(order: Numbers, length: Whole, number: Whole) -> Whole:
+    order[length] = -1 - number
+    return length + 1
+
+
+@inlined
+def _sentences(order: Numbers, length: Whole, own: np.uint64, version: Whole, first: Whole, count: Whole) -> Whole:
+    for slot in range(first, first + count):
+        order[length] = FIRST_SENTENCE + np.int64(draw(own, slot, (version + slot) // 8) % SENTENCE_COUNT)
+        length += 1
+    return length
 
 
 @kernel
 def _html(
-    buffer: Bytes, at: Whole, layout: Layout, ink: Ink, site: Whole, page: Whole, version: Whole, added: Whole, manner: Whole,
-    targets: Numbers, flags: Flags, count: Whole, template: Whole,
+    order: Numbers, layout: Layout, site: Whole, page: Whole, version: Whole, added: Whole, broken: bool,
+    flags: Flags, count: Whole, template: Whole,
 ) -> Whole:  # fmt: skip
     own = draw(layout.seed, SENTENCE_SLOT, page)
     each = 1 + np.int64(7.0 * unit(draw(layout.seed, SENTENCES_EACH, page)))
-    at = put_title(buffer, piece(buffer, at, ink, HTML_HEAD), layout, ink, page)
-    at = piece(buffer, at, ink, TITLE_END)
+    length = _name(order, _say(order, 0, HTML_HEAD), 2 * count)
+    length = _say(order, length, TITLE_END)
     if added & FEEDS and page == layout.sites[site, START]:
-        at = piece(buffer, at, ink, FEED_LINKS)
-    at = piece(buffer, at, ink, NAVIGATION)
-    broken = manner == BROKEN
+        length = _say(order, length, FEED_LINKS)
+    length = _say(order, length, NAVIGATION)
     for place in range(template):
-        at = piece(buffer, at, ink, BROKEN_ITEM_HREF if broken else ITEM_HREF)
-        at = put_address(buffer, at, layout, ink, site, targets[place])
-        at = piece(buffer, at, ink, BROKEN_ITEM_TEXT if broken else ITEM_TEXT)
-        at = put_title(buffer, at, layout, ink, targets[place])
-        at = piece(buffer, at, ink, NEW_LINE if broken else ITEM_END)
-    at = put_title(buffer, piece(buffer, at, ink, HEADING), layout, ink, page)
-    at = put_number(buffer, piece(buffer, at, ink, REVISION), version)
-    at = piece(buffer, at, ink, REVISION_END)
+        length = _name(order, _say(order, length, BROKEN_ITEM_HREF if broken else ITEM_HREF), 2 * place)
+        length = _name(order, _say(order, length, BROKEN_ITEM_TEXT if broken else ITEM_TEXT), 2 * place + 1)
+        length = _say(order, length, NEW_LINE if broken else ITEM_END)
+    length = _name(order, _say(order, length, HEADING), 2 * count)
+    length = _name(order, _say(order, length, REVISION), 2 * count + 1)
+    length = _say(order, length, REVISION_END)
     slot: Whole = 0
     for place in range(template, count):
-        at = piece(buffer, at, ink, PARAGRAPH)
-        at = _sentences(buffer, at, ink, own, version, slot, each)
+        length = _sentences(order, _say(order, length, PARAGRAPH), own, version, slot, each)
         slot += each
-        at = piece(buffer, at, ink, BROKEN_HREF if broken else HREF)
-        at = put_address(buffer, at, layout, ink, site, targets[place])
+        length = _name(order, _say(order, length, BROKEN_HREF if broken else HREF), 2 * place)
         if flags[place] & NOFOLLOW:
-            at = piece(buffer, at, ink, BROKEN_NO_FOLLOW if broken else NO_FOLLOW_TEXT)
-        elif broken:
-            buffer[at] = 39  # the quotation mark that BROKEN_HREF opens
-            at = piece(buffer, at + 1, ink, BROKEN_ITEM_TEXT)
+            length = _say(order, length, BROKEN_NO_FOLLOW if broken else NO_FOLLOW_TEXT)
         else:
-            at = piece(buffer, at, ink, ITEM_TEXT)
-        at = put_title(buffer, at, layout, ink, targets[place])
-        at = piece(buffer, at, ink, NEW_LINE if broken else PARAGRAPH_END)
+            length = _say(order, length, BROKEN_TEXT if broken else ITEM_TEXT)
+        length = _name(order, length, 2 * place + 1)
+        length = _say(order, length, NEW_LINE if broken else PARAGRAPH_END)
     if added & TRAP and layout.sites[site, TRAITS] & TRAPPED and count and unit(draw(layout.seed, TRAP_ENTRY, page)) < ENTRIES_TO_TRAPS:
-        at = piece(buffer, at, ink, TRAP_LINKS)
-    at = _sentences(buffer, piece(buffer, at, ink, PARAGRAPH), ink, own, version, slot, 8)
-    at = piece(buffer, at, ink, LAST_PARAGRAPH)
-    return at if broken else piece(buffer, at, ink, HTML_END)
+        length = _say(order, length, TRAP_LINKS)
+    length = _sentences(order, _say(order, length, PARAGRAPH), own, version, slot, 8)
+    length = _say(order, length, LAST_PARAGRAPH)
+    return length if broken else _say(order, length, HTML_END)
 
 
 @kernel
-def _xml(
-    buffer: Bytes,
-    at: Whole,
-    layout: Layout,
-    ink: Ink,
-    site: Whole,
-    page: Whole,
-    version: Whole,
-    targets: Numbers,
-    count: Whole,
-    template: Whole,
-) -> Whole:
+def _xml(order: Numbers, layout: Layout, page: Whole, version: Whole, count: Whole, template: Whole) -> Whole:
     own = draw(layout.seed, SENTENCE_SLOT, page)
-    at = piece(buffer, at, ink, XML_HEAD)
+    length = _say(order, 0, XML_HEAD)
     if template:
-        at = put_address(buffer, piece(buffer, at, ink, XML_DOCTYPE), layout, ink, site, targets[0])
-        at = piece(buffer, at, ink, XML_DOCTYPE_END)
-    at = put_number(buffer, piece(buffer, at, ink, XML_ROOT), version)
-    at = piece(buffer, at, ink, ITEM_TEXT)
+        length = _name(order, _say(order, length, XML_DOCTYPE), 0)
+        length = _say(order, length, XML_DOCTYPE_END)
+    length = _name(order, _say(order, length, XML_ROOT), 2 * count + 1)
+    length = _say(order, length, ITEM_TEXT)
     for place in range(template, count):
-        at = put_title(buffer, piece(buffer, at, ink, XML_ENTRY), layout, ink, targets[place])
-        at = _sentences(buffer, piece(buffer, at, ink, XML_TEXT), ink, own, version, 2 * place, 2)
-        at = put_address(buffer, piece(buffer, at, ink, XML_HREF), layout, ink, site, targets[place])
-        at = piece(buffer, at, ink, XML_ENTRY_END)
-    return piece(buffer, at, ink, XML_END)
+        length = _name(order, _say(order, length, XML_ENTRY), 2 * place + 1)
+        length = _sentences(order, _say(order, length, XML_TEXT), own, version, 2 * place, 2)
+        length = _name(order, _say(order, length, XML_HREF), 2 * place)
+        length = _say(order, length, XML_ENTRY_END)
+    return _say(order, length, XML_END)
 
 
 @inlined
@@ -181,10 +207,10 @@ def manner_of(layout: Layout, form: Whole, page: Whole) -> Whole:
 
 @kernel
 def write_page(
-    layout: Layout, ink: Ink, page: Whole, time: float, added: Whole, buffer: Bytes, facts: Numbers, times: npt.NDArray[np.float64],
-    targets: Numbers, flags: Flags,
+    layout: Layout, ink: Ink, page: Whole, time: float, added: Whole, buffer: Bytes, facts: Numbers, times: npt.NDArray[np.float64]
 ) -> None:  # fmt: skip
     """Writes path and body of a page as it is at a time; the facts say where they end, `times[0]` when it last changed."""
+    targets, flags = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)
     site = site_of(layout, page)
     local = page - layout.sites[site, START]
     form = form_of(layout, site, local)
@@ -194,25 +220,20 @@ def write_page(
     at = put_path(buffer, 0, layout, ink, site, local)
     facts[FORM], facts[VERSION], facts[PATH_END], facts[MANNER] = form, version, at, manner
     count, template = write_row(layout, site, local, form, version, targets, flags)
+    names = _name_all(layout, ink, site, page, version, targets, count)
+    order = np.empty(LONGEST_ORDER, dtype=np.int64)
+    length: Whole = 0
     if form in (HTML, BARE):
-        at = _html(buffer, at, layout, ink, site, page, version, added, manner, targets, flags, count, template)
+        length = _html(order, layout, site, page, version, added, manner == BROKEN, flags, count, template)
     elif form == XML:
-        at = _xml(buffer, at, layout, ink, site, page, version, targets, count, template)
+        length = _xml(order, layout, page, version, count, template)
     elif form in (MOVED, FOUND):
-        at = put_address(buffer, at, layout, ink, site, targets[0])
+        length = _name(order, 0, 0)
     elif form == TEXT:
-        at = put_title(buffer, at, layout, ink, page)
-        at = piece(buffer, at, ink, NEW_LINE)
         own = draw(layout.seed, SENTENCE_SLOT, page)
-        at = _sentences(buffer, at, ink, own, version, 0, 8 + np.int64(64.0 * unit(draw(layout.seed, SENTENCES_EACH, page))))
-        at = put_number(buffer, at, version)
+        sentences = 8 + np.int64(64.0 * unit(draw(layout.seed, SENTENCES_EACH, page)))
+        length = _sentences(order, _say(order, _name(order, 0, 0), NEW_LINE), own, version, 0, sentences)
+        length = _name(order, length, 1)
     elif form == DTD:
-        at = put_number(buffer, piece(buffer, at, ink, DTD_TEXT), version)
-        at = piece(buffer, at, ink, DTD_END)
-    facts[BODY_END] = at
-
-
-@kernel
-def write_title(layout: Layout, ink: Ink, page: Whole, buffer: Bytes) -> Whole:
-    """Writes the title of a page; gives back its length."""
-    return put_title(buffer, 0, layout, ink, page)
+        length = _say(order, _name(order, _say(order, 0, DTD_TEXT), 1), DTD_END)
+    facts[BODY_END] = _copy(buffer, at, ink, names, order, length)

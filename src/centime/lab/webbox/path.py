@@ -108,12 +108,6 @@ def put_address(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, here: Whole,
 
 
 @kernel
-def write_address(layout: Layout, ink: Ink, here: Whole, page: Whole, buffer: Bytes) -> Whole:
-    """Writes the address of a page seen from a site; gives back its length."""
-    return put_address(buffer, 0, layout, ink, here, page)
-
-
-@kernel
 def write_addresses(layout: Layout, ink: Ink, first: Whole, buffer: Bytes, ends: Numbers) -> Whole:
     """Writes the full addresses of consecutive pages, as many as there are ends; gives back how many found room."""
     at: Whole = 0

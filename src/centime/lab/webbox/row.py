@@ -130,15 +130,6 @@ def write_row(
 
 
 @kernel
-def write_one(layout: Layout, page: Whole, version: Whole, targets: Numbers, flags: Flags) -> Whole:
-    """Writes the links of one page; gives back their number."""
-    site = site_of(layout, page)
-    local = page - layout.sites[site, START]
-    count, _ = write_row(layout, site, local, form_of(layout, site, local), version, targets, flags)
-    return count
-
-
-@kernel
 def write_rows(layout: Layout, first: Whole, versions: Numbers, without: Whole, ends: Numbers, links: npt.NDArray[np.int32]) -> Whole:
     """Writes the rows of as many pages as there are versions, from `first` on, without the links that carry one of the flags."""
     targets, flags = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)

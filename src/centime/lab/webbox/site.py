@@ -35,7 +35,6 @@ from centime.lab.webbox.layout import (
 )
 from centime.lab.webbox.markup import FACTS, FEEDS, HUGE, LONGEST_BODY, PATH_END, SLOW, TRAP, write_page
 from centime.lab.webbox.reply import Asked, Reply, answer, sentence
-from centime.lab.webbox.row import MOST_LINKS
 
 CONTENT_TYPES = {HTML: b"text/html", BARE: b"text/html", XML: b"application/xml", TEXT: b"text/plain", DTD: b"application/xml-dtd"}
 HUGE_BYTES = 3_000_000
@@ -55,7 +54,6 @@ class SiteAnswers:
         self._view = memoryview(self._buffer.data)
         self._facts = np.zeros(FACTS, dtype=np.int64)
         self._times = np.zeros(1)
-        self._row = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)
         self._served = 0
 
     def reply(self, asked: Asked, site: int) -> Reply:
@@ -63,9 +61,7 @@ class SiteAnswers:
         page = self.webbox.page_at(site, asked.path)
         now = self.now()
         if page is not None:
-            write_page(
-                self.webbox.layout, self.webbox.ink_of(site), page, now, self._added, self._buffer, self._facts, self._times, *self._row
-            )
+            write_page(self.webbox.layout, self.webbox.ink_of(site), page, now, self._added, self._buffer, self._facts, self._times)
             if self._view[: self._facts[PATH_END]] == asked.path:
                 return self._page(asked, page, self._traits[site], now)
         return self._beside(asked, site, now)
