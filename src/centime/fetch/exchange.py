@@ -223,12 +223,13 @@ class Exchange:
             if wanted:
                 raw.append(chunk)
             for piece in (chunk,) if decoder is None else decoder.pieces(chunk):
-                pieces.append(piece)
                 size += len(piece)
                 if size > most:
+                    pieces.append(piece[: most - size])  # cut here rather than after joining, which would copy it all once more
                     break
+                pieces.append(piece)
             if size > most or attempt.received > most + _DRAINED:
-                return b"".join(pieces)[:most], b"".join(raw), True
+                return b"".join(pieces), b"".join(raw), True
         if decoder is not None:
             decoder.finish()
         return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), b"".join(raw), False

@@ -128,16 +128,19 @@ class Fetcher:
             if delay or between or slots.taken >= slots.most:
                 await self._wait(host, delay, place.address, between)
             slots.taken += 1
+            self._requests += 1
+            started = time.monotonic()
             try:
-                self._requests += 1
                 response = await exchange.ask(request, most_bytes=most_bytes, again=tries < _TRIES, crawl_delay=crawl_delay)
             finally:
                 slots.release()
                 if delay or between:
                     now = time.monotonic()
+                    # Counted from the first byte, as the caller does; a clock that was set meanwhile must not shorten the delay by more.
+                    since = min(max(0.0, self._clock() - response.asked_at), now - started) if response else 0.0
                     self._busy.discard(host)
-                    self._hosts.hold(host, now + delay, now)
-                    self._addresses.hold(place.address, now + between, now)
+                    self._hosts.hold(host, now - since + delay, now)
+                    self._addresses.hold(place.address, now - since + between, now)
         self._bytes += response.wire_bytes
         if not response.status and response.outcome in _SILENT:
             self._resolver.failed(name, place.address)
