@@ -19,7 +19,9 @@ _EXTERNAL = rb"(?:SYSTEM|PUBLIC\s++(?:\"[^\"]*+\"|'[^']*+'))\s++" + _LITERAL
 _DOCTYPE = re.compile(
     _PROLOGUE + rb"(<!DOCTYPE\s++[^\s>\[]++\s*+(?:" + _EXTERNAL + rb"|PUBLIC\s++(?:\"[^\"]*+\"|'[^']*+'))?\s*+)", re.IGNORECASE
 )
-_SUBSET = re.compile(rb"\[(?:[^\]\"'<]++|\"[^\"]*+\"|'[^']*+'|<!--(?:[^-]++|-(?!->))*+-->|<\?(?:[^?]++|\?(?!>))*+\?>|<)*+\]\s*+>")
+_SUBSET = re.compile(
+    rb"\[(?:[^\]\"'<]++|\"[^\"]*+\"|'[^']*+'|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z)|<\?(?:[^?]++|\?(?!>))*+(?:\?>|\Z)|<)*+\]\s*+>"
+)
 _COMMENT = re.compile(rb"<!--(?:[^-]++|-(?!->))*+(?:-->)?+")
 _ENTITY = re.compile(rb"<!(?:ENTITY\s++(?:%\s++)?+|NOTATION\s++)[^\s>]++\s++" + _EXTERNAL)
 

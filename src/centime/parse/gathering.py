@@ -20,23 +20,29 @@ class Gathering:
         self._anchors: list[str] = []
         self.found = 0
 
-    def add(self, href: str, flags: int = 0, anchor: str = "") -> None:
-        """Keeps a link unless it is empty, a fragment, or of a scheme that has no pages.
+    def add(self, href: str, flags: int = 0, anchor: str = "") -> bool:
+        """Keeps a link unless it is empty, a fragment, or of a scheme that has no pages; says whether it is a new one.
 
         A link that is there twice, once with and once without `nofollow`, may be followed.
         """
         href = href.strip(_AROUND)
         if not href or (href[0] in _PERHAPS and _NOT_A_PAGE(href)):
-            return
+            return False
         before = self._flags.get(href)
         if before is not None:
             if before != flags:
                 self._flags[href] = before & (flags | ~NOFOLLOW)
-            return
+            return False
         self.found += 1
-        if len(self._flags) < MOST_LINKS:
-            self._flags[href] = flags
-            self._anchors.append(anchor)
+        if len(self._flags) >= MOST_LINKS:
+            return False
+        self._flags[href] = flags
+        self._anchors.append(anchor)
+        return True
+
+    def call_last(self, anchor: str) -> None:
+        """Gives the link that was kept last its anchor text: finding that costs more than the link."""
+        self._anchors[-1] = anchor
 
     @property
     def hrefs(self) -> tuple[str, ...]:

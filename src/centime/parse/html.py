@@ -86,7 +86,8 @@ def _gather(tree: LexborHTMLParser, links: Gathering, anchors: bool) -> None:
         attributes = node.attrs
         rel = attributes.sget("rel")
         flags = NOFOLLOW if rel and not_followed(rel) else 0
-        add(attributes.sget("href"), flags, _anchor(node) if anchors else "")
+        if add(attributes.sget("href"), flags) and anchors:
+            links.call_last(_anchor(node))
 
 
 def _anchor(node: LexborNode) -> str:

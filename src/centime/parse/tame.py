@@ -1,13 +1,14 @@
 """Whether HTML may be given to a parser that builds a tree, and what to give it otherwise.
 
 Building a tree by the rules of HTML is not linear. An element looks up the stack of open elements, so n nested ones cost n**2 / 2
-steps (50 000 deep: 3 seconds). A formatting element that is never closed is copied into every later paragraph, so k of them and m
-paragraphs make k * m elements (a page of 21 KB: 500 MB). The parser cannot be stopped, so pages are measured before.
+steps (50 000 deep: 3 seconds). An attribute is compared with those before it (100 000 in a tag: 20 seconds). A formatting element
+that is never closed is copied into every later paragraph, so k of them and m paragraphs make k * m elements (a page of 21 KB:
+500 MB). The parser cannot be stopped, so pages are measured before.
 
-`is_tame` walks over the tags once, with a stack of its own, and adds up two bounds: steps (the depth, at every tag) and copies
-(the unclosed formatting elements, at every tag). Its stack never lacks an element that the parser's has: a closing tag is believed only
-where it closes the innermost element, or one that HTML closes by itself. Badly nested pages are thus over-estimated; up to some
-ten thousand tags that does no harm.
+`is_tame` walks over the tags once, with a stack of its own, and adds up two bounds: steps (the depth and the attributes, at every
+tag) and copies (the unclosed formatting elements but one, at every tag). Its stack never lacks an element that the parser's has: a
+closing tag is believed only where it closes the innermost element, or one that HTML closes by itself. Badly nested pages are thus
+over-estimated; up to some ten thousand tags that does no harm.
 
 `flattened` is the way out: only links, directives and text, one after the other, every element closed at once. It has the
 same links, and no structure.
@@ -23,6 +24,7 @@ Bytes = npt.NDArray[np.uint8]
 MOST_STEPS = 30_000_000  # about a tenth of a second
 MOST_COPIES = 400_000  # about 150 MB
 DEEPEST = 20_000
+MOST_ATTRIBUTES = 64  # of a tag that is kept when a page is flattened
 
 _VOID, _FORMATTING, _IMPLIED, _BLOCK, _RAW, _LINK, _FOREIGN, _CELL = (np.int64(1 << bit) for bit in range(8))
 _NAMES = {
@@ -110,24 +112,29 @@ def _role(codes: npt.NDArray[np.int64], roles: npt.NDArray[np.int64], code: Whol
 
 
 @inlined
-def _tag_end(data: Bytes, at: Whole) -> Whole:
-    """The place after the `>` that ends a tag whose name ends at `at`; quotes hide `>` only after `=`."""
+def _tag_end(data: Bytes, at: Whole) -> tuple[Whole, Whole]:
+    """The place after the `>` that ends a tag whose name ends at `at`, and a bound on its attributes; quotes hide `>` only after `=`."""
     valued = False
+    attributes = 1
     while at < len(data):
         byte = data[at]
         if byte == 62:
-            return at + 1
+            return at + 1, attributes
         if valued and byte in (34, 39):
             at += 1
             while at < len(data) and data[at] != byte:
                 at += 1
             valued = False
+            attributes += 1
         elif byte == 61:
             valued = True
-        elif byte not in (32, 9, 10, 12, 13):
+        elif byte in (32, 9, 10, 12, 13):
+            attributes += 0 if valued else 1
+        else:
             valued = False
+            attributes += 1 if byte == 47 else 0
         at += 1
-    return at
+    return at, attributes
 
 
 @inlined
@@ -192,9 +199,9 @@ def _is_tame(data: Bytes, codes: npt.NDArray[np.int64], roles: npt.NDArray[np.in
             continue
         code, at = _name_at(data, at + (2 if closing else 1))
         role = _role(codes, roles, code)
-        at = _tag_end(data, at)
-        steps += depth
-        copies += formatting
+        at, attributes = _tag_end(data, at)
+        steps += depth + attributes * attributes // 2
+        copies += max(formatting - 1, 0)
         if closing:
             while depth > 0 and stack[depth - 1] != code:
                 top = _role(codes, roles, stack[depth - 1])
@@ -258,12 +265,12 @@ def _flatten(data: Bytes, codes: npt.NDArray[np.int64], roles: npt.NDArray[np.in
         code, at = _name_at(data, at + (2 if closing else 1))
         name_end = at
         role = _role(codes, roles, code)
-        at = _tag_end(data, at)
+        at, attributes = _tag_end(data, at)
         out[written] = 32
         written += 1
         raw = role & _RAW and not closing
         end = _raw_end(data, at, code) if raw else at
-        if not closing and (role & _LINK or code == _TITLE) and data[at - 1] == 62:
+        if not closing and (role & _LINK or code == _TITLE) and data[at - 1] == 62 and attributes <= MOST_ATTRIBUTES:
             # A frame outside a frameset would be dropped: it goes on as an inline one.
             name = b"iframe" if code == _FRAME else b"title" if code == _TITLE else b""
             written = _tag(data, start, name_end, at, name, out, written)

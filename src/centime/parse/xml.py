@@ -55,7 +55,8 @@ def read_xml(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bo
     for system in (kind.system, *kind.entities):
         reader.page.links.add(system, EMBEDDED)
     parser = etree.XMLParser(target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8")
-    broken = _feed(parser, text[: kind.start] + text[kind.end :] if kind.end else text)
+    rest = text[: kind.start] + text[kind.end :] if kind.end else text
+    broken = _feed(parser, rest.replace(b"<!DOCTYPE", b"<!doctype"))  # a second one, in a broken document, is no door either
     page = reader.page
     return Document(
         kind=PageKind.XML,

@@ -1,0 +1,137 @@
+"""Which URLs belong to a crawl.
+
+Kinds, by the seeds: `page` (the seeds alone), `host` (all pages of the seeds' hosts, whatever the scheme; ports must agree),
+`domain` (all hosts under the seeds' registrable domains, by the public suffix list: `a.example.co.uk` and `b.example.co.uk` are of
+one domain, two sites of `github.io` are not; an address or a name without a suffix is its own domain), `any`.
+
+Then: the suffix of the path must not be one of `discover/suffixes.py`; if there are include patterns, one must be found in the
+canonical URL; no exclude pattern may be. Seeds pass includes, excludes and suffixes: they were asked for. Depth is the number of
+links from a seed; `max_depth` bounds it where the caller knows it.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from publicsuffixlist import PublicSuffixList
+
+from centime.discover.suffixes import SUFFIXES, suffix_of
+from centime.model.address import host_of
+from centime.model.errors import BadSetting
+
+KINDS = ("page", "host", "domain", "any")
+_MOST_HOSTS = 200_000  # decisions remembered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The rules of one crawl; `admits` and `refusal` apply them to canonical URLs."""
+
+    kind: str
+    seeds: frozenset[str]
+    include: tuple[re.Pattern[str], ...] = ()
+    exclude: tuple[re.Pattern[str], ...] = ()
+    max_depth: int | None = None
+    suffixes: frozenset[str] = SUFFIXES
+    places: frozenset[str] = frozenset()  # hosts or domains that are in
+    _hosts: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        seeds: Iterable[str],
+        *,
+        kind: str = "host",
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        max_depth: int | None = None,
+    ) -> "Scope":
+        """The scope of a crawl that starts from canonical seeds; BadSetting says which word cannot be used."""
+        if kind not in KINDS:
+            raise BadSetting(f"the scope is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {kind!r}")
+        if max_depth is not None and max_depth < 0:
+            raise BadSetting(f"the depth must be 0 or more, not {max_depth}")
+        known = frozenset(seeds)
+        place = _domain if kind == "domain" else _name
+        return cls(
+            kind=kind,
+            seeds=known,
+            include=_compiled(include, "include"),
+            exclude=_compiled(exclude, "exclude"),
+            max_depth=max_depth,
+            places=frozenset(place(host_of(seed)) for seed in known) if kind in ("host", "domain") else frozenset(),
+        )
+
+    def admits(self, url: str) -> bool:
+        """Whether a canonical URL is in scope."""
+        return not self.refusal(url)
+
+    def refusal(self, url: str) -> str:
+        """Why a canonical URL is not in scope, in words; nothing if it is."""
+        if url in self.seeds:
+            return ""
+        if self.kind == "page":
+            return "only the seeds themselves are in scope"
+        if self.kind != "any" and not self._holds(host_of(url)):
+            return f"its {self.kind} is not one of the seeds'"
+        suffix = suffix_of(url)
+        if suffix in self.suffixes:
+            return f"pages do not end in .{suffix}"
+        for pattern in self.exclude:
+            if pattern.search(url):
+                return f"it is excluded by {pattern.pattern!r}"
+        if self.include and not any(pattern.search(url) for pattern in self.include):
+            return "no include pattern is found in it"
+        return ""
+
+    def reaches(self, depth: int) -> bool:
+        """Whether pages so many links from a seed are in scope."""
+        return self.max_depth is None or depth <= self.max_depth
+
+    def _holds(self, host: str) -> bool:
+        """Whether a host is in; remembered, for the public suffix list is slow."""
+        held = self._hosts.get(host)
+        if held is None:
+            if len(self._hosts) >= _MOST_HOSTS:
+                self._hosts.clear()
+            held = self._hosts[host] = (_domain if self.kind == "domain" else _name)(host) in self.places
+        return held
+
+
+def registrable_domain(name: str) -> str:
+    """The domain that somebody registered a name under; the name itself for addresses and names without a public suffix."""
+    if name.startswith("[") or name.replace(".", "").isdigit():
+        return name
+    return _suffix_list().privatesuffix(name) or name
+
+
+@lru_cache(maxsize=1)
+def _suffix_list() -> PublicSuffixList:
+    """The public suffix list, read when it is first needed."""
+    return PublicSuffixList()
+
+
+def _name(host: str) -> str:
+    """A host without its scheme."""
+    return host.partition("//")[2]
+
+
+def _domain(host: str) -> str:
+    """The registrable domain of a host; ports do not count."""
+    name = _name(host)
+    if not name.endswith("]"):
+        before, colon, port = name.rpartition(":")
+        name = before if colon and port.isdigit() else name
+    return registrable_domain(name)
+
+
+def _compiled(patterns: Iterable[str], setting: str) -> tuple[re.Pattern[str], ...]:
+    """The patterns, ready to be searched for."""
+    ready = []
+    for pattern in patterns:
+        try:
+            ready.append(re.compile(pattern))
+        except re.error as error:
+            raise BadSetting(f"{setting} pattern {pattern!r} is not a regular expression: {error}") from error
+    return tuple(ready)

@@ -1,0 +1,78 @@
+"""Where a crawl starts, from the words a person typed.
+
+- `sitemap:URL` is a sitemap, to be read first.
+- A word with `://` in it is a URL; it must be http or https.
+- A word that names a file is a file of such words, one a line; empty lines and lines that begin with `#` are skipped.
+- Any other word is a host with or without a path: `example.org` is `https://example.org/`.
+
+A word that is none of these is refused with its name, and in a file with its line: nothing is skipped in silence.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from centime.discover.canonical import canonical
+from centime.model.errors import BadInput
+
+LARGEST_FILE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Canonical URLs of pages and of sitemaps, each once, in the order given."""
+
+    urls: tuple[str, ...] = ()
+    sitemaps: tuple[str, ...] = ()
+
+
+def read_seeds(words: Sequence[str]) -> Seeds:
+    """The seeds that words mean; BadInput names the word that means nothing."""
+    urls: dict[str, None] = {}
+    sitemaps: dict[str, None] = {}
+    for word in words:
+        if "://" not in word and not word.startswith("sitemap:") and _is_file(word):
+            _read_file(Path(word), urls, sitemaps)
+        else:
+            _take(word.strip(), "", urls, sitemaps)
+    return Seeds(tuple(urls), tuple(sitemaps))
+
+
+def _take(word: str, where: str, urls: dict[str, None], sitemaps: dict[str, None]) -> None:
+    """Adds what one word means."""
+    into, address = (sitemaps, word.removeprefix("sitemap:")) if word.startswith("sitemap:") else (urls, word)
+    url = canonical(address if "://" in address else f"https://{address}")
+    if not address or url is None or not _names_a_host(address, url):
+        hint = "a seed is a URL of http or https, a host such as example.org, a file of them, or sitemap:URL"
+        raise BadInput(f"{where}{word!r} cannot be a seed: {hint}")
+    into[url] = None
+
+
+def _names_a_host(address: str, url: str) -> bool:
+    """Whether a word without a scheme looks like a host and not like a file that is missing."""
+    if "://" in address:
+        return True
+    host = url.partition("//")[2].partition("/")[0]
+    return not address.startswith((".", "/", "~")) and ("." in host or ":" in host or host == "localhost")
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word names a file."""
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _read_file(path: Path, urls: dict[str, None], sitemaps: dict[str, None]) -> None:
+    """Adds the seeds of a file."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise BadInput(f"the file of seeds {path} is larger than 1 GiB")
+        with path.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, 1):
+                word = line.strip()
+                if word and not word.startswith("#"):
+                    _take(word, f"line {number} of {path}: ", urls, sitemaps)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the file of seeds {path} cannot be read: {error}") from error

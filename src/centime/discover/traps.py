@@ -1,0 +1,147 @@
+"""URLs that look like a trap: a site that makes up new pages for as long as somebody reads them.
+
+By the URL alone (`trap`), a canonical URL is refused with
+
+- more than DEEPEST segments in its path;
+- a segment, or a run of up to five segments, that stands three times in a row (`/a/b/a/b/a/b`);
+- a segment of more than LONGEST_SEGMENT characters;
+- a session in its path: a segment like `sid-0123456789abcdef`, or two segments of 32 or more hexadecimal digits;
+- more than MOST_PARAMETERS parameters, or one name more than MOST_OF_A_NAME times;
+- a calendar out of reason: a year and a month in its path (`/2091/03/`) more than YEARS_OFF years after `year`; in its query
+  (`year=1860&month=3`, `date=1860-03`) more than YEARS_OFF years before or after; or a clock under a day in its query
+  (`year`, `month`, `day` and `hour`). Old years in paths are archives, and are read.
+
+By what was seen of a host (`TrapLimits`): at most so many pages per host, and for one path at most so many queries with the same
+names of parameters, in any order. Counting only: the same URLs in the same order always give the same answers. Memory per host
+is bounded: queries are counted in a table of PATHS_PER_HOST slots; paths that collide share a count and are refused early.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import xxhash
+
+from centime.model.address import host_of
+from centime.model.errors import BadSetting
+
+DEEPEST = 20
+LONGEST_SEGMENT = 255
+MOST_PARAMETERS = 12
+MOST_OF_A_NAME = 3
+YEARS_OFF = 30
+THIS_YEAR = 2025
+PATHS_PER_HOST = 4_096
+
+_REPEATED = re.compile(r"(/[^/]++(?:/[^/]++){0,4}?)\1\1(?=/|$)").search
+_SESSION = re.compile(
+    r"/(?:s|sid|sess|session)[-_=:](?=[a-z]*[0-9])[0-9a-z]{16,}(?=/|$)|/[0-9a-f]{32,}/(?:.*/)?[0-9a-f]{32,}(?=/|$)", re.IGNORECASE
+).search
+_PATH_CALENDAR = re.compile(r"/(1[0-9]{3}|[2-9][0-9]{3})[/-](0?[1-9]|1[0-2])(?=[/-]|$)").search
+_QUERY_YEAR = re.compile(r"(?:^|[&;])(?:[a-z_]*year|y|yr|jahr|annee)=([0-9]{3,6})(?=[&;]|$)", re.IGNORECASE).search
+_QUERY_MONTH = re.compile(r"(?:^|[&;])(?:[a-z_]*month|m|mo|mon|monat|mois)=[0-9]{1,2}(?=[&;]|$)", re.IGNORECASE).search
+_QUERY_DATE = re.compile(r"=([0-9]{4})-(?:0?[1-9]|1[0-2])(?:-[0-9]{1,2})?(?=[&;]|$)").search
+_QUERY_DAY = re.compile(r"(?:^|[&;])(?:day|d)=[0-9]{1,2}(?=[&;]|$)", re.IGNORECASE).search
+_QUERY_CLOCK = re.compile(r"(?:^|[&;])(?:hour|h|minute|min|time)=[0-9:]{1,5}(?=[&;]|$)", re.IGNORECASE).search
+
+
+def trap(url: str, *, year: int = THIS_YEAR) -> str:
+    """Why a canonical URL looks like a trap, in words; nothing if it does not."""
+    start = url.find("/", 8)
+    path, _, query = url[start:].partition("?")
+    depth = path.count("/")
+    if depth > DEEPEST:
+        return f"its path is {depth} segments deep"
+    if depth >= 3:
+        repeated = _REPEATED(path)
+        if repeated:
+            return f"{repeated[1]} is repeated in its path"
+    if len(path) > LONGEST_SEGMENT and max(map(len, path.split("/"))) > LONGEST_SEGMENT:
+        return "a segment of its path is very long"
+    if len(path) > 18 and _SESSION(path):
+        return "there is a session in its path"
+    calendar = _PATH_CALENDAR(path) if depth >= 2 else None
+    if calendar and int(calendar[1]) > year + YEARS_OFF:
+        return f"its calendar has come to the year {calendar[1]}"
+    return _query_trap(query, year) if query else ""
+
+
+def _query_trap(query: str, year: int) -> str:
+    """Why a query looks like a trap."""
+    count = query.count("&") + 1
+    if count > MOST_PARAMETERS:
+        return f"it has {count} parameters"
+    if count > MOST_OF_A_NAME:
+        name, times = Counter(piece.partition("=")[0] for piece in query.split("&")).most_common(1)[0]
+        if times > MOST_OF_A_NAME:
+            return f"its parameter {name} is there {times} times"
+    found = _QUERY_YEAR(query)
+    dated = found[1] if found and _QUERY_MONTH(query) else ""
+    if not dated and (date := _QUERY_DATE(query)):
+        dated = date[1]
+    if dated and abs(int(dated) - year) > YEARS_OFF:
+        return f"its calendar has come to the year {dated}"
+    if dated and _QUERY_DAY(query) and _QUERY_CLOCK(query):
+        return "it browses a calendar by the hour"
+    return ""
+
+
+@dataclass(slots=True)
+class _Host:
+    """What was admitted of one host."""
+
+    pages: int = 0
+    paths: dict[int, int] = field(default_factory=dict)  # slot of path and parameter names: how many queries were admitted
+
+
+class TrapLimits:
+    """Counts what was admitted per host, and refuses more than the limits; `state` and `from_state` make it part of a snapshot."""
+
+    def __init__(self, *, pages_per_host: int = 1_000_000, queries_per_path: int = 1_000) -> None:
+        if pages_per_host < 1 or queries_per_path < 1:
+            raise BadSetting("limits per host and per path must be 1 or more")
+        self.pages_per_host = pages_per_host
+        self.queries_per_path = queries_per_path
+        self._hosts: dict[str, _Host] = {}
+
+    def take(self, url: str) -> str:
+        """Counts a new canonical URL, once per URL; gives why it is one too many, in which case it does not count."""
+        name = host_of(url)
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = _Host()
+        if host.pages >= self.pages_per_host:
+            return f"its host has {self.pages_per_host} pages already"
+        path, mark, query = url.partition("?")
+        if mark:
+            names = "&".join(sorted(piece.partition("=")[0] for piece in query.split("&")))
+            slot = xxhash.xxh3_64_intdigest(f"{path}?{names}".encode()) % PATHS_PER_HOST
+            queries = host.paths.get(slot, 0)
+            if queries >= self.queries_per_path:
+                return f"its path has {self.queries_per_path} queries with these parameters already"
+            host.paths[slot] = queries + 1
+        host.pages += 1
+        return ""
+
+    def pages_of(self, host: str) -> int:
+        """How many pages of a host were counted."""
+        found = self._hosts.get(host)
+        return found.pages if found else 0
+
+    def state(self) -> dict[str, Any]:
+        """All that was counted, as plain values."""
+        return {
+            "pages_per_host": self.pages_per_host,
+            "queries_per_path": self.queries_per_path,
+            "hosts": {name: [host.pages, dict(host.paths)] for name, host in self._hosts.items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "TrapLimits":
+        """The limits as they were when `state` was taken."""
+        limits = cls(pages_per_host=state["pages_per_host"], queries_per_path=state["queries_per_path"])
+        for name, (pages, paths) in state["hosts"].items():
+            limits._hosts[name] = _Host(pages, {int(slot): count for slot, count in paths.items()})
+        return limits
