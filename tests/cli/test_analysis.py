@@ -77,6 +77,9 @@ def test_energy_of_communities_that_overlap_has_no_flows(web: Path, capsys: pyte
     choices = ["--community", "All=pattern:.", "--community", "Shop=host:shop.example"]
     found = answer(capsys, "energy", str(web), *choices)
     assert (found["flows"], found["communities"][0]["received"]) == ([], 0.0)
+    assert (found["shared_pages"], found["scale"]) == (3, "plain")
+    assert run(app, ["energy", str(web), *choices]) == 0
+    assert re.search(r"^flows +not told: communities share pages", capsys.readouterr().out, re.MULTILINE)
     assert run(app, ["energy", str(web), *choices, "--figure", "flow.png"]) == 2
     assert "communities All and Shop share 3 pages" in capsys.readouterr().err
     assert not Path("flow.png").exists()
@@ -141,6 +144,8 @@ def test_promotion_finds_what_is_planted(tmp_path: Path, capsys: pytest.CaptureF
         (["energy", "missing.txt", "--by", "site"], "missing.txt"),
         (["energy", "numbers.txt", "--by", "site"], "the pages of the graph have no names, so their sites are not known"),
         (["whatif", "web.txt"], "say which links to --add or to --remove"),
+        (["whatif", "web.txt", "--add", "nothing.txt"], "nothing.txt: there is no link to add or to remove"),
+        (["whatif", "web.txt", "--add", "nothing.txt", "--remove", "nothing.txt"], "nothing.txt and nothing.txt: there is no link"),
         (["whatif", "web.txt", "--add", "missing.txt"], "missing.txt: the file cannot be read"),
         (["whatif", "web.txt", "--remove", "add.txt"], "there is no link from http://library.example/list.pdf to"),
         (["explain", "web.txt", "http://nowhere.example/"], "the graph has no page http://nowhere.example/"),
@@ -153,6 +158,7 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     arguments: list[str], sentence: str, web: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("numbers.txt").write_text("0 1\n1 0\n")
+    Path("nothing.txt").write_text("# no link\n\n")
     assert run(app, arguments) == 2
     printed, complaint = capsys.readouterr()
     assert printed == ""

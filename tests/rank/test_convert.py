@@ -212,6 +212,14 @@ def test_a_file_can_be_converted_onto_itself(tmp_path: Path) -> None:
     assert path.read_text() == "# centime: numbers from 1, 2 pages\n1\t2\n2\t1\n"
 
 
+@pytest.mark.parametrize(("name", "first"), [("b.parquet", 1), ("b.csv", 1), ("b.npz", 0), ("b.mtx", 1), ("b.graph", 0)])
+def test_numbers_are_kept_where_the_format_can(tmp_path: Path, name: str, first: int) -> None:
+    (tmp_path / "a.txt").write_text("1 2\n3 1\n")
+    assert convert(tmp_path / "a.txt", tmp_path / name).numbered_from == first
+    named = read_named(tmp_path / name)
+    assert (named.first, links_of(named.graph)) == (first, [(0, 1, 1.0), (2, 0, 1.0)])
+
+
 def test_progress_ends_at_the_whole(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(f"{page} {page + 1}\n" for page in range(100_000)))
     last = tmp_path / "a.txt"

@@ -67,12 +67,22 @@ def _energy(
         table = _site_table(flows, labels, top) if not communities and flows else [_terms(report) for report in reports]
     if figure is not None and flows is not None:
         _draw(flows, labels, figure, web, graph)
-    facts = {**web.facts(), **({"figure": str(figure)} if figure else {})}
-    largest = _largest(flows, labels, top) if flows else []
+    facts = {**web.facts(), "shared_pages": _shared(communities), **({"figure": str(figure)} if figure else {})}
+    largest: object = _largest(flows, labels, top) if flows else [] if as_json else "not told: communities share pages"
     if as_json:
         show({**facts, "communities": reports or table, "flows": largest}, as_json=True)
     else:
         show({**facts, "communities": table, "flows": largest, **_for_people(reports)}, as_json=False)
+
+
+def _shared(communities: "Sequence[Community]") -> int:
+    """How many pages are in more than one community: their energy is in the balance of each."""
+    import numpy as np
+
+    if not communities:
+        return 0
+    _, counts = np.unique(np.concatenate([each.pages for each in communities]), return_counts=True)
+    return int((counts > 1).sum())
 
 
 def _balance(web: Scored, community: "Community", by: By, top: int) -> Report:

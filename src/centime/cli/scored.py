@@ -31,6 +31,8 @@ Communities = Annotated[
     ),
 ]
 
+SCALE = "plain"
+"""Of all scores in the reports: Eq. 2 as it stands, as `centime rank --normalise plain` gives it."""
 SCORE_ERROR = 1e-9
 """Certified, on average over the pages."""
 
@@ -84,7 +86,7 @@ class Scored:
         """What every report says of the graph and its scores."""
         dangling = int(self.walk.dangling.sum())
         facts = {"pages": self.graph.pages, "links": self.graph.links, "dangling": dangling, "damping": self.damping}
-        return {**facts, "energy": float(self.scores.sum()), "certified_error": self.error}
+        return {**facts, "scale": SCALE, "energy": float(self.scores.sum()), "certified_error": self.error}
 
 
 def read_scored(path: Path, damping: float, *, quiet: bool, error: float = SCORE_ERROR) -> Scored:

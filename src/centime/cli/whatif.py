@@ -50,6 +50,9 @@ def _whatif(
     web = read_scored(graph, damping, quiet=as_json, error=SCORE_ERROR)
     added = [] if add is None else read_links(add, web.names)
     removed = [] if remove is None else read_links(remove, web.names)
+    if not added and not removed:
+        files = " and ".join(str(file) for file in (add, remove) if file is not None)
+        raise BadInput(f"{files}: there is no link to add or to remove")
     proposed = change(web.graph, web.names, added, removed)
     scores_error = web.error
     started = perf_counter()
@@ -74,7 +77,7 @@ def _whatif(
         "links_removed": len(removed),
         "change": found.size,
         "change_error": found.error,
-        "bound_of_theorem_5_3": found.bound,
+        "bound_of_theorem_5_3" if as_json else "bound of Theorem 5.3": found.bound,
         "coarse_bound": found.coarse_bound,
         "pages_reached": len(found.pages),
         "links_followed": found.links_followed,

@@ -78,7 +78,7 @@ def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
         elif sidecar(target).exists():
             files.old.append(sidecar(target))
     named = survey.names is not None
-    numbered_from = 1 if form == "mtx" else survey.first if form == "edges" and not named else 0
+    numbered_from = 1 if form == "mtx" else survey.first if form in HOLD_NAMES and not named else 0
     written = tuple(str(path) for path in files.parts)
     return Conversion(survey.pages, survey.links - merged, merged, survey.weighted, named, numbered_from, written)
 

@@ -57,8 +57,8 @@ def pagerank(
 ) -> Scores:
     """The PageRank of every page, to a certified |x - x*|_1 / N of at most `error`.
 
-    `stop_change` stops when |x - x'|_1 / N falls below it, `stable_top` when the order of so many best pages has stood still; both go
-    with the textbook methods. `progress` is called now and then with the certified error so far.
+    `stop_change` stops when |x - x'|_1 / N falls below it, `stable_top` when the order of so many best pages has stood still; either
+    goes with the textbook methods. `progress` is called now and then with the certified error so far.
     """
     started = time.perf_counter()
     check_settings(damping, error, method, normalisation, stop_change, stable_top)
@@ -158,8 +158,8 @@ def _iterate(
         moved = change(scores, previous)
         if progress is not None and iterations > 1:
             progress(factor * moved / pages)
-        if stop_change is not None and moved / pages > stop_change:
-            aim_reached = False
+        if stop_change is not None:
+            aim_reached = moved / pages <= stop_change
         elif stable_top is not None:
             newest = Scores(scores, method, iterations, 0.0, moved, 0.0).top(stable_top)
             steady = steady + 1 if best is not None and np.array_equal(best, newest) else 0
@@ -219,6 +219,8 @@ def check_settings(
         raise BadSetting(f"unknown normalisation {normalisation!r}; there are {', '.join(get_args(Normalisation))}")
     if stop_change is not None and not 0 < stop_change < np.inf:
         raise BadSetting(f"the change to stop at must be a number above 0, not {stop_change}")
+    if stop_change is not None and stable_top is not None:
+        raise BadSetting("iteration stops by its change or by a stable top, not by both")
     if stable_top is not None and stable_top < 1:
         raise BadSetting(f"a stable top has one page or more, not {stable_top}")
 

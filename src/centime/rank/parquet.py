@@ -23,7 +23,7 @@ from centime.rank.names import NameTable, PageNames
 from centime.rank.packed import opened
 
 BATCH_ROWS = 1 << 16
-PAGES_KEY = b"centime.pages"
+PAGES_KEY, FIRST_KEY = b"centime.pages", b"centime.first"
 MAGIC, SHORTEST = b"PAR1", 12
 DAMAGE = (pa.ArrowException, OSError, ValueError, KeyError, RuntimeError, MemoryError)
 
@@ -40,18 +40,17 @@ class ParquetLinks:
         with self._file() as file:
             schema = file.schema_arrow
             self.columns = self._choose(schema)
-            told = (schema.metadata or {}).get(PAGES_KEY)
-            self.pages = int(told) if told is not None and told.isdigit() and len(told) < 11 else None
+            self.pages, self.first = _told(schema, PAGES_KEY), _told(schema, FIRST_KEY) or 0
             kinds = [_kind(schema.field(column).type) for column in self.columns[:2]]
         if kinds[0] != kinds[1] or kinds[0] == "":
             raise BadGraph(f"{path}: the columns {self.columns[0]!r} and {self.columns[1]!r} must both be whole numbers, or both text")
         self.table = None if kinds[0] == "numbers" else NameTable() if known is None else known
 
     def told(self) -> Told:
-        """The number of pages, if the file or a list of names tells it; pages are then numbered from 0."""
+        """The number of pages, if the file or a list of names tells it; pages are then numbered from what the file says, or 0."""
         table = self.known if self.table is None else self.table
         pages = self.pages if table is None else len(table)
-        return Told(pages, None if pages is None else 0)
+        return Told(pages, None if pages is None else self.first if self.table is None else 0)
 
     def names(self) -> PageNames | None:
         """The names in the order of first mention."""
@@ -167,6 +166,12 @@ def _end_of_sense(path: Path) -> int:
         end = file.read(8)
     footer = size - 8 - int.from_bytes(end[:4], "little")
     return size - 4 if end[4:] != MAGIC else size - 8 if footer < 4 else footer
+
+
+def _told(schema: pa.Schema, key: bytes) -> int | None:
+    """A number in the metadata of a file of ours."""
+    told = (schema.metadata or {}).get(key)
+    return int(told) if told is not None and told.isdigit() and len(told) < 11 else None
 
 
 def _kind(kind: pa.DataType) -> str:

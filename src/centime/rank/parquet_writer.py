@@ -1,6 +1,6 @@
 """Parquet files with the columns `source`, `target` and, if links have weights, `weight`; pages are numbers, or text if they have names.
 
-The number of pages is in the metadata of the file, so that it is read back as it was. Memory: a row group.
+The number of pages and that of the first of them are in the metadata of the file, so that it is read back as it was. Memory: a row group.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from centime.model.graph import Targets
 from centime.rank.names import PageNames
-from centime.rank.parquet import PAGES_KEY
+from centime.rank.parquet import FIRST_KEY, PAGES_KEY
 from centime.rank.survey import Survey
 
 GROUP_ROWS = 1 << 20
@@ -21,12 +21,13 @@ def write_parquet(survey: Survey, path: Path, suffixes: list[str]) -> None:
     """Writes the file."""
     kind = pa.int32() if survey.names is None else pa.large_string()
     columns = [("source", kind), ("target", kind), *([("weight", pa.float64())] if survey.weighted else [])]
-    schema = pa.schema(columns, metadata={PAGES_KEY: str(survey.pages)})
+    first = survey.first if survey.names is None else 0
+    schema = pa.schema(columns, metadata={PAGES_KEY: str(survey.pages), FIRST_KEY: str(first)})
     with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
         waiting: list[pa.RecordBatch] = []
         rows = 0
         for block in survey.blocks():
-            arrays = [_column(pages, survey.names) for pages in (block.sources, block.targets)]
+            arrays = [_column(pages, survey.names, first) for pages in (block.sources, block.targets)]
             weights = [] if block.weights is None else [pa.array(block.weights.copy())]
             waiting.append(pa.record_batch([*arrays, *weights], schema=schema))
             rows += len(block.sources)
@@ -37,9 +38,9 @@ def write_parquet(survey: Survey, path: Path, suffixes: list[str]) -> None:
             writer.write_table(pa.Table.from_batches(waiting))
 
 
-def _column(pages: Targets, names: PageNames | None) -> pa.Array:
+def _column(pages: Targets, names: PageNames | None, first: int) -> pa.Array:
     if names is None:
-        return pa.array(pages.copy())
+        return pa.array(pages + np.int32(first))
     used, place = np.unique(pages, return_inverse=True)
     ends = np.zeros(len(used) + 1, dtype=np.int64)
     np.cumsum(names.offsets[used + np.int64(1)] - names.offsets[used], out=ends[1:])
