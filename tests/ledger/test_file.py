@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from centime.ledger.exact import ExactLedger
 from centime.ledger.file import load, save, write_state
 from centime.ledger.opic import OpicLedger
-from centime.model.errors import DamagedFile
+from centime.model.errors import BadInput, DamagedFile
 from centime.model.graph import graph_from_links
 
 
@@ -66,6 +66,12 @@ def test_a_damaged_file_says_so(place: float, bit: int, cut: bool, tmp_path: Pat
     path.write_bytes(data)
     with pytest.raises(DamagedFile, match=str(path)):
         load(path)
+
+
+def test_a_file_that_is_missing_or_a_folder_is_said_to_be(tmp_path: Path) -> None:
+    for path, reason in ((tmp_path / "missing", "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(BadInput, match=rf"{path}: the ledger cannot be read \({reason}\)"):
+            load(path)
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
-from centime.model.errors import DamagedFile
+from centime.model.errors import BadInput, DamagedFile
 
 MAGIC = b"CENTIME"
 VERSION = 1
@@ -72,8 +72,11 @@ def write_state(path: Path, kind: str, facts: dict[str, Any], arrays: dict[str, 
 
 
 def read_state(path: Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Kind, facts and arrays of a file that was written here; DamagedFile says what is wrong with any other."""
-    data = path.read_bytes()
+    """Kind, facts and arrays of a file that was written here; DamagedFile says what is wrong with any other, BadInput that there is none."""
+    try:
+        data = path.read_bytes()
+    except OSError as reason:
+        raise BadInput(f"{path}: the ledger cannot be read ({reason.strerror})") from None
     if data[:7] != MAGIC:
         raise DamagedFile(f"{path}: not a file of Centime (it does not start with {MAGIC.decode()!r})")
     if len(data) < 48:
