@@ -106,6 +106,17 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         self.both(lambda frontier: frontier.delay_address(group, self.now + time))
         self.plain.group_times[group] = self.now + time
 
+    @rule(hosts=st.sets(HOSTS, min_size=1), group=GROUPS, times=st.lists(TIMES, min_size=2, max_size=4), own=TIMES)
+    def hosts_of_one_address_are_delayed_and_let_go(self, hosts: set[int], group: int, times: list[float], own: float) -> None:
+        for host in sorted(hosts):
+            self.set_address(host, group)
+        self.delay(min(hosts), own)
+        for time in times:
+            self.delay_address(group, time)
+            self.ask_when()
+            self.frontier.check()
+        self.lease(2, 1.0, 0.0)
+
     @rule(factor=st.integers(1, 9), as_function=st.booleans())
     def rebuild(self, factor: int, as_function: bool) -> None:
         keys = (np.arange(121) * factor % 13).astype(np.float32)
