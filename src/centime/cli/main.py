@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import centime
-from centime.cli import convert, energy, explain, lab, promotion, rank, sensitivity, whatif
+from centime.cli import convert, crawl, energy, explain, lab, promotion, rank, sensitivity, webbox, whatif
 from centime.cli.ending import run
 
 app = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
@@ -44,12 +44,14 @@ def _centime(
 
 
 convert.register(app)
+crawl.register(app)
 energy.register(app)
 explain.register(app)
 lab.register(app)
 promotion.register(app)
 rank.register(app)
 sensitivity.register(app)
+webbox.register(app)
 whatif.register(app)
 
 

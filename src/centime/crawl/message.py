@@ -90,6 +90,13 @@ class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
     all: bool = False
 
 
+class Told(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Settings (as JSON) to go on with: a frame of the journal, the first of every crawl. No lease is out at that moment."""
+
+    now: float
+    settings: str
+
+
 class Settled(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """An order to pay debts until the error is small: a frame of the journal."""
 

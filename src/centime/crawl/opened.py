@@ -166,6 +166,8 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
             if settings != kept:
                 folder.keep_settings(settings.facts())
         opened = _opened(folder, settings, writable=True)
+        if settings != opened.shard.settings or not opened.shard.journal.next_index:
+            opened.shard.tell(time.time(), settings)
         if urls:
             now = time.time()
             opened.shard.found(Found(now, "\n".join(found.urls).encode()))
@@ -202,6 +204,7 @@ def shard_state(shard: Shard) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
         facts[name] = told
         arrays |= {f"{name}_{title}": array for title, array in kept.items()}
     facts["counters"] = shard.counters()
+    facts["settings"] = shard.settings.facts()
     arrays["hosts"] = np.frombuffer(shard.hosts.state(), dtype=np.uint8)
     arrays["limits"] = np.frombuffer(msgspec.msgpack.encode(shard.limits.state()), dtype=np.uint8)
     return facts, arrays
@@ -212,7 +215,8 @@ def _opened(folder: CrawlFolder, settings: CrawlSettings, *, writable: bool) -> 
     pages = KnownPages.open(folder.state, {} if snapshot is None else _part(snapshot, "pages"), writable)
     journal = Journal.open(folder.journal, writable)
     ledger = _ledger(settings, pages.rows, snapshot)
-    shard = Shard(settings, journal, pages, ledger)
+    told = settings if snapshot is None else settings_from(snapshot.facts["settings"], where=str(folder.path))
+    shard = Shard(told, journal, pages, ledger)
     first = 0
     if snapshot is not None:
         first = snapshot.facts["frame"]
@@ -243,7 +247,9 @@ def _ledger(settings: CrawlSettings, rows: DiskRows, snapshot: Snapshot | None) 
         facts, arrays = snapshot.facts["ledger"], _part(snapshot, "ledger")
         return ExactLedger.from_state(facts, arrays, rows) if settings.ledger == "exact" else OpicLedger.from_state(facts, arrays)
     exact = settings.ledger == "exact"
-    ledger = ExactLedger(damping=settings.damping, rows=rows) if exact else OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
+    ledger = (
+        ExactLedger(damping=settings.damping, rows=rows) if exact else OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
+    )
     for number, (_, weight) in enumerate(settings.focus_rules(), 1):
         ledger.set_focus(number, weight)
     return ledger

@@ -127,6 +127,9 @@ class KnownPages:
         ):
             if holds:
                 marks |= mark
+        redirect = NO_PAGE
+        if outcome.redirect and visit.links:
+            redirect = int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0])
         kind = before.kind if same and before is not None else PageKind.DEAD if over else visit.kind
         record = Record(
             page=visit.page,
@@ -144,7 +147,7 @@ class KnownPages:
             body_bytes=before.body_bytes if same and before is not None else visit.body_bytes,
             latency_milliseconds=min(int(visit.seconds * 1000), 2**32 - 1),
             links=before.links if same and before is not None else len(visit.links) // 8,
-            redirect=int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0]) if outcome.redirect and visit.links else NO_PAGE,
+            redirect=redirect,
             status=visit.status,
             depth=depth,
             marks=marks,

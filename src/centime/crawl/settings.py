@@ -74,7 +74,7 @@ class CrawlSettings:
 
     def scope_rules(self) -> Scope:
         """Which URLs may be known."""
-        return Scope(seeds=self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
+        return Scope.of(self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
 
     def focus_rules(self) -> list[tuple[re.Pattern[str], float]]:
         """Pattern and weight of each focus class, from class 1 on."""
@@ -207,7 +207,7 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def scope(self) -> Scope:
         """Which URLs may be known."""
-        return Scope(seeds=self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
+        return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
 
 
 def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path) -> FetcherSettings:

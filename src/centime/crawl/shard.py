@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.hosts import Hosts
-from centime.crawl.message import Found, Granted, Lease, Returned, Settled, Visit, Visits, pack, unpack_visit
+from centime.crawl.message import Found, Granted, Lease, Returned, Settled, Told, Visit, Visits, pack, unpack_visit
 from centime.crawl.pages import KnownPages
 from centime.crawl.rows import tidy_rows
-from centime.crawl.settings import CrawlSettings
+from centime.crawl.settings import CrawlSettings, settings_from
 from centime.discover.traps import TrapLimits
 from centime.fetch.politeness import PolitenessSettings, address_delay, after
 from centime.ledger.exact import ExactLedger
@@ -39,43 +39,47 @@ from centime.store.journal import Journal
 from centime.store.record import Record
 from centime.store.rows import DiskRows
 
-FOUND, VISITS, GRANTED, RETURNED, SETTLED = 1, 2, 3, 4, 5  # kinds of frames
+FOUND, VISITS, GRANTED, RETURNED, SETTLED, TOLD = 1, 2, 3, 4, 5, 6  # kinds of frames
 VISITS_PER_ADVANCE = 64  # the ledger pays debts after so many visits: a call costs a little whatever it pays
 THRESHOLD = 0.03  # it pays what is above so many times the mean importance
 PAYMENTS_PER_VISIT = 16  # and so many payments a visit at most: what a page costs must not depend on the size of the crawl
 LEASE_SECONDS = 600.0
+LEASES_WITHOUT_DELAY = 16  # of one host at a time, where no delay is asked for
 COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refreshed_until")
 NO_RETRY = frozenset({Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST})  # passing, and not the page's fault: it waits in the frontier
-_FRAMES: dict[int, Any] = {FOUND: Found, VISITS: Visits, GRANTED: Granted, RETURNED: Returned, SETTLED: Settled}
+_FRAMES: dict[int, Any] = {FOUND: Found, VISITS: Visits, GRANTED: Granted, RETURNED: Returned, SETTLED: Settled, TOLD: Told}
 
 
 class Shard:
     """One partition of a crawl."""
 
     def __init__(self, settings: CrawlSettings, journal: Journal, pages: KnownPages, ledger: ExactLedger | OpicLedger) -> None:
-        self.settings = settings
         self.journal = journal
         self.pages = pages
         self.ledger = ledger
         self.hosts = Hosts()
-        self.frontier = Frontier(leases_per_host=1 if settings.delay else 16)
+        self.frontier = Frontier()
         self.leases = Leases(timeout_seconds=LEASE_SECONDS)
         self.retries = Retries()
-        self.limits = TrapLimits(pages_per_host=settings.pages_per_host)
+        self.limits = TrapLimits()
         self.outcomes: Counter[Outcome] = Counter()
         self.wire_bytes = 0
         self.late_visits = 0
         self.read_count = 0  # pages that were there when they were last visited
         self.since_advance = 0
         self.refreshed_until = 0  # place of the next record to be looked at for `refresh-after`
-        self._manners = PolitenessSettings(delay_seconds=settings.delay)
-        self._fetching = settings.fetch_settings()
-        self._focus = settings.focus_rules()
         self._paid: list[npt.NDArray[np.int32]] = []
         self._all_paid = False
         ledger.watch = self._watch
+        self._configure(settings)
 
     # ---- what goes in
+
+    def tell(self, now: float, settings: CrawlSettings) -> None:
+        """Goes on with other settings from now on; leases that are out are taken back."""
+        self.returned(Returned(now, [], all=True))
+        self.journal.append(TOLD, pack(Told(now, msgspec.json.encode(settings.facts()).decode())))
+        self._configure(settings)
 
     def found(self, frame: Found) -> int:
         """Makes URLs known that came from outside; how many were new."""
@@ -84,10 +88,9 @@ class Shard:
 
     def lease(self, now: float, count: int) -> list[Lease]:
         """The next pages to be read, the most important first."""
-        pages = self._lease(now, count)
-        if not len(pages):
-            return []
-        self.journal.append(GRANTED, pack(Granted(now, count, pages.tolist())))
+        pages, moved = self._lease(now, count)
+        if len(pages) or moved:
+            self.journal.append(GRANTED, pack(Granted(now, count, pages.tolist())))
         return [self._lease_of(page, url) for page, url in zip(pages.tolist(), self.pages.texts.get_many(pages), strict=True)]
 
     def hosts_of(self, leases: Sequence[Lease]) -> list[int]:
@@ -121,15 +124,25 @@ class Shard:
             case Visits():
                 self._record(frame.now, [bytes(raw) for raw in frame.visits])
             case Granted():
-                pages = self._lease(frame.now, frame.count).tolist()
-                if pages != frame.pages:
-                    raise JournalMismatch(f"the journal granted pages {frame.pages[:5]}, its replay {pages[:5]}")
+                pages, _ = self._lease(frame.now, frame.count)
+                if pages.tolist() != frame.pages:
+                    raise JournalMismatch(f"the journal granted pages {frame.pages[:5]}, its replay {pages[:5].tolist()}")
             case Returned():
                 self._returned(frame)
             case Settled():
                 self._settle(frame)
+            case Told():
+                self._configure(settings_from(msgspec.json.decode(frame.settings), where="the journal"))
 
     # ---- what it does
+
+    def _configure(self, settings: CrawlSettings) -> None:
+        self.settings = settings
+        self.frontier.allow(1 if settings.delay else LEASES_WITHOUT_DELAY)
+        self.limits.pages_per_host = settings.pages_per_host
+        self._manners = PolitenessSettings(delay_seconds=settings.delay)
+        self._fetching = settings.fetch_settings()
+        self._focus = settings.focus_rules()
 
     def _found(self, frame: Found) -> int:
         urls = frame.texts.decode().split("\n") if frame.texts else []
@@ -142,8 +155,7 @@ class Shard:
         wanted = np.flatnonzero(known.table.find(fingerprints) < 0).tolist()
         admitted = []
         for place in wanted:
-            number = self.hosts.number(host_of(urls[place]))
-            if self.limits.admits(number, urls[place]):
+            if not self.limits.take(urls[place]):
                 admitted.append(place)
         if not admitted:
             return 0
@@ -174,13 +186,16 @@ class Shard:
                 classes[place] = next((number for number, (rule, _) in enumerate(self._focus, 1) if rule.search(url)), 0)
         return classes
 
-    def _lease(self, now: float, count: int) -> Pages:
-        self._give_back(self.leases.expired(now))
-        self._come_back(self.retries.due(now))
-        self._refresh(now)
+    def _lease(self, now: float, count: int) -> tuple[Pages, bool]:
+        """The pages granted, and whether others have come back: a call that changes nothing need not be in the journal."""
+        expired, again = self.leases.expired(now), self.retries.due(now)
+        due = self._due(now)
+        self._give_back(expired)
+        self._requeue([*again.tolist(), *due])
         pages = self.frontier.lease(now, count, self.ledger.levels())
-        self.leases.grant(pages, now)
-        return pages
+        if len(pages):
+            self.leases.grant(pages, now)
+        return pages, bool(len(expired) or len(again) or due)
 
     def _lease_of(self, page: int, url: str) -> Lease:
         record = self.pages.last(page)
@@ -218,7 +233,11 @@ class Shard:
 
     def _pay(self, visits: list[Visit]) -> None:
         """Reads pages in the ledger: those that were read, lead on to another, or are gone."""
-        reading = [visit for visit in visits if visit.outcome == Outcome.READ or visit.outcome.redirect or self._is_over(visit, self.pages.last(visit.page))]
+        reading = [
+            visit
+            for visit in visits
+            if visit.outcome == Outcome.READ or visit.outcome.redirect or self._is_over(visit, self.pages.last(visit.page))
+        ]
         if not reading:
             return
         targets = self.pages.table.find(np.frombuffer(b"".join(visit.links for visit in reading), dtype=np.uint64))
@@ -232,6 +251,11 @@ class Shard:
         self.ledger.visit_many(pages, rows)
         if not isinstance(self.ledger, ExactLedger):
             self.pages.rows.replace(pages, rows)
+
+    def _pays(self, visit: Visit) -> bool:
+        """Whether the visit says what the page links to now."""
+        outcome = visit.outcome
+        return outcome is Outcome.READ or outcome.redirect or self._is_over(visit, self.pages.last(visit.page))
 
     def _same_as_folder(self, visit: Visit) -> int | None:
         """The folder whose content this index page has: evidence that both are one, so the index leads on to the folder."""
@@ -302,15 +326,14 @@ class Shard:
             self.frontier.release(number, self.hosts[number].next_time)
         self._requeue(pages.tolist())
 
-    def _come_back(self, pages: Pages) -> None:
-        self._requeue(pages.tolist())
-
-    def _refresh(self, now: float) -> None:
+    def _due(self, now: float) -> list[int]:
         """Until there is a policy of refreshing: a page is read again `refresh-after` seconds after it was read last."""
         if self.settings.refresh_after is None:
-            return
-        due, self.refreshed_until = self.pages.read_before(now - self.settings.refresh_after, self.refreshed_until)
-        self._requeue(due)
+            return []
+        due, until = self.pages.read_before(now - self.settings.refresh_after, self.refreshed_until)
+        if due:
+            self.refreshed_until = until  # without a page that is due nothing may change: such a call is not in the journal
+        return due
 
     def _requeue(self, pages: list[int]) -> None:
         if not pages:
@@ -346,7 +369,9 @@ class Shard:
 
     def counters(self) -> dict[str, Any]:
         """Numbers that belong to the state."""
-        return {name: getattr(self, name) for name in COUNTERS} | {"outcomes": {str(int(key)): count for key, count in self.outcomes.items()}}
+        return {name: getattr(self, name) for name in COUNTERS} | {
+            "outcomes": {str(int(key)): count for key, count in self.outcomes.items()}
+        }
 
     def set_counters(self, counters: dict[str, Any]) -> None:
         """Takes such numbers over."""

@@ -69,6 +69,12 @@ class Frontier:
             self._t.levels[SHARE, level] = min(max(round(share * order.WHOLE_CREDIT), 1), order.WHOLE_CREDIT - 1)
             self._t.levels[CREDIT, level] = order.WHOLE_CREDIT - self._t.levels[SHARE, level]
 
+    def allow(self, leases_per_host: int) -> None:
+        """Lets a host have so many leases at a time from now on; none may be out."""
+        if leases_per_host < 1 or self._t.counts[OUTSTANDING_COUNT]:
+            raise BadInput(f"a host is allowed 1 lease or more, not {leases_per_host}, and only while none is out")
+        self._t.counts[LEASES_PER_HOST] = leases_per_host
+
     def add(self, pages: npt.NDArray[Any], hosts: npt.NDArray[Any], kinds: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
         """Takes in pages that are not inside; hosts are made on first mention and may be asked at once."""
         pages = np.asarray(pages, dtype=np.int64)

@@ -1,0 +1,75 @@
+"""A web without a network, for tests of the shard: what a page links to follows from its URL, and time is a number."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from centime.crawl.message import Lease, Visit, pack
+from centime.crawl.opened import OpenCrawl, open_crawl
+from centime.model.address import fingerprint
+from centime.model.outcome import Outcome, PageKind
+
+HOSTS = 5
+SEED = "http://h0.example/p0"
+
+
+def url_of(number: int) -> str:
+    return f"http://h{number % HOSTS}.example/p{number}"
+
+
+class World:
+    """`pages` pages, each with some links by chance; page 0 leads everywhere in the end."""
+
+    def __init__(self, pages: int = 60, seed: int = 1) -> None:
+        self.pages = pages
+        chance = np.random.default_rng(seed)
+        self.links = {page: sorted({*chance.integers(0, pages, 4).tolist(), (page + 1) % pages}) for page in range(pages)}
+        self.outcomes: dict[int, Outcome] = {}
+        self.version = 1
+        self.delay = 0.0
+
+    def visit(self, lease: Lease, now: float) -> bytes:
+        """What a fetcher would say of a page."""
+        page = int(lease.url.rsplit("p", 1)[1])
+        outcome = self.outcomes.get(page, Outcome.READ)
+        targets = [url_of(target) for target in self.links[page]] if outcome in (Outcome.READ, Outcome.MOVED) else []
+        if outcome.redirect:
+            targets = targets[:1]
+        prints = np.array([fingerprint(url) for url in targets], dtype=np.uint64).tobytes()
+        return pack(
+            Visit(
+                page=lease.page,
+                outcome=outcome,
+                kind=PageKind.HTML if outcome.found else PageKind.ERROR,
+                asked_at=now,
+                seconds=0.01,
+                status=200,
+                wire_bytes=1000,
+                signature=(page + 1) * self.version,
+                digest=bytes([page % 256]) * 16,
+                links=prints,
+                fresh=prints,
+                texts="\n".join(targets).encode(),
+            )
+        )
+
+
+@contextmanager
+def crawl(path: Path, **given: Any) -> Iterator[OpenCrawl]:
+    """A crawl of the world, opened."""
+    with open_crawl(path, [] if path.exists() else [SEED], {"scope": "any", "delay": 1.0} | given) as opened:
+        yield opened
+
+
+def advance(opened: OpenCrawl, world: World, steps: int, *, start: float = 1000.0, batch: int = 4) -> float:
+    """So many turns of lease and record; the time at the end."""
+    now = start
+    for _ in range(steps):
+        leases = opened.shard.lease(now, batch)
+        now += 0.3
+        opened.shard.record(now, [world.visit(lease, now) for lease in leases])
+        now += 0.3
+    return now
