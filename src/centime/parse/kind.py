@@ -52,7 +52,7 @@ def kind_of(body: bytes, content_type: str = "") -> PageKind:
     if declared in _HTML_TYPES:
         return _binary(head) or (PageKind.XML if head.startswith(b"<?xml") and _root_kind(head) is PageKind.XML else PageKind.HTML)
     if declared in ("text/xml", "application/xml") or declared.endswith("+xml"):
-        return _binary(head) or _root_kind(head) or PageKind.XML
+        return _binary(head) or _root_kind(head, declared_xml=True) or PageKind.XML
     if declared in _VAGUE_TYPES:
         return _binary(head) or _root_kind(head) or PageKind.OTHER
     return PageKind.OTHER
@@ -73,14 +73,14 @@ def _binary(head: bytes) -> PageKind | None:
     return PageKind.OTHER if head.startswith(_BINARY) or b"\x00" in head[:64] else None
 
 
-def _root_kind(head: bytes) -> PageKind | None:
-    """The kind that the first element speaks for; None without one."""
+def _root_kind(head: bytes, *, declared_xml: bool = False) -> PageKind | None:
+    """The kind that the first element speaks for; None without one. In what says it is XML, only `html` speaks for HTML."""
     skipped = _SKIP.match(head)
     at = skipped.end() if skipped else 0
     if _DECLARATION.match(head, at):
         return PageKind.DTD
     root = _ELEMENT.match(head, at)
-    if head.startswith(b"<?xml"):
+    if declared_xml or head.startswith(b"<?xml"):
         plain_html = root and root[1].lower() == b"html" and b"1999/xhtml" not in root[2]
         return PageKind.HTML if plain_html else PageKind.XML
     if root and root[1] == b"html" and b"1999/xhtml" in root[2] and b"XHTML" not in head[:at]:

@@ -1,0 +1,53 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.parse.encoding import as_utf8
+
+WORD = "café"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "xml", "name"),
+    [
+        ("\ufeff" + WORD, "text/html; charset=latin1", False, "utf-8"),
+        (WORD, "text/html; charset=ISO-8859-1", False, "windows-1252"),
+        (WORD, 'text/html; charset="utf-8"', False, "utf-8"),
+        ('<meta charset="iso-8859-2">' + WORD, "", False, "iso-8859-2"),
+        ('<meta charset="iso-8859-2">' + WORD, "text/html; charset=koi8-r-unknown", False, "iso-8859-2"),
+        ("<!-- <meta charset=koi8-r> --><meta http-equiv=content-type content='text/html; charset=big5'>", "", False, "big5"),
+        ("<meta charset=utf-16>" + WORD, "", False, "utf-8"),
+        ("<meta charset=nonsense><meta charset=windows-1252>" + WORD, "", False, "windows-1252"),
+        (" " * 1_100 + "<meta charset=koi8-r>" + WORD, "", False, "utf-8"),
+        ('<?xml version="1.0" encoding="ISO-8859-1"?><a>' + WORD, "", True, "windows-1252"),
+        ("<meta charset=koi8-r>" + WORD, "", True, "utf-8"),
+        (WORD, "", False, "utf-8"),
+    ],
+)  # fmt: skip
+def test_the_encoding_is_found_in_the_order_of_whatwg(body: str, content_type: str, xml: bool, name: str) -> None:
+    encoded = body.encode({"windows-1252": "cp1252", "big5": "ascii"}.get(name, name))
+    text, found = as_utf8(encoded, content_type, xml=xml)
+    assert found == name
+    assert text.decode() == body.removeprefix("\ufeff")
+
+
+def test_what_is_not_utf_8_and_says_nothing_is_windows_1252() -> None:
+    assert as_utf8(b"caf\xe9 \x80") == ("café €".encode(), "windows-1252")
+
+
+@pytest.mark.parametrize(("codec", "mark"), [("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")])
+def test_wide_text_is_known_by_its_mark(codec: str, mark: bytes) -> None:
+    assert as_utf8(mark + WORD.encode(codec))[0].decode() == WORD
+    declaration = '<?xml version="1.0"?><a/>'
+    assert as_utf8(declaration.encode(codec), xml=True)[0].decode() == declaration
+
+
+@given(
+    st.binary(max_size=100),
+    st.sampled_from(["", "charset=utf-8", "charset=utf-16", "charset=shift_jis", "charset=x-user-defined", "charset=replacement"]),
+)
+def test_what_comes_out_is_always_utf_8(body: bytes, content_type: str) -> None:
+    text, _ = as_utf8(body, content_type)
+    text.decode()
+    text, _ = as_utf8(body, content_type, xml=True)
+    text.decode()

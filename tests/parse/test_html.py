@@ -1,0 +1,157 @@
+import lxml.html  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.model.document import ALTERNATE, CANONICAL, EMBEDDED, NOFOLLOW, REFRESH, Document
+from centime.parse.document import read_document
+from centime.parse.tame import flattened
+
+
+def read(text: str, url: str = "https://h/d/p", *, anchors: bool = False) -> Document:
+    return read_document(text.encode(), url=url, content_type="text/html; charset=utf-8", anchors=anchors)
+
+
+HREFS = st.text(alphabet="abc/.?=&%#:;é \t", max_size=12)
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> str:
+    """Clean documents: balanced, quoted, of elements that nest as written."""
+
+    def block(depth: int) -> str:
+        kind = draw(st.sampled_from(["text", "link", "area", "frame", "div", "list", "comment", "script"]))
+        if kind == "div" and depth < 3:
+            return "<div>" + "".join(block(depth + 1) for _ in range(draw(st.integers(0, 3)))) + "</div>"
+        if kind == "list" and depth < 3:
+            return "<ul>" + "".join(f"<li>{block(depth + 1)}</li>" for _ in range(draw(st.integers(0, 3)))) + "</ul>"
+        href = draw(HREFS).replace("&", "&amp;")
+        return {
+            "link": f'<a href="{href}">t</a>',
+            "area": f'<map><area href="{href}"></map>',
+            "frame": f'<iframe src="{href}"></iframe>',
+            "comment": f'<!-- <a href="{href}"> -->',
+            "script": f"<script>'<a href=\"{href}\">'</script>",
+        }.get(kind, "text")
+
+    return (
+        "<!doctype html><html><head><title>t</title></head><body>"
+        + "".join(block(0) for _ in range(draw(st.integers(0, 6))))
+        + "</body></html>"
+    )
+
+
+def independently(text: str) -> set[str]:
+    """The links by another parser and another way."""
+    tree = lxml.html.document_fromstring(text)
+    found = [
+        node.get(name).strip(" \t\n\r\x0c")
+        for path, name in (("//a", "href"), ("//area", "href"), ("//iframe", "src"))
+        for node in tree.xpath(path)
+    ]
+    return {href for href in found if href and not href.startswith("#")}
+
+
+@given(pages())
+def test_links_are_those_that_another_parser_finds(text: str) -> None:
+    assert set(read(text).hrefs) == independently(text)
+
+
+@given(pages())
+def test_a_flattened_page_has_the_same_links_title_and_directives(text: str) -> None:
+    whole, flat = read(text), read(flattened(text.encode()).decode())
+    assert set(whole.hrefs) == set(flat.hrefs)
+    assert whole.title == flat.title
+
+
+def test_each_kind_of_link_has_its_flag() -> None:
+    document = read(
+        "<link rel=canonical href=/c><link rel=alternate hreflang=fr href=/fr><link rel='next' href=/n><link rel=stylesheet href=/s>"
+        "<link rel='alternate stylesheet' href=/s2><link rel=icon href=/i><link rel=preload href=/l>"
+        "<meta http-equiv=Refresh content='5; URL=/r'><a href=/a>x</a><a href=/no rel='external NoFollow'>x</a><a rel=ugc href=/u>x</a>"
+        "<a rel=sponsored href=/sp>x</a><map><area href=/ar></map><iframe src=/f></iframe>"
+    )
+    assert dict(zip(document.hrefs, document.flags, strict=True)) == {
+        "/c": CANONICAL, "/fr": ALTERNATE, "/n": 0, "/r": REFRESH, "/a": 0, "/no": NOFOLLOW, "/u": NOFOLLOW, "/sp": NOFOLLOW,
+        "/ar": 0, "/f": EMBEDDED,
+    }  # fmt: skip
+    assert document.canonical == "/c"
+
+
+def test_frames_of_a_frameset_are_links() -> None:
+    document = read("<html><frameset><frame src=a.html><frame src=b.html></frameset></html>")
+    assert document.hrefs == ("a.html", "b.html")
+    assert set(read(flattened(b"<html><frameset><frame src=a.html><frame src=b.html></frameset></html>").decode()).hrefs) == {
+        "a.html",
+        "b.html",
+    }
+
+
+@pytest.mark.parametrize("href", ["#x", "", " ", "javascript:void(0)", " JavaScript:x", "mailto:a@b", "tel:1", "data:,x", "MAILTO:x"])
+def test_what_cannot_be_a_page_is_left_out(href: str) -> None:
+    assert read(f'<a href="{href}">x</a>').hrefs == ()
+
+
+def test_white_space_around_an_href_is_stripped_and_the_rest_kept_as_written() -> None:
+    assert read('<a href="\n /a b?x=1&amp;y=2#f \t">x</a>').hrefs == ("/a b?x=1&y=2#f",)
+
+
+def test_a_link_that_is_there_twice_is_kept_once_and_may_be_followed_if_one_may() -> None:
+    document = read("<a href=/x rel=nofollow>1</a><a href=/y>2</a><a href=/x>3</a>")
+    assert document.hrefs == ("/x", "/y")
+    assert list(document.flags) == [0, 0]
+    assert document.links_found == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "base"),
+    [
+        ("<a href=x>", "https://h/d/p"),
+        ("<base href='/b/'><base href='/c/'>", "https://h/b/"),
+        ("<base target=x><base href='sub/'>", "https://h/d/sub/"),
+        ("<base href='https://other.example'>", "https://other.example/"),
+        ("<base href='javascript:x'>", "https://h/d/p"),
+        ("<base href='http://[bad'>", "https://h/d/p"),
+    ],
+)
+def test_the_first_base_with_an_href_counts(text: str, base: str) -> None:
+    assert read(text).base == base
+
+
+@pytest.mark.parametrize(
+    ("text", "noindex", "nofollow"),
+    [
+        ("<meta name=robots content='noindex, nofollow'>", True, True),
+        ("<META NAME=ROBOTS CONTENT=NONE>", True, True),
+        ("<meta name=Centime content=noindex>", True, False),
+        ("<meta name=otherbot content=noindex>", False, False),
+        ("<meta name=robots content='index,follow'>", False, False),
+        ("<meta name=robots content=noindex><meta name=robots content=nofollow>", True, True),
+    ],
+)
+def test_robots_are_told_by_meta(text: str, noindex: bool, nofollow: bool) -> None:
+    document = read(text)
+    assert (document.noindex, document.nofollow) == (noindex, nofollow)
+
+
+@pytest.mark.parametrize(
+    ("content", "target"), [("0;url=/x", "/x"), ("3; URL = '/x' ", "/x"), ("1,/x", "/x"), ('0;url="/x"y', "/x"), ("5", None)]
+)
+def test_a_refresh_leads_on(content: str, target: str | None) -> None:
+    document = read(f"<meta http-equiv=refresh content='{content}'>".replace("'/x'", "&#39;/x&#39;"))
+    assert document.hrefs == ((target,) if target else ())
+
+
+def test_title_language_and_anchors_are_read() -> None:
+    document = read(
+        "<html lang='de-AT'><title>\n A  title </title><svg><title>no</title></svg>"
+        "<a href=/1> one <b>two</b>\n</a><a href=/2><img alt=picture></a>",
+        anchors=True,
+    )
+    assert (document.title, document.language) == ("A title", "de-AT")
+    assert document.anchors == ("one two", "picture")
+
+
+def test_hrefs_of_another_encoding_come_out_right() -> None:
+    document = read_document("<a href='/é'>x</a>".encode("latin-1"), url="https://h/", content_type="text/html; charset=iso-8859-1")
+    assert document.hrefs == ("/é",)

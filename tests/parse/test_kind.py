@@ -1,0 +1,45 @@
+import pytest
+
+from centime.model.outcome import PageKind
+from centime.parse.kind import kind_of
+
+XML = b'<?xml version="1.0"?>'
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "kind"),
+    [
+        (b"<html><body>", "text/html", PageKind.HTML),
+        (b"anything", "text/html; charset=utf-8", PageKind.HTML),
+        (b"", "text/html", PageKind.HTML),
+        (XML + b"<catalogue/>", "text/html", PageKind.XML),
+        (XML + b"<!-- c --><!DOCTYPE rss><rss/>", "text/html", PageKind.XML),
+        (XML + b"<html><body>", "text/html", PageKind.HTML),
+        (XML + b"<html><body>", "application/xml", PageKind.HTML),
+        (XML + b'<html xmlns="http://www.w3.org/1999/xhtml">', "application/xml", PageKind.XML),
+        (b'<html xmlns="http://www.w3.org/1999/xhtml">', "application/xhtml+xml", PageKind.HTML),
+        (b"<rss/>", "text/xml", PageKind.XML),
+        (b"<feed/>", "application/atom+xml; charset=utf-8", PageKind.XML),
+        (b"<a><b/></a>", "application/xml", PageKind.XML),
+        (b"<svg/>", "image/svg+xml", PageKind.XML),
+        (b"", "text/xml", PageKind.XML),
+        (b"<!ELEMENT a (b)>", "application/xml-dtd", PageKind.DTD),
+        (b"<!-- a DTD -->\n<!ELEMENT a (b)>", "text/plain", PageKind.DTD),
+        (XML + b'<!ENTITY % x "y">', "", PageKind.DTD),
+        (b"<!doctype html><p>", "", PageKind.HTML),
+        (b"  <HTML>", "application/octet-stream", PageKind.HTML),
+        (b"<catalogue/>", "", PageKind.XML),
+        (b"just words", "", PageKind.OTHER),
+        (b"just words", "text/plain", PageKind.OTHER),
+        (b"%PDF-1.7", "text/html", PageKind.OTHER),
+        (b"\x89PNG\r\n", "text/xml", PageKind.OTHER),
+        (b"<html>", "application/pdf", PageKind.OTHER),
+        (b"<html>", "image/png", PageKind.OTHER),
+        (b"a\x00b", "text/html", PageKind.OTHER),
+        ("\ufeff<html>".encode("utf-16-le"), "", PageKind.HTML),
+        ("<rss/>".encode("utf-16-be"), "text/xml", PageKind.XML),
+        (b"\xef\xbb\xbf<html>", "", PageKind.HTML),
+    ],
+)  # fmt: skip
+def test_a_page_is_what_its_type_and_its_beginning_say(body: bytes, content_type: str, kind: PageKind) -> None:
+    assert kind_of(body, content_type) is kind
