@@ -80,7 +80,7 @@ def _unpacked(body: bytes) -> tuple[bytes, str]:
     """The body without gzip, cut at the limit, and what was wrong with it."""
     if not body.startswith(b"\x1f\x8b"):
         return body[:MOST_BYTES], "Only the first 50 MiB were read." if len(body) > MOST_BYTES else ""
-    pieces = []
+    pieces: list[bytes] = []
     size = 0
     while body.startswith(b"\x1f\x8b") and size < MOST_BYTES:
         member = zlib.decompressobj(31)

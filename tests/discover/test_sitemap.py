@@ -1,0 +1,82 @@
+import gzip
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.discover.sitemap import MOST_BYTES, MOST_ENTRIES, SitemapEntry, read_sitemap
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+ENTRY = "<url><loc> https://h/a?x=1&amp;y=2 </loc><lastmod>2024-03-05</lastmod><changefreq>Daily</changefreq><priority>0.8</priority></url>"
+READ = SitemapEntry(url="https://h/a?x=1&y=2", modified=1709596800.0, frequency="daily", priority=0.8)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda body: gzip.compress(body[:50]) + gzip.compress(body[50:])])
+def test_entries_are_read_packed_or_not(pack: "type[bytes]") -> None:
+    sitemap = read_sitemap(pack((HEAD + ENTRY + "<url><loc>https://h/b</loc></url></urlset>").encode()))
+    assert sitemap.entries == (READ, SitemapEntry(url="https://h/b"))
+    assert (sitemap.is_index, sitemap.trouble) == (False, "")
+
+
+def test_an_index_names_sitemaps() -> None:
+    sitemap = read_sitemap(
+        b"<sitemapindex><sitemap><loc>https://h/1.xml</loc><lastmod>2024</lastmod></sitemap><url><loc>x</loc></url></sitemapindex>"
+    )
+    assert sitemap.is_index
+    assert sitemap.entries == (SitemapEntry(url="https://h/1.xml", modified=1704067200.0),)
+
+
+def test_news_have_a_title_and_a_date() -> None:
+    body = (
+        "<urlset xmlns:n='http://www.google.com/schemas/sitemap-news/0.9'><url><loc>https://h/n</loc><n:news>"
+        "<n:publication_date>2024-03-05T00:00:00Z</n:publication_date><n:title>Big</n:title></n:news></url></urlset>"
+    )
+    assert read_sitemap(body.encode()).entries == (SitemapEntry(url="https://h/n", published=1709596800.0, title="Big"),)
+
+
+def test_lines_of_text_are_a_sitemap() -> None:
+    assert [entry.url for entry in read_sitemap(b"\xef\xbb\xbfhttps://h/a\r\n\nnonsense\nhttp://h/b").entries] == [
+        "https://h/a",
+        "http://h/b",
+    ]
+    assert read_sitemap(b"nothing here").trouble
+
+
+def test_a_broken_sitemap_gives_what_came_before() -> None:
+    sitemap = read_sitemap((HEAD + ENTRY + "<url><loc>https://h/b").encode())
+    assert sitemap.entries == (READ,)
+    assert "broken" in sitemap.trouble
+    packed = gzip.compress((HEAD + ENTRY * 2_000).encode(), 0)
+    cut = read_sitemap(packed[: len(packed) // 2])
+    assert cut.entries
+    assert cut.trouble == "The gzip ends too early."
+    assert read_sitemap(b"\x1f\x8bnonsense").trouble
+    assert read_sitemap(b"<html><body>").trouble
+
+
+def test_no_more_entries_are_read_than_the_protocol_allows() -> None:
+    sitemap = read_sitemap((HEAD + "<url><loc>https://h/a</loc></url>" * (MOST_ENTRIES + 5) + "</urlset>").encode())
+    assert len(sitemap.entries) == MOST_ENTRIES
+    assert sitemap.trouble
+    lines = read_sitemap(b"https://h/\n" * (MOST_ENTRIES + 5))
+    assert len(lines.entries) == MOST_ENTRIES
+    assert lines.trouble
+
+
+def test_bombs_are_harmless() -> None:
+    start = time.process_time()
+    entities = "".join(f'<!ENTITY a{level} "{f"&a{level - 1};" * 10}">' for level in range(1, 20))
+    sitemap = read_sitemap(
+        f'<!DOCTYPE l [<!ENTITY a0 "x">{entities}]><urlset><url><loc>https://h/a</loc></url><url><loc>&a19;</loc></url></urlset>'.encode()
+    )
+    assert [entry.url for entry in sitemap.entries] == ["https://h/a"]
+    bomb = read_sitemap(gzip.compress(b" " * (MOST_BYTES + 1_000), 1))
+    assert "50 MiB" in bomb.trouble
+    assert time.process_time() - start < 3.0
+
+
+@given(st.binary(max_size=80), st.sampled_from([b"", b"\x1f\x8b", HEAD.encode(), b"<sitemapindex><sitemap>"]))
+def test_any_bytes_are_some_sitemap(body: bytes, head: bytes) -> None:
+    sitemap = read_sitemap(head + body)
+    assert all(entry.url for entry in sitemap.entries)
