@@ -1,11 +1,14 @@
 import asyncio
+import socket
+import struct
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 
 from centime.fetch import resolver as module
 from centime.fetch.guard import Guard
-from centime.fetch.resolver import Answer, Lookup, Place, Resolver
+from centime.fetch.resolver import Answer, Dns, Lookup, Place, Resolver
 from centime.model.outcome import Outcome
 from tests.fetch.hostile import run
 
@@ -147,6 +150,53 @@ def test_the_memory_for_names_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
         return len(resolver)
 
     assert run(work()) == 10
+
+
+class _Server(asyncio.DatagramProtocol):
+    """Answers for v4.example and v6.example; none.example does not exist, fail.example fails, all else is empty."""
+
+    RECORDS: ClassVar = {
+        ("v4.example", 1): (5, socket.inet_aton("93.184.216.34")),
+        ("v6.example", 28): (7000, socket.inet_pton(socket.AF_INET6, "2606:4700::1")),
+    }
+    CODES: ClassVar = {"none.example": 3, "fail.example": 2}
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
+        labels, place = [], 12
+        while data[place]:
+            labels.append(data[place + 1 : place + 1 + data[place]].decode())
+            place += data[place] + 1
+        name, kind = ".".join(labels), struct.unpack("!H", data[place + 1 : place + 3])[0]
+        self.asked.append((name, kind))
+        record = b""
+        if (name, kind) in self.RECORDS:
+            seconds, packed = self.RECORDS[name, kind]
+            record = b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, seconds, len(packed)) + packed
+        head = struct.pack("!HHHHH", 0x8180 | self.CODES.get(name, 0), 1, bool(record), 0, 0)
+        self._transport.sendto(data[:2] + head + data[12 : place + 5] + record, address)
+
+
+def test_dns_gives_addresses_for_their_time_within_bounds() -> None:
+    async def work(*names: str) -> tuple[list[Answer], list[tuple[str, int]]]:
+        loop = asyncio.get_running_loop()
+        transport, server = await loop.create_datagram_endpoint(_Server, ("127.0.0.1", 0))
+        dns = Dns((f"127.0.0.1:{transport.get_extra_info('sockname')[1]}",))
+        answers = [await dns(name) for name in names]
+        await dns.close()
+        transport.close()
+        return answers, server.asked
+
+    answers, asked = run(work("v4.example", "v6.example", "none.example", "fail.example", "empty.example", "a..b", "x" * 70 + ".example"))
+    assert [answer.addresses for answer in answers] == [("93.184.216.34",), ("2606:4700::1",), (), (), (), (), ()]
+    assert [answer.seconds for answer in answers[:5]] == [60.0, 3600.0, 300.0, 30.0, 300.0]
+    assert all(answer.detail for answer in answers[2:])
+    assert asked[:3] == [("v4.example", 1), ("v6.example", 1), ("v6.example", 28)]
 
 
 def test_dns_that_breaks_is_a_value() -> None:

@@ -144,8 +144,9 @@ class Resolver:
 class Dns:
     """The real DNS; its library is loaded when the first name is asked for."""
 
-    def __init__(self) -> None:
-        """Nothing is asked and nothing is opened yet."""
+    def __init__(self, servers: tuple[str, ...] = ()) -> None:
+        """Nothing is asked and nothing is opened yet; without `servers` those of this machine are asked."""
+        self._servers = servers
         self._channel: aiodns.DNSResolver | None = None
 
     async def __call__(self, host: str) -> Answer:
@@ -154,7 +155,8 @@ class Dns:
         import pycares
 
         if self._channel is None:  # NOSEARCH: a name of the web is never completed by the domain of this machine
-            self._channel = aiodns.DNSResolver(timeout=_PATIENCE, tries=2, flags=pycares.ARES_FLAG_NOSEARCH)
+            servers = self._servers or None
+            self._channel = aiodns.DNSResolver(servers, timeout=_PATIENCE, tries=2, flags=pycares.ARES_FLAG_NOSEARCH)
         detail = ""
         for family in (socket.AF_INET, socket.AF_INET6):
             try:
