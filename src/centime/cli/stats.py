@@ -1,0 +1,44 @@
+"""`centime stats`: what a crawl has, has done and takes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+from centime.cli.crawl_folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+
+GROUPS = ("outcomes", "errors", "kinds", "statuses", "disk_bytes", "memory_bytes")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("stats")(_stats)
+
+
+def _stats(folder: Folder, as_json: Json = False) -> None:
+    """Shows the figures of the crawl in DIR: pages by kind, answers by status, bytes on disk and in memory, settings.
+
+    Examples:
+
+    \b
+      centime stats museum
+      centime stats museum --json
+    """
+    from centime.crawl.report.opening import look_at
+    from centime.crawl.report.statistics import all_statistics
+
+    with progress(1.0, f"opening {folder.name}", quiet=as_json):
+        report = all_statistics(look_at(folder))
+    show(report if as_json else _for_people(report), as_json=as_json)
+
+
+def _for_people(report: dict[str, Any]) -> dict[str, Any]:
+    shown = {name: _listed(report[name]) if name in GROUPS else value for name, value in report.items() if name != "settings"}
+    settings = [{"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])]
+    return {**shown, "settings": settings}
+
+
+def _listed(group: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in group.items()) or "-"

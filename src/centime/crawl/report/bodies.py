@@ -1,0 +1,61 @@
+"""The kept bodies of a page: which there are, and the one that it had at a time."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from centime.crawl.report.opening import folder_of
+from centime.discover.canonical import canonical
+from centime.model.errors import BadInput, UnknownPage
+from centime.store.captures import Capture, find_bodies, read_body
+
+
+def captures_of(path: Path, url: str) -> list[Capture]:
+    """All captures of a URL, oldest first; UnknownPage if there is none."""
+    folder = folder_of(path)
+    name = canonical(url)
+    if name is None:
+        raise BadInput(f"{url}: this is not the URL of a page (http or https)")
+    captures = find_bodies(folder.bodies, name)
+    if captures:
+        return captures
+    kept = folder.settings.get("keep", "none")
+    why = "this crawl keeps no bodies (--keep none)" if kept == "none" else f"this crawl keeps {kept}; was the page read? (centime page)"
+    raise UnknownPage(f"{name}: there is no body of it: {why}")
+
+
+def capture_at(captures: list[Capture], time: str | None) -> Capture:
+    """The last capture, or the last at or before a time; a day or a minute counts as a whole."""
+    if time is None:
+        return captures[-1]
+    digits = re.sub(r"[-:T Z]", "", time)
+    if not re.fullmatch(r"\d{4,14}", digits) or len(digits) % 2:
+        raise BadInput(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z or 20260131120000, not {time!r}")
+    earlier = [capture for capture in captures if capture.timestamp[: len(digits)] <= digits]
+    if not earlier:
+        raise UnknownPage(f"{captures[0].url}: the first body was kept at {when(captures[0])}, after {time}")
+    return earlier[-1]
+
+
+def body_of(path: Path, capture: Capture) -> bytes:
+    """The body of a capture."""
+    return read_body(folder_of(path).bodies, capture)
+
+
+def when(capture: Capture) -> str:
+    """The time of a capture as people write it."""
+    t = capture.timestamp
+    return f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
+
+
+def capture_facts(capture: Capture) -> dict[str, Any]:
+    """What is told of a capture."""
+    return {
+        "time": when(capture),
+        "status": capture.status or None,
+        "mime": "the same body as before" if capture.revisit else capture.mime,
+        "digest": capture.digest,
+        "file": capture.filename,
+        "offset": capture.offset,
+        "packed_bytes": capture.length,
+    }

@@ -1,0 +1,43 @@
+"""A crawl written out for other tools, in one of FORMATS."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from centime.crawl.opened import OpenCrawl
+from centime.model.errors import BadInput, BadSetting
+from centime.rank.sidecar import sidecar
+
+FORMATS = {"parquet": ".parquet", "csv": ".csv", "edges": ".txt", "webgraph-text": ".graph-txt"}
+
+
+def export_path(folder: Path, form: str, output: Path | None) -> Path:
+    """Where the export goes: as given, or under the crawl's name in the folder one is in; refused before any work is done."""
+    if form not in FORMATS:
+        raise BadSetting(f"a crawl is exported as {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}, not as {form!r}")
+    path = Path(f"{folder.resolve().name}{FORMATS[form]}") if output is None else output
+    if path.is_dir() or not path.parent.is_dir():
+        raise BadInput(f"{path}: {'this is a directory' if path.is_dir() else 'there is no such folder'}")
+    if path.resolve().is_relative_to(folder.resolve()):
+        raise BadInput(f"{path}: this is inside the crawl's own folder; write it elsewhere")
+    return path
+
+
+def export(opened: OpenCrawl, form: str, path: Path, step: Callable[[float], None] = lambda done: None) -> dict[str, Any]:
+    """Writes the export; what was written. `step` is told the further share of the work."""
+    pages = opened.shard.pages.count
+    if not pages:
+        raise BadInput(f"{opened.folder.path}: no page is known yet, so there is nothing to write")
+    facts: dict[str, Any] = {"pages": pages}
+    files = [path]
+    if form in ("parquet", "csv"):
+        from centime.crawl.report.table import write_pages
+
+        write_pages(opened, path, csv=form == "csv", step=lambda done: step(done / (2 * pages)))
+    else:
+        from centime.crawl.report.graph import write_ascii_graph, write_edge_list
+
+        write = write_edge_list if form == "edges" else write_ascii_graph
+        facts["links"] = write(opened, path, step)
+        files.append(sidecar(path))
+    return {**facts, "bytes": sum(file.stat().st_size for file in files), "files": [str(file) for file in files]}

@@ -1,0 +1,117 @@
+"""The link graph of a crawl as text: an edge list that `centime rank` reads, or the ASCII form of WebGraph.
+
+    NAME.txt         `# centime: numbers, N pages`, then a link a line, pages by number; `.gz` and `.zst` behind it pack it
+    NAME.graph-txt   N, then the links of page 0, 1, ..., a line each: the numbers of the pages linked to, sorted, a blank between
+    FILE.names       the URL of page i in line i + 1, beside either
+
+Guaranteed: all known pages are in it, those without links too, and each page's links are those the ledger pays along; so the
+importance that `centime rank` finds with the same damping differs from the crawl's by no more than the two certified errors. (A crawl
+with --focus leans to some pages, which a list of links cannot say.) The files take their places together, when they are whole.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.opened import OpenCrawl, rows_of
+from centime.crawl.report.visits import batches
+from centime.model.errors import BadInput
+from centime.model.kernel import Whole, kernel
+from centime.model.rows import Pages
+from centime.rank.convert import replacing
+from centime.rank.files import format_of
+from centime.rank.links import Links, Told
+from centime.rank.names import PageNames
+from centime.rank.packed import packing
+from centime.rank.sidecar import sidecar
+from centime.rank.survey import Survey
+from centime.rank.text_writer import write_edges
+
+LONGEST_NUMBER = 11  # digits and a blank
+BLANK, NEWLINE, ZERO = ord(" "), ord("\n"), ord("0")
+
+Step = Callable[[float], None]
+
+
+class CrawlLinks:
+    """The links of a crawl as if they were a graph file, whose pages have numbers alone."""
+
+    def __init__(self, opened: OpenCrawl) -> None:
+        self.name = str(opened.folder.path)
+        self.done = 0.0
+        self._opened = opened
+
+    def told(self) -> Told:
+        """The number of pages."""
+        return Told(self._opened.shard.pages.count, 0)
+
+    def names(self) -> PageNames | None:
+        """None: the names go into a file of their own."""
+        return None
+
+    def blocks(self) -> Iterator[Links]:
+        """The links in the order of their sources."""
+        count = max(1, self._opened.shard.pages.count)
+        for pages, lengths, targets in rows_of(self._opened.shard):
+            self.done = int(pages[-1] + 1) / count
+            yield Links(np.repeat(pages.astype(np.int32), lengths), targets)
+
+
+def write_edge_list(opened: OpenCrawl, path: Path, step: Step = lambda done: None) -> int:
+    """Writes an edge list and its names; its links. `step` is told the further share of the work."""
+    if format_of(path) != "edges":
+        raise BadInput(f"{path}: an edge list ends in .txt, .tsv, .csv or .edges, perhaps with .gz or .zst behind it")
+    survey = Survey(CrawlLinks(opened), step, 0.4)
+    with replacing() as files:
+        write_edges(survey, files.new(path), ["", *path.suffixes])
+        _write_names(opened, files.new(sidecar(path)))
+    step(0.2)
+    return survey.links
+
+
+def write_ascii_graph(opened: OpenCrawl, path: Path, step: Step = lambda done: None) -> int:
+    """Writes a WebGraph in ASCII and its names; its links. `step` is told the further share of the work."""
+    links, count = 0, opened.shard.pages.count
+    with replacing() as files:
+        with packing(files.new(path), path.suffix) as file:
+            file.write(b"%d\n" % count)
+            for pages, lengths, targets in rows_of(opened.shard):
+                text = np.empty(len(pages) + LONGEST_NUMBER * len(targets), dtype=np.uint8)
+                file.write(text[: _write_rows(lengths, targets, text)].data)
+                links += len(targets)
+                step(0.8 * len(pages) / count)
+        _write_names(opened, files.new(sidecar(path)))
+    step(0.2)
+    return links
+
+
+def _write_names(opened: OpenCrawl, path: Path) -> None:
+    texts = opened.shard.pages.texts
+    with path.open("wb") as file:
+        for pages in batches(texts.count):
+            file.write("".join(f"{url}\n" for url in texts.get_many(pages)).encode())
+
+
+@kernel
+def _write_rows(lengths: Pages, targets: npt.NDArray[np.int32], text: npt.NDArray[np.uint8]) -> Whole:
+    """Writes the rows as lines of numbers; where the text ends."""
+    at = np.int64(0)
+    link = np.int64(0)
+    for row in range(len(lengths)):
+        for place in range(lengths[row]):
+            if place > 0:
+                text[at] = BLANK
+                at += 1
+            number = np.int64(targets[link])
+            link += 1
+            begin = at
+            while number > 0 or at == begin:
+                text[at] = ZERO + number % 10
+                number //= 10
+                at += 1
+            text[begin:at] = text[begin:at][::-1].copy()
+        text[at] = NEWLINE
+        at += 1
+    return at

@@ -1,0 +1,44 @@
+"""The hosts of a crawl, each with what is known and read of it, what is wrong with it, and when it may be asked."""
+
+from typing import Any
+
+from centime.crawl.hosts import Host
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.opening import moment
+from centime.crawl.report.standing import readiness
+from centime.crawl.report.waiting import Waiting
+from centime.model.errors import BadSetting
+
+ORDERS = {"known": "known", "read": "read", "failures": "failures", "bytes": "wire_bytes"}
+
+
+def host_table(opened: OpenCrawl, count: int, by: str = "known", *, now: float = 0.0) -> dict[str, Any]:
+    """The first hosts by one of ORDERS, and sums over all."""
+    if by not in ORDERS:
+        raise BadSetting(f"hosts are ordered by {', '.join(list(ORDERS)[:-1])} or {list(ORDERS)[-1]}, not by {by!r}")
+    if count < 0:
+        raise BadSetting(f"the first 0 or more can be shown, not {count}")
+    shard = opened.shard
+    column = ORDERS[by]
+    best = sorted(range(len(shard.hosts)), key=lambda number: (-getattr(shard.hosts[number], column), number))[:count]
+    waiting = Waiting(shard)
+    rows = [_row(shard.hosts[number], shard.frontier.pages_of(number), waiting.host_time(number), now) for number in best]
+    return {"hosts": len(shard.hosts), **shard.hosts.statistics(), "by": by, "top": rows}
+
+
+def _row(host: Host, waiting: int, ready: float, now: float) -> dict[str, Any]:
+    return {
+        "host": host.name,
+        "known": host.known,
+        "waiting": waiting,
+        "visits": host.visits,
+        "read": host.read,
+        "failures": host.failures,
+        "refused": host.refused,
+        "wire_bytes": host.wire_bytes,
+        "may_be_asked": readiness(max(host.next_time, ready), now),
+        "crawl_delay_seconds": host.manners.crawl_delay or None,
+        "latency_seconds": round(host.manners.latency, 4) or None,
+        "blocked_until": moment(host.manners.blocked_until) if host.manners.blocked_until > now else None,
+        "trouble": host.trouble,
+    }

@@ -1,0 +1,37 @@
+"""A crawl opened to be looked at, or one sentence about why there is none."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from centime.crawl.opened import OpenCrawl, read_crawl
+from centime.model.errors import BadInput
+from centime.store.folder import CrawlFolder, is_crawl
+
+
+def look_at(path: Path) -> OpenCrawl:
+    """The crawl in a folder, as of the last frame that was flushed."""
+    check_folder(path)
+    return read_crawl(path)
+
+
+def folder_of(path: Path) -> CrawlFolder:
+    """The folder of a crawl alone, where nothing of its state is needed."""
+    check_folder(path)
+    return CrawlFolder.open(path, writable=False)
+
+
+def check_folder(path: Path) -> None:
+    """Refuses a path at which no crawl can be."""
+    if not path.exists():
+        raise BadInput(f"{path}: there is no such folder")
+    if not path.is_dir():
+        raise BadInput(f"{path}: this is a file; a crawl is a folder")
+    if not is_crawl(path):
+        raise BadInput(f"{path}: no crawl lives here (there is no centime.json)")
+
+
+def moment(seconds: float) -> str | None:
+    """A time as people and programs write it, in UTC; nothing for 0, which stands for never."""
+    if not 0 < seconds < 253_402_300_800:  # the end of year 9999, beyond which a date cannot be written
+        return None
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

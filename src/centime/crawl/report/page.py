@@ -1,0 +1,203 @@
+"""Everything about one page: why it has its importance, what came of every visit, and when and why it is read next."""
+
+import difflib
+from bisect import bisect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.opening import moment
+from centime.crawl.report.payers import payers_of
+from centime.crawl.report.standing import errors_of, importance_of_all, readiness
+from centime.crawl.report.visits import KINDS, OUTCOMES
+from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
+from centime.discover.canonical import canonical
+from centime.model.address import fingerprint, host_of
+from centime.model.errors import BadInput, UnknownPage
+from centime.model.outcome import Outcome, PageKind
+from centime.store.record import NO_PAGE, Mark, Record
+
+MOST_SHOWN = 20  # payers and links
+MOST_COMPARED = 100_000  # pages of a host that are looked at for a hint
+HINTS = 3
+
+Facts = dict[str, Any]
+
+
+def find_page(opened: OpenCrawl, url: str) -> tuple[int, str]:
+    """Number and canonical URL of a page; UnknownPage has those known that look most like it."""
+    name = canonical(url)
+    if name is None:
+        raise BadInput(f"{url}: this is not the URL of a page (http or https)")
+    known = opened.shard.pages
+    page = int(known.table.find(np.array([fingerprint(name)], dtype=np.uint64))[0])
+    if page >= 0 and known.texts.get(page) == name:
+        return page, name
+    raise UnknownPage(f"{name} is not known to this crawl{_hint(opened, name)}")
+
+
+def about_page(opened: OpenCrawl, url: str, *, now: float, step: Callable[[float], None] = lambda done: None) -> Facts:
+    """All that is known of a page; `step` is told how many more pages were gone through."""
+    page, name = find_page(opened, url)
+    shard = opened.shard
+    history = list(shard.pages.records.history(page))
+    last = history[0] if history else None
+    origin = shard.pages.origin(page)
+    importance = importance_of_all(opened)
+    facts: Facts = {
+        "url": name,
+        "number": page,
+        "kind": KINDS[last.kind if last else PageKind.UNREAD],
+        "importance": float(importance[page]),
+        "largest_error": errors_of(opened)["largest_error"],
+        "rank": int(np.count_nonzero(importance > importance[page])) + 1,
+        "known": shard.pages.count,
+        "depth": int(origin["depth"]),
+        "focus": opened.settings.focus[int(origin["focus"]) - 1] if origin["focus"] else None,
+    }
+    waiting = Waiting(shard)
+    facts |= next_visit(opened, page, last, waiting, now)
+    facts |= _last_facts(opened, last)
+    facts |= _host_facts(opened, int(origin["host"]), waiting, now)
+    facts |= _income(opened, page, float(importance[page]), step)
+    facts |= _spending(opened, page, float(importance[page]))
+    return facts | {"visits": [_visit_facts(record) for record in history]}
+
+
+def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiting, now: float) -> Facts:
+    """When a page is read next, and why then."""
+    shard = opened.shard
+    _, leased = shard.leases.state()
+    _, again = shard.retries.state()
+    if page in leased["pages"]:
+        deadline = leased["deadlines"][leased["pages"] == page][0]
+        return {"next": "being read", "why": f"a fetcher has it, until {moment(deadline)} at the latest"}
+    if page in again["pages"]:
+        failures = last.failures if last else 0
+        when = moment(float(again["times"][again["pages"] == page][0]))
+        return {"next": when, "why": f"it failed {failures} {'time' if failures == 1 else 'times'} in a row and is tried again then"}
+    entry = waiting.entry(page)
+    if entry is not None:
+        level, ready = int(waiting.levels[entry]), readiness(waiting.host_time(int(waiting.hosts[entry])), now)
+        when = {"now": "when its turn comes", "blocked": "when its host is unblocked"}.get(
+            ready, f"not before {ready}, for its host's sake"
+        )
+        return {"next": when, "why": REASONS[level], "level": LEVELS[level], "pages_ahead": waiting.ahead_of(entry)}
+    return _not_waiting(opened, last)
+
+
+def _not_waiting(opened: OpenCrawl, last: Record | None) -> Facts:
+    if last is None:
+        return {"next": "never", "why": "it was lost: it waits nowhere (centime check says more)"}
+    after = opened.settings.refresh_after
+    if KINDS[last.kind] in ("html", "xml", "dtd", "other"):
+        if after is not None:
+            return {"next": moment(last.time + after), "why": f"it was read, and --refresh-after is {after:g} seconds"}
+        return {"next": "not wanted", "why": "it was read already, and no refresh is asked for (--refresh-after)"}
+    if last.outcome.redirect and last.redirect != NO_PAGE:
+        return {"next": "not wanted", "why": f"it leads on to {opened.shard.pages.texts.get(last.redirect)}"}
+    why = {
+        Outcome.GONE: "it is gone",
+        Outcome.DISALLOWED: "robots.txt says no",
+        Outcome.REFUSED_ADDRESS: "its host's address may not be asked (--allow-network)",
+    }.get(last.outcome)
+    if why is None and last.outcome.passing:
+        why = f"it was given up after {last.failures} failures in a row"
+    return {"next": "not wanted", "why": why or f"the answer was {OUTCOMES[last.outcome]}, status {last.status}"}
+
+
+def _last_facts(opened: OpenCrawl, last: Record | None) -> Facts:
+    """What is known from the visits so far."""
+    if last is None:
+        return {"visited": 0}
+    return {
+        "visited": last.visits,
+        "changed": last.changes,
+        "first_visit": moment(last.first_time),
+        "last_visit": moment(last.time),
+        "last_changed": moment(last.changed_time),
+        "content_type": last.content_type or None,
+        "body_bytes": last.body_bytes,
+        "etag": last.etag or None,
+        "last_modified": last.modified or None,
+        "leads_to": None if last.redirect == NO_PAGE else opened.shard.pages.texts.get(last.redirect),
+        "marks": [mark.name.lower().replace("_", " ") for mark in Mark if mark in last.marks and mark.name],
+    }
+
+
+def _host_facts(opened: OpenCrawl, number: int, waiting: Waiting, now: float) -> Facts:
+    host = opened.shard.hosts[number]
+    return {
+        "host": host.name,
+        "host_may_be_asked": readiness(max(host.next_time, waiting.host_time(number)), now),
+        "host_crawl_delay_seconds": host.manners.crawl_delay or None,
+        "host_latency_seconds": host.manners.latency or None,
+        "host_failures_in_a_row": host.manners.failures,
+        "host_trouble": host.trouble or None,
+        "host_pages_waiting": opened.shard.frontier.pages_of(number),
+    }
+
+
+def _income(opened: OpenCrawl, page: int, importance: float, step: Callable[[float], None]) -> Facts:
+    shard = opened.shard
+    payers = payers_of(shard, page, step)
+    first = payers.pages[:MOST_SHOWN]
+    along_links = float(payers.contributions.sum())
+    return {
+        "links_in": len(payers.pages),
+        "received_along_links": along_links,
+        "received_from_virtual_page": importance - along_links,
+        "paid_by": [
+            {"contribution": contribution, "share_percent": 100 * contribution / importance, "its_links": links, "url": url}
+            for contribution, links, url in zip(
+                payers.contributions[:MOST_SHOWN].tolist(),
+                payers.links[:MOST_SHOWN].tolist(),
+                shard.pages.texts.get_many(first),
+                strict=True,
+            )
+        ],
+    }
+
+
+def _spending(opened: OpenCrawl, page: int, importance: float) -> Facts:
+    shard = opened.shard
+    targets = shard.pages.rows.gather(np.array([page], dtype=np.int64)).links().astype(np.int64)
+    if not len(targets):
+        return {"links_out": 0, "pays": "the virtual page alone: no links are known"}
+    theirs = shard.ledger.importance(targets)
+    first = np.lexsort((targets, -theirs))[:MOST_SHOWN]
+    return {
+        "links_out": len(targets),
+        "pays_each_link": shard.ledger.damping * importance / len(targets),
+        "links_to": [
+            {"importance": x, "url": url} for x, url in zip(theirs[first].tolist(), shard.pages.texts.get_many(targets[first]), strict=True)
+        ],
+    }
+
+
+def _visit_facts(record: Record) -> Facts:
+    return {
+        "time": moment(record.time),
+        "outcome": OUTCOMES[record.outcome],
+        "status": record.status or None,
+        "wire_bytes": record.wire_bytes,
+        "changed": "yes" if Mark.CHANGED in record.marks else "no",
+        "latency_milliseconds": record.latency_milliseconds,
+        "detail": record.detail,
+    }
+
+
+def _hint(opened: OpenCrawl, name: str) -> str:
+    """The known URLs of the same host that look most like this one."""
+    shard = opened.shard
+    number = shard.hosts.find(host_of(name))
+    if number is None or not shard.hosts[number].known:
+        return f", and neither is any page of {host_of(name)}"
+    pages = np.flatnonzero(shard.pages.origins.every()["host"] == number)
+    texts = shard.pages.texts.get_many(pages[:MOST_COMPARED])
+    place = bisect(texts := sorted(texts), name)
+    alike = texts[max(0, place - 100) : place + 100]  # comparing letter by letter is slow: only among those that begin alike
+    near = difflib.get_close_matches(name, alike, HINTS, 0.5) or alike[:HINTS]
+    return f"; of its host there {'is' if len(pages) == 1 else 'are'} {len(pages)}, such as {', '.join(near)}"

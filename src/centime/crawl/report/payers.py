@@ -1,0 +1,50 @@
+"""Who pays a page: the pages that link to it, by what they contribute to its importance.
+
+    x_i  =  sum over j -> i of d H_j / (s k_j)  +  what the virtual page gave          (ledger/exact.py)
+
+H_j / s is what page j has paid so far, x_j less what it still owes: so the parts add up to x_i as it is told now, whatever is owed.
+All rows are gone through, a batch at a time; memory is a batch and the payers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.opened import rows_of
+from centime.crawl.shard import Shard
+from centime.ledger.exact import ExactLedger
+from centime.model.rows import Pages
+
+
+@dataclass(frozen=True, slots=True)
+class Payers:
+    """The pages that link to a page, the largest contribution first, what each contributes, and the links that each has."""
+
+    pages: Pages
+    contributions: npt.NDArray[np.float64]
+    links: npt.NDArray[np.int64]
+
+
+def payers_of(shard: Shard, page: int, step: Callable[[float], None] = lambda done: None) -> Payers:
+    """Everybody who pays a page; `step` is told how many more pages were gone through."""
+    found, links = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for pages, lengths, targets in rows_of(shard):
+        ends = np.cumsum(lengths)
+        rows = np.unique(np.searchsorted(ends, np.flatnonzero(targets == page), side="right"))
+        found.append(pages[rows])
+        links.append(lengths[rows])
+        step(len(pages))
+    sources, degrees = np.concatenate(found), np.concatenate(links)
+    contributions = shard.ledger.damping * _paid(shard, sources) / np.maximum(1, degrees)
+    order = np.lexsort((sources, -contributions))
+    return Payers(sources[order], contributions[order], degrees[order])
+
+
+def _paid(shard: Shard, pages: Pages) -> npt.NDArray[np.float64]:
+    if not len(pages):
+        return np.empty(0)
+    ledger = shard.ledger
+    importance = ledger.importance(pages)
+    return importance - ledger.owed(pages) if isinstance(ledger, ExactLedger) else importance

@@ -1,0 +1,204 @@
+"""Which pages, or sites, come first: by importance, by what is read next, by how often they change, by what is wrong with them.
+
+Importance is told with two errors (ledger/exact.py): over all pages |x - x*|_1 / N is at most the certified error, and no page, nor the sum
+of any set of pages such as a site, is off by more than half of that times N, since x and x* have the same sum. Ledgers that keep no links
+certify nothing: both are left open.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.opening import moment
+from centime.crawl.report.visits import FOUND, KINDS, LEADS_ON, OUTCOMES, last_visits
+from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
+from centime.ledger.exact import ExactLedger
+from centime.model.errors import BadSetting
+from centime.model.outcome import Outcome, PageKind
+from centime.model.rows import Pages
+
+ORDERS = ("importance", "worth", "change", "errors")
+
+Rows = list[dict[str, Any]]
+
+
+def standing(opened: OpenCrawl, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0) -> dict[str, Any]:
+    """The first pages, or sites, by one of ORDERS, and how sure that is."""
+    if by not in ORDERS:
+        raise BadSetting(f"pages are ordered by {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, not by {by!r}")
+    if count < 0:
+        raise BadSetting(f"the first 0 or more can be shown, not {count}")
+    rows: Rows
+    match by, site:
+        case "importance", False:
+            rows = _important(opened, count)
+        case "importance", True:
+            rows = _important_sites(opened, count)
+        case "worth", False:
+            rows = _next(opened, count, now)
+        case "worth", True:
+            rows = _next_sites(opened, count, now)
+        case "change", _:
+            rows = _changing(opened, count, site=site)
+        case _:
+            rows = _failing(opened, count, site=site)
+    return {"known": opened.shard.pages.count, **errors_of(opened), "by": by, "top": rows}
+
+
+def errors_of(opened: OpenCrawl) -> dict[str, float | None]:
+    """The error of all importance together, and the largest that any page or site can have."""
+    ledger = opened.shard.ledger
+    if not isinstance(ledger, ExactLedger):
+        return {"certified_error": None, "largest_error": None}
+    return {"certified_error": ledger.error(), "largest_error": ledger.largest_error()}
+
+
+def importance_of_all(opened: OpenCrawl) -> npt.NDArray[np.float64]:
+    """The importance of every page."""
+    return opened.shard.ledger.importance() if opened.shard.pages.count else np.empty(0)
+
+
+def first_by(values: npt.NDArray[Any], count: int) -> Pages:
+    """The places of the largest values, the largest first; of equal ones the first first."""
+    count = min(count, len(values))
+    if not count:
+        return np.empty(0, dtype=np.int64)
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    best = np.flatnonzero(values >= least)
+    return best[np.lexsort((best, -values[best]))][:count]
+
+
+def hosts_of_all(opened: OpenCrawl) -> npt.NDArray[np.int64]:
+    """The host's number of every page."""
+    return opened.shard.pages.origins.every()["host"].astype(np.int64)
+
+
+def _important(opened: OpenCrawl, count: int) -> Rows:
+    known, importance = opened.shard.pages, importance_of_all(opened)
+    best = first_by(importance, count)
+    heads = known.records.heads(best)
+    return [
+        {"rank": rank, "importance": float(importance[page]), "kind": KINDS[PageKind(kind)], "url": url}
+        for rank, (page, kind, url) in enumerate(zip(best.tolist(), heads["kind"].tolist(), known.texts.get_many(best), strict=True), 1)
+    ]
+
+
+def _important_sites(opened: OpenCrawl, count: int) -> Rows:
+    hosts, shard = hosts_of_all(opened), opened.shard
+    sums = np.bincount(hosts, weights=importance_of_all(opened), minlength=len(shard.hosts))
+    return [
+        {"rank": rank, "importance": float(sums[number]), "known": host.known, "read": host.read, "host": host.name}
+        for rank, number in enumerate(first_by(sums, count).tolist(), 1)
+        for host in (shard.hosts[number],)
+    ]
+
+
+def _next(opened: OpenCrawl, count: int, now: float) -> Rows:
+    shard = opened.shard
+    best = shard.frontier.best(count, shard.ledger.levels())
+    if not len(best):
+        return []
+    waiting = Waiting(shard)
+    levels, importance = waiting.levels_of(best), shard.ledger.importance(best)
+    hosts = shard.pages.origins_of(best)["host"].tolist()
+    return [
+        {
+            "rank": rank,
+            "level": LEVELS[level],
+            "importance": float(x),
+            "host_ready": readiness(waiting.host_time(host), now),
+            "why": REASONS[level],
+            "url": url,
+        }
+        for rank, (level, x, host, url) in enumerate(zip(levels, importance, hosts, shard.pages.texts.get_many(best), strict=True), 1)
+    ]
+
+
+def _next_sites(opened: OpenCrawl, count: int, now: float) -> Rows:
+    shard = opened.shard
+    waiting = Waiting(shard)
+    if not len(waiting.pages):
+        return []
+    sums = np.bincount(waiting.hosts, weights=shard.ledger.importance(waiting.pages), minlength=len(shard.hosts))
+    pages = np.bincount(waiting.hosts, minlength=len(shard.hosts))
+    best = [number for number in first_by(sums, count).tolist() if pages[number]]
+    return [
+        {
+            "rank": rank,
+            "waiting": int(pages[number]),
+            "importance": float(sums[number]),
+            "host_ready": readiness(waiting.host_time(number), now),
+            "host": shard.hosts[number].name,
+        }
+        for rank, number in enumerate(best, 1)
+    ]
+
+
+def readiness(time: float, now: float) -> str:
+    """When a host may be asked, in words or as a time."""
+    if time == float("inf"):
+        return "blocked"
+    return "now" if time <= now else moment(time) or "now"
+
+
+def _changing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
+    shard = opened.shard
+    found = last_visits(shard.pages, "visits", "changes", "changed_time")
+    visits, changes = found["visits"].astype(np.int64), found["changes"].astype(np.int64)
+    if site:
+        hosts = hosts_of_all(opened)
+        visits, changes = (np.bincount(hosts, weights=each, minlength=len(shard.hosts)).astype(np.int64) for each in (visits, changes))
+    some = np.flatnonzero(changes)
+    share = changes[some] / visits[some]
+    best = some[np.lexsort((some, -changes[some], -share))[:count]]
+    rows = [
+        {
+            "rank": rank,
+            "changes_per_visit": changes[place] / visits[place],
+            "changes": int(changes[place]),
+            "visits": int(visits[place]),
+        }
+        for rank, place in enumerate(best.tolist(), 1)
+    ]
+    if site:
+        return [row | {"host": shard.hosts[place].name} for row, place in zip(rows, best.tolist(), strict=True)]
+    times = found["changed_time"][best].tolist()
+    texts = shard.pages.texts.get_many(best)
+    return [row | {"last_changed": moment(time), "url": url} for row, time, url in zip(rows, times, texts, strict=True)]
+
+
+def _failing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
+    """Pages whose last visit neither found them nor led on, the most important first; sites by how many such pages they have."""
+    shard = opened.shard
+    found = last_visits(shard.pages, "visits", "outcome")
+    failing = np.flatnonzero((found["visits"] > 0) & ~FOUND[found["outcome"]] & ~LEADS_ON[found["outcome"]])
+    if site:
+        hosts = shard.pages.origins_of(failing)["host"].astype(np.int64)
+        pages = np.bincount(hosts, minlength=len(shard.hosts))
+        best = [number for number in first_by(pages, count).tolist() if pages[number]]
+        return [
+            {"rank": rank, "failing": int(pages[number]), "known": host.known, "trouble": host.trouble, "host": host.name}
+            for rank, number in enumerate(best, 1)
+            for host in (shard.hosts[number],)
+        ]
+    importance = shard.ledger.importance(failing) if len(failing) else np.empty(0)
+    rows: Rows = []
+    for rank, place in enumerate(first_by(importance, count).tolist(), 1):
+        page = int(failing[place])
+        record = shard.pages.last(page)
+        assert record is not None
+        rows.append(
+            {
+                "rank": rank,
+                "importance": float(importance[place]),
+                "outcome": OUTCOMES[Outcome(record.outcome)],
+                "status": record.status or None,
+                "failures": record.failures,
+                "last_visit": moment(record.time),
+                "detail": record.detail,
+                "url": shard.pages.texts.get(page),
+            }
+        )
+    return rows

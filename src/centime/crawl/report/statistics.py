@@ -1,0 +1,55 @@
+"""What a crawl has, has done and takes: pages by kind, answers by status, bytes on disk and in memory, settings."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.opening import moment
+from centime.crawl.report.visits import KINDS, last_visits
+
+
+def all_statistics(opened: OpenCrawl) -> dict[str, Any]:
+    """Everything worth counting."""
+    shard, folder = opened.shard, opened.folder
+    found = last_visits(shard.pages, "kind", "status", "visits", "body_bytes")
+    kinds = np.bincount(found["kind"], minlength=len(KINDS)).tolist()
+    statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
+    return {
+        **opened.statistics(),
+        "created": moment(folder.created),
+        "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
+        "late_visits": shard.late_visits,
+        "kinds": {name: kinds[kind] for kind, name in KINDS.items() if kinds[kind]},
+        "statuses": {str(status) if status else "none": count for status, count in zip(statuses.tolist(), pages.tolist(), strict=True)},
+        "disk_bytes": {part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)},
+        "rows_garbage_percent": 100 * shard.pages.rows.garbage,
+        "frames_replayed": opened.folded,
+        "damaged_snapshots": list(opened.damaged),
+        "memory_bytes": _memory(opened),
+        "settings": opened.settings.facts(),
+    }
+
+
+def _memory(opened: OpenCrawl) -> dict[str, int]:
+    shard = opened.shard
+    parts = {
+        "url_table": shard.pages.table.nbytes,
+        "rows": shard.pages.rows.nbytes,
+        "records": shard.pages.records.nbytes,
+        "ledger": shard.ledger.nbytes,
+        "frontier": int(shard.frontier.statistics()["bytes"]),
+    }
+    return {**parts, "all": sum(parts.values())}
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files below a folder; a running crawl may remove some of them meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except FileNotFoundError:
+            continue
+    return total

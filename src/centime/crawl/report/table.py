@@ -1,0 +1,112 @@
+"""All known pages as one table, a row for each, to Parquet or CSV: what people query with SQL.
+
+Written a batch of pages at a time, so memory is a batch, the importance of all pages and a count of the links that lead to each. A page
+never visited has nothing in the columns that a visit fills. Times are UTC.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from centime.crawl.opened import OpenCrawl, rows_of
+from centime.crawl.report.standing import importance_of_all
+from centime.crawl.report.visits import KINDS, OUTCOMES, batches
+from centime.rank.convert import replacing
+from centime.store.record import NO_PAGE, Mark
+
+TIME = pa.timestamp("ms", tz="UTC")
+SCHEMA = pa.schema(
+    [
+        ("page", pa.int64()),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("importance", pa.float64()),
+        ("kind", pa.string()),
+        ("depth", pa.int16()),
+        ("links_out", pa.int32()),
+        ("links_in", pa.int32()),
+        ("outcome", pa.string()),
+        ("status", pa.int16()),
+        ("visits", pa.int64()),
+        ("changes", pa.int64()),
+        ("failures", pa.int16()),
+        ("first_visit", TIME),
+        ("last_visit", TIME),
+        ("last_changed", TIME),
+        ("last_modified", TIME),
+        ("wire_bytes", pa.int64()),
+        ("body_bytes", pa.int64()),
+        ("latency_milliseconds", pa.int64()),
+        ("signature", pa.uint64()),
+        ("leads_to", pa.int64()),
+        ("truncated", pa.bool_()),
+        ("noindex", pa.bool_()),
+        ("nofollow", pa.bool_()),
+    ]
+)
+TIMES = {"first_visit": "first_time", "last_visit": "time", "last_changed": "changed_time", "last_modified": "modified_time"}
+NUMBERS = ("visits", "changes", "failures", "wire_bytes", "body_bytes", "latency_milliseconds")
+FARTHEST = 253_402_300_799.0  # the end of year 9999
+
+Step = Callable[[float], None]
+
+
+def write_pages(opened: OpenCrawl, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
+    """Writes the table, which takes its place when it is whole; its rows. `step` is told how many more pages, twice for each page."""
+    count = opened.shard.pages.count
+    links_in = np.zeros(count, dtype=np.int64)
+    for pages, _, targets in rows_of(opened.shard):
+        links_in += np.bincount(targets, minlength=count)
+        step(len(pages))
+    importance = importance_of_all(opened)
+    hosts = pa.array([host.name for host in opened.shard.hosts.all], type=pa.string())
+    with replacing() as files, _writer(files.new(path), csv=csv) as writer:
+        for pages in batches(count):
+            columns = _columns(opened, pages, hosts) | {"importance": importance[pages], "links_in": links_in[pages]}
+            arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]
+            writer.write_batch(pa.record_batch(arrays, schema=SCHEMA))
+            step(len(pages))
+    return count
+
+
+def _writer(path: Path, *, csv: bool) -> Any:
+    if csv:
+        return pyarrow.csv.CSVWriter(path, SCHEMA, write_options=pyarrow.csv.WriteOptions(quoting_style="needed"))
+    return pq.ParquetWriter(path, SCHEMA, compression="zstd")
+
+
+def _columns(opened: OpenCrawl, pages: npt.NDArray[np.int64], hosts: pa.Array) -> dict[str, Any]:
+    known = opened.shard.pages
+    heads, origins = known.records.heads(pages), known.origins_of(pages)
+    never = heads["visits"] == 0
+    redirect = heads["redirect"].astype(np.int64)
+    columns: dict[str, Any] = {
+        "page": pages,
+        "url": known.texts.get_many(pages),
+        "host": hosts.take(pa.array(origins["host"].astype(np.int64))),
+        "kind": _words(KINDS, heads["kind"], None),
+        "outcome": _words(OUTCOMES, heads["outcome"], never),
+        "depth": origins["depth"].astype(np.int16),
+        "status": pa.array(heads["status"].astype(np.int16), mask=heads["status"] == 0),
+        "links_out": known.rows.gather(pages).lengths.astype(np.int32),
+        "signature": pa.array(heads["signature"], mask=heads["signature"] == 0),
+        "leads_to": pa.array(redirect, mask=never | (redirect == NO_PAGE)),
+    }
+    for name in NUMBERS:
+        column = heads[name].astype(np.int16 if name == "failures" else np.int64)
+        columns[name] = column if name in ("visits", "changes", "failures") else pa.array(column, mask=never)
+    for name, field in TIMES.items():
+        columns[name] = pa.array((np.clip(heads[field], 0.0, FARTHEST) * 1000).astype(np.int64), type=TIME, mask=heads[field] <= 0)
+    for mark in (Mark.TRUNCATED, Mark.NOINDEX, Mark.NOFOLLOW):
+        columns[str(mark.name).lower()] = pa.array((heads["marks"] & mark) > 0, mask=never)
+    return columns
+
+
+def _words(names: dict[Any, str], numbers: npt.NDArray[np.uint8], mask: npt.NDArray[np.bool_] | None) -> pa.Array:
+    return pa.array(list(names.values())).take(pa.array(numbers.astype(np.int64), mask=mask))

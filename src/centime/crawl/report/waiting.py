@@ -1,0 +1,61 @@
+"""What is to be read: every page of the frontier with its level, what it stands at, and when its host may be asked.
+
+Taken from the frontier's own state, as arrays; a page is found in it by one comparison with all.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.shard import Shard
+from centime.model.rows import Pages
+from centime.schedule.kind import CLASSES
+
+LEVELS = {1: "entity", 2: "published", 3: "deadline", 4: "refresh", 5: "discovery"}
+REASONS = {
+    1: "a document waits for it",
+    2: "its publisher says that it has changed, or that it is there",
+    3: "a subscription asks for it by now",
+    4: "it was read and is due again",
+    5: "it was never read",
+}
+
+
+class Waiting:
+    """The frontier as arrays, entry by entry, and the hosts' times."""
+
+    def __init__(self, shard: Shard) -> None:
+        _, arrays = shard.frontier.state()
+        kinds = np.repeat(arrays["queue_kinds"].astype(np.int64), arrays["queue_sizes"])
+        self.pages: Pages = arrays["pages"].astype(np.int64)
+        self.hosts: npt.NDArray[np.int64] = np.repeat(arrays["queue_hosts"].astype(np.int64), arrays["queue_sizes"])
+        self.levels, self.classes = np.divmod(kinds, CLASSES)
+        self.worth: npt.NDArray[np.float64] = arrays["keys"].astype(np.float64) + shard.ledger.levels()[self.classes]
+        times = arrays["next_times"].astype(np.float64)
+        grouped = np.flatnonzero(arrays["groups"] >= 0)
+        times[grouped] = np.maximum(times[grouped], arrays["group_times"][arrays["groups"][grouped]])
+        self._times = times
+        self._blocked = arrays["blocked"]
+
+    def entry(self, page: int) -> int | None:
+        """Where a page is among the entries; None if it does not wait."""
+        found = np.flatnonzero(self.pages == page)
+        return int(found[0]) if len(found) else None
+
+    def levels_of(self, pages: Pages) -> list[int]:
+        """The levels of pages that wait."""
+        order = np.argsort(self.pages, kind="stable")
+        places = order[np.searchsorted(self.pages, pages, sorter=order)]
+        levels: list[int] = self.levels[places].tolist()
+        return levels
+
+    def ahead_of(self, entry: int) -> int:
+        """How many pages come before this one, by level and importance."""
+        urgent = self.levels < self.levels[entry]
+        better = (self.levels == self.levels[entry]) & (self.worth > self.worth[entry])
+        return int(np.count_nonzero(urgent | better))
+
+    def host_time(self, host: int) -> float:
+        """When a host may be asked; infinity if it is not to be asked at all."""
+        if host >= len(self._times):
+            return 0.0
+        return float("inf") if self._blocked[host] else float(self._times[host])
