@@ -91,7 +91,8 @@ class SiteAnswers:
                 body = zlib.compress(body, 1, wbits=31)
                 headers += b"Content-Encoding: gzip\r\n"
         content_type = CONTENT_TYPES[form] + (b"; charset=iso-8859-1" if traits & LATIN else b"; charset=utf-8")
-        return answer(asked, 200, content_type, body, headers)._replace(delay_seconds=delay)
+        reply = answer(asked, 200, content_type, body, headers)
+        return reply._replace(delay_seconds=delay) if delay else reply
 
     def _etag(self, page: int, version: int, traits: int) -> bytes:
         if not traits & ANY_ETAG:
