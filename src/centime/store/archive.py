@@ -1,11 +1,9 @@
 """The archive of bodies: WARC 1.1 files, one at a time for each fetcher, that other tools read.
 
-    bodies/centime-NAME-00001.warc.gz    each record its own gzip member: warcinfo, then a request and a response (or revisit) for every body kept
-    bodies/centime-NAME-00001.cdxj       captures.py
+    bodies/centime-NAME-00001.warc.gz   each record its own gzip member: warcinfo, then for every body a request and a response or revisit
+    bodies/centime-NAME-00001.cdxj      captures.py
 
-The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept under names of their
-own (X-Archive-Orig-...), so that no reader decodes twice. A body that lies in the archive already under the same URL becomes a revisit
-record (profile identical-payload-digest).
+A body that lies in the archive already under the same URL becomes a revisit record.
 
 Request and response are one write, the line of the index follows: what the index names is there. A file is never written to again once
 its process has ended: a killed one leaves its index open, and `mend` cuts the file behind the last record that is named and whole.
@@ -13,31 +11,23 @@ its process has ended: a killed one leaves its index open, and `mend` cuts the f
 
 import base64
 import hashlib
-import io
 import os
 import re
 import uuid
-from datetime import UTC, datetime
-from http import HTTPStatus
 from pathlib import Path
 
-from fastwarc.stream_io import GzipWriter
-from fastwarc.warc import WarcRecord, WarcRecordType
 from xxhash import xxh3_64_intdigest
 
 from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.response import Response
-from centime.store.captures import OPEN, REVISIT, Capture, capture_of, find_original, payload_of
+from centime.store.captures import OPEN, REVISIT, Capture, capture_of, find_original
 from centime.store.disk import put_file, room_for, sync_folder, write_whole
+from centime.store.warc import answer, moment_of, payload_of, request, warcinfo
 
 LARGEST_FILE = 1 << 30
-LEVEL = 1
-PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 KEEP = {"all": frozenset(PageKind), "xml": frozenset({PageKind.XML, PageKind.DTD})}
-
-_OF_THE_WIRE = re.compile(rb"^(content-encoding|transfer-encoding|content-length)(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
 
 
 class Archive:
@@ -68,11 +58,11 @@ class Archive:
         named = base64.b32encode(digest).decode()
         original = self._original(response.url, named) if unchanged else ""
         identity = f"<urn:uuid:{uuid.uuid4()}>"
-        asked = self._member(_request(response, identity)) if response.request_head else b""
-        member = self._member(_answer(response, identity, original), digest)
+        asked = request(response, self._warcinfo, identity) if response.request_head else b""
+        member = answer(response, self._warcinfo, identity, digest, original)
         capture = Capture(
             url=response.url,
-            timestamp=_moment(response).strftime("%Y%m%d%H%M%S"),
+            timestamp=moment_of(response).strftime("%Y%m%d%H%M%S"),
             mime=REVISIT if original else re.split("[; ]", response.header("content-type"), maxsplit=1)[0] or "unk",
             status=0 if original else response.status,
             digest=named,
@@ -117,25 +107,8 @@ class Archive:
                 continue
         self._index = os.open(_index_of(self._path), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
         self._size = self._index_size = 0
-        about = WarcRecord()
-        about.init_headers(WarcRecordType.warcinfo)
-        about.headers["WARC-Filename"] = self._path.name
-        about.headers["Content-Type"] = "application/warc-fields"
-        said = f"software: {self.software}\r\nformat: WARC File Format 1.1\r\nrobots: obey\r\n"
-        about.set_bytes_content(said.encode())
-        self._warcinfo = ""
-        self._write(self._member(about), b"")
-        self._warcinfo = about.headers["WARC-Record-ID"]
-
-    def _member(self, record: WarcRecord, payload_digest: bytes | None = None) -> bytes:
-        """A record as a gzip member of its own."""
-        if self._warcinfo:
-            record.headers["WARC-Warcinfo-ID"] = self._warcinfo
-        out = io.BytesIO()
-        writer = GzipWriter(out, LEVEL)
-        record.write(writer, checksum_data=True, payload_digest=payload_digest)
-        writer.finish()
-        return out.getvalue()
+        member, self._warcinfo = warcinfo(self._path.name, self.software)
+        self._write(member, b"")
 
     def _write(self, records: bytes, line: bytes) -> None:
         try:
@@ -190,51 +163,3 @@ def _sort_index(index: Path) -> None:
     put_file(index.with_suffix(""), b"".join(sorted(index.read_bytes().splitlines(keepends=True))))
     index.unlink()
     sync_folder(index.parent)
-
-
-def _moment(response: Response) -> datetime:
-    return datetime.fromtimestamp(response.asked_at, UTC)
-
-
-def _start(response: Response, kind: WarcRecordType) -> WarcRecord:
-    """A record of this kind with what all have in common."""
-    record = WarcRecord()
-    record.init_headers(kind)
-    record.headers["WARC-Target-URI"] = response.url
-    record.headers["WARC-Date"] = _moment(response).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    if response.address:
-        record.headers["WARC-IP-Address"] = response.address
-    return record
-
-
-def _request(response: Response, identity: str) -> WarcRecord:
-    record = _start(response, WarcRecordType.request)
-    record.headers["WARC-Concurrent-To"] = identity
-    record.headers["Content-Type"] = "application/http; msgtype=request"
-    record.set_bytes_content(response.request_head)
-    return record
-
-
-def _answer(response: Response, identity: str, original: str) -> WarcRecord:
-    record = _start(response, WarcRecordType.revisit if original else WarcRecordType.response)
-    record.headers["WARC-Record-ID"] = identity
-    record.headers["Content-Type"] = "application/http; msgtype=response"
-    if response.truncated:
-        record.headers["WARC-Truncated"] = "length"
-    if original:
-        date = datetime.strptime(original, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-        record.headers["WARC-Profile"] = PROFILE
-        record.headers["WARC-Refers-To-Target-URI"] = response.url
-        record.headers["WARC-Refers-To-Date"] = date.strftime("%Y-%m-%dT%H:%M:%SZ")
-    record.set_bytes_content(_head(response) + (b"" if original else response.body))
-    return record
-
-
-def _head(response: Response) -> bytes:
-    """The head of the answer as it was received, but with what the wire did to the body under other names."""
-    head = response.response_head.rstrip(b"\r\n")
-    if not head:
-        phrase = HTTPStatus(response.status).phrase if response.status in set(HTTPStatus) else ""
-        lines = [f"HTTP/1.1 {response.status} {phrase}", *(f"{name}: {value}" for name, value in response.headers)]
-        head = "\r\n".join(lines).encode("latin-1", errors="replace")
-    return _OF_THE_WIRE.sub(rb"X-Archive-Orig-\1", head) + f"\r\nContent-Length: {len(response.body)}\r\n\r\n".encode()

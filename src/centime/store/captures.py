@@ -9,18 +9,15 @@ that of another capture of the same key and digest.
 
 import base64
 import hashlib
-import io
 import json
 import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastwarc.stream_io import FastWARCError
-from fastwarc.warc import ArchiveIterator
-
 from centime.model.errors import DamagedFile
 from centime.store.url_key import url_key
+from centime.store.warc import payload_of
 
 REVISIT = "warc/revisit"
 OPEN = ".cdxj.open"
@@ -96,16 +93,6 @@ def read_body(folder: Path, capture: Capture) -> bytes:
     if body is None or base64.b32encode(hashlib.sha1(body).digest()).decode() != capture.digest:
         raise DamagedFile(f"{path}: the record at byte {capture.offset} is damaged")
     return body
-
-
-def payload_of(data: bytes) -> bytes | None:
-    """The HTTP payload of the one record in these bytes, None if they are no whole record."""
-    try:
-        for record in ArchiveIterator(io.BytesIO(data), parse_http=True):
-            return bytes(record.reader.read())
-    except (FastWARCError, OSError, ValueError):
-        pass
-    return None
 
 
 def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:

@@ -15,7 +15,7 @@ class Columns:
 
     def __init__(self, types: Mapping[str, npt.DTypeLike], state: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
         if state:
-            self._room = {name: np.ascontiguousarray(state[name], dtype=kind) for name, kind in types.items()}
+            self._room = {name: np.array(state[name], dtype=kind) for name, kind in types.items()}
         else:
             self._room = {name: np.zeros(0, dtype=kind) for name, kind in types.items()}
         lengths = {len(room) for room in self._room.values()}

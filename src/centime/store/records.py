@@ -133,6 +133,8 @@ class Records:
         while at:
             record = self.read(at)
             yield record
+            if record.previous >= at:
+                raise DamagedFile(f"{self.file.path}: the record at byte {at * UNIT} claims to come before one that is not older")
             at = record.previous
 
     def heads(self, pages: Pages) -> npt.NDArray[np.void]:

@@ -118,7 +118,7 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> dict[str, Any]:
     for piece in pieces:
         digest.update(piece)
     _write_file(path, pieces)
-    return {"type": kept.dtype.str, "shape": list(kept.shape), "checksum": digest.hexdigest()}
+    return {"type": kept.dtype.descr if kept.dtype.names else kept.dtype.str, "shape": list(kept.shape), "checksum": digest.hexdigest()}
 
 
 def _write_file(path: Path, pieces: list[memoryview] | list[bytes]) -> None:
@@ -155,7 +155,8 @@ def _read_array(path: Path, name: str, described: Mapping[str, Any]) -> npt.NDAr
         raise _gone_or_damaged(path, name) from trouble
     if xxh3_64_hexdigest(array.data) != described["checksum"]:
         raise DamagedFile(f"{path / name}: damaged or cut short: the checksum of its {len(array)} bytes is wrong")
-    values: npt.NDArray[Any] = array.view(np.dtype(described["type"]))
+    kind = described["type"]
+    values: npt.NDArray[Any] = array.view(np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind]))
     return values.reshape(described["shape"])
 
 

@@ -1,0 +1,103 @@
+"""Records of WARC 1.1 as bytes, each a gzip member of its own.
+
+The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept under names of their
+own (X-Archive-Orig-...), so that no reader decodes twice. A revisit has the profile identical-payload-digest.
+"""
+
+import io
+import re
+import warnings
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+from centime.model.response import Response
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # on import fastwarc warns of old classes of its own, which are not used here
+    from fastwarc.stream_io import FastWARCError, GzipWriter
+    from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+
+LEVEL = 1
+PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+
+_OF_THE_WIRE = re.compile(rb"^(content-encoding|transfer-encoding|content-length)[ \t]*(?=:)", re.IGNORECASE | re.MULTILINE)
+
+
+def warcinfo(filename: str, software: str) -> tuple[bytes, str]:
+    """The first record of a file, and its identifier for the others to name."""
+    record = WarcRecord()
+    record.init_headers(WarcRecordType.warcinfo)
+    record.headers["WARC-Filename"] = filename
+    record.headers["Content-Type"] = "application/warc-fields"
+    record.set_bytes_content(f"software: {software}\r\nformat: WARC File Format 1.1\r\nrobots: obey\r\n".encode())
+    return _member(record), record.headers["WARC-Record-ID"]
+
+
+def request(response: Response, warcinfo: str, identity: str) -> bytes:
+    """What was asked to get this response, whose record has that identity."""
+    record = _start(response, WarcRecordType.request, warcinfo)
+    record.headers["WARC-Concurrent-To"] = identity
+    record.headers["Content-Type"] = "application/http; msgtype=request"
+    record.set_bytes_content(response.request_head)
+    return _member(record)
+
+
+def answer(response: Response, warcinfo: str, identity: str, digest: bytes, original: str) -> bytes:
+    """What came back; without the body if that was kept before, at the time that `original` names (YYYYMMDDhhmmss)."""
+    record = _start(response, WarcRecordType.revisit if original else WarcRecordType.response, warcinfo)
+    record.headers["WARC-Record-ID"] = identity
+    record.headers["Content-Type"] = "application/http; msgtype=response"
+    if response.truncated:
+        record.headers["WARC-Truncated"] = "length"
+    if original:
+        date = datetime.strptime(original, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        record.headers["WARC-Profile"] = PROFILE
+        record.headers["WARC-Refers-To-Target-URI"] = response.url
+        record.headers["WARC-Refers-To-Date"] = date.strftime("%Y-%m-%dT%H:%M:%SZ")
+    record.set_bytes_content(_head(response) + (b"" if original else response.body))
+    return _member(record, digest)
+
+
+def payload_of(data: bytes) -> bytes | None:
+    """The HTTP payload of the one record in these bytes, None if they are no whole record."""
+    try:
+        for record in ArchiveIterator(io.BytesIO(data), parse_http=True):
+            return bytes(record.reader.read())
+    except (FastWARCError, OSError, ValueError):
+        pass
+    return None
+
+
+def moment_of(response: Response) -> datetime:
+    """When it was answered."""
+    return datetime.fromtimestamp(response.asked_at, UTC)
+
+
+def _start(response: Response, kind: WarcRecordType, warcinfo: str) -> WarcRecord:
+    """A record of this kind with what all have in common."""
+    record = WarcRecord()
+    record.init_headers(kind)
+    record.headers["WARC-Target-URI"] = response.url
+    record.headers["WARC-Date"] = moment_of(response).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    record.headers["WARC-Warcinfo-ID"] = warcinfo
+    if response.address:
+        record.headers["WARC-IP-Address"] = response.address
+    return record
+
+
+def _member(record: WarcRecord, payload_digest: bytes | None = None) -> bytes:
+    out = io.BytesIO()
+    writer = GzipWriter(out, LEVEL)
+    record.write(writer, checksum_data=True, payload_digest=payload_digest)
+    writer.finish()  # one member a record: readers jump to it
+    return out.getvalue()
+
+
+def _head(response: Response) -> bytes:
+    """The head of the answer as it was received, but with what the wire did to the body under other names."""
+    head = response.response_head.rstrip(b"\r\n")
+    if not head:
+        phrase = HTTPStatus(response.status).phrase if response.status in set(HTTPStatus) else ""
+        lines = [f"HTTP/1.1 {response.status} {phrase}", *(f"{name}: {value}" for name, value in response.headers)]
+        head = "\r\n".join(lines).encode("latin-1", errors="replace")
+    return _OF_THE_WIRE.sub(rb"X-Archive-Orig-\1", head) + f"\r\nContent-Length: {len(response.body)}\r\n\r\n".encode()

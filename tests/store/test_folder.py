@@ -1,0 +1,91 @@
+"""The crawl folder: one writer, many readers, nothing foreign touched."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from centime.model.errors import BadInput, DamagedFile, InUse
+from centime.store.background import in_background
+from centime.store.folder import CrawlFolder, is_crawl
+
+
+def test_a_crawl_is_created_once_and_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "crawl"
+    assert not is_crawl(path)
+    folder = CrawlFolder.create(path, created=5.0, settings={"pages": 10})
+    assert is_crawl(path)
+    assert all(part.is_dir() for part in (folder.journal, folder.snapshots, folder.state, folder.bodies))
+    folder.keep_settings({"pages": 20})
+    folder.close()
+    again = CrawlFolder.open(path, writable=True)
+    assert (again.created, again.settings) == (5.0, {"pages": 20})
+    again.close()
+    with pytest.raises(BadInput, match="a crawl lives here already"):
+        CrawlFolder.create(path, created=6.0, settings={})
+
+
+def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(BadInput, match="holds something that is not a crawl"):
+        CrawlFolder.create(tmp_path, created=0.0, settings={})
+    with pytest.raises(BadInput, match="holds something that is not a crawl"):
+        CrawlFolder.create(tmp_path / "thesis.tex", created=0.0, settings={})
+    with pytest.raises(BadInput, match="no crawl lives here"):
+        CrawlFolder.open(tmp_path, writable=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}', '{"format": 1, "created": "x", "settings": {}}'])
+def test_a_damaged_description_is_reported(tmp_path: Path, content: str) -> None:
+    (tmp_path / "centime.json").write_text(content)
+    with pytest.raises(DamagedFile, match=r"centime\.json: damaged"):
+        CrawlFolder.open(tmp_path, writable=False)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "centime.json").write_text(json.dumps({"format": 2, "created": 0, "settings": {}}))
+    with pytest.raises(DamagedFile, match="a crawl of format 2; this version knows format 1"):
+        CrawlFolder.open(tmp_path, writable=False)
+
+
+HOLDER = """
+import os, signal, sys
+from pathlib import Path
+from centime.store.folder import CrawlFolder
+folder = CrawlFolder.open(Path(sys.argv[1]), writable=True)
+print("held", flush=True)
+signal.pause()
+"""
+
+
+def test_the_second_writer_is_told_who_the_first_is_and_a_kill_frees_the_folder(tmp_path: Path) -> None:
+    path = tmp_path / "crawl"
+    CrawlFolder.create(path, created=0.0, settings={}).close()
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(InUse, match=f"a crawl is running here, as process {holder.pid};"):
+        CrawlFolder.open(path, writable=True)
+    CrawlFolder.open(path, writable=False)
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    CrawlFolder.open(path, writable=True).close()
+
+
+def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
+    folder = CrawlFolder.create(tmp_path / "crawl", created=0.0, settings={})
+    receiver, sender = os.pipe()
+    background = in_background(lambda: os.read(receiver, 1))
+    with pytest.raises(InUse):
+        CrawlFolder.open(folder.path, writable=True)
+    folder.close()
+    CrawlFolder.open(folder.path, writable=True).close()
+    os.write(sender, b"!")
+    assert background.done(wait=True) is True
+    os.close(receiver)
+    os.close(sender)
