@@ -28,6 +28,7 @@ BASES = st.sampled_from(
 @example("http://h/%%34%31", None)
 @example("http://h/a/..;jsessionid=1/b", None)
 @example("http://a../", None)
+@example("http://../..../", None)
 @example("http://1.2.3.4../", None)
 def test_a_canonical_url_is_its_own_canonical_form(href: str, base: str | None) -> None:
     url = canonical(href, base)

@@ -190,7 +190,10 @@ def _without_last_dots(url: str, slash: int) -> str:
     """The URL with a host that does not end with dots; ValueError if nothing is left of it."""
     scheme, _, authority = url[:slash].partition("//")
     host, colon, port = authority.partition(":")
-    return ada_url.normalize_url(f"{scheme}//{host.rstrip('.')}{colon}{port}{url[slash:]}")
+    name = host.rstrip(".")
+    if not name:
+        raise ValueError("a host of dots alone")
+    return ada_url.normalize_url(f"{scheme}//{name}{colon}{port}{url[slash:]}")
 
 
 def _one_escape(match: re.Match[str]) -> str:

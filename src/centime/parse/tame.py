@@ -134,7 +134,7 @@ def _tag_end(data: Bytes, at: Whole) -> tuple[Whole, Whole]:
             valued = False
             attributes += 1 if byte == 47 else 0
         at += 1
-    return at, attributes
+    return min(at, len(data)), attributes
 
 
 @inlined
