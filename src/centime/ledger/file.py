@@ -72,7 +72,7 @@ def write_state(path: Path, kind: str, facts: dict[str, Any], arrays: dict[str, 
 
 
 def read_state(path: Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Kind, facts and arrays of a file that was written here; DamagedFile says what is wrong with any other, BadInput that there is none."""
+    """Kind, facts and arrays of a file that was written here; DamagedFile tells what is wrong with any other, BadInput if there is none."""
     try:
         data = path.read_bytes()
     except OSError as reason:
