@@ -226,4 +226,7 @@ def test_an_error_that_is_not_reached_is_a_problem_and_says_so(graph: Path, caps
 def test_the_spread_of_scores_becomes_a_picture(graph: Path, tmp_path: Path) -> None:
     assert rank(graph, "--figure", tmp_path / "spread.png") == 0
     assert (tmp_path / "spread.png").read_bytes().startswith(b"\x89PNG")
-    assert rank(graph, "--figure", tmp_path / "spread.jpg") == 2
+    (tmp_path / "folder.png").mkdir()
+    for wrong in (["spread.jpg"], ["no/spread.png"], ["folder.png"], ["other.png", "--memory", "64MB"]):
+        assert rank(graph, "--figure", tmp_path / wrong[0], *wrong[1:], "-o", tmp_path / "scores.csv") == 2
+    assert not (tmp_path / "scores.csv").exists()

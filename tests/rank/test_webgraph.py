@@ -115,7 +115,7 @@ def bits_file(bits: str, pages: int = 2, links: int = 9) -> tuple[bytes, str]:
     ("bits", "sentence"),
     [
         ("00100", "byte 0, page 0: the out-degree is broken or larger"),
-        ("00000000", "byte 4, page 0: the out-degree is broken"),
+        ("00000000", "byte 1, page 0: the file is cut off here"),
         ("01001", "the reference leads out of the window or before the first page"),
         ("0101110100100101", "the copied blocks do not fit"),
         ("01011101001010011", "the copied blocks do not fit"),

@@ -8,7 +8,7 @@ import typer
 
 from centime.cli.output import Json, show
 from centime.cli.progress import progress
-from centime.cli.scored import Communities, Damping, GraphFile, Scored, Top, read_scored
+from centime.cli.scored import Communities, Damping, GraphFile, Scored, Top, check_figure, read_scored
 from centime.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def _energy(
     """
     if not community and by != "site":
         raise BadInput("name a community, as in --community Library=host:library.example.org, or take every site with --by site")
-    if figure is not None and (figure.suffix != ".png" or not figure.parent.is_dir()):
-        raise BadInput(f"{figure}: a figure needs a name that ends in .png, in a folder that exists")
+    check_figure(figure)
     web = read_scored(graph, damping, quiet=as_json)
     communities = [web.community(choice) for choice in community or []]
     if len({each.name for each in communities}) < len(communities):

@@ -11,6 +11,7 @@ import typer
 
 from centime.cli.output import Json, show
 from centime.cli.progress import Step, progress
+from centime.cli.scored import check_figure
 from centime.model.errors import BadInput, BadSetting, CentimeError, NotReached
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -75,8 +76,9 @@ def _rank(
         check_table(output)
         if output.exists() and graph.exists() and output.samefile(graph):
             raise BadInput(f"{output}: the scores would replace the graph")
-    if figure is not None and (figure.suffix != ".png" or not figure.parent.is_dir() or memory is not None):
-        raise BadInput(f"{figure}: a figure needs a name that ends in .png, in a folder that exists, and no --memory")
+    if figure is not None and memory is not None:
+        raise BadSetting("--figure does not go with --memory")
+    check_figure(figure)
     options: dict[str, Any] = {"method": method, "vector": vector, "bias": bias, "by": by, "normalise": normalise}
     options |= {"stop_change": stop_change, "stable_top": stable_top}
     common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
@@ -128,7 +130,7 @@ def _beyond_memory(
         else:
             nearer(error, what)
 
-    folder = work or graph.with_name(f"{graph.name}.slices")
+    folder = work or graph.parent / f"{graph.name}.slices"
     is_new = not folder.exists()
     try:
         found = rank_out_of_core(graph, folder, memory, step=notice, **options)

@@ -37,6 +37,12 @@ SCORE_ERROR = 1e-9
 """Certified, on average over the pages."""
 
 
+def check_figure(figure: Path | None) -> None:
+    """Refuses, before any work is done, a name that cannot become a picture."""
+    if figure is not None and (figure.suffix != ".png" or not figure.parent.is_dir() or figure.is_dir()):
+        raise BadInput(f"{figure}: a figure needs a name that ends in .png, in a folder that exists, and not that of a folder")
+
+
 @dataclass(frozen=True)
 class Scored:
     """A graph, the names of its pages and their scores."""

@@ -65,7 +65,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
     except OSError as reason:
         raise BadInput(f"{path}: the file cannot be read ({reason.strerror})") from None
     if stat.S_ISDIR(about.st_mode):
-        raise BadInput(f"{path}: this is a directory, not a graph file")
+        raise BadInput(f"{path}: this is a directory")
     if not stat.S_ISREG(about.st_mode):
         raise BadInput(f"{path}: this is not a file")
     if about.st_size == 0:

@@ -68,7 +68,7 @@ class WebGraph:
             offsets[: before + 1] = kept
             fault, after, bit = decode_rows(self.words, 8 * self.size, self.properties, before, page, bit, offsets, targets)
             if fault not in (GOOD, FULL):
-                raise BadGraph(f"{self.name}, byte {bit // 8}, page {after}: {FAULTS[fault]}")
+                raise _broken(self.name, bit, self.size, int(after), FAULTS[fault])
             offsets = offsets[: before + after - page + 1]
             new = targets[offsets[before] : offsets[-1]]
             links += len(new)
@@ -98,9 +98,16 @@ def _decode_all(words: Words, size: int, told: Properties, name: str) -> Graph:
         raise BadGraph(f"{name}: there is no memory for the {told.links} links that the properties tell of") from None
     fault, page, bit = decode_rows(words, 8 * size, told, 0, 0, 0, offsets, targets)
     if fault != GOOD:
-        raise BadGraph(f"{name}, byte {bit // 8}, page {page}: {FAULTS[fault]}")
+        raise _broken(name, bit, size, int(page), FAULTS[fault])
     _check_end(words, size, told, bit, int(offsets[-1]), name)
     return Graph(offsets, targets)
+
+
+def _broken(name: str, bit: int, size: int, page: int, fault: str) -> BadGraph:
+    """What is wrong with a record: that it is cut off, if it was read to the end of the file."""
+    if bit > 8 * size:
+        return BadGraph(f"{name}, byte {size}, page {page}: the file is cut off here")
+    return BadGraph(f"{name}, byte {bit // 8}, page {page}: {fault}")
 
 
 def _check_size(told: Properties, size: int, name: str) -> None:
