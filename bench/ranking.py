@@ -37,7 +37,8 @@ def solving(name: str, web: Graph) -> Iterator[Figure]:
         efforts = {solver.name: least_effort(solver, error) for solver in solvers}
         best = _quickest([(solver, level) for solver in solvers if not isinstance(level := efforts[solver.name], str)])
         ours = best["centime"]
-        yield Figure(f"{name}, {web.pages:,} pages, {web.links:,} links, true error {error:g}: centime".replace(",", " "), ours, "s")
+        size = f"{web.pages:_} pages, {web.links:_} links".replace("_", " ")
+        yield Figure(f"{name}, {size}, true error {error:g}: centime", ours, "s")
         for solver in solvers[1:]:
             level = efforts[solver.name]
             if isinstance(level, str):
