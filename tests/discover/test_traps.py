@@ -111,3 +111,13 @@ def test_limits_are_at_least_one() -> None:
         TrapLimits(pages_per_host=0)
     with pytest.raises(BadSetting):
         TrapLimits(queries_per_path=0)
+
+
+def test_a_calendar_that_leads_into_the_past_ends() -> None:
+    limits = TrapLimits(dates_per_path=24)
+    admitted = [
+        year for year in range(2000, 100, -1) for month in (1, 12) if not limits.take(f"http://a.example/trap/calendar/{year}/{month}")
+    ]
+    assert len(admitted) == 24
+    assert not limits.take("http://a.example/other/1999/12"), "another path has its own count"
+    assert not limits.take("http://a.example/trap/calendar/about"), "a page without a date is not counted"

@@ -11,8 +11,9 @@ By the URL alone (`trap`), a canonical URL is refused with
   (`year=1860&month=3`, `date=1860-03`) more than YEARS_OFF years before or after; or a clock under a day in its query
   (`year`, `month`, `day` and `hour`). Old years in paths are archives, and are read.
 
-By what was seen of a host (`TrapLimits`): at most so many pages per host, and for one path at most so many queries with the same
-names of parameters, in any order. Counting only: the same URLs in the same order always give the same answers. Memory per host
+By what was seen of a host (`TrapLimits`): at most so many pages per host, for one path at most so many queries with the same
+names of parameters, in any order, and below one path at most so many dates (a calendar that leads into the past never has a year that is
+out of reason). Counting only: the same URLs in the same order always give the same answers. Memory per host
 is bounded: queries are counted in a table of PATHS_PER_HOST slots; paths that collide share a count and are refused early.
 """
 
@@ -40,6 +41,7 @@ _SESSION = re.compile(
     r"/(?:s|sid|sess|session)[-_=:](?=[a-z]*[0-9])[0-9a-z]{16,}(?=/|$)|/[0-9a-f]{32,}/(?:.*/)?[0-9a-f]{32,}(?=/|$)", re.IGNORECASE
 ).search
 _PATH_CALENDAR = re.compile(r"/(1[0-9]{3}|[2-9][0-9]{3})[/-](0?[1-9]|1[0-2])(?=[/-]|$)").search
+_PATH_DATE = re.compile(r"/[0-9]{3,5}[/-](?:0?[1-9]|1[0-2])(?=[/-]|$)").search
 _QUERY_YEAR = re.compile(r"(?:^|[&;])(?:[a-z_]*year|y|yr|jahr|annee)=([0-9]{3,6})(?=[&;]|$)", re.IGNORECASE).search
 _QUERY_MONTH = re.compile(r"(?:^|[&;])(?:[a-z_]*month|m|mo|mon|monat|mois)=[0-9]{1,2}(?=[&;]|$)", re.IGNORECASE).search
 _QUERY_DATE = re.compile(r"=([0-9]{4})-(?:0?[1-9]|1[0-2])(?:-[0-9]{1,2})?(?=[&;]|$)").search
@@ -93,17 +95,27 @@ class _Host:
     """What was admitted of one host."""
 
     pages: int = 0
-    paths: dict[int, int] = field(default_factory=dict)  # slot of path and parameter names: how many queries were admitted
+    paths: dict[int, int] = field(default_factory=dict)  # slot of a path and what varies: how many were admitted
+
+    def count(self, shape: str, most: int) -> bool:
+        """Counts one more of a shape, unless there are too many."""
+        slot = xxhash.xxh3_64_intdigest(shape.encode()) % PATHS_PER_HOST
+        counted = self.paths.get(slot, 0)
+        if counted >= most:
+            return False
+        self.paths[slot] = counted + 1
+        return True
 
 
 class TrapLimits:
     """Counts what was admitted per host, and refuses more than the limits; `state` and `from_state` make it part of a snapshot."""
 
-    def __init__(self, *, pages_per_host: int = 1_000_000, queries_per_path: int = 1_000) -> None:
-        if pages_per_host < 1 or queries_per_path < 1:
+    def __init__(self, *, pages_per_host: int = 1_000_000, queries_per_path: int = 1_000, dates_per_path: int = 600) -> None:
+        if pages_per_host < 1 or queries_per_path < 1 or dates_per_path < 1:
             raise BadSetting("limits per host and per path must be 1 or more")
         self.pages_per_host = pages_per_host
         self.queries_per_path = queries_per_path
+        self.dates_per_path = dates_per_path
         self._hosts: dict[str, _Host] = {}
 
     def take(self, url: str) -> str:
@@ -117,11 +129,11 @@ class TrapLimits:
         path, mark, query = url.partition("?")
         if mark:
             names = "&".join(sorted(piece.partition("=")[0] for piece in query.split("&")))
-            slot = xxhash.xxh3_64_intdigest(f"{path}?{names}".encode()) % PATHS_PER_HOST
-            queries = host.paths.get(slot, 0)
-            if queries >= self.queries_per_path:
+            if not host.count(f"{path}?{names}", self.queries_per_path):
                 return f"its path has {self.queries_per_path} queries with these parameters already"
-            host.paths[slot] = queries + 1
+        date = _PATH_DATE(path, len(name))
+        if date and not host.count(f"{path[: date.start()]}//", self.dates_per_path):
+            return f"{path[len(name) : date.start()] or '/'} has {self.dates_per_path} dates already"
         host.pages += 1
         return ""
 
@@ -135,13 +147,14 @@ class TrapLimits:
         return {
             "pages_per_host": self.pages_per_host,
             "queries_per_path": self.queries_per_path,
+            "dates_per_path": self.dates_per_path,
             "hosts": {name: [host.pages, dict(host.paths)] for name, host in self._hosts.items()},
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "TrapLimits":
         """The limits as they were when `state` was taken."""
-        limits = cls(pages_per_host=state["pages_per_host"], queries_per_path=state["queries_per_path"])
+        limits = cls(**{name: state[name] for name in ("pages_per_host", "queries_per_path", "dates_per_path")})
         for name, (pages, paths) in state["hosts"].items():
             limits._hosts[name] = _Host(pages, {int(slot): count for slot, count in paths.items()})
         return limits
