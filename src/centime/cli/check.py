@@ -31,9 +31,8 @@ def _check(folder: Folder, as_json: Json = False) -> None:
     with progress(1.0, f"checking {folder.name}", quiet=as_json) as step:
         proof = check_crawl(folder, lambda done, what: step(done, f"checking {what}"))
     problems = [asdict(problem) for problem in proof.problems]
-    report: dict[str, object] = {"folder": str(folder), "right": not problems}
-    if proof.notes or as_json:
-        report["notes"] = proof.notes
-    show({**report, "problems": problems, "proven": proof.proven}, as_json=as_json)
+    report: dict[str, object] = {"folder": str(folder), "right": not problems, "notes": proof.notes, "problems": problems}
+    report["proven"] = proof.proven
+    show(report if as_json else {name: value for name, value in report.items() if value != []}, as_json=as_json)
     if problems:
         raise typer.Exit(PROBLEM)

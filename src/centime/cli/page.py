@@ -1,7 +1,7 @@
 """`centime page`: all about one page of a crawl."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,4 +36,8 @@ def _page(
         find_page(opened, url)
         count = opened.shard.pages.count
         report = about_page(opened, url, now=time.time(), step=lambda done: step(done / count, "looking for who pays it"))
-    show(report, as_json=as_json)
+    show(report if as_json else _for_people(report), as_json=as_json)
+
+
+def _for_people(report: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in report.items() if value not in (None, [])}

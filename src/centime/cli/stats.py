@@ -35,10 +35,11 @@ def _stats(folder: Folder, as_json: Json = False) -> None:
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
-    shown = {name: _listed(report[name]) if name in GROUPS else value for name, value in report.items() if name != "settings"}
+    told = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
+    shown = {name: _listed(value) if name in GROUPS else value for name, value in told.items()}
     settings = [{"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])]
     return {**shown, "settings": settings}
 
 
 def _listed(group: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in group.items()) or "-"
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in group.items())

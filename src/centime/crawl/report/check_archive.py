@@ -5,8 +5,10 @@ A file whose index is still open (`.cdxj.open`) is being written, or was when it
 named there may be torn.
 """
 
+import re
 import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 from centime.crawl.report.proof import Proof
 from centime.model.errors import DamagedFile
@@ -14,6 +16,19 @@ from centime.store.captures import OPEN, Capture, capture_of, read_body
 
 CHUNK = 1 << 20
 ENDING = ".warc.gz"
+HEAD_BYTES = 16_384  # of a record, in which its type, URL, date and status stand
+CAPTURES = ("response", "revisit")
+_NOT_DIGITS = re.compile(r"\D")
+
+
+class Member(NamedTuple):
+    """A whole gzip member, and what the record in it says of itself."""
+
+    length: int
+    type: str
+    url: str
+    timestamp: str
+    status: int
 
 
 def check_archive(folder: Path, proof: Proof) -> None:
@@ -33,7 +48,11 @@ def check_archive(folder: Path, proof: Proof) -> None:
         elif end < size:
             proof.notes.append(f"{path}: {size - end} bytes behind the last whole record, which nothing names")
         records, files = records + len(whole), files + 1
-        captures += sum(_is_right(folder, path, capture, whole, proof) for capture in lines)
+        captures += sum(_is_right(folder, path, capture, whole.get(capture.offset), proof) for capture in lines)
+        named_at = {capture.offset for capture in lines}
+        for offset, member in whole.items():
+            if member.type in CAPTURES and offset not in named_at and not is_open:
+                proof.wrong("bodies", f"no line of its index names the {member.type} at byte {offset}, of {member.url}", path)
     for index in sorted([*folder.glob("*.cdxj"), *folder.glob(f"*{OPEN}")]):
         if not _warc_of(index).exists() and index.exists():
             proof.wrong("bodies", f"its archive {_warc_of(index).name} is missing", index)
@@ -74,36 +93,53 @@ def _warc_of(index: Path) -> Path:
     return index.with_name(index.name.removesuffix(".open").removesuffix(".cdxj") + ENDING)
 
 
-def _members(path: Path) -> tuple[dict[int, int], int, int]:
-    """Where the whole gzip members of a file begin and how long each is, where the last of them ends, and the size of the file."""
-    members: dict[int, int] = {}
+def _members(path: Path) -> tuple[dict[int, Member], int, int]:
+    """The whole gzip members of a file by where they begin, where the last of them ends, and the size of the file."""
+    members: dict[int, Member] = {}
     begin = read = 0
-    member = zlib.decompressobj(31)
+    member, head = zlib.decompressobj(31), b""
     with path.open("rb") as file:
         data = file.read(CHUNK)
         while data:
             read += len(data)
             try:
                 while data:
-                    member.decompress(data)
+                    head = (head + member.decompress(data))[:HEAD_BYTES]
                     if not member.eof:
                         break
                     data = member.unused_data
                     end = read - len(data)
-                    members[begin] = end - begin
-                    begin, member = end, zlib.decompressobj(31)
+                    members[begin] = _member(end - begin, head)
+                    begin, member, head = end, zlib.decompressobj(31), b""
             except zlib.error:
                 break
             data = file.read(CHUNK)
     return members, begin, path.stat().st_size
 
 
-def _is_right(folder: Path, path: Path, capture: Capture, members: dict[int, int], proof: Proof) -> bool:
+def _member(length: int, head: bytes) -> Member:
+    about, _, answer = head.partition(b"\r\n\r\n")
+    fields = dict(line.partition(": ")[::2] for line in about.decode(errors="replace").split("\r\n"))
+    status = re.match(rb"HTTP/\S+ (\d{3})", answer)
+    timestamp = _NOT_DIGITS.sub("", fields.get("WARC-Date", ""))[:14]
+    return Member(length, fields.get("WARC-Type", ""), fields.get("WARC-Target-URI", ""), timestamp, int(status[1]) if status else 0)
+
+
+def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None, proof: Proof) -> bool:
     if capture.filename != path.name:
         proof.wrong("bodies", f"its index names {capture.filename} for {capture.url}", path)
         return False
-    if members.get(capture.offset) != capture.length:
+    if member is None or member.length != capture.length:
         proof.wrong("bodies", f"there is no whole record of {capture.length} bytes at byte {capture.offset}, for {capture.url}", path)
+        return False
+    status = 0 if member.type == "revisit" else member.status
+    if (member.url, member.timestamp, status, member.type == "revisit") != (
+        capture.url,
+        capture.timestamp,
+        capture.status,
+        capture.revisit,
+    ):
+        proof.wrong("bodies", f"the record at byte {capture.offset} is of another URL, time or status than its index says", path)
         return False
     try:
         read_body(folder, capture)

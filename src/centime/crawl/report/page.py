@@ -117,7 +117,7 @@ def _last_facts(opened: OpenCrawl, last: Record | None) -> Facts:
         "changed": last.changes,
         "first_visit": moment(last.first_time),
         "last_visit": moment(last.time),
-        "last_changed": moment(last.changed_time),
+        "content_since": moment(last.changed_time),
         "content_type": last.content_type or None,
         "body_bytes": last.body_bytes,
         "etag": last.etag or None,

@@ -38,7 +38,7 @@ SCHEMA = pa.schema(
         ("failures", pa.int16()),
         ("first_visit", TIME),
         ("last_visit", TIME),
-        ("last_changed", TIME),
+        ("content_since", TIME),
         ("last_modified", TIME),
         ("wire_bytes", pa.int64()),
         ("body_bytes", pa.int64()),
@@ -50,7 +50,7 @@ SCHEMA = pa.schema(
         ("nofollow", pa.bool_()),
     ]
 )
-TIMES = {"first_visit": "first_time", "last_visit": "time", "last_changed": "changed_time", "last_modified": "modified_time"}
+TIMES = {"first_visit": "first_time", "last_visit": "time", "content_since": "changed_time", "last_modified": "modified_time"}
 NUMBERS = ("visits", "changes", "failures", "wire_bytes", "body_bytes", "latency_milliseconds")
 FARTHEST = 253_402_300_799.0  # the end of year 9999
 

@@ -1,0 +1,192 @@
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from centime.cli import bodies, check, export, hosts, page, stats, top
+from centime.cli.ending import run
+from centime.crawl.opened import read_crawl
+from tests.crawl.report.made import crawled, hand_made
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+MODULES = {"top": top, "page": page, "hosts": hosts, "check": check, "stats": stats, "export": export, "bodies": bodies}
+for module in MODULES.values():
+    module.register(app)
+
+
+def centime(*arguments: object) -> int:
+    return run(app, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return crawled(tmp_path_factory.getbasetemp()).folder
+
+
+@pytest.fixture(scope="module")
+def seed(box: Path) -> str:
+    return read_crawl(box).shard.pages.texts.get(0)
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> Any:
+    said = capsys.readouterr()
+    assert said.err == ""
+    return json.loads(said.out)
+
+
+def test_top_shows_people_the_first_pages_and_the_errors(box: Path, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("top", box, "-n", 3) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["certified", "error"] in [line[:2] for line in lines]
+    assert ["largest", "error"] in [line[:2] for line in lines]
+    assert [line[0] for line in lines[-3:]] == ["1", "2", "3"]
+    assert lines[-3][-1] == seed
+
+
+@pytest.mark.parametrize("by", ["importance", "worth", "change", "errors"])
+@pytest.mark.parametrize("site", [[], ["--site"]])
+def test_top_in_every_order_is_one_object_of_json(by: str, site: list[str], box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("top", box, "--by", by, "-n", 5, "--json", *site) == 0
+    facts = told(capsys)
+    assert facts["by"] == by
+    assert len(facts["top"]) <= 5
+    assert bool(facts["top"]) == (by != "change")
+    assert {("host" if site else "url") in row for row in facts["top"]} <= {True}
+
+
+def test_page_tells_people_and_programs_about_one_page(box: Path, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("page", box, seed, "--json") == 0
+    facts = told(capsys)
+    assert (facts["url"], facts["number"], facts["next"]) == (seed, 0, "not wanted")
+    assert facts["links_in"] >= len(facts["paid_by"]) > 0
+    assert centime("page", box, seed) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("importance", "why", "paid by", "links to", "visits"))
+
+
+def test_an_unknown_page_is_a_problem_told_in_a_sentence(box: Path, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("page", box, f"{seed}no-such-page") == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"centime: {seed}no-such-page is not known to this crawl; of its host there are ")
+
+
+def test_hosts_and_stats_have_something_for_people_and_programs(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command, word in (("hosts", "may be asked"), ("stats", "memory bytes")):
+        assert centime(command, box) == 0
+        assert word in capsys.readouterr().out
+        assert centime(command, box, "--json") == 0
+        assert told(capsys)["known"] > 200
+    assert centime("hosts", box, "--by", "failures", "-n", 2, "--json") == 0
+    assert len(told(capsys)["top"]) == 2
+
+
+def test_check_ends_with_0_and_what_was_proven(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("check", box) == 0
+    assert "money is conserved to the last unit" in capsys.readouterr().out
+    assert centime("check", box, "--json") == 0
+    facts = told(capsys)
+    assert (facts["right"], facts["problems"]) == (True, [])
+
+
+def test_check_ends_with_1_and_names_the_file_and_the_byte(box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = Path(shutil.copytree(box, tmp_path / "broken"))
+    texts = broken / "state" / "texts.bin"
+    data = bytearray(texts.read_bytes())
+    data[100] ^= 1
+    texts.write_bytes(data)
+    assert centime("check", broken, "--json") == 1
+    facts = told(capsys)
+    assert facts["right"] is False
+    assert {"part": "state", "file": str(texts), "what": f"damaged between byte 0 and byte {len(data)}"} in facts["problems"]
+    assert centime("check", broken) == 1
+    assert str(texts) in capsys.readouterr().out
+
+
+def test_an_export_is_ranked_by_centime_rank(box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from centime.cli.main import app as whole
+
+    output = tmp_path / "box.txt.gz"
+    assert centime("export", box, "--format", "edges", "-o", output, "--json") == 0
+    assert told(capsys)["files"] == [str(output), f"{output}.names"]
+    assert run(whole, ["rank", str(output), "--json", "--top", "1"]) == 0
+    first = told(capsys)["top"][0]
+    assert centime("top", box, "-n", 1, "--json") == 0
+    facts = told(capsys)
+    assert first["page"] == facts["top"][0]["url"]
+    assert abs(first["score"] - facts["top"][0]["importance"]) <= facts["largest_error"] + 1e-6
+
+
+def test_an_export_without_a_name_gets_that_of_the_crawl(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for form, name in (("parquet", "webbox.parquet"), ("csv", "webbox.csv"), ("webgraph-text", "webbox.graph-txt")):
+        assert centime("export", box, "--format", form) == 0
+        assert (tmp_path / name).stat().st_size > 0
+        assert name in capsys.readouterr().out
+
+
+def test_bodies_writes_the_body_itself(box: Path, seed: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert centime("bodies", box, seed) == 0
+    body = capsysbinary.readouterr().out
+    assert b"<html" in body.lower()
+    assert centime("bodies", box, seed, "-o", tmp_path / "body.html") == 0
+    assert (tmp_path / "body.html").read_bytes() == body
+    capsysbinary.readouterr()
+    assert centime("bodies", box, seed, "--list", "--json") == 0
+    (capture,) = json.loads(capsysbinary.readouterr().out)["captures"]
+    assert (capture["status"], capture["mime"]) == (200, "text/html")
+    assert centime("bodies", box, seed, "--at", "1999") == 1
+    assert b"the first body was kept at" in capsysbinary.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["top"], ["page", "http://a.example/"], ["hosts"], ["check"], ["stats"], ["export"], ["bodies", "http://a.example/"]]
+)
+def test_where_there_is_no_crawl_every_command_says_so(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    name, *rest = command
+    for path, sentence in ((tmp_path / "none", "there is no such folder"), (file, "this is a file"), (tmp_path, "no crawl lives here")):
+        assert centime(name, path, *rest) == 2
+        said = capsys.readouterr()
+        assert said.err.startswith(f"centime: {path}: {sentence}")
+        assert said.out == ""
+
+
+def test_all_commands_work_while_a_crawl_has_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "crawl"
+    with hand_made(folder):
+        for command in (["top"], ["hosts"], ["check"], ["stats"]):
+            assert centime(*command, folder, "--json") == 0
+            assert told(capsys)
+        assert centime("page", folder, "http://a.example/", "--json") == 0
+        assert centime("export", folder, "-o", tmp_path / "pages.csv", "--format", "csv", "--json") == 0
+
+
+def test_a_damaged_crawl_is_one_sentence_of_every_other_command(box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = Path(shutil.copytree(box, tmp_path / "broken"))
+    for manifest in (broken / "snapshots").glob("*/manifest.json"):
+        manifest.write_text("{}")
+    assert centime("top", broken) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("centime: no snapshot can be read: ")
+    assert said.err.count("\n") == 1
+
+
+def test_help_has_examples_and_loads_nothing_heavy() -> None:
+    program = (
+        "import sys; from centime.cli import bodies, check, export, hosts, page, stats, top; "
+        "print([name for name in ('numba', 'numpy', 'pyarrow', 'aiohttp') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+    for name in MODULES:
+        command = next(one for one in app.registered_commands if one.name == name)
+        assert command.callback is not None
+        assert f"centime {name} " in (command.callback.__doc__ or "").partition("Examples:")[2]

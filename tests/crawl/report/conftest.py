@@ -1,0 +1,37 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from centime.crawl.opened import OpenCrawl, read_crawl
+from tests.crawl.report.made import crawled, hand_made, refreshed
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the crawl made by hand, closed."""
+    folder = tmp_path_factory.mktemp("small") / "crawl"
+    with hand_made(folder) as opened:
+        opened.close()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small(small_folder: Path) -> OpenCrawl:
+    """The crawl made by hand, opened to be looked at."""
+    return read_crawl(small_folder)
+
+
+@pytest.fixture(scope="session")
+def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCrawl]:
+    """The same with a second visit of some pages, looked at while its writer is still there."""
+    folder = tmp_path_factory.mktemp("later") / "crawl"
+    with hand_made(folder, **{"refresh-after": 1000.0}) as opened:
+        refreshed(opened)
+        yield read_crawl(folder)
+
+
+@pytest.fixture(scope="session")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a crawl of the simulated web."""
+    return crawled(tmp_path_factory.getbasetemp()).folder

@@ -1,0 +1,111 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from centime.crawl.opened import read_crawl
+from centime.crawl.report.bodies import body_of, capture_at, captures_of, when
+from centime.crawl.report.check import check_crawl
+from centime.crawl.report.check_archive import check_archive
+from centime.crawl.report.proof import Proof
+from centime.model.errors import BadInput, DamagedFile, UnknownPage
+from centime.store.captures import Capture
+
+
+@pytest.fixture(scope="session")
+def seed(box: Path) -> str:
+    return read_crawl(box).shard.pages.texts.get(0)
+
+
+def test_the_body_of_a_page_is_the_one_that_was_read(box: Path, seed: str) -> None:
+    captures = captures_of(box, seed)
+    body = body_of(box, captures[-1])
+    record = read_crawl(box).shard.pages.last(0)
+    assert record is not None
+    assert len(body) == record.body_bytes
+    assert b"<html" in body.lower()
+
+
+def test_a_body_is_found_by_time_a_day_counting_as_a_whole() -> None:
+    captures = [
+        Capture(url="http://a.example/", timestamp=time, mime="text/html", digest="A", offset=0, length=1, filename="f", status=200)
+        for time in ("20260101120000", "20260105120000")
+    ]
+    assert capture_at(captures, None) is captures[1]
+    assert capture_at(captures, "2026-01-01") is captures[0]
+    assert capture_at(captures, "2026-01-05T11:59:59Z") is captures[0]
+    assert capture_at(captures, "20260105120000") is captures[1]
+    assert capture_at(captures, "2026") is captures[1]
+    assert when(captures[0]) == "2026-01-01T12:00:00Z"
+    with pytest.raises(UnknownPage, match="first body was kept at 2026-01-01T12:00:00Z, after 2025"):
+        capture_at(captures, "2025")
+    for nonsense in ("yesterday", "202", "2026-01-01-01-01-01-01-01"):
+        with pytest.raises(BadInput, match="a time is written like"):
+            capture_at(captures, nonsense)
+
+
+def test_a_page_without_a_body_is_told_with_the_reason(box: Path, small_folder: Path) -> None:
+    with pytest.raises(UnknownPage, match=r"keeps no bodies \(--keep none\)"):
+        captures_of(small_folder, "http://a.example/")
+    with pytest.raises(UnknownPage, match="this crawl keeps all"):
+        captures_of(box, "http://nobody.example/")
+    with pytest.raises(BadInput, match="not the URL of a page"):
+        captures_of(box, "nothing")
+
+
+def test_damage_in_the_archive_is_found_wherever_it_is(box: Path, seed: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(box, tmp_path / "copy"))
+    (warc,) = (folder / "bodies").glob("*.warc.gz")
+    (index,) = (folder / "bodies").glob("*.cdxj")
+    for path in (warc, index):
+        kept = path.read_bytes()
+        for place in (5 if path == index else 400, len(kept) // 2, len(kept) - 3):
+            data = bytearray(kept)
+            data[place] ^= 0x04
+            path.write_bytes(data)
+            told = [problem for problem in check_crawl(folder).problems if problem.part == "bodies"]
+            assert told, (path, place)
+            assert {problem.file for problem in told} <= {str(warc), str(index)}
+        path.write_bytes(kept[:-20])
+        assert [problem for problem in check_crawl(folder).problems if problem.part == "bodies"]
+        path.unlink()
+        assert [problem for problem in check_crawl(folder).problems if problem.part == "bodies"]
+        path.write_bytes(kept)
+    assert check_crawl(folder).problems == []
+    (capture,) = captures_of(folder, seed)
+    data = bytearray(warc.read_bytes())
+    data[capture.offset + capture.length // 2] ^= 0xFF
+    warc.write_bytes(data)
+    with pytest.raises(DamagedFile, match=f"the record at byte {capture.offset} is damaged"):
+        body_of(folder, capture)
+
+
+def test_a_changed_character_of_the_index_is_found_wherever_it_matters(box: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(box / "bodies", tmp_path / "bodies"))
+    (index,) = folder.glob("*.cdxj")
+    kept = index.read_bytes()
+    line = kept.splitlines()[0]
+    mime = range(line.index(b'"mime"') + 9, line.index(b'", "status"'))  # what the server called it: nothing else says so
+    for place in (place for place in range(0, len(line), 5) if place not in mime):
+        data = bytearray(kept)
+        data[place] ^= 0x01
+        index.write_bytes(data)
+        proof = Proof()
+        check_archive(folder, proof)
+        assert proof.problems, (place, bytes(data[: len(line)]))
+    index.write_bytes(kept[len(line) + 1 :])
+    proof = Proof()
+    check_archive(folder, proof)
+    assert ["no line of its index names the response" in problem.what for problem in proof.problems] == [True]
+
+
+def test_what_a_killed_fetcher_left_behind_the_last_capture_is_no_problem(box: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(box, tmp_path / "copy"))
+    (warc,) = (folder / "bodies").glob("*.warc.gz")
+    (index,) = (folder / "bodies").glob("*.cdxj")
+    index.rename(index.with_name(f"{index.name}.open"))
+    with warc.open("ab") as file:
+        file.write(b"\x1f\x8b torn")
+    proof = check_crawl(folder)
+    assert proof.problems == []
+    assert proof.notes == [f"{warc}: 7 bytes behind the last whole record, which nothing names"]

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.standing import ORDERS, first_by, standing
+from centime.model.errors import BadSetting
+from tests.crawl.report.made import LATE, LINKS, NOW, ROOT, A, B
+
+
+def urls(report: dict[str, list[dict[str, str]]]) -> list[str]:
+    return [row["url"] for row in report["top"]]
+
+
+def test_the_most_important_pages_come_with_both_errors(small: OpenCrawl) -> None:
+    report = standing(small, 3)
+    importance = small.shard.ledger.importance()
+    assert [row["importance"] for row in report["top"]] == sorted(importance, reverse=True)[:3]
+    assert urls(report) == small.shard.pages.texts.get_many(np.argsort(-importance, kind="stable")[:3])
+    assert report["certified_error"] == small.statistics()["certified_error"]
+    assert report["largest_error"] == report["certified_error"] * len(importance) / 2
+    assert report["known"] == 1 + len(LINKS) + len(LATE)
+
+
+def test_the_importance_of_sites_is_that_of_their_pages(small: OpenCrawl) -> None:
+    rows = standing(small, 10, site=True)["top"]
+    pages = {row["url"]: row["importance"] for row in standing(small, 100)["top"]}
+    for row in rows:
+        assert row["importance"] == pytest.approx(sum(x for url, x in pages.items() if url.startswith(f"{row['host']}/")))
+    assert {row["host"]: row["known"] for row in rows} == {A: 7, B: 3}
+
+
+def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: OpenCrawl) -> None:
+    rows = standing(small, 10, "worth", now=NOW + 100)["top"]
+    best = small.shard.frontier.best(10, small.shard.ledger.levels())
+    assert [row["url"] for row in rows] == small.shard.pages.texts.get_many(best)
+    assert {row["url"] for row in rows} == set(LATE)
+    assert {(row["level"], row["host_ready"], row["why"]) for row in rows} == {("discovery", "now", "it was never read")}
+    (site,) = standing(small, 10, "worth", site=True, now=NOW)["top"]
+    assert (site["host"], site["waiting"]) == (B, 2)
+    assert site["importance"] == pytest.approx(sum(row["importance"] for row in rows))
+
+
+def test_by_change_come_pages_that_were_found_changed_and_no_others(small: OpenCrawl, later: OpenCrawl) -> None:
+    assert standing(small, 10, "change")["top"] == []
+    (row,) = standing(later, 10, "change")["top"]
+    assert (row["url"], row["changes"], row["visits"], row["changes_per_visit"]) == (ROOT, 1, 2, 0.5)
+    assert row["last_changed"] == "2027-01-15T09:23:21Z"
+    (site,) = standing(later, 10, "change", site=True)["top"]
+    assert (site["host"], site["changes"], site["visits"]) == (A, 1, 9)
+
+
+def test_by_errors_come_pages_that_could_not_be_read_and_why(small: OpenCrawl) -> None:
+    rows = {row["url"]: row for row in standing(small, 10, "errors")["top"]}
+    assert {url: row["outcome"] for url, row in rows.items()} == {
+        f"{A}/gone": "gone",
+        f"{A}/refused": "disallowed",
+        f"{A}/failing": "server error",
+    }
+    assert (rows[f"{A}/failing"]["detail"], rows[f"{A}/failing"]["failures"], rows[f"{A}/failing"]["status"]) == ("it said no", 1, 500)
+    (site,) = standing(small, 10, "errors", site=True)["top"]
+    assert (site["host"], site["failing"], site["trouble"]) == (A, 3, "server error: it said no")
+
+
+def test_an_unknown_order_or_a_count_below_nothing_is_refused(small: OpenCrawl) -> None:
+    with pytest.raises(BadSetting, match="importance, worth, change or errors, not by 'age'"):
+        standing(small, 1, "age")
+    with pytest.raises(BadSetting, match="not -1"):
+        standing(small, -1)
+    for order in ORDERS:
+        assert standing(small, 0, order)["top"] == []
+
+
+@given(st.lists(st.integers(0, 5)), st.integers(0, 10))
+def test_the_first_are_those_that_sorting_gives(values: list[int], count: int) -> None:
+    expected = sorted(range(len(values)), key=lambda place: (-values[place], place))[:count]
+    assert first_by(np.array(values, dtype=np.int64), count).tolist() == expected
