@@ -8,17 +8,13 @@ READY := .venv/ready
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-rank lock clean
+.PHONY: help demo test check faults bench bench-rank bench-crawl lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
 
-demo: $(READY) ## set up, run the main job and say where its picture is
-	$(BIN)/centime lab convergence --pages 20000 --out demo
-	@echo
-	@echo "The picture: demo/convergence.png. Next, larger or another experiment:"
-	@echo "    $(BIN)/centime lab convergence --pages 100000 --out demo"
-	@echo "    $(BIN)/centime lab --help"
+demo: $(READY) ## set up, crawl a simulated web, show what was found beside the truth
+	$(BIN)/centime demo --out demo
 
 test: check ## set up, check and run all tests: what CI runs
 	$(BIN)/pytest --numprocesses auto
@@ -32,12 +28,19 @@ check: $(READY) ## lint, format, types, layers, documents
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/pytest --quiet tests/test_documents.py
 
+faults: $(READY) ## kill crawls, tear and fill disks, 200 times, and prove that nothing is lost
+	$(BIN)/python -m bench.faults
+
 bench: $(READY) ## measure speed, memory and error on this machine
 	$(BIN)/python -m bench $(if $(GRAPH),--graph $(GRAPH))
 
 bench-rank: $(READY) ## measure ranking beside its peers, which it installs first
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
 	$(BIN)/python -m bench rank $(if $(GRAPH),--graph $(GRAPH))
+
+bench-crawl: $(READY) ## measure the crawler beside its peers on real pages, both of which it fetches first
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
+	$(BIN)/python -m bench.crawl
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
 	$(BIN)/pip-compile $(UPGRADE) --extra dev --generate-hashes --allow-unsafe --strip-extras --no-header \
@@ -58,6 +61,7 @@ $(LOCKED): requirements.lock
 
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@echo "Compiling the ledgers' kernels, once, so that the first use does not wait ..."
+	@echo "Compiling kernels, once, so that the first use does not wait ..."
+	-@$(BIN)/centime demo --pages 200 --out .venv/demo --json > /dev/null
 	-@$(BIN)/centime lab all --pages 100 --out .venv/lab --json > /dev/null
 	@touch $@

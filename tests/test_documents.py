@@ -104,5 +104,5 @@ def test_no_file_names_a_place_of_one_machine() -> None:
 
 def test_the_lock_pins_every_package_with_hashes_and_names_no_registry() -> None:
     lock = re.sub(r"^\s*#.*\n", "", (PROJECT / "requirements.lock").read_text(), flags=re.MULTILINE)
-    entry = r"[a-z0-9._-]+==\S+ \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
+    entry = r"[a-z0-9._-]+==[^\s;]+(?: ; [^\\\n]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
     assert re.fullmatch(rf"\n*(?:{entry}\n*)+", lock)

@@ -50,6 +50,7 @@ def _crawl(
     resolve: Annotated[list[str] | None, typer.Option(metavar="NAME=ADDRESS", help="The address of a name or *.name, without DNS.")] = None,
     pages_per_host: Annotated[int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")] = None,
     most_page_bytes: Annotated[int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Give a page at most so long. Default: 120 s.")] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Settings by the names of these options.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -88,6 +89,7 @@ def _crawl(
         "resolve": resolve,
         "pages-per-host": pages_per_host,
         "most-page-bytes": most_page_bytes,
+        "timeout": timeout,
     }
     run: dict[str, Any] = {"pages": pages, "for": duration}
     words = list(seeds or [])

@@ -10,7 +10,26 @@ from typing import Annotated
 import typer
 
 import centime
-from centime.cli import convert, crawl, energy, explain, lab, promotion, rank, sensitivity, webbox, whatif
+from centime.cli import (
+    bodies,
+    check,
+    convert,
+    crawl,
+    demo,
+    energy,
+    explain,
+    export,
+    hosts,
+    lab,
+    page,
+    promotion,
+    rank,
+    sensitivity,
+    stats,
+    top,
+    webbox,
+    whatif,
+)
 from centime.cli.ending import run
 
 app = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
@@ -43,16 +62,27 @@ def _centime(
         typer.echo(context.get_help())
 
 
-convert.register(app)
-crawl.register(app)
-energy.register(app)
-explain.register(app)
-lab.register(app)
-promotion.register(app)
-rank.register(app)
-sensitivity.register(app)
-webbox.register(app)
-whatif.register(app)
+for command in (
+    bodies,
+    check,
+    convert,
+    crawl,
+    demo,
+    energy,
+    explain,
+    export,
+    hosts,
+    lab,
+    page,
+    promotion,
+    rank,
+    sensitivity,
+    stats,
+    top,
+    webbox,
+    whatif,
+):
+    command.register(app)
 
 
 def main() -> None:

@@ -47,6 +47,7 @@ class CrawlSettings:
     refresh_after: float | None = None
     rate: float | None = None  # pages a second
     bandwidth: float | None = None  # bytes a second
+    timeout: float = 120.0  # seconds for one page, from the first packet to the last byte
     most_page_bytes: int = 10 * 2**20
     pages_per_host: int = 1_000_000
 
@@ -61,6 +62,7 @@ class CrawlSettings:
         _between("refresh-after", self.refresh_after, 0.001, 1e10)
         _between("rate", self.rate, 1e-6, 1e9)
         _between("bandwidth", self.bandwidth, 1, 1e15)
+        _between("timeout", self.timeout, 0.1, 86_400)
         _between("most-page-bytes", self.most_page_bytes, 1024, 2**31)
         _between("pages-per-host", self.pages_per_host, 1, 2**31)
         self.scope_rules()
@@ -107,6 +109,10 @@ class CrawlSettings:
             resolve=self.resolve_rules(),
             delay_seconds=self.delay,
             most_body_bytes=self.most_page_bytes,
+            total_seconds=self.timeout,
+            connect_seconds=min(FetchSettings().connect_seconds, self.timeout),
+            first_byte_seconds=min(FetchSettings().first_byte_seconds, self.timeout),
+            slow_grace_seconds=min(FetchSettings().slow_grace_seconds, self.timeout / 2),
             keep_heads=self.keep != "none",
         )
 
@@ -175,7 +181,7 @@ def _value(name: str, value: Any, where: str) -> Any:
         if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
             raise BadSetting(f"{where}: {name} is a list of words")
         return tuple(items)
-    if isinstance(value, str) and name in {"delay", "refresh-after"}:
+    if isinstance(value, str) and name in {"delay", "refresh-after", "timeout"}:
         return seconds(value)
     if isinstance(value, str) and name == "rate":
         return per_second(value)

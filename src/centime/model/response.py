@@ -26,7 +26,9 @@ class Response:
     truncated: bool = False  # the body was longer than the limit
     target: str = ""  # where a redirect leads, as the server wrote it, resolved against the URL by WHATWG; not canonical
     address: str = ""  # the peer's address, "" when none was reached
-    asked_at: float = 0.0  # seconds since the epoch: when the server answered, or when the attempt was given up. Politeness counts from here.
+    asked_at: float = (
+        0.0  # seconds since the epoch: when the server answered, or when the attempt was given up. Politeness counts from here.
+    )
     seconds: float = 0.0  # from the request to the first byte of the answer
     wire_bytes: int = 0  # what it cost: bytes received, before decompression
     crawl_delay: float = 0.0  # what robots.txt asks for, 0 without
