@@ -1,12 +1,16 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.opened import OpenCrawl, read_crawl
+from centime.crawl.report.check import check_crawl
+from centime.crawl.report.page import about_page
 from centime.crawl.report.standing import ORDERS, first_by, standing
 from centime.model.errors import BadSetting
-from tests.crawl.report.made import LATE, LINKS, NOW, ROOT, A, B
+from tests.crawl.report.made import LATE, LINKS, NOW, ROOT, A, B, hand_made
 
 
 def urls(report: dict[str, list[dict[str, str]]]) -> list[str]:
@@ -61,6 +65,18 @@ def test_by_errors_come_pages_that_could_not_be_read_and_why(small: OpenCrawl) -
     assert (rows[f"{A}/failing"]["detail"], rows[f"{A}/failing"]["failures"], rows[f"{A}/failing"]["status"]) == ("it said no", 1, 500)
     (site,) = standing(small, 10, "errors", site=True)["top"]
     assert (site["host"], site["failing"], site["trouble"]) == (A, 3, "server error: it said no")
+
+
+@pytest.mark.parametrize("ledger", ["opic", "interpolation"])
+def test_a_ledger_that_certifies_nothing_says_so_and_everything_else_works(ledger: str, tmp_path: Path) -> None:
+    with hand_made(tmp_path / "crawl", ledger=ledger, focus=["/two=4"]):
+        opened = read_crawl(tmp_path / "crawl")
+        report = standing(opened, 3)
+        assert (report["certified_error"], report["largest_error"], len(report["top"])) == (None, None, 3)
+        assert {row["url"] for row in standing(opened, 10, "worth")["top"]} == set(LATE)
+        facts = about_page(opened, f"{A}/two", now=NOW)
+        assert (facts["focus"], facts["links_in"], facts["largest_error"]) == ("/two=4", 3, None)
+        assert check_crawl(tmp_path / "crawl").problems == []
 
 
 def test_an_unknown_order_or_a_count_below_nothing_is_refused(small: OpenCrawl) -> None:
