@@ -17,6 +17,7 @@ from centime.crawl.fetchers import Fetchers
 from centime.crawl.message import Returned
 from centime.crawl.opened import OpenCrawl
 from centime.crawl.settings import fetcher_settings
+from centime.model.errors import NoRoom
 from centime.model.outcome import Outcome
 
 LEASES_PER_FETCHER = 96
@@ -166,6 +167,8 @@ class Crawl:
         fetchers.release([visit.page for visit in visits])
         run = self.run_facts
         for visit in visits:
+            if visit.outcome is Outcome.LOST and visit.detail.startswith(NoRoom.__name__):  # reading it again would end in the same way
+                raise NoRoom(visit.detail.partition(": ")[2])
             if visit.outcome not in NOT_ASKED:
                 run.visits += 1
                 run.read += visit.outcome == Outcome.READ

@@ -82,7 +82,8 @@ class Fetchers:
             fetcher = self.all[number]
             fetcher.held.update(lease.page for lease in part)
             fetcher.say(pack(part))
-            self._flush(fetcher)
+            with contextlib.suppress(OSError):  # it has died; `receive` finds out and gives its leases back
+                self._flush(fetcher)
 
     def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
         """Visits that came in, waiting so long for the first; and the pages whose fetcher died."""

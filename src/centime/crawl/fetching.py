@@ -3,7 +3,7 @@
     python -m centime.crawl.fetching SOCKET        SOCKET: the number of an open file; settings are the first message
 
 It runs one event loop. Leases come in batches, a task each; visits go back in batches, so that a message costs next to nothing a page. It
-ends when the shard closes the socket, or dies. What it held then is nobody's loss: the shard leases it again.
+ends when the shard closes the socket, and with the shard if that is killed. What it held then is nobody's loss: the shard leases it again.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from centime.crawl.visit import visit
 from centime.fetch.fetcher import Fetcher
 from centime.model.outcome import Outcome
 from centime.store.archive import Archive
+from centime.store.parent import die_with_parent
 
 BATCH = 32  # visits in a message at most
 PATIENCE = 0.02  # seconds that a visit waits for company
@@ -80,7 +81,7 @@ class FetchingProcess:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._done:
+        if self._done and not self._writer.is_closing():  # the shard may be gone: then nobody wants to know
             message = pack([msgspec.Raw(one) for one in self._done])
             self._done.clear()
             self._writer.write(LENGTH.pack(len(message)) + message)
@@ -95,6 +96,7 @@ async def _main(connection: socket.socket) -> None:
 
 def main() -> None:
     """Runs a fetcher on the socket that was handed down."""
+    die_with_parent()  # a fetcher without its shard would ask hosts that the next run asks too
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the shard decides when to stop
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

@@ -27,13 +27,15 @@ from centime.discover.traps import TrapLimits
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.ledger.window import Interpolation, VariableWindow, Window
-from centime.model.errors import BadInput, BadSetting
+from centime.model.address import fingerprint
+from centime.model.errors import BadInput, BadSetting, CentimeError, DamagedFile, NoRoom
 from centime.model.outcome import Outcome
 from centime.model.rows import Pages
 from centime.schedule.frontier import Frontier
 from centime.schedule.kind import PUBLISHED
 from centime.schedule.leases import Leases
 from centime.schedule.retry import Retries
+from centime.store.archive import mend
 from centime.store.background import Background, in_background
 from centime.store.folder import CrawlFolder, is_crawl
 from centime.store.journal import Journal
@@ -76,6 +78,11 @@ class OpenCrawl:
         self._start()
         self._finish()
         self.shard.journal.close()
+        self.shard.pages.close()
+
+    def let_go(self) -> None:
+        """Lets go of the files of a crawl that was only read."""
+        self.shard.ledger.watch = None
         self.shard.pages.close()
 
     def statistics(self) -> dict[str, Any]:
@@ -129,12 +136,15 @@ class OpenCrawl:
         if self._writing is None:
             return
         if not self._writing.done(wait=True):
-            trouble = self._writing.trouble
+            kind, _, trouble = self._writing.trouble.partition(": ")
             self._writing = None
-            raise BadInput(f"{self.folder.snapshots}: a snapshot could not be written: {trouble}")
+            if kind == NoRoom.__name__:
+                raise NoRoom(trouble)
+            raise CentimeError(f"{self.folder.snapshots}: a snapshot could not be written: {kind}: {trouble}".removesuffix(": "))
         self._writing = None
         kept = facts_of_all(self.folder.snapshots).values()
-        self.shard.journal.drop_before(min(facts["frame"] for facts in kept))
+        if len(kept) > 1:  # until there are two, the journal is all that a damaged snapshot could be made from again
+            self.shard.journal.drop_before(min(facts["frame"] for facts in kept))
         generations = {facts["rows"] for facts in kept} | {self.shard.pages.rows.generation}
         for path in self.folder.state.glob("rows-*.bin"):
             if int(path.stem[5:]) < min(generations):
@@ -165,6 +175,7 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
             settings = settings_from({"seeds": [*settings.seeds, *more]}, where=where, start=settings)
             if settings != kept:
                 folder.keep_settings(settings.facts())
+        mend(folder.bodies)
         opened = _opened(folder, settings, writable=True)
         if settings != opened.shard.settings or not opened.shard.journal.next_index:
             opened.shard.tell(time.time(), settings)
@@ -172,6 +183,8 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
             now = time.time()
             opened.shard.found(Found(now, "\n".join(found.urls).encode()))
             opened.shard.found(Found(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED))
+        else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
+            _find_again(opened.shard, settings.seeds)
         yield opened
     finally:
         folder.close()
@@ -211,9 +224,15 @@ def shard_state(shard: Shard) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
 
 
 def _opened(folder: CrawlFolder, settings: CrawlSettings, *, writable: bool) -> OpenCrawl:
-    snapshot = read_newest(folder.snapshots, writable)
-    pages = KnownPages.open(folder.state, {} if snapshot is None else _part(snapshot, "pages"), writable)
     journal = Journal.open(folder.journal, writable)
+    damaged: tuple[str, ...] = ()
+    try:
+        snapshot = read_newest(folder.snapshots, writable)
+    except DamagedFile as trouble:
+        if journal.first_index:
+            raise
+        snapshot, damaged = None, (str(trouble),)  # the journal has everything from the first frame on
+    pages = KnownPages.open(folder.state, {} if snapshot is None else _part(snapshot, "pages"), writable)
     ledger = _ledger(settings, pages.rows, snapshot)
     told = settings if snapshot is None else settings_from(snapshot.facts["settings"], where=str(folder.path))
     shard = Shard(told, journal, pages, ledger)
@@ -221,11 +240,17 @@ def _opened(folder: CrawlFolder, settings: CrawlSettings, *, writable: bool) -> 
     if snapshot is not None:
         first = snapshot.facts["frame"]
         _restore(shard, snapshot)
-    opened = OpenCrawl(folder, settings, shard, damaged=snapshot.damaged if snapshot else ())
+    opened = OpenCrawl(folder, settings, shard, damaged=snapshot.damaged if snapshot else damaged)
     for _, kind, payload in journal.frames(first):
         shard.fold(kind, payload)
         opened.folded += 1
     return opened
+
+
+def _find_again(shard: Shard, seeds: Sequence[str]) -> None:
+    missing = [seed for seed in seeds if shard.pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0] < 0]
+    if missing:
+        shard.found(Found(time.time(), "\n".join(missing).encode()))
 
 
 def _restore(shard: Shard, snapshot: Snapshot) -> None:

@@ -300,12 +300,9 @@ class Shard:
         host.manners, host.next_time = after(host.manners, visit, self._manners)
         self.frontier.release(number, host.next_time)
         if visit.address:
-            pause = address_delay(visit.address, self._fetching)
-            if pause:
-                group = self.hosts.address_number(visit.address)
-                if host.address != visit.address:
-                    self.frontier.set_address(number, group)
-                self.frontier.delay_address(group, max(now, visit.asked_at) + pause)
+            if host.address != visit.address and address_delay(visit.address, self._fetching):
+                self.frontier.set_address(number, self.hosts.address_number(visit.address))
+            self._delay_address(visit.address, max(now, visit.asked_at))
             host.address = visit.address
         host.visits += outcome is not Outcome.LOST
         host.read += outcome.found
@@ -317,7 +314,12 @@ class Shard:
 
     def _returned(self, frame: Returned) -> None:
         pages = self.leases.held() if frame.all else np.array(frame.pages, dtype=np.int64)
-        self._give_back(pages[self.leases.end(pages)])
+        pages = pages[self.leases.end(pages)]
+        for number in set(self.pages.origins_of(pages)["host"].tolist()):  # nobody can say when it was asked: maybe a moment ago
+            host = self.hosts[number]
+            host.next_time = max(host.next_time, frame.now + max(self.settings.delay, host.manners.crawl_delay))
+            self._delay_address(host.address, frame.now)
+        self._give_back(pages)
 
     def _give_back(self, pages: Pages) -> None:
         """Puts pages whose lease ended without a visit where they were."""
@@ -325,6 +327,11 @@ class Shard:
             number = int(self.pages.origin(page)["host"])
             self.frontier.release(number, self.hosts[number].next_time)
         self._requeue(pages.tolist())
+
+    def _delay_address(self, address: str, since: float) -> None:
+        pause = address_delay(address, self._fetching) if address else 0.0
+        if pause:
+            self.frontier.delay_address(self.hosts.address_number(address), since + pause)
 
     def _due(self, now: float) -> list[int]:
         """Until there is a policy of refreshing: a page is read again `refresh-after` seconds after it was read last."""

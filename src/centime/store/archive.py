@@ -124,6 +124,9 @@ class Archive:
 def mend(folder: Path) -> list[str]:
     """Ends the files that killed processes left open, cut behind the last whole record; a sentence for each. Nobody may be writing."""
     mended = []
+    for path in folder.glob("*.warc.gz"):
+        if not path.stat().st_size and not _index_of(path).exists():  # killed between the first two steps of a file
+            path.unlink()
     for index in sorted(folder.glob("*" + OPEN)):
         path = index.with_name(index.name.removesuffix(OPEN) + ".warc.gz")
         with index.open("r+b") as lines, path.open("r+b") as records:

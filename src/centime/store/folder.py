@@ -22,6 +22,8 @@ from centime.store.disk import put_file, sync_folder
 
 FORMAT = 1
 ABOUT = "centime.json"
+PARTS = ("journal", "snapshots", "state", "bodies")
+BEGUN = ("lock", f".{ABOUT}")  # files that are there before the crawl is
 
 _held: set[int] = set()
 
@@ -41,6 +43,11 @@ def is_crawl(path: Path) -> bool:
     return (path / ABOUT).is_file()
 
 
+def _is_unused(path: Path) -> bool:
+    """Whether nothing lies in a folder but what `create` makes first: it may have been killed there."""
+    return all(entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and not any(entry.iterdir())) for entry in path.iterdir())
+
+
 class CrawlFolder:
     """The parts of one crawl on disk; made by `create` or `open`."""
 
@@ -57,7 +64,7 @@ class CrawlFolder:
     @classmethod
     def create(cls, path: Path, created: float, settings: Mapping[str, Any]) -> "CrawlFolder":
         """A new crawl, in a folder that is empty or not there yet, locked for this process."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and (not path.is_dir() or not _is_unused(path)):
             raise BadInput(f"{path}: {'a crawl lives here already' if is_crawl(path) else 'holds something that is not a crawl'}")
         path.mkdir(parents=True, exist_ok=True)
         folder = cls(path, created, dict(settings))
@@ -109,5 +116,6 @@ class CrawlFolder:
         """Lets go of the lock."""
         if self._lock >= 0:
             _held.discard(self._lock)
+            fcntl.flock(self._lock, fcntl.LOCK_UN)  # for a forked child too that has not come to let go of it yet
             os.close(self._lock)
             self._lock = -1

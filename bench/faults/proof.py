@@ -1,0 +1,134 @@
+"""What must hold of a crawl after a fault, and what it must have found in the end. Problems are sentences; none is the good case."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.opened import OpenCrawl, read_crawl, rows_of
+from centime.crawl.report.check import check_crawl
+from centime.ledger.exact import ExactLedger
+from centime.model.address import fingerprint
+from centime.model.errors import CentimeError
+from centime.store.folder import is_crawl
+from centime.store.frame import FRAME, frame_at
+from centime.store.journal import HEAD, HEAD_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a crawl has found, by URL: it does not matter in which order."""
+
+    outcomes: dict[str, tuple[int, int, int]]  # outcome, status, kind
+    links: dict[str, frozenset[str]]
+    importance: dict[str, float]
+    error: float
+
+
+def reopened(folder: Path, frames: int, visits: int) -> tuple[list[str], float, int]:
+    """What is wrong with a crawl that had flushed so many frames and visits; how long it took to open, and its frames now."""
+    if not is_crawl(folder):
+        return (["a crawl was lost"] if frames else []), 0.0, 0
+    started = time.perf_counter()
+    try:
+        crawl = read_crawl(folder)
+    except CentimeError as trouble:
+        return [f"cannot be opened: {trouble}"], 0.0, 0
+    seconds = time.perf_counter() - started
+    problems = []
+    shard = crawl.shard
+    now = first_index(crawl)
+    if now < frames:
+        problems.append(f"{frames} frames had been flushed, {now} are there")
+    recorded = sum(shard.outcomes.values())
+    if recorded < visits:
+        problems.append(f"{visits} visits had been flushed, {recorded} are there")
+    problems += _broken_laws(crawl)
+    shard.pages.close()
+    problems += [f"centime check: {problem.part}: {problem.file}: {problem.what}" for problem in check_crawl(folder).problems]
+    return problems, seconds, now
+
+
+def first_index(crawl: OpenCrawl) -> int:
+    """The index of the frame that comes next."""
+    return crawl.shard.journal.next_index
+
+
+def _broken_laws(crawl: OpenCrawl) -> list[str]:
+    """Money, order, table and texts, and that every page is somewhere, each in its own words."""
+    shard, problems = crawl.shard, []
+    for check in (shard.ledger.check if isinstance(shard.ledger, ExactLedger) else None, shard.frontier.check, shard.pages.table.check):
+        try:
+            if check is not None:
+                check()
+        except (CentimeError, AssertionError) as trouble:
+            problems.append(str(trouble))
+    pages = np.arange(shard.pages.count)
+    out = set(shard.leases.held().tolist())
+    queued = shard.frontier.contains(pages)
+    texts = shard.pages.texts.get_many(pages)
+    for page in pages.tolist():
+        record = shard.pages.last(page)
+        if not queued[page] and page not in out and page not in shard.retries and (record is None or record.outcome.passing):
+            problems.append(f"page {page}, {texts[page]}, is nowhere: not read, not waiting, not out")
+        if fingerprint(texts[page]) != shard.pages.table.fingerprints[page]:
+            problems.append(f"page {page} is not found by its URL {texts[page]}")
+    return problems
+
+
+def whole_frames(segment: Path, size: int) -> int:
+    """The index behind the last frame that is whole within the first bytes of a segment, found without the journal's own code."""
+    data = segment.read_bytes()[:size]
+    index, at = int(HEAD.unpack_from(data)[3]), HEAD_BYTES
+    while (frame := frame_at(data, at, index)) is not None:
+        index, at = index + 1, at + FRAME.size + len(frame[1])
+    return index
+
+
+def last_frame(segment: Path) -> int:
+    """Where the last whole frame of a segment begins."""
+    data = segment.read_bytes()
+    index, at, last = int(HEAD.unpack_from(data)[3]), HEAD_BYTES, HEAD_BYTES
+    while (frame := frame_at(data, at, index)) is not None:
+        index, at, last = index + 1, at + FRAME.size + len(frame[1]), at
+    return last
+
+
+def found(folder: Path) -> Found:
+    """What a crawl that has ended has found."""
+    crawl = read_crawl(folder)
+    shard = crawl.shard
+    urls = list(shard.pages.texts.every())
+    records = [shard.pages.last(page) for page in range(len(urls))]
+    links: dict[str, frozenset[str]] = {}
+    for pages, lengths, targets in rows_of(shard):
+        ends: list[npt.NDArray[np.int32]] = np.split(targets, np.cumsum(lengths)[:-1])
+        links |= {urls[page]: frozenset(urls[target] for target in row) for page, row in zip(pages.tolist(), ends, strict=True)}
+    outcomes = {
+        url: (-1, 0, 0) if record is None else (int(record.outcome), record.status, int(record.kind))
+        for url, record in zip(urls, records, strict=True)
+    }
+    importance = dict(zip(urls, shard.ledger.importance().tolist(), strict=True))
+    error = shard.ledger.error() if isinstance(shard.ledger, ExactLedger) else 0.0
+    shard.pages.close()
+    return Found(outcomes, links, importance, error)
+
+
+def differences(one: Found, other: Found) -> list[str]:
+    """In what two crawls of the same web differ."""
+    problems = []
+    if one.outcomes.keys() != other.outcomes.keys():
+        problems.append(f"other pages are known: {sorted(one.outcomes.keys() ^ other.outcomes.keys())[:3]}")
+        return problems
+    wrong = [url for url, outcome in one.outcomes.items() if other.outcomes[url] != outcome]
+    if wrong:
+        problems.append(f"{len(wrong)} pages ended otherwise: {wrong[0]} as {other.outcomes[wrong[0]]}, not as {one.outcomes[wrong[0]]}")
+    wrong = [url for url, row in one.links.items() if other.links[url] != row]
+    if wrong:
+        problems.append(f"{len(wrong)} rows differ: {wrong[0]} has {len(other.links[wrong[0]])} links, not {len(one.links[wrong[0]])}")
+    apart = sum(abs(value - other.importance[url]) for url, value in one.importance.items()) / max(1, len(one.importance))
+    if apart > one.error + other.error:
+        problems.append(f"importance is {apart:.3g} apart, certified are {one.error:.3g} and {other.error:.3g}")
+    return problems
