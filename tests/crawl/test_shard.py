@@ -11,7 +11,7 @@ from centime.crawl.message import Granted, Returned
 from centime.crawl.opened import OpenCrawl, read_crawl, shard_state
 from centime.crawl.shard import GRANTED, Shard
 from centime.ledger.exact import ExactLedger
-from centime.model.errors import BadInput, BadSetting, JournalMismatch
+from centime.model.errors import BadInput, BadSetting, DamagedFile, JournalMismatch
 from centime.model.outcome import Outcome, PageKind
 from centime.store.appended import AppendedFile
 from tests.crawl.world import HOSTS, SEED, World, advance, crawl, url_of
@@ -78,6 +78,42 @@ def test_after_a_clean_stop_nothing_is_replayed(tmp_path: Path) -> None:
         assert opened.folded == 0
         assert np.array_equal(opened.shard.ledger.importance(), before)
         opened.close()
+
+
+def test_a_crawl_whose_only_snapshot_is_damaged_is_made_again_from_its_journal(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c") as opened:
+        advance(opened, World(), 30)
+        before = opened.shard.ledger.importance()
+        opened.close()
+    manifest = tmp_path / "c" / "snapshots" / "000001" / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:-40])
+    assert np.array_equal(read_crawl(tmp_path / "c").shard.ledger.importance(), before)
+    with crawl(tmp_path / "c") as opened:
+        assert len(opened.damaged) == 1
+        assert np.array_equal(opened.shard.ledger.importance(), before)
+        opened.close()
+
+
+def test_a_damaged_row_is_named_and_never_followed(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c") as opened:
+        advance(opened, World(), 30)
+        opened.close()
+    [path] = (tmp_path / "c" / "state").glob("rows-*.bin")
+    whole = path.read_bytes()
+    found = 0
+    for at in range(16, len(whole), 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :])
+        reader = read_crawl(tmp_path / "c")
+        for page in range(60):
+            try:
+                rows = reader.shard.pages.rows.gather(np.array([page]))
+            except DamagedFile:
+                found += 1
+            else:
+                assert rows.targets.min(initial=0) >= 0
+                assert rows.targets.max(initial=0) < 60
+        reader.let_go()
+    assert found > 10
 
 
 def test_no_page_of_a_ready_host_is_more_important_than_the_one_handed_out(tmp_path: Path) -> None:

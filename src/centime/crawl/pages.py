@@ -34,6 +34,7 @@ class KnownPages:
         self.texts = texts
         self.origins = origins
         self.rows = rows
+        rows.known = lambda: table.count
         self.records = records
 
     @classmethod

@@ -5,7 +5,8 @@
     varint    seven bits a byte, low ones first, the high bit set on all bytes but the last (LEB128)
 
 A row is a multiset: the order of its links is not kept, their weights are, bit for bit. A row whose weights are all exactly 1 / links is
-stored without them. Traps: the kernels trust their bytes, so check a doubtful file first; weights are handed over as bytes.
+stored without them. Reading keeps within the bytes and says which row is damaged, whatever they are; a row that is wrong and well formed
+is for the checksums to find. Trap: weights are handed over as bytes.
 """
 
 import numpy as np
@@ -44,13 +45,13 @@ def _write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
 
 @inlined
 def _read_varint(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
-    """A number and where the next one begins."""
-    octet = np.int64(octets[at])
+    """A number and where the next one begins; behind the end are zeros."""
+    octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
     at += 1
     value = octet & 127
     shift = 7
-    while octet >= 128:
-        octet = np.int64(octets[at])
+    while octet >= 128 and shift < 56:
+        octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
         at += 1
         value |= (octet & 127) << shift
         shift += 7
@@ -121,7 +122,10 @@ def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Num
 
 @kernel
 def count_links(pages: Pages, row_at: Places, base: Octets, tail: Octets, starts: Numbers, lengths: Numbers) -> tuple[Whole, bool]:
-    """Writes where each row will lie among all and how long it is; the sum of links, and whether any row is weighted."""
+    """Writes where each row will lie among all and how long it is; the sum of links, and whether any row is weighted.
+
+    Of a row that is damaged it gives back the place k as -1 - k.
+    """
     total = np.int64(0)
     any_weighted = False
     for k in range(len(pages)):
@@ -131,7 +135,10 @@ def count_links(pages: Pages, row_at: Places, base: Octets, tail: Octets, starts
         if page < len(row_at) and row_at[page] > 0:
             at = np.int64(row_at[page]) * UNIT
             data = base if at < len(base) else tail
-            code, _ = _read_varint(data, at if at < len(base) else at - len(base))
+            code, place = _read_varint(data, at if at < len(base) else at - len(base))
+            size, place = _read_varint(data, place)
+            if (code >> 1) > size or place + size > len(data):
+                return -1 - k, False
             lengths[k] = code >> 1
             any_weighted |= (code & 1) == 1
             total += code >> 1
@@ -148,21 +155,25 @@ def decode(
     targets: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float64],
     weight_bytes: Octets,
-) -> None:
-    """Writes the targets of each row at its start, and the weights if there is room for any."""
+    known: int,
+) -> Whole:
+    """Writes the targets of each row at its start, and the weights if there is room for any; the place of a damaged row, or -1."""
     for k in range(len(pages)):
         page = pages[k]
         if page < len(row_at) and row_at[page] > 0:
             at = np.int64(row_at[page]) * UNIT
             data = base if at < len(base) else tail
             code, place = _read_varint(data, at if at < len(base) else at - len(base))
-            _, place = _read_varint(data, place)
+            size, place = _read_varint(data, place)
+            end = place + size
             length = code >> 1
             target = np.int64(0)
             for link in range(starts[k], starts[k] + length):
                 step, place = _read_varint(data, place)
                 target += step
                 targets[link] = target
+            if target >= known or target < 0 or place + 8 * length * (code & 1) != end:
+                return k
             if len(weights) > 0:
                 if code & 1:
                     for byte in range(8 * length):
@@ -170,3 +181,4 @@ def decode(
                 else:
                     for link in range(starts[k], starts[k] + length):
                         weights[link] = 1.0 / length
+    return -1

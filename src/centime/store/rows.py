@@ -7,7 +7,7 @@ names it: a crash goes back to that snapshot and fills the old file again from t
 `DiskRows` is a `centime.model.rows.RowStore`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import DamagedFile
+from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.rows import NO_WEIGHTS, Pages, RowBatch
 from centime.store.appended import HEAD_BYTES, AppendedFile
 from centime.store.columns import Columns
@@ -30,6 +31,7 @@ class DiskRows:
     def __init__(self, file: AppendedFile, columns: Columns, generation: int, live_units: int) -> None:
         self.file = file
         self.generation = generation
+        self.known: Callable[[], int] = lambda: LARGEST_PAGE_COUNT  # how many pages a row may lead to
         self._columns = columns
         self._live_units = live_units
 
@@ -61,9 +63,13 @@ class DiskRows:
         starts, lengths = np.empty(len(pages), dtype=np.int64), np.empty(len(pages), dtype=np.int64)
         where = (pages, self._columns["row_at"], self.file.base, self.file.tail)
         total, weighted = count_links(*where, starts, lengths)
+        if total < 0:
+            raise self._damage(int(pages[-1 - int(total)]))
         targets = np.empty(int(total), dtype=np.int32)
         weights = np.empty(int(total)) if weighted else NO_WEIGHTS
-        decode(*where, starts, targets, weights, weights.view(np.uint8))
+        damaged = decode(*where, starts, targets, weights, weights.view(np.uint8), self.known())
+        if damaged >= 0:
+            raise self._damage(int(pages[int(damaged)]))
         return RowBatch(starts, lengths, targets, weights)
 
     def replace(self, pages: Pages, rows: RowBatch) -> None:
@@ -83,6 +89,7 @@ class DiskRows:
         """The same rows without garbage, in the file of the next generation; this one stays as it is."""
         path = self.path(self.file.path.parent, self.generation + 1)
         fresh = DiskRows(AppendedFile.open(path, "rows", None, True, UNIT), Columns({"row_at": np.uint32}), self.generation + 1, 0)
+        fresh.known = self.known
         try:
             fresh._columns.reach(self._columns.count)
             for begin in range(0, self._columns.count, SOME):
@@ -121,6 +128,10 @@ class DiskRows:
     def close(self) -> None:
         """Lets go of the file."""
         self.file.close()
+
+    def _damage(self, page: int) -> DamagedFile:
+        at = int(self._columns["row_at"][page]) * UNIT
+        return DamagedFile(f"{self.file.path}: the row of page {page} is damaged at byte {at}")
 
     def _units_of(self, pages: Pages) -> int:
         """How many units the rows of these pages take."""
