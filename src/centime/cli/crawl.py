@@ -95,7 +95,8 @@ def _crawl(
     words = list(seeds or [])
     if config is not None:
         found = read_config(config)
-        words = words or _seeds(found.pop("seeds", []), config)
+        more = _seeds(found.pop("seeds", []), config)
+        words = words or more
         for name in run:
             value = found.pop(name, None)
             run[name] = value if run[name] is None else run[name]

@@ -161,6 +161,7 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
         raise BadInput(f"{path}: there is no crawl to go on with; give it a seed to start one")
     if fresh:
         settings = settings_from({"seeds": list(urls)} | given, where=where)
+        _new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
         folder = CrawlFolder.create(path, time.time(), settings.facts())
     else:
         folder = CrawlFolder.open(path, writable=True)
@@ -271,10 +272,13 @@ def _ledger(settings: CrawlSettings, rows: DiskRows, snapshot: Snapshot | None) 
     if snapshot is not None:
         facts, arrays = snapshot.facts["ledger"], _part(snapshot, "ledger")
         return ExactLedger.from_state(facts, arrays, rows) if settings.ledger == "exact" else OpicLedger.from_state(facts, arrays)
-    exact = settings.ledger == "exact"
-    ledger = (
-        ExactLedger(damping=settings.damping, rows=rows) if exact else OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
-    )
+    return _new_ledger(settings, rows)
+
+
+def _new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> ExactLedger | OpicLedger:
+    ledger: ExactLedger | OpicLedger = ExactLedger(damping=settings.damping, rows=rows)
+    if settings.ledger != "exact":
+        ledger = OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
     for number, (_, weight) in enumerate(settings.focus_rules(), 1):
         ledger.set_focus(number, weight)
     return ledger

@@ -26,6 +26,9 @@ class Seeds:
     sitemaps: tuple[str, ...] = ()
 
 
+FILE_ENDINGS = (".txt", ".csv", ".tsv", ".lst", ".list", ".urls", ".toml", ".json")  # a word like this is a file that is not there
+
+
 def read_seeds(words: Sequence[str]) -> Seeds:
     """The seeds that words mean; BadInput names the word that means nothing."""
     urls: dict[str, None] = {}
@@ -53,7 +56,9 @@ def _names_a_host(address: str, url: str) -> bool:
     if "://" in address:
         return True
     host = url.partition("//")[2].partition("/")[0]
-    return not address.startswith((".", "/", "~")) and ("." in host or ":" in host or host == "localhost")
+    if address.startswith((".", "/", "~")) or address.lower().endswith(FILE_ENDINGS):
+        return False
+    return "." in host or ":" in host or host == "localhost"
 
 
 def _is_file(word: str) -> bool:
