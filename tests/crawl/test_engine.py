@@ -18,6 +18,7 @@ from centime.lab.crawled import compare
 from centime.lab.webbox import Served, WebBox, serve_in_process
 from centime.ledger.exact import ExactLedger
 from centime.model.graph import graph_from_links
+from centime.model.outcome import Outcome
 from centime.rank.pagerank import pagerank
 
 PAGES = 400
@@ -135,14 +136,16 @@ def test_bodies_are_kept_and_can_be_read_again(tmp_path: Path, served: Served) -
     assert kinds.count("response") == kinds.count("request") >= 20
 
 
-def test_a_sitemap_is_a_seed(tmp_path: Path) -> None:
-    with serve_in_process(WebBox(hosts=3, pages=60, delay_seconds=0.0)) as box:
-        where = [url for site in range(3) for url in (f"{box.webbox.origin(site)}/sitemap.xml",)]
-        with open_crawl(tmp_path / "c", [f"sitemap:{where[0]}"], GIVEN | {"scope": "host"}) as opened:
+def test_sitemaps_are_seeds_plain_and_packed_and_in_parts(tmp_path: Path) -> None:
+    with serve_in_process(WebBox(hosts=12, pages=240, delay_seconds=0.0, crawl_delay_seconds=0.0)) as box:
+        seeds = [f"sitemap:{box.webbox.origin(site)}/sitemap.xml" for site in range(12)]
+        with open_crawl(tmp_path / "c", seeds, GIVEN | {"scope": "host", "max-depth": 0}) as opened:
             run(opened)
             urls = set(opened.shard.pages.texts.every())
-    expected = {url for url in box.webbox.urls() if url.startswith(box.webbox.origin(0) + "/")}
-    assert len(urls & expected) > 0.9 * len(expected)
+            gone = opened.shard.outcomes[Outcome.GONE]
+    assert any(url.endswith(".gz") for url in urls), "an index with packed parts was among them"
+    assert gone < 12, "most sites have one"
+    assert len(urls & set(box.webbox.urls())) > 120
 
 
 def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, served: Served) -> None:

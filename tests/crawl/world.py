@@ -50,6 +50,7 @@ class World:
                 wire_bytes=1000,
                 signature=(page + 1) * self.version,
                 digest=bytes([page % 256]) * 16,
+                beside=outcome.redirect,
                 links=prints,
                 fresh=prints,
                 texts="\n".join(targets).encode(),

@@ -12,6 +12,7 @@ import xxhash
 from centime.crawl.message import Lease
 from centime.discover.canonical import Canonicaliser, index_of
 from centime.discover.scope import Scope
+from centime.discover.sitemap import Sitemap
 from centime.discover.traps import trap
 from centime.model.address import fingerprint
 from centime.model.document import NOFOLLOW, Document
@@ -21,6 +22,11 @@ SENT_BITS = 20
 VERDICTS = 1 << 18  # as many canonical URLs are remembered with what was decided about them
 
 _hash = xxhash.xxh3_64_intdigest
+
+
+def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
+    """Whether a document is a sitemap, or is packed and named as one."""
+    return document.root in ("urlset", "sitemapindex") or (body[:2] == b"\x1f\x8b" and "sitemap" in url)
 
 
 class LinkReader:
@@ -39,9 +45,16 @@ class LinkReader:
         if nofollow:
             return self._chosen([], lease.depth)
         hrefs = document.hrefs
-        if NOFOLLOW in document.flags or any(flag & NOFOLLOW for flag in set(document.flags)):
+        if any(flag & NOFOLLOW for flag in set(document.flags)):
             hrefs = tuple(href for href, flag in zip(hrefs, document.flags, strict=True) if not flag & NOFOLLOW)
         return self._chosen(self._canonical.many(hrefs, document.base or lease.url), lease.depth)
+
+    def of_sitemap(self, lease: Lease, sitemap: Sitemap) -> tuple[Fingerprints, Fingerprints, bytes]:
+        """The same for what a sitemap lists: as deep as the sitemap itself. The parts of an index may be packed."""
+        urls = self._canonical.many([entry.url for entry in sitemap.entries], lease.url)
+        if sitemap.is_index:
+            self._verdicts.update((url, fingerprint(url)) for url in urls if url and not self.scope.refusal(url.removesuffix(".gz")))
+        return self._chosen(urls, lease.depth - 1)
 
     def of_redirect(self, lease: Lease, target: str) -> tuple[Fingerprints, Fingerprints, bytes]:
         """The same for the one page that a redirect leads to: as deep as the page itself."""

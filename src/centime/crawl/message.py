@@ -55,6 +55,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     links: bytes = b""  # fingerprints (uint64) of the pages linked to, each once
     fresh: bytes = b""  # those of them (uint64) whose text follows: not seen by this fetcher lately
     texts: bytes = b""  # their URLs, a line each
+    beside: bool = False  # the links lead to pages as deep as this one: a redirect, a sitemap
     index_of: int = 0  # fingerprint of the folder whose index this may be
 
 

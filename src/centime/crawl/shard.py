@@ -226,7 +226,7 @@ class Shard:
         with_texts = [visit for visit in visits if visit.texts]
         if with_texts:
             lines = [visit.texts.decode().split("\n") for visit in with_texts]
-            deeper = [int(self.pages.origin(visit.page)["depth"]) + (not visit.outcome.redirect) for visit in with_texts]
+            deeper = [int(self.pages.origin(visit.page)["depth"]) + (not visit.beside) for visit in with_texts]
             depths = np.repeat(np.minimum(deeper, 255), [len(urls) for urls in lines]).astype(np.uint8)
             fingerprints = np.frombuffer(b"".join(visit.fresh for visit in with_texts), dtype=np.uint64)
             self._join(fingerprints, [url for urls in lines for url in urls], depths, DISCOVERY)

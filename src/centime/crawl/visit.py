@@ -8,8 +8,9 @@ durable (store/). Nothing here waits for anything but the network, and nothing h
 
 import numpy as np
 
-from centime.crawl.links import LinkReader
+from centime.crawl.links import LinkReader, may_be_sitemap
 from centime.crawl.message import Lease, Visit
+from centime.discover.sitemap import read_sitemap
 from centime.fetch.directives import parse_directives
 from centime.fetch.fetcher import Fetcher
 from centime.model.outcome import Outcome, PageKind
@@ -26,13 +27,14 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
     said = parse_directives(response.headers, fetcher.product)
     document = read_document(response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated)
     nofollow = document.nofollow or said.nofollow
-    targets, fresh, texts = links.of_page(lease, document, nofollow=nofollow)
+    sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
+    targets, fresh, texts = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
     if archive is not None:
         archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
     return _visit(
         lease,
         response,
-        kind=document.kind,
+        kind=PageKind.XML if sitemap else document.kind,
         body_bytes=len(response.body),
         nofollow=nofollow,
         noindex=document.noindex or said.noindex,
@@ -42,6 +44,7 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
         links=targets.tobytes(),
         fresh=fresh.tobytes(),
         texts=texts,
+        beside=sitemap is not None,
         index_of=links.index_of(lease.url),
     )
 
@@ -49,7 +52,9 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
 def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
     targets, fresh, texts = links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
     kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
-    return _visit(lease, response, kind=kind, links=targets.tobytes(), fresh=fresh.tobytes(), texts=texts, detail=response.detail)
+    return _visit(
+        lease, response, kind=kind, links=targets.tobytes(), fresh=fresh.tobytes(), texts=texts, beside=True, detail=response.detail
+    )
 
 
 NONE = np.empty(0, dtype=np.uint64)
