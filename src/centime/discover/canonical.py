@@ -141,9 +141,15 @@ def _is_origin(origin: str) -> bool:
     return _the_long_way(origin + "/", None) == origin + "/"
 
 
-@lru_cache(maxsize=4_096)
 def _place(base: str) -> tuple[str, str] | None:
     """The origin and the directory of a base whose directory is canonical as it is; None sends its hrefs the long way."""
+    slash = base.rfind("/") + 1
+    # Every page is a base, and a directory has many: a name of plain characters without a dot in front changes nothing about it.
+    return _place_of(base[:slash] if slash > 8 and base[slash : slash + 1] != "." and _plain(base, slash) else base)
+
+
+@lru_cache(maxsize=4_096)
+def _place_of(base: str) -> tuple[str, str] | None:
     try:
         url = ada_url.normalize_url(base)
     except ValueError:

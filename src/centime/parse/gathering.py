@@ -25,10 +25,12 @@ class Gathering:
 
         A link that is there twice, once with and once without `nofollow`, may be followed.
         """
-        href = href.strip(_AROUND)
-        if not href or (href[0] in _PERHAPS and _NOT_A_PAGE(href)):
-            return False
         before = self._flags.get(href)
+        if before is None:
+            href = href.strip(_AROUND)
+            if not href or (href[0] in _PERHAPS and _NOT_A_PAGE(href)):
+                return False
+            before = self._flags.get(href)
         if before is not None:
             if before != flags:
                 self._flags[href] = before & (flags | ~NOFOLLOW)

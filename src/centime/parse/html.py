@@ -5,7 +5,8 @@ signature: scripts, styles, hidden elements, `nav`, `footer` and `aside` are lef
 
 Lessons measured on documentation pages of 25 KB:
 - mutation events cost more than the parse itself: WO_EVENTS brings it from 230 to 120 microseconds;
-- one query for all link elements costs 30 microseconds, walking the tree in Python ten times that;
+- one query for all elements costs 30 microseconds however many kinds it asks for, two cost twice that, walking the tree in Python ten
+  times that;
 - `attrs.sget` builds no dictionary: a third of the time of `attributes`;
 - rel of every `a` costs less than searching the page once for `nofollow`: 12 microseconds;
 - the parser takes bytes for UTF-8, and builds trees in more than linear time: see `parse/encoding.py` and `parse/tame.py`.
@@ -20,8 +21,7 @@ from centime.parse.gathering import LONGEST_ANCHOR, Gathering
 from centime.parse.signature import signature_of
 from centime.parse.tame import flattened, is_tame
 
-_ABOUT = "base[href],link[href],meta,iframe[src],frame[src],head title"
-_LINKS = "a[href],area[href]"
+_LINKS = "a[href],area[href],base[href],link[href],meta,iframe[src],frame[src],head title"
 _UNSEEN = "script,style,noscript,nav,footer,aside,[hidden],[style*='display:none'],[style*='display: none']"
 _ANCHOR_NODES = 60  # of one link: nested anchors would make the whole quadratic
 
@@ -36,13 +36,7 @@ def read_html(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: b
     except SelectolaxError as error:
         return Document(kind=PageKind.HTML, encoding=encoding, base=url, digest=digest, trouble=f"The parser gave up: {error}")
     page = About(url)
-    for node in tree.css(_ABOUT):
-        tag = node.tag or ""
-        if tag == "title":
-            page.entitle(node.text_lexbor())
-        else:
-            page.take(tag, node.attrs.sget)
-    _gather(tree, page.links, anchors)
+    _gather(tree, page, anchors)
     language = tree.root.attrs.sget("lang") if tree.root is not None else ""
     links = page.links
     return Document(
@@ -58,36 +52,46 @@ def read_html(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: b
         nofollow=page.nofollow,
         title=page.title,
         language=language.strip()[:40],
-        signature=signature_of(_visible(tree)),
+        signature=signature_of(_visible(tree) or _whole(text)),
         digest=digest,
         trouble=trouble,
     )
 
 
 def _visible(tree: LexborHTMLParser) -> str:
-    """The text that a reader came for; takes the rest out of the tree."""
+    """The text that a reader came for, nothing if it is all white space; takes the rest out of the tree."""
     body = tree.body
     if body is None:
         return ""
-    whole = ""
-    unseen = tree.css(_UNSEEN)
-    if unseen:
-        whole = body.text_lexbor()
-        for node in unseen:
+    gone = 0
+    for node in reversed(tree.css(_UNSEEN)):  # what lies inside others first, and what is there for two reasons once
+        if node.mem_id != gone:
+            gone = node.mem_id
             node.decompose()
     text = body.text_lexbor()
-    return text if text and not text.isspace() else whole
+    return "" if text.isspace() else text
 
 
-def _gather(tree: LexborHTMLParser, links: Gathering, anchors: bool) -> None:
-    """Adds the links that people follow."""
+def _whole(text: bytes) -> str:
+    """All text of a page where nothing is left without what is unseen: rare, so that parsing it again costs less than keeping it."""
+    body = LexborHTMLParser(text, options=LexborDocumentOptions.WO_EVENTS).body
+    return "" if body is None else body.text_lexbor()
+
+
+def _gather(tree: LexborHTMLParser, page: About, anchors: bool) -> None:
+    """Adds the links that people follow, and what the page says about itself."""
+    links = page.links
     add = links.add
     for node in tree.css(_LINKS):
-        attributes = node.attrs
-        rel = attributes.sget("rel")
-        flags = NOFOLLOW if rel and not_followed(rel) else 0
-        if add(attributes.sget("href"), flags) and anchors:
-            links.call_last(_anchor(node))
+        tag, attributes = node.tag, node.attrs
+        if tag == "a" or tag == "area":
+            rel = attributes.sget("rel")
+            if add(attributes.sget("href"), NOFOLLOW if rel and not_followed(rel) else 0) and anchors:
+                links.call_last(_anchor(node))
+        elif tag == "title":
+            page.entitle(node.text_lexbor())
+        else:
+            page.take(tag or "", attributes.sget)
 
 
 def _anchor(node: LexborNode) -> str:
