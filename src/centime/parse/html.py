@@ -17,7 +17,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 from centime.model.document import NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
-from centime.parse.gathering import LONGEST_ANCHOR, Gathering
+from centime.parse.gathering import LONGEST_ANCHOR
 from centime.parse.signature import signature_of
 from centime.parse.tame import flattened, is_tame
 
