@@ -5,32 +5,34 @@ A command's module imports nothing heavy at its top: kernels and plotting are lo
 """
 
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 import centime
-from centime.cli import (
-    bodies,
-    check,
-    convert,
-    crawl,
-    demo,
-    energy,
-    explain,
-    export,
-    hosts,
-    lab,
-    page,
-    promotion,
-    rank,
-    sensitivity,
-    stats,
-    top,
-    webbox,
-    whatif,
-)
 from centime.cli.ending import run
+
+COMMANDS = (
+    "bodies",
+    "check",
+    "convert",
+    "crawl",
+    "demo",
+    "energy",
+    "explain",
+    "export",
+    "hosts",
+    "lab",
+    "page",
+    "promotion",
+    "rank",
+    "sensitivity",
+    "stats",
+    "top",
+    "webbox",
+    "whatif",
+)
 
 app = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
 
@@ -62,27 +64,8 @@ def _centime(
         typer.echo(context.get_help())
 
 
-for command in (
-    bodies,
-    check,
-    convert,
-    crawl,
-    demo,
-    energy,
-    explain,
-    export,
-    hosts,
-    lab,
-    page,
-    promotion,
-    rank,
-    sensitivity,
-    stats,
-    top,
-    webbox,
-    whatif,
-):
-    command.register(app)
+for name in COMMANDS:
+    import_module(f"centime.cli.{name}").register(app)
 
 
 def main() -> None:

@@ -8,8 +8,7 @@ it comes to the top. So delaying a group costs nothing, and a group that is let 
 
 import numpy as np
 
-from centime.model.kernel import Whole
-from centime.schedule.bare import inlined
+from centime.model.kernel import Whole, bare_inlined
 from centime.schedule.queue import cut_out, place
 from centime.schedule.ready import enter, leave, renew
 from centime.schedule.tables import (
@@ -38,7 +37,7 @@ from centime.schedule.tables import (
 from centime.schedule.waiting import start_waiting, stop_waiting
 
 
-@inlined
+@bare_inlined
 def ready_time(t: Tables, h: Whole) -> float:
     """The time from which a host may be asked, by its own and its group's delay."""
     time = t.times[h, NEXT_TIME]
@@ -48,7 +47,7 @@ def ready_time(t: Tables, h: Whole) -> float:
     return float(time)
 
 
-@inlined
+@bare_inlined
 def settle(t: Tables, h: Whole) -> None:
     """Gives a host the state that follows from its pages, leases, block and times: idle or waiting."""
     state = t.hosts[h, STATE]
@@ -66,7 +65,7 @@ def settle(t: Tables, h: Whole) -> None:
             stop_waiting(t, h)
 
 
-@inlined
+@bare_inlined
 def wake_hosts(t: Tables, now: float) -> None:
     """Makes every host ready whose time has come."""
     while t.counts[WAITING_COUNT] > 0:
@@ -85,7 +84,7 @@ def wake_hosts(t: Tables, now: float) -> None:
                 q = np.int64(t.queues[q, NEXT])
 
 
-@inlined
+@bare_inlined
 def _end_queue(t: Tables, q: Whole) -> None:
     """Unlinks an empty queue from its host."""
     h = t.queues[q, HOST]
@@ -102,7 +101,7 @@ def _end_queue(t: Tables, q: Whole) -> None:
     t.counts[QUEUE_COUNT] -= 1
 
 
-@inlined
+@bare_inlined
 def take_out(t: Tables, q: Whole, i: Whole, leases: Whole) -> None:
     """Takes entry i of a queue out of the frontier; `leases` (0 or 1) are added to its host's outstanding ones."""
     h = np.int64(t.queues[q, HOST])

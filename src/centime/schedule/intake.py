@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole
-from centime.schedule.bare import inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.schedule.host import settle, take_out
 from centime.schedule.kind import CLASSES, LEVELS
 from centime.schedule.queue import change, insert, lacks_room
@@ -50,7 +49,7 @@ LARGEST_PAGE: Final = 2**31 - 2
 LARGEST_HOST: Final = 2**31 - 2
 
 
-@inlined
+@bare_inlined
 def _look_through(
     t: Tables, pages: npt.NDArray[np.int64], hosts: npt.NDArray[np.int32], kinds: npt.NDArray[Any], keys: npt.NDArray[np.float32]
 ) -> Whole:
@@ -80,7 +79,7 @@ def _look_through(
     return 0
 
 
-@inlined
+@bare_inlined
 def _find_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
     q = np.int64(t.hosts[h, FIRST])
     while q >= 0 and t.queues[q, KIND] != kind:
@@ -88,7 +87,7 @@ def _find_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
     return q
 
 
-@inlined
+@bare_inlined
 def start_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
     """A new queue without pages; there must be room for it."""
     q = np.int64(t.counts[FREE_QUEUE])
@@ -107,7 +106,7 @@ def start_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
     return q
 
 
-@kernel
+@bare_kernel
 def add_pages(
     t: Tables,
     pages: npt.NDArray[np.int64],
@@ -146,7 +145,7 @@ def add_pages(
     return n
 
 
-@kernel
+@bare_kernel
 def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.float32]) -> bool:
     """Gives the pages that are inside their new keys, in the order given; False, and nothing is changed, if a key is no number."""
     for n in range(len(keys)):
@@ -167,7 +166,7 @@ def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.f
     return True
 
 
-@kernel
+@bare_kernel
 def remove_pages(t: Tables, pages: npt.NDArray[np.int64]) -> None:
     """Takes the pages that are inside out."""
     for n in range(len(pages)):
@@ -180,20 +179,20 @@ def remove_pages(t: Tables, pages: npt.NDArray[np.int64]) -> None:
             take_out(t, np.int64(t.chunks[chunk, OWNER]), np.int64(t.chunks[chunk, RANK]) * CHUNK + at % CHUNK, 0)
 
 
-@kernel
+@bare_kernel
 def find_pages(t: Tables, pages: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]) -> None:
     """Says of each page whether it is inside."""
     for n in range(len(pages)):
         inside[n] = 0 <= pages[n] < len(t.position) and t.position[pages[n]] >= 0
 
 
-@inlined
+@bare_inlined
 def _fitting_room(size: Whole) -> Whole:
     chunks = (size + CHUNK - 1) // CHUNK
     return chunks + chunks // 4 + 2
 
 
-@kernel
+@bare_kernel
 def measure_directory(t: Tables) -> Whole:
     """Places that the directories of all queues need, with room of a quarter ahead."""
     total = np.int64(0)
@@ -203,7 +202,7 @@ def measure_directory(t: Tables) -> Whole:
     return total
 
 
-@kernel
+@bare_kernel
 def move_directory(t: Tables, directory: npt.NDArray[np.int32]) -> None:
     """Moves the directories of all queues, one after the other, to a new array."""
     used = np.int64(0)

@@ -17,8 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole
-from centime.schedule.bare import inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.schedule.host import ready_time, settle, take_out, wake_hosts
 from centime.schedule.kind import CLASSES, LEVELS
 from centime.schedule.queue import place
@@ -41,7 +40,7 @@ from centime.schedule.waiting import start_waiting
 WHOLE_CREDIT: Final = 1_000_000
 
 
-@inlined
+@bare_inlined
 def _best_queue(t: Tables, level: Whole, now: float, offsets: npt.NDArray[np.float64]) -> Whole:
     """The queue of the level with the most important page among the hosts that may be asked now, or OUTSIDE."""
     best = np.int64(OUTSIDE)
@@ -59,7 +58,7 @@ def _best_queue(t: Tables, level: Whole, now: float, offsets: npt.NDArray[np.flo
     return best
 
 
-@inlined
+@bare_inlined
 def _choose(t: Tables, now: float, offsets: npt.NDArray[np.float64]) -> Whole:
     """The queue whose best page is next, or OUTSIDE."""
     held = np.int64(OUTSIDE)
@@ -82,7 +81,7 @@ def _choose(t: Tables, now: float, offsets: npt.NDArray[np.float64]) -> Whole:
     return held
 
 
-@kernel
+@bare_kernel
 def lease_pages(t: Tables, now: float, offsets: npt.NDArray[np.float64], leased: npt.NDArray[np.int64]) -> Whole:
     """How many pages were handed out into `leased`; OUTSIDE if a class has no offset or one that is no finite number."""
     if len(offsets) < t.counts[CLASS_COUNT]:
@@ -101,7 +100,7 @@ def lease_pages(t: Tables, now: float, offsets: npt.NDArray[np.float64], leased:
     return len(leased)
 
 
-@kernel
+@bare_kernel
 def earliest_time(t: Tables, now: float, offsets: npt.NDArray[np.float64]) -> float:
     """`now` if a host is ready, else the time when the next one is, else infinity."""
     wake_hosts(t, now)

@@ -3,8 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole
-from centime.schedule.bare import inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.schedule.host import settle
 from centime.schedule.tables import (
     BLOCKED,
@@ -22,7 +21,7 @@ from centime.schedule.tables import (
 )
 
 
-@inlined
+@bare_inlined
 def _release(t: Tables, h: Whole, next_time: float) -> bool:
     if h < 0 or h >= t.counts[HOST_COUNT] or t.hosts[h, OUTSTANDING] == 0 or np.isnan(next_time):
         return False
@@ -33,13 +32,13 @@ def _release(t: Tables, h: Whole, next_time: float) -> bool:
     return True
 
 
-@kernel
+@bare_kernel
 def release_host(t: Tables, h: Whole, next_time: float) -> bool:
     """Ends a lease of a host, which may be asked again at `next_time`; False if it has none outstanding or that is no time."""
     return _release(t, h, next_time)
 
 
-@kernel
+@bare_kernel
 def release_hosts(t: Tables, hosts: npt.NDArray[np.int64], next_times: npt.NDArray[np.float64]) -> Whole:
     """The same for each host in turn; gives how many leases were ended before one that could not be."""
     for n in range(len(hosts)):
@@ -48,7 +47,7 @@ def release_hosts(t: Tables, hosts: npt.NDArray[np.int64], next_times: npt.NDArr
     return len(hosts)
 
 
-@kernel
+@bare_kernel
 def delay_host(t: Tables, h: Whole, next_time: float) -> None:
     """Lets a host be asked from `next_time` on."""
     t.times[h, NEXT_TIME] = next_time
@@ -56,14 +55,14 @@ def delay_host(t: Tables, h: Whole, next_time: float) -> None:
         settle(t, h)
 
 
-@kernel
+@bare_kernel
 def set_block(t: Tables, h: Whole, blocked: Whole) -> None:
     """Blocks a host (1) or ends the block (0)."""
     t.hosts[h, BLOCKED] = blocked
     settle(t, h)
 
 
-@kernel
+@bare_kernel
 def join_group(t: Tables, h: Whole, group: Whole) -> None:
     """Moves a host to an address group, or to none."""
     following = t.hosts[h, FOLLOWING]
@@ -87,7 +86,7 @@ def join_group(t: Tables, h: Whole, group: Whole) -> None:
         settle(t, h)
 
 
-@kernel
+@bare_kernel
 def delay_group(t: Tables, group: Whole, next_time: float) -> None:
     """Lets the hosts of a group be asked from `next_time` on."""
     sooner = next_time < t.group_times[group]

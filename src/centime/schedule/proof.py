@@ -5,8 +5,7 @@ from typing import Final
 import numpy as np
 
 from centime.model.errors import ScheduleBroken
-from centime.model.kernel import Whole
-from centime.schedule.bare import kernel
+from centime.model.kernel import Whole, bare_kernel
 from centime.schedule.host import ready_time
 from centime.schedule.kind import LEVELS
 from centime.schedule.queue import place
@@ -77,7 +76,7 @@ def prove(t: Tables) -> None:
             raise ScheduleBroken(FOUND[law].format(where))
 
 
-@kernel
+@bare_kernel
 def _scan_queues(t: Tables) -> tuple[int, Whole]:
     pages = np.int64(0)
     chunks = np.int64(0)
@@ -116,7 +115,7 @@ def _scan_queues(t: Tables) -> tuple[int, Whole]:
     return 0, np.int64(0)
 
 
-@kernel
+@bare_kernel
 def _scan_hosts(t: Tables) -> tuple[int, Whole]:
     waiting = np.int64(0)
     outstanding = np.int64(0)
@@ -161,7 +160,7 @@ def _scan_hosts(t: Tables) -> tuple[int, Whole]:
     return 0, np.int64(0)
 
 
-@kernel
+@bare_kernel
 def _scan_ready(t: Tables) -> tuple[int, Whole]:
     ready = np.int64(0)
     reached = np.int64(0)
@@ -195,7 +194,7 @@ def _scan_ready(t: Tables) -> tuple[int, Whole]:
     return 0, np.int64(0)
 
 
-@kernel
+@bare_kernel
 def _scan_groups(t: Tables) -> tuple[int, Whole]:
     members = np.int64(0)
     listed = np.int64(0)

@@ -10,8 +10,7 @@ Traps: `insert` expects that `lacks_room` was asked first. An entry's position i
 
 import numpy as np
 
-from centime.model.kernel import Whole
-from centime.schedule.bare import inlined
+from centime.model.kernel import Whole, bare_inlined
 from centime.schedule.tables import (
     CHUNK,
     CHUNKS_USED,
@@ -28,7 +27,7 @@ from centime.schedule.tables import (
 )
 
 
-@inlined
+@bare_inlined
 def place(t: Tables, q: Whole, i: Whole) -> Whole:
     """The position in the pool of entry i of a queue."""
     if t.queues[q, ROOM] == 0:
@@ -36,7 +35,7 @@ def place(t: Tables, q: Whole, i: Whole) -> Whole:
     return np.int64(t.directory[t.queues[q, START] + (i >> 3)]) * CHUNK + (i & 7)
 
 
-@inlined
+@bare_inlined
 def put(t: Tables, at: Whole, key: np.float32, page: Whole) -> None:
     """Writes an entry."""
     t.keys[at] = key
@@ -44,7 +43,7 @@ def put(t: Tables, at: Whole, key: np.float32, page: Whole) -> None:
     t.position[page] = at
 
 
-@inlined
+@bare_inlined
 def rise(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> Whole:
     """Puts an entry at i or, pushing worse ones down, above it; gives its final index."""
     here = place(t, q, i)
@@ -60,7 +59,7 @@ def rise(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> Whole:
     return i
 
 
-@inlined
+@bare_inlined
 def sink(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> None:
     """Puts an entry at i or, pulling better ones up, below it."""
     size = np.int64(t.queues[q, SIZE])
@@ -88,7 +87,7 @@ def sink(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> None:
     put(t, here, key, page)
 
 
-@inlined
+@bare_inlined
 def lacks_room(t: Tables, q: Whole) -> bool:
     """Whether the pool or the directory must grow before one more page; DIRECTORY_NEED is set to what the directory lacks."""
     size = np.int64(0) if q < 0 else np.int64(t.queues[q, SIZE])
@@ -104,13 +103,13 @@ def lacks_room(t: Tables, q: Whole) -> bool:
     return True
 
 
-@inlined
+@bare_inlined
 def next_room(chunks: Whole) -> Whole:
     """Places in the directory of a queue that has outgrown the last one."""
     return chunks + (chunks >> 1) + 2
 
 
-@inlined
+@bare_inlined
 def _take_chunk(t: Tables, q: Whole, rank: Whole) -> Whole:
     chunk = np.int64(t.counts[FREE_CHUNK])
     if chunk >= 0:
@@ -123,7 +122,7 @@ def _take_chunk(t: Tables, q: Whole, rank: Whole) -> Whole:
     return chunk
 
 
-@inlined
+@bare_inlined
 def extend(t: Tables, q: Whole) -> None:
     """Gives a queue whose chunks are full the next one."""
     rank = np.int64(t.queues[q, SIZE]) >> 3
@@ -148,7 +147,7 @@ def extend(t: Tables, q: Whole) -> None:
     t.directory[t.queues[q, START] + rank] = chunk
 
 
-@inlined
+@bare_inlined
 def insert(t: Tables, q: Whole, key: np.float32, page: Whole) -> Whole:
     """Puts a page into a queue; gives its index."""
     size = np.int64(t.queues[q, SIZE])
@@ -158,7 +157,7 @@ def insert(t: Tables, q: Whole, key: np.float32, page: Whole) -> Whole:
     return rise(t, q, size, key, page)
 
 
-@inlined
+@bare_inlined
 def change(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole, better: bool) -> Whole:
     """Gives the entry at i, whose key has become better or worse, its new place; gives 0 if the root may have changed."""
     if better:
@@ -167,7 +166,7 @@ def change(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole, better: 
     return i
 
 
-@inlined
+@bare_inlined
 def cut_out(t: Tables, q: Whole, i: Whole) -> None:
     """Takes entry i out of a queue; the last one fills the hole."""
     last = np.int64(t.queues[q, SIZE]) - 1

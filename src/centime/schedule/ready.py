@@ -6,14 +6,13 @@ Order as inside a queue: the larger key, then the lower page number; since it is
 
 import numpy as np
 
-from centime.model.kernel import Whole
-from centime.schedule.bare import inlined
+from centime.model.kernel import Whole, bare_inlined
 from centime.schedule.kind import CLASSES
 from centime.schedule.queue import place
 from centime.schedule.tables import BEFORE, BEST, CHILD, KIND, OUTSIDE, READY_QUEUES, SIBLING, Tables
 
 
-@inlined
+@bare_inlined
 def _meld(t: Tables, a: Whole, b: Whole) -> Whole:
     if a < 0:
         return np.int64(b)
@@ -33,7 +32,7 @@ def _meld(t: Tables, a: Whole, b: Whole) -> Whole:
     return winner
 
 
-@inlined
+@bare_inlined
 def _detach(t: Tables, q: Whole) -> None:
     """Cuts a queue, with all below it, from the one it hangs on."""
     before = t.queues[q, BEFORE]
@@ -49,7 +48,7 @@ def _detach(t: Tables, q: Whole) -> None:
     t.queues[q, SIBLING] = OUTSIDE
 
 
-@inlined
+@bare_inlined
 def _join(t: Tables, first: Whole) -> Whole:
     """One heap of a list of siblings: in pairs from the left, then all from the right."""
     pairs = np.int64(OUTSIDE)
@@ -75,7 +74,7 @@ def _join(t: Tables, first: Whole) -> Whole:
     return root
 
 
-@inlined
+@bare_inlined
 def enter(t: Tables, q: Whole) -> None:
     """Puts a queue among the ready ones of its kind."""
     root = place(t, q, 0)
@@ -89,7 +88,7 @@ def enter(t: Tables, q: Whole) -> None:
     t.levels[READY_QUEUES, kind // CLASSES] += 1
 
 
-@inlined
+@bare_inlined
 def leave(t: Tables, q: Whole) -> None:
     """Takes a queue from among the ready ones."""
     kind = t.queues[q, KIND]
@@ -101,7 +100,7 @@ def leave(t: Tables, q: Whole) -> None:
     t.levels[READY_QUEUES, kind // CLASSES] -= 1
 
 
-@inlined
+@bare_inlined
 def renew(t: Tables, q: Whole) -> None:
     """Gives a ready queue whose best page has changed its new place."""
     root = place(t, q, 0)

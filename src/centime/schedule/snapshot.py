@@ -10,8 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole
-from centime.schedule.bare import inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.schedule.kind import CLASSES, KINDS
 from centime.schedule.queue import place, sink
 from centime.schedule.ready import enter
@@ -42,7 +41,7 @@ def queues_in_order(t: Tables) -> npt.NDArray[np.int64]:
     return live[np.lexsort((used[live, KIND], used[live, HOST]))]
 
 
-@kernel
+@bare_kernel
 def copy_entries(t: Tables, queues: npt.NDArray[np.int64], pages: npt.NDArray[np.int32], keys: npt.NDArray[np.float32]) -> None:
     """Writes the entries of the queues, one after the other in heap order."""
     n = 0
@@ -54,7 +53,7 @@ def copy_entries(t: Tables, queues: npt.NDArray[np.int64], pages: npt.NDArray[np
             n += 1
 
 
-@inlined
+@bare_inlined
 def _entries_of(t: Tables, chunk: Whole) -> Whole:
     """How many entries of a chunk are in use."""
     rank = np.int64(t.chunks[chunk, RANK])
@@ -63,7 +62,7 @@ def _entries_of(t: Tables, chunk: Whole) -> Whole:
     return min(np.int64(CHUNK), np.int64(t.queues[t.chunks[chunk, OWNER], SIZE]) - rank * CHUNK)
 
 
-@kernel
+@bare_kernel
 def _collect(t: Tables, first: Whole, last: Whole, pages: npt.NDArray[np.int64]) -> Whole:
     n = 0
     for chunk in range(first, last):
@@ -73,7 +72,7 @@ def _collect(t: Tables, first: Whole, last: Whole, pages: npt.NDArray[np.int64])
     return n
 
 
-@kernel
+@bare_kernel
 def _give_keys(t: Tables, first: Whole, last: Whole, keys: npt.NDArray[np.float32]) -> None:
     n = 0
     for chunk in range(first, last):
@@ -96,7 +95,7 @@ def give_keys(t: Tables, first: int, last: int, keys: npt.NDArray[np.float32]) -
     _give_keys(t, first, last, keys)
 
 
-@kernel
+@bare_kernel
 def restore_order(t: Tables) -> None:
     """Makes heaps of all queues and of the ready ones again, in time proportional to their sizes."""
     for kind in range(KINDS):

@@ -2,17 +2,16 @@
 
 import numpy as np
 
-from centime.model.kernel import Whole
-from centime.schedule.bare import inlined
+from centime.model.kernel import Whole, bare_inlined
 from centime.schedule.tables import OUTSIDE, SLOT, WAITING_COUNT, WAKE, Tables
 
 
-@inlined
+@bare_inlined
 def _sooner(t: Tables, a: Whole, b: Whole) -> bool:
     return bool(t.times[a, WAKE] < t.times[b, WAKE] or (t.times[a, WAKE] == t.times[b, WAKE] and a < b))
 
 
-@inlined
+@bare_inlined
 def _settle(t: Tables, slot: Whole, h: Whole) -> None:
     """Puts a host at a slot, or above or below it, wherever its time belongs."""
     count = t.counts[WAITING_COUNT]
@@ -35,7 +34,7 @@ def _settle(t: Tables, slot: Whole, h: Whole) -> None:
     t.hosts[h, SLOT] = i
 
 
-@inlined
+@bare_inlined
 def start_waiting(t: Tables, h: Whole, wake: float) -> None:
     """Lets a host wait until `wake`; one that waits already changes its time."""
     t.times[h, WAKE] = wake
@@ -46,7 +45,7 @@ def start_waiting(t: Tables, h: Whole, wake: float) -> None:
     _settle(t, slot, h)
 
 
-@inlined
+@bare_inlined
 def stop_waiting(t: Tables, h: Whole) -> None:
     """Takes a host out of the heap."""
     slot = np.int64(t.hosts[h, SLOT])
