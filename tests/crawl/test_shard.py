@@ -323,3 +323,14 @@ def test_garbage_of_rows_is_thrown_out_and_nothing_changes(tmp_path: Path) -> No
         opened.shard.ledger.check()
         opened.close()
     assert len(list((tmp_path / "c" / "state").glob("rows-*"))) <= 2
+
+
+def test_hosts_of_one_public_address_have_one_lane_and_are_kept_apart(tmp_path: Path) -> None:
+    """Two fetchers never ask one address at once; loopback is nobody else's."""
+    with crawl(tmp_path / "c", delay=1.0) as opened:
+        shard, world = opened.shard, World(40)
+        world.address = "192.0.2.7"
+        advance(opened, world, 20)
+        leases = [lease for now in (2000.0, 2000.001) for lease in shard.lease(now, 5)]
+        assert len(set(shard.lanes_of(leases))) == 1
+        assert len(set(shard.hosts_of(leases))) > 1

@@ -29,7 +29,7 @@ class World:
         self.links = {page: sorted({*chance.integers(0, pages, 4).tolist(), (page + 1) % pages}) for page in range(pages)}
         self.outcomes: dict[int, Outcome] = {}
         self.version = 1
-        self.delay = 0.0
+        self.address = ""
 
     def visit(self, lease: Lease, now: float) -> bytes:
         """What a fetcher would say of a page."""
@@ -50,6 +50,7 @@ class World:
                 wire_bytes=1000,
                 signature=(page + 1) * self.version,
                 digest=bytes([page % 256]) * 16,
+                address=self.address,
                 beside=outcome.redirect,
                 links=prints,
                 fresh=prints,

@@ -138,7 +138,7 @@ class Crawl:
             leases = self.shard.lease(now, count)
             if leases:
                 self._pages.spend(len(leases))
-                fetchers.hand_out(leases, self.shard.hosts_of(leases))
+                fetchers.hand_out(leases, self.shard.lanes_of(leases))
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:
             return max(0.001, self._pages.wait(), self._bytes.wait(self._page_bytes))

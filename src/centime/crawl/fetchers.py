@@ -73,11 +73,11 @@ class Fetchers:
         """How many leases are held."""
         return sum(len(fetcher.held) for fetcher in self.all)
 
-    def hand_out(self, leases: list[Lease], hosts: list[int]) -> None:
-        """Gives each lease to the fetcher of its host."""
+    def hand_out(self, leases: list[Lease], lanes: list[int]) -> None:
+        """Gives each lease to the fetcher of its lane."""
         parts: dict[int, list[Lease]] = {}
-        for lease, host in zip(leases, hosts, strict=True):
-            parts.setdefault(host % len(self.all), []).append(lease)
+        for lease, lane in zip(leases, lanes, strict=True):
+            parts.setdefault(lane % len(self.all), []).append(lease)
         for number, part in parts.items():
             fetcher = self.all[number]
             fetcher.held.update(lease.page for lease in part)

@@ -70,6 +70,7 @@ class Shard:
         self.refreshed_until = 0  # place of the next record to be looked at for `refresh-after`
         self._paid: list[npt.NDArray[np.int32]] = []
         self._all_paid = False
+        self._lanes: dict[int, int] = {}  # of hosts whose address must be spared; not part of the state: any division is right
         ledger.watch = self._watch
         self._configure(settings)
 
@@ -98,6 +99,11 @@ class Shard:
         numbers = np.fromiter((lease.page for lease in leases), dtype=np.int64, count=len(leases))
         found: list[int] = self.pages.origins_of(numbers)["host"].tolist()
         return found
+
+    def lanes_of(self, leases: Sequence[Lease]) -> list[int]:
+        """Numbers by which leases are divided among fetchers: the same for all hosts of an address that must be spared, so that one
+        fetcher keeps its requests apart."""
+        return [self._lanes.get(host, host) for host in self.hosts_of(leases)]
 
     def record(self, now: float, visits: Sequence[bytes]) -> list[Visit]:
         """Records visits as the fetchers packed them; those that counted."""
@@ -302,6 +308,7 @@ class Shard:
         if visit.address:
             if host.address != visit.address and address_delay(visit.address, self._fetching):
                 self.frontier.set_address(number, self.hosts.address_number(visit.address))
+                self._lanes[number] = self.hosts.address_number(visit.address)
             self._delay_address(visit.address, max(now, visit.asked_at))
             host.address = visit.address
         host.visits += outcome is not Outcome.LOST
