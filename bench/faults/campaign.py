@@ -43,13 +43,17 @@ class Campaign:
 
     def run(self, kills: int, tell: Callable[[str], None] = lambda what: None) -> None:
         """Does so many faults, every kind as often as the others."""
-        self.undisturbed = self._finish(self.folder / "undisturbed", tell)
+        self.begin(tell)
         left = self._kinds(kills)
         number = 0
         while left:
             number += 1
             batch, left = left[:FAULTS_PER_CRAWL], left[FAULTS_PER_CRAWL:]
             self.disturb(self.folder / f"crawl-{number}", batch, tell)
+
+    def begin(self, tell: Callable[[str], None] = lambda what: None) -> None:
+        """Crawls once without any fault: what all others are held against."""
+        self.undisturbed = self._finish(self.folder / "undisturbed", tell)
 
     def disturb(self, folder: Path, kinds: list[str], tell: Callable[[str], None] = lambda what: None) -> None:
         """Hurts one crawl in these ways one after the other, lets it end, and holds it against the undisturbed one."""

@@ -7,6 +7,7 @@ line says was there before the kill must be there after it.
 import errno
 import os
 import signal
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,7 @@ def start(folder: Path, arguments: list[str], *, room: int | None = None, seed: 
         with Path(os.devnull).open("wb") as nothing, _errors(folder).open("wb") as errors:
             os.dup2(nothing.fileno(), 1)
             os.dup2(errors.fileno(), 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)  # whatever took their place before
         _tell_flushes(_said(folder))
         opened.REPLAY_SECONDS = SNAPSHOT_SECONDS
         if room is not None:

@@ -1,0 +1,111 @@
+"""The hostile host of the webbox among ordinary ones: it costs bounded memory and time, and never stops the others."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from centime.crawl import shard
+from centime.crawl.engine import Crawl, Limits
+from centime.crawl.opened import open_crawl
+from centime.crawl.report.check import check_crawl
+from centime.lab.webbox import WebBox, serve_in_process
+from centime.lab.webbox.hostile import NAMES
+from centime.model.outcome import Outcome
+from centime.store.record import Record
+
+TIMEOUT = 8.0  # seconds for a page
+MOST_GROWTH = 250 << 20  # bytes of memory above those of the fetcher that is spared the hostile host
+BOMBS = ("bomb.gz", "bomb.br", "bomb.zst")  # no link to such a name is followed: they are given as seeds
+PRIVATE = {"http://10.0.0.1/", "http://[::ffff:a00:1]/", "http://169.254.169.254/latest/meta-data/", "http://[::1]/"}
+
+
+class Watched(Crawl):
+    """A crawl that looks at the memory of its fetchers."""
+
+    peaks: dict[int, int]
+
+    def look(self, crawl: Crawl, now: float) -> None:
+        """Notes the most that each fetcher has held so far."""
+        children = Path("/proc/self/task") / str(os.getpid()) / "children"
+        self.peaks = {process: _peak(process) for process in map(int, children.read_text().split()) if _is_fetcher(process)} or self.peaks
+
+
+def _is_fetcher(process: int) -> bool:
+    try:
+        return b"centime.crawl.fetching" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return False
+
+
+def _peak(process: int) -> int:
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    return int(found[1]) << 10 if found else 0
+
+
+@pytest.mark.timeout(180)
+def test_a_hostile_host_costs_bounded_memory_and_time_and_never_stops_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard, "LEASES_WITHOUT_DELAY", 90)  # all of its malice at once, which a host's back-off would draw out
+    box = WebBox(hosts=4, pages=150, traps=False, feeds=False, crawl_delay_seconds=0.0, hostile=True, seed=2)
+    given = {
+        "scope": "any",
+        "delay": 0.0,
+        "workers": 2,
+        "timeout": TIMEOUT,
+        "most-page-bytes": 2 << 20,
+        "pages-per-host": 200,
+        "allow-network": ["127.0.0.0/8"],
+    }
+    with serve_in_process(box) as served:
+        hostile = f"http://hostile.localhost:{served.port}/"
+        with open_crawl(tmp_path / "c", [hostile, *(hostile + name for name in BOMBS), served.seed_url], given) as opened:
+            crawl = Watched(opened, Limits(seconds=25.0))
+            started = time.monotonic()
+            crawl.run(crawl.look)
+            assert time.monotonic() - started < 25 + 15 + 5
+            urls = list(opened.shard.pages.texts.every())
+            records = {url: opened.shard.pages.last(page) for page, url in enumerate(urls)}
+            assert opened.shard.outcomes[Outcome.LOST] == 0
+        ordinary = {url for page, url in enumerate(served.webbox.urls()) if served.webbox.form(page) <= 1}
+    assert len(crawl.peaks) == 2
+    assert max(crawl.peaks.values()) - min(crawl.peaks.values()) < MOST_GROWTH
+    unread = {url: _outcome(records.get(url)) for url in ordinary}
+    assert {url: outcome for url, outcome in unread.items() if outcome not in (Outcome.READ, Outcome.DISALLOWED)} == {}
+    visited = {name: records[hostile + name] for name in NAMES if records.get(hostile + name) is not None}
+    assert visited.keys() >= set(NAMES) - {"million-links"}
+    assert {name: _outcome(visited[name]) for name in EXPECTED} == EXPECTED
+    assert {url: _outcome(records.get(url)) for url in PRIVATE} == dict.fromkeys(PRIVATE, Outcome.REFUSED_ADDRESS)
+    assert not [url for url in urls if not url.startswith(("http://", "https://"))]
+    assert sum(url.startswith(hostile) for url in urls) <= 200
+    assert check_crawl(tmp_path / "c").problems == []
+
+
+EXPECTED = {
+    "endless": Outcome.READ,  # as much of it as may be read
+    "endless-chunks": Outcome.READ,
+    "bomb.gz": Outcome.READ,
+    "bomb.br": Outcome.READ,
+    "bomb.zst": Outcome.READ,
+    "nested": Outcome.READ,
+    "laughs.xml": Outcome.READ,
+    "quadratic.xml": Outcome.READ,
+    "outside.xml": Outcome.READ,
+    "invalid-utf-8": Outcome.READ,
+    "drip": Outcome.TIMED_OUT,
+    "silence": Outcome.TIMED_OUT,
+    "large-header": Outcome.BAD_RESPONSE,
+    "many-headers": Outcome.BAD_RESPONSE,
+    "bad-chunks": Outcome.BAD_RESPONSE,
+    "garbage": Outcome.BAD_RESPONSE,
+    "reset": Outcome.NO_CONNECTION,
+    "loop-1": Outcome.FOUND,
+    "self": Outcome.FOUND,
+    "to-private": Outcome.FOUND,
+    "to-file": Outcome.FOUND,
+}
+
+
+def _outcome(record: Record | None) -> Outcome | None:
+    return None if record is None else record.outcome

@@ -1,0 +1,62 @@
+"""A quick share of `python -m bench.faults`: real crawls, hurt in every way, lose nothing and end as if nothing had happened."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bench.faults.campaign import ENDED, Campaign
+from bench.faults.fault import FAULTS
+from centime.crawl.opened import open_crawl, read_crawl
+from centime.lab.webbox import WebBox, serve_in_process
+from centime.model.errors import InUse
+from centime.store.folder import CrawlFolder
+from tests.crawl.world import SEED, World, advance, crawl
+
+BOX = WebBox(hosts=6, pages=500, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, changes_per_day=1e-6)
+ROUNDS = [
+    ["everything killed", "killed, tail torn", "the shard killed in a snapshot", "a fetcher killed"],
+    ["everything killed at the start", "disk full", "killed, tail corrupted", "killed, tail zeros"],
+]
+
+
+@pytest.mark.timeout(240)
+def test_a_crawl_that_is_hurt_in_every_way_loses_nothing_and_ends_like_one_that_was_not(tmp_path: Path) -> None:
+    with serve_in_process(BOX) as served:
+        campaign = Campaign(served.seed_url, tmp_path, Random(7), ("--rate", "400/s", "--keep", "xml"))
+        campaign.begin()
+        for number, kinds in enumerate(ROUNDS):
+            campaign.disturb(tmp_path / f"crawl-{number}", kinds)
+    assert list(campaign.failures()) == []
+    assert {kind: tally.recovered for kind, tally in campaign.tallies.items()} == {kind: 1 for kinds in ROUNDS for kind in kinds} | {
+        ENDED: len(ROUNDS)
+    }
+    assert set(campaign.tallies) - {ENDED} <= set(FAULTS)
+
+
+def test_a_crawl_killed_before_its_first_frame_was_on_disk_still_knows_its_seeds(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c"):
+        pass  # nothing is flushed: the frames are lost as in a kill
+    with crawl(tmp_path / "c") as opened:
+        assert opened.shard.pages.count == 1
+        assert [lease.url for lease in opened.shard.lease(1.0, 5)] == [SEED]
+
+
+def test_a_crawl_killed_while_its_folder_was_made_is_begun_again(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c") as opened:
+        assert opened.shard.pages.count == 1
+    (tmp_path / "c" / "centime.json").rename(tmp_path / "c" / ".centime.json")
+    for part in ("journal", "state"):
+        for path in (tmp_path / "c" / part).iterdir():
+            path.unlink()
+    with open_crawl(tmp_path / "c", [SEED], {"delay": 1.0}) as opened:
+        assert opened.shard.pages.count == 1
+
+
+def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c") as opened:
+        advance(opened, World(), 5)
+        with pytest.raises(InUse):
+            CrawlFolder.open(tmp_path / "c", writable=True)
+        opened.close()
+    assert read_crawl(tmp_path / "c").shard.read_count > 0

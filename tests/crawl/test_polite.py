@@ -1,0 +1,104 @@
+"""What the hosts see of a crawl, from the log of the server that was asked."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from urllib.robotparser import RobotFileParser
+
+import pytest
+
+from bench.faults.crawler import Crawler, start
+from centime.crawl.message import Returned
+from centime.crawl.opened import read_crawl
+from centime.lab.webbox import WebBox, serve_in_process
+from centime.lab.webbox.announcement import of_path
+from centime.lab.webbox.log import Seen
+from tests.crawl.world import crawl
+
+CLOCKS_APART = 0.002  # seconds: the log has the time of day, the fetcher counts by a clock that nobody sets
+
+
+def rules_of(box: WebBox, site: int) -> tuple[RobotFileParser, float]:
+    """The robots.txt of a site, read by another parser than ours, and the delay it asks for."""
+    said = of_path(box, site, b"/robots.txt", box.start)
+    assert said is not None
+    text = said.body.decode()
+    rules = RobotFileParser()
+    rules.parse(text.splitlines())
+    return rules, float("".join(re.findall("^Crawl-delay: (.*)$", text, re.MULTILINE)) or 0)
+
+
+def site_of(host: str) -> int:
+    return int(host.removeprefix("site").partition(".")[0])
+
+
+def impolite(box: WebBox, requests: Iterable[Seen], delay: float) -> list[str]:
+    """Every request that came too soon or should not have come at all."""
+    by_host: dict[str, list[Seen]] = {}
+    for seen in requests:
+        by_host.setdefault(seen.host, []).append(seen)
+    wrong = []
+    for host, asked in by_host.items():
+        rules, asked_for = rules_of(box, site_of(host))
+        least = max(delay, asked_for)
+        asked.sort()
+        for before, after in pairwise(asked):
+            if after.time - before.time < least - CLOCKS_APART:
+                wrong.append(f"{host}{after.path} {after.time - before.time:.3f} s after {before.path}, should be {least} s")
+        wrong += [f"{host}{seen.path} is disallowed" for seen in asked if not rules.can_fetch("centime", f"http://{host}{seen.path}")]
+    return wrong
+
+
+def arguments(seed_url: str, delay: float) -> list[str]:
+    return [seed_url, "--allow-network", "127.0.0.0/8", "--scope", "any", "--delay", str(delay), "--workers", "2"]
+
+
+def ends_well(crawler: Crawler) -> None:
+    code, said = crawler.wait()
+    assert (code, said) == (0, "")
+
+
+def test_no_host_sees_two_requests_closer_than_its_delay_nor_a_disallowed_one(tmp_path: Path) -> None:
+    box = WebBox(hosts=10, pages=300, crawl_delay_seconds=0.08, delay_seconds=0.02, traps=False, seed=2)
+    with serve_in_process(box) as served:
+        ends_well(start(tmp_path / "c", arguments(served.seed_url, 0.05)))
+        requests = served.requests()
+        assert impolite(served.webbox, requests, 0.05) == []
+    assert len(requests) > 300
+    assert len({seen.host for seen in requests}) == 10
+    assert any(rules_of(box, site)[1] for site in range(10))
+    crawled = read_crawl(tmp_path / "c")
+    assert crawled.statistics()["outcomes"].get("disallowed", 0) > 0  # there was something to be refused
+    crawled.shard.pages.close()
+
+
+@pytest.mark.timeout(120)
+def test_a_crawl_that_is_killed_and_goes_on_at_once_keeps_the_delays(tmp_path: Path) -> None:
+    delay = 0.7  # longer than it takes to go on
+    box = WebBox(hosts=8, pages=24, crawl_delay_seconds=0.9, traps=False, feeds=False, seed=5)
+    with serve_in_process(box) as served:
+        given = arguments(served.seed_url, delay)
+        for turn in range(4):
+            crawler = start(tmp_path / "c", given)
+            crawler.wait_for("visits")
+            if turn % 2:
+                for fetcher in crawler.fetchers():
+                    os.kill(fetcher, signal.SIGKILL)
+                crawler.wait_for("visits")
+            (crawler.kill_shard if turn < 2 else crawler.kill_all)()
+        ends_well(start(tmp_path / "c", given))
+        assert impolite(served.webbox, served.requests(), delay) == []
+
+
+def test_hosts_of_leases_that_nobody_answers_for_are_left_alone_for_their_delay(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c", delay=5.0) as opened:
+        shard = opened.shard
+        now = time.time()
+        [lease] = shard.lease(now, 1)
+        shard.returned(Returned(now + 100, [], all=True))
+        assert shard.lease(now + 104.9, 1) == []
+        assert shard.lease(now + 105.1, 1) == [lease]
