@@ -1,11 +1,10 @@
 """The solvers that we are measured against, each on its own graph object, each told to stop where the true error is small enough.
 
-`Peer.prepare(web)` builds what the library wants, outside the clock. `Peer.solve(level)` takes a level of effort (iterations or a
-tolerance); `effort` finds the least one whose true error is at most what is asked for, also outside the clock.
+Each function of a web builds what its library wants, outside the clock, and gives a `Solve`, which takes a level of effort (iterations or
+a tolerance). `bench/effort.py` finds the least one whose true error is at most what is asked for, also outside the clock.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -146,35 +145,3 @@ PEERS: dict[str, tuple[Callable[[Graph], Solve], list[float], int]] = {
 
 OWN_TRUTH = {"scikit-network": 600.0}
 """Peers that are held against what they give with this much effort."""
-
-
-def effort(solve: Solve, levels: list[float], exact: Vector, error: float) -> float | None:
-    """The least effort that reaches a true error, by halving; nothing if the greatest does not."""
-
-    def reaches(level: float) -> bool:
-        try:
-            return float(np.abs(solve(level) - exact).sum()) / len(exact) <= error
-        except Exception:  # a peer that does not converge raises what it likes
-            return False
-
-    low, high = 0, len(levels) - 1
-    if not reaches(levels[high]):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reaches(levels[middle]) else (middle + 1, high)
-    return levels[high]
-
-
-def built(web: Graph) -> Iterator[tuple[str, Solve, list[float]]]:
-    """Every peer that is installed, with its graph."""
-    for name, (make, levels, most) in PEERS.items():
-        if web.links > most:
-            continue
-        try:
-            yield name, make(web), levels
-        except ImportError:
-            continue
-
-
-Facts = dict[str, Any]
