@@ -63,7 +63,7 @@ class Campaign:
             tally = self.tallies.setdefault(kind, Tally())
             tally.count += 1
             promised = FAULTS[kind](patient)
-            problems, seconds, _ = reopened(folder, promised.frames, promised.visits)
+            problems, seconds = reopened(folder, promised.frames, promised.visits, promised.damaged)
             problems += [promised.trouble] if promised.trouble else []
             tally.worst_seconds = max(tally.worst_seconds, seconds)
             tally.recovered += not problems
@@ -92,7 +92,7 @@ class Campaign:
         crawler = start(folder, [*self.arguments, "--rate", "100000"])
         code, said = crawler.wait()
         assert code == 0, f"ended with {code}: {said}"
-        problems, _, _ = reopened(folder, *crawler.flushed())
+        problems, _ = reopened(folder, *crawler.flushed())
         assert not problems, "; ".join(problems)
         return found(folder)
 

@@ -17,11 +17,12 @@ LARGEST_TEAR = 20_000  # bytes
 
 
 class Promised(NamedTuple):
-    """What must be there after a fault; `trouble` says what was wrong with the way the crawl ended."""
+    """What must be there after a fault; `trouble` says what was wrong with the way the crawl ended, `damaged` what a check must find."""
 
     frames: int
     visits: int
     trouble: str = ""
+    damaged: str = ""
 
 
 class Patient(NamedTuple):
@@ -141,6 +142,21 @@ def _garbage(segment: Path, chance: Random) -> int:
     return whole_frames(segment, segment.stat().st_size)
 
 
+def _damage_snapshot(patient: Patient) -> Promised:
+    """A byte of the newest snapshot changed: the one before it, or the journal alone, must do."""
+    crawler = patient.run_a_while()
+    crawler.kill_all()
+    names = sorted(path for path in (patient.folder / "snapshots").glob("[0-9]*") if path.name.isdigit())
+    files = sorted(path for path in names[-1].iterdir() if path.stat().st_size) if names else []
+    if not files:
+        return Promised(*crawler.flushed())
+    path = patient.chance.choice(files)
+    data = bytearray(path.read_bytes())
+    data[patient.chance.randrange(len(data))] ^= patient.chance.randint(1, 255)
+    path.write_bytes(data)
+    return Promised(*crawler.flushed(), damaged=names[-1].name)
+
+
 def _fill_disk(patient: Patient) -> Promised:
     """A disk that gets full: one sentence, code 1, and all is there once there is room."""
     crawler = start(patient.folder, patient.arguments, room=patient.chance.randint(0, 400_000), seed=patient.chance.getrandbits(32))
@@ -160,5 +176,6 @@ FAULTS: dict[str, Callable[[Patient], Promised]] = {
     "killed, tail corrupted": _then(_corrupt),
     "killed, tail zeros": _then(_zeros),
     "killed, garbage behind": _then(_garbage),
+    "killed, newest snapshot damaged": _damage_snapshot,
     "disk full": _fill_disk,
 }

@@ -27,19 +27,19 @@ class Found:
     error: float
 
 
-def reopened(folder: Path, frames: int, visits: int) -> tuple[list[str], float, int]:
-    """What is wrong with a crawl that had flushed so many frames and visits; how long it took to open, and its frames now."""
+def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple[list[str], float]:
+    """What is wrong with a crawl that had flushed so many frames and visits; how long it took to open. A check must see the damage."""
     if not is_crawl(folder):
-        return (["a crawl was lost"] if frames else []), 0.0, 0
+        return (["a crawl was lost"] if frames else []), 0.0
     started = time.perf_counter()
     try:
         crawl = read_crawl(folder)
     except CentimeError as trouble:
-        return [f"cannot be opened: {trouble}"], 0.0, 0
+        return [f"cannot be opened: {trouble}"], 0.0
     seconds = time.perf_counter() - started
     problems = []
     shard = crawl.shard
-    now = first_index(crawl)
+    now = shard.journal.next_index
     if now < frames:
         problems.append(f"{frames} frames had been flushed, {now} are there")
     recorded = sum(shard.outcomes.values())
@@ -47,13 +47,10 @@ def reopened(folder: Path, frames: int, visits: int) -> tuple[list[str], float, 
         problems.append(f"{visits} visits had been flushed, {recorded} are there")
     problems += _broken_laws(crawl)
     shard.pages.close()
-    problems += [f"centime check: {problem.part}: {problem.file}: {problem.what}" for problem in check_crawl(folder).problems]
-    return problems, seconds, now
-
-
-def first_index(crawl: OpenCrawl) -> int:
-    """The index of the frame that comes next."""
-    return crawl.shard.journal.next_index
+    told = [f"centime check: {problem.part}: {problem.file}: {problem.what}" for problem in check_crawl(folder).problems]
+    if damaged and not any(damaged in sentence for sentence in told):
+        problems.append(f"centime check does not see that {damaged} is damaged")
+    return problems + [sentence for sentence in told if not damaged or damaged not in sentence], seconds
 
 
 def _broken_laws(crawl: OpenCrawl) -> list[str]:

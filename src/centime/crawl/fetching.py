@@ -23,6 +23,7 @@ from centime.crawl.message import LENGTH, Lease, Visit, pack, unpack_leases
 from centime.crawl.settings import FetcherSettings, unpack_fetcher
 from centime.crawl.visit import visit
 from centime.fetch.fetcher import Fetcher
+from centime.model.errors import NoRoom
 from centime.model.outcome import Outcome
 from centime.store.archive import Archive
 from centime.store.parent import die_with_parent
@@ -61,7 +62,8 @@ class FetchingProcess:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             if self.archive is not None:
-                self.archive.close()
+                with contextlib.suppress(NoRoom):  # its index stays open, and is mended when the crawl goes on
+                    self.archive.close()
             await self.fetcher.close()
 
     async def _visit(self, lease: Lease) -> None:

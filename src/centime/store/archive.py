@@ -101,11 +101,18 @@ class Archive:
             self._path = self.folder / f"centime-{self.name}-{self._number:05}.warc.gz"
             try:
                 with room_for(self._path):
-                    self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                    handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
                 break
             except FileExistsError:
                 continue
-        self._index = os.open(_index_of(self._path), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            with room_for(_index_of(self._path)):
+                self._index = os.open(_index_of(self._path), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        except BaseException:
+            os.close(handle)
+            self._path.unlink()
+            raise
+        self._handle = handle
         self._size = self._index_size = 0
         member, self._warcinfo = warcinfo(self._path.name, self.software)
         self._write(member, b"")
