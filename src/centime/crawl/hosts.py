@@ -7,6 +7,8 @@ values of `fetch.politeness`; the frontier only learns when the host may be aske
 from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from centime.fetch.politeness import HostState
 
@@ -48,6 +50,15 @@ class Hosts:
             found = self._numbers[name] = len(self.all)
             self.all.append(Host(name, HostState()))
         return found
+
+    def number_many(self, names: list[str]) -> npt.NDArray[np.int32]:
+        """The numbers of hosts, each of which knows one page more."""
+        found = list(map(self._numbers.get, names))
+        numbers = np.array([self.number(name) if one is None else one for name, one in zip(names, found, strict=True)], dtype=np.int32)
+        hosts, counts = np.unique(numbers, return_counts=True)
+        for number, count in zip(hosts.tolist(), counts.tolist(), strict=True):
+            self.all[number].known += count
+        return numbers
 
     def find(self, name: str) -> int | None:
         """The number of a host that is known."""

@@ -6,6 +6,7 @@ In memory are a fingerprint and two offsets a page; what never changes (URL, hos
 
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,9 @@ class KnownPages:
 
     def join(self, urls: list[str], hosts: npt.NDArray[np.int32], depths: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8]) -> None:
         """Keeps what never changes about new pages."""
-        encoded = [url.encode() for url in urls]
-        self.texts.append_many(b"".join(encoded), np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
+        together = "".join(urls)
+        encoded = urls if together.isascii() else [url.encode() for url in urls]  # canonical URLs are: as many bytes as characters
+        self.texts.append_many(together.encode(), np.fromiter(map(len, encoded), dtype=np.int64, count=len(urls)))
         origins = np.zeros(len(urls), dtype=ORIGIN)
         origins["host"], origins["depth"], origins["focus"] = hosts, depths, classes
         self.origins.append(origins)
@@ -113,8 +115,8 @@ class KnownPages:
             at = self.records.behind(at)
         return due, at
 
-    def record(self, visit: Visit, before: Record | None, *, now: float, depth: int, over: bool, importance: float) -> Record:
-        """Appends the record of a visit."""
+    def record_of(self, visit: Visit, before: Record | None, *, now: float, depth: int, over: bool, importance: float) -> Record:
+        """The record of a visit, still to be appended."""
         outcome = visit.outcome
         found, read = outcome.found, outcome is Outcome.READ
         same = outcome is Outcome.UNCHANGED and before is not None
@@ -132,7 +134,7 @@ class KnownPages:
         if outcome.redirect and visit.links:
             redirect = int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0])
         kind = before.kind if same and before is not None else PageKind.DEAD if over else visit.kind
-        record = Record(
+        return Record(
             page=visit.page,
             time=now,
             first_time=before.first_time if before else now,
@@ -161,11 +163,11 @@ class KnownPages:
             detail=visit.detail,
             address=visit.address,
         )
-        self.records.append(record)
-        return record
 
 
+@lru_cache(maxsize=4_096)
 def _date(text: str) -> float:
+    """An HTTP date in seconds since the epoch, 0 for what is none; many pages of a site share one."""
     try:
         return parsedate_to_datetime(text).timestamp() if text else 0.0
     except (ValueError, OverflowError, OSError):

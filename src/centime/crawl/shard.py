@@ -158,23 +158,17 @@ class Shard:
     def _join(self, fingerprints: npt.NDArray[np.uint64], urls: list[str], depths: npt.NDArray[np.uint8], level: int) -> int:
         """Makes those URLs known that are not, unless their host has enough."""
         known = self.pages
-        wanted = np.flatnonzero(known.table.find(fingerprints) < 0).tolist()
-        admitted = []
-        for place in wanted:
-            if not self.limits.take(urls[place]):
-                admitted.append(place)
-        if not admitted:
+        wanted = np.flatnonzero(known.table.find(fingerprints) < 0)
+        admitted = wanted[self.limits.take_many([urls[place] for place in wanted.tolist()])]
+        if not len(admitted):
             return 0
         pages, new = known.table.find_or_add(fingerprints[admitted])
-        joined = [place for place, is_new in zip(admitted, new.tolist(), strict=True) if is_new]
-        pages = pages[new]
-        texts = [urls[place] for place in joined]
-        hosts = np.array([self.hosts.number(host_of(url)) for url in texts], dtype=np.int32)
+        joined, pages = admitted[new], pages[new]
+        texts = [urls[place] for place in joined.tolist()]
+        hosts = self.hosts.number_many([host_of(url) for url in texts])
         classes = self._classes(texts)
         known.join(texts, hosts, depths[joined], classes)
         self._join_ledger(classes)
-        for number in hosts.tolist():
-            self.hosts[number].known += 1
         self.frontier.add(pages, hosts, kinds_of(np.full(len(pages), level), classes), self.ledger.standing(pages))
         return len(pages)
 
@@ -219,8 +213,7 @@ class Shard:
             return visits
         self._join_links(visits)
         self._pay(visits)
-        for visit in visits:
-            self._file(now, visit)
+        self._file(now, visits)
         self.since_advance += len(visits)
         if self.since_advance >= VISITS_PER_ADVANCE and isinstance(self.ledger, ExactLedger):
             self.ledger.advance(THRESHOLD, self.since_advance * PAYMENTS_PER_VISIT)
@@ -239,11 +232,7 @@ class Shard:
 
     def _pay(self, visits: list[Visit]) -> None:
         """Reads pages in the ledger: those that were read, lead on to another, or are gone."""
-        reading = [
-            visit
-            for visit in visits
-            if visit.outcome == Outcome.READ or visit.outcome.redirect or self._is_over(visit, self.pages.last(visit.page))
-        ]
+        reading = [visit for visit in visits if self._pays(visit)]
         if not reading:
             return
         targets = self.pages.table.find(np.frombuffer(b"".join(visit.links for visit in reading), dtype=np.uint64))
@@ -279,32 +268,43 @@ class Shard:
         failures = 1 + (0 if before is None else before.failures)
         return outcome.passing and outcome not in NO_RETRY and retry_time(failures, 0.0) is None
 
-    def _file(self, now: float, visit: Visit) -> None:
-        """Writes the visit's record, and decides when its host and the page itself come next."""
-        outcome = visit.outcome
-        origin = self.pages.origin(visit.page)
-        self.outcomes[outcome] += 1
-        self.wire_bytes += visit.wire_bytes
-        self._file_host(now, visit, int(origin["host"]))
-        if outcome is Outcome.LOST:
-            self._requeue([visit.page])
-            return
+    def _file(self, now: float, visits: list[Visit]) -> None:
+        """Writes the visits' records, and decides when their hosts and the pages themselves come next."""
+        origins = self.pages.origins_of(np.array([visit.page for visit in visits], dtype=np.int64))
+        numbers: list[int] = origins["host"].tolist()
+        self.frontier.release_all(origins["host"], np.array(list(map(self._next_time, visits, numbers))))
+        records, again = [], []
+        for visit, number, depth in zip(visits, numbers, origins["depth"].tolist(), strict=True):
+            self._file_host(now, visit, number)
+            if visit.outcome is not Outcome.LOST:
+                records.append(self._record_of(now, visit, depth))
+            if visit.outcome in NO_RETRY:
+                again.append(visit.page)
+        self.pages.records.append_many(records)
+        self._requeue(again)  # when the records are there: they say how far up a page belongs
+
+    def _record_of(self, now: float, visit: Visit, depth: int) -> Record:
+        """What is kept of a visit; lets a page that failed come back."""
         before = self.pages.last(visit.page)
         over = self._is_over(visit, before)
-        importance = 0.0
-        record = self.pages.record(visit, before, now=now, depth=int(origin["depth"]), over=over, importance=importance)
+        record = self.pages.record_of(visit, before, now=now, depth=depth, over=over, importance=0.0)
         self.read_count += was_found(record) - was_found(before)
-        if outcome in NO_RETRY:
-            self._requeue([visit.page])
-        elif outcome.passing and not over:
+        if visit.outcome.passing and visit.outcome not in NO_RETRY and not over:
             when = retry_time(record.failures, now)
             if when is not None:
                 self.retries.add(visit.page, when)
+        return record
+
+    def _next_time(self, visit: Visit, number: int) -> float:
+        """When the host may be asked again, now that this came of asking it."""
+        host = self.hosts[number]
+        host.manners, host.next_time = after(host.manners, visit, self._manners)
+        return host.next_time
 
     def _file_host(self, now: float, visit: Visit, number: int) -> None:
         host, outcome = self.hosts[number], visit.outcome
-        host.manners, host.next_time = after(host.manners, visit, self._manners)
-        self.frontier.release(number, host.next_time)
+        self.outcomes[outcome] += 1
+        self.wire_bytes += visit.wire_bytes
         if visit.address:
             if host.address != visit.address and address_delay(visit.address, self._fetching):
                 self.frontier.set_address(number, self.hosts.address_number(visit.address))
