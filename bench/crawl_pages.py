@@ -1,0 +1,115 @@
+"""Pages a second of CPU on real documentation: Centime beside the least that a crawler must do, and beside Scrapy, on the same pages.
+
+Every run is a process of its own, and its CPU is all that it and its children used (`wait4`), Centime's shard, fetcher and snapshots
+together. Starting up is not crawling: each crawler also runs for `FEW` pages, and what counts is the difference, pages and CPU. Runs of the
+crawlers take turns; of each the least CPU counts. Everybody crawls the same hosts to their end, so everybody reads the same pages; Scrapy
+crawls one host, because it takes so long.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.crawl_server import NotToBeHad, Served, documentation
+from bench.figure import Figure
+
+FEW, ALL = 200, 1_000_000
+HOSTS = 2
+REPEATS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run of a crawler took."""
+
+    pages: int
+    cpu: float
+    wall: float
+    served: float  # CPU of the server meanwhile
+
+
+def pages() -> Iterator[Figure]:
+    """The figures of all crawlers."""
+    try:
+        with documentation() as served:
+            yield from _compare(served)
+    except NotToBeHad as error:
+        yield Figure(f"left out: {error}", float("nan"), "")
+
+
+def _compare(served: Served) -> Iterator[Figure]:
+    yield Figure(f"{served.pages} pages of documentation by nginx, mean", served.mean_bytes / 1000, "KB")
+    _centime(served, 1, FEW)  # compiles what is not compiled yet
+    runs: dict[str, list[tuple[Run, Run]]] = {"centime": [], "bare": [], "scrapy": [], "two": []}
+    for _ in range(REPEATS):
+        runs["centime"].append((_centime(served, 1, FEW), _centime(served, 1, ALL)))
+        runs["bare"].append((_peer(served, "crawl_bare", HOSTS, FEW), _peer(served, "crawl_bare", HOSTS, ALL)))
+        runs["two"].append((_centime(served, 2, FEW), _centime(served, 2, ALL)))
+    for _ in range(2):
+        runs["scrapy"].append((_peer(served, "crawl_scrapy", 1, FEW), _peer(served, "crawl_scrapy", 1, ALL)))
+    ours, bare, scrapy = (_per_cpu_second(runs[name]) for name in ("centime", "bare", "scrapy"))
+    yield Figure("centime, one fetcher: everything", ours, "pages/CPU-s", "at least", 800.0)
+    yield Figure("bare aiohttp + selectolax + ada_url", bare, "pages/CPU-s")
+    yield Figure("Scrapy following all links", scrapy, "pages/CPU-s")
+    yield Figure("centime over bare", ours / bare, "", "at least", 0.65)
+    yield Figure("centime over Scrapy", ours / scrapy, "times", "at least", 10.0)
+    yield from _two(runs["centime"], runs["two"])
+
+
+def _two(one: list[tuple[Run, Run]], two: list[tuple[Run, Run]]) -> Iterator[Figure]:
+    single, double = _pace(one), _pace(two)
+    yield Figure("one fetcher, by the clock", single, "pages/s")
+    yield Figure("two fetchers, by the clock, server on the same two cores", double, "pages/s")
+    yield Figure("two fetchers over one", double / single, "times", "at least", 1.6)
+    last = min((full for _, full in two), key=lambda run: run.wall)
+    first = min((full for _, full in one), key=lambda run: run.wall)
+    for name, run in (("one fetcher", first), ("two fetchers", last)):
+        yield Figure(f"{name}: cores busy with crawling, all of the run", run.cpu / run.wall, "")
+        yield Figure(f"{name}: cores busy with nginx", run.served / run.wall, "")
+
+
+def _per_cpu_second(runs: list[tuple[Run, Run]]) -> float:
+    few = min((few for few, _ in runs), key=lambda run: run.cpu)
+    full = min((full for _, full in runs), key=lambda run: run.cpu)
+    return (full.pages - few.pages) / (full.cpu - few.cpu)
+
+
+def _pace(runs: list[tuple[Run, Run]]) -> float:
+    few = min((few for few, _ in runs), key=lambda run: run.wall)
+    full = min((full for _, full in runs), key=lambda run: run.wall)
+    return (full.pages - few.pages) / (full.wall - few.wall)
+
+
+def _centime(served: Served, workers: int, most: int) -> Run:
+    folder = Path(tempfile.mkdtemp(prefix="crawl-", dir=Path(tempfile.gettempdir())))
+    try:
+        program = [sys.executable, "-m", "centime", "crawl", str(folder / "crawl"), *served.seeds(HOSTS), "--scope", "host", "--delay", "0"]
+        limits = ["--workers", str(workers), "--pages", str(most), "--allow-network", "127.0.0.0/8", "--json"]
+        return _measured(served, [*program, *limits])
+    finally:
+        shutil.rmtree(folder)
+
+
+def _peer(served: Served, module: str, hosts: int, most: int) -> Run:
+    return _measured(served, [sys.executable, "-m", f"bench.{module}", str(most), *served.seeds(hosts)])
+
+
+def _measured(served: Served, command: list[str]) -> Run:
+    before, started = served.cpu(), time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - started
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    found = json.loads(said.splitlines()[-1])
+    return Run(found if isinstance(found, int) else found["read"], used.ru_utime + used.ru_stime, wall, served.cpu() - before)

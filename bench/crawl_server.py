@@ -1,0 +1,130 @@
+"""Real documentation pages behind a real server: nginx and four sets of HTML, all from Debian's packages, unpacked without root.
+
+Packages are fetched once, by `apt-get download`, into `build/bench/debian`; nothing is installed. The four sets come from four different
+makers of documentation: DocBook (PostgreSQL), Publican (the Debian handbook, in 26 languages), AsciiDoc (git) and Sphinx (Python). Together
+they are about 5 200 pages with a mean of 26 KB. One nginx process serves the same tree under as many names below `localhost` as are asked
+for, so that there are several hosts.
+"""
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+CACHE = Path(__file__).parent.parent / "build" / "bench"
+SETS = {  # where the pages of a package lie, and under which name they are served
+    "postgresql-doc-15": ("postgresql-doc-15/html", "postgresql"),
+    "debian-handbook": ("debian-handbook/html", "handbook"),
+    "git-doc": ("git-doc", "git"),
+    "python3.11-doc": ("python3.11/html", "python"),
+}
+CONFIGURATION = """
+worker_processes 1;
+daemon off;
+error_log {work}/error.log;
+pid {work}/nginx.pid;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    types {{ text/html html; text/plain txt; }}
+    default_type application/octet-stream;
+    sendfile on;
+    keepalive_requests 100000000;
+    client_body_temp_path {work}/body;
+    proxy_temp_path {work}/proxy;
+    fastcgi_temp_path {work}/fastcgi;
+    uwsgi_temp_path {work}/uwsgi;
+    scgi_temp_path {work}/scgi;
+    server {{ listen 127.0.0.1:{port}; root {tree}; }}
+}}
+"""
+
+
+class NotToBeHad(Exception):
+    """The packages could not be fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server at work."""
+
+    port: int
+    process: int
+    pages: int
+    mean_bytes: float
+
+    def seeds(self, hosts: int) -> list[str]:
+        """The front page of each host."""
+        return [f"http://site{number}.localhost:{self.port}/" for number in range(hosts)]
+
+    def cpu(self) -> float:
+        """Seconds of CPU that the server's worker has used."""
+        children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
+        return sum(cpu_of(int(child)) for child in children)
+
+
+def cpu_of(process: int) -> float:
+    """Seconds of CPU that a process has used, to the hundredth."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+@contextmanager
+def documentation() -> Iterator[Served]:
+    """nginx with the pages, while the block runs."""
+    tree, nginx = _prepare()
+    work = CACHE / "nginx"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, tree=tree, port=port))
+    process = subprocess.Popen([nginx, "-c", work / "nginx.conf", "-e", work / "error.log"], stdin=subprocess.DEVNULL)
+    try:
+        _wait_for(port)
+        sizes = [path.stat().st_size for path in tree.rglob("*.html")]
+        yield Served(port, process.pid, len(sizes), sum(sizes) / len(sizes))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _prepare() -> tuple[Path, Path]:
+    """The folder with the pages and the program, fetched and unpacked if they are not there."""
+    tree, unpacked, nginx = CACHE / "tree", CACHE / "debian", CACHE / "debian" / "usr" / "sbin" / "nginx"
+    if (tree / "index.html").exists():
+        return tree, nginx
+    shutil.rmtree(tree, ignore_errors=True)
+    unpacked.mkdir(parents=True, exist_ok=True)
+    try:
+        for package in ("nginx", *SETS):
+            subprocess.run(["apt-get", "download", package], cwd=unpacked, check=True, capture_output=True, timeout=300)
+            for archive in unpacked.glob(f"{package}_*.deb"):
+                subprocess.run(["dpkg-deb", "-x", archive, unpacked], check=True, capture_output=True)
+        subprocess.run([nginx, "-v"], check=True, capture_output=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NotToBeHad(f"Debian's packages could not be had: {error}") from error
+    for place, name in SETS.values():  # copied rather than linked: packages lead by links to folders that are not ours to serve
+        for path in (unpacked / "usr/share/doc" / place).rglob("*.html"):
+            copy = tree / name / path.relative_to(unpacked / "usr/share/doc" / place)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    entries = sorted(str(path.relative_to(tree)) for path in [*tree.glob("*/index.html"), *tree.glob("*/*/index.html")])
+    links = "".join(f'<li><a href="{entry}">{entry}</a></li>' for entry in entries)
+    (tree / "index.html").write_text(f"<!DOCTYPE html><title>Documentation</title><ul>{links}</ul>\n")
+    return tree, nginx
+
+
+def _wait_for(port: int) -> None:
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        with socket.socket() as connection:
+            if connection.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise NotToBeHad("nginx does not answer")

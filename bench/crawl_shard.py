@@ -1,0 +1,193 @@
+"""The shard alone, without a network: how quickly it takes in URLs, and what ten million of them cost.
+
+Visits are made up: 64 links each, to pages of 10 000 hosts, eight hosts a visit. They are packed outside the clock, as fetchers pack them;
+what is measured is `Shard.record` (and `Shard.lease`) with the journal handed to the system, in seconds of this process's CPU.
+
+    python -m bench.crawl_shard FOLDER PAGES     builds a crawl, says what it takes, and waits to be killed
+    python -m bench.crawl_shard FOLDER           opens it, says how long that took, and closes it
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+
+from bench.figure import Figure
+from centime.crawl.message import Lease, Visit, pack
+from centime.crawl.opened import OpenCrawl, open_crawl
+from centime.model.outcome import Outcome, PageKind
+
+HOSTS, LINKS, HOSTS_PER_VISIT, BATCH = 10_000, 64, 8, 64
+SMALL, LARGE = 100_000, 10_000_000
+SETTINGS: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1}
+
+
+class MadeUp:
+    """Visits that nobody made, and the CPU that recording them took."""
+
+    def __init__(self, opened: OpenCrawl) -> None:
+        self.opened = opened
+        self.shard = opened.shard
+        self.now = 1.8e9
+        self.serial = 0
+        self.random = np.random.default_rng(4)
+
+    def grow(self, pages: int) -> float:
+        """Visits pages with new links until so many are known; URLs taken in a second of CPU."""
+        before, cpu = self.shard.pages.count, 0.0
+        while self.shard.pages.count < pages:
+            leases = self._lease()
+            packed = [self._visit(lease, *self._new_links()) for lease in leases]
+            cpu += self._record(packed)
+            self.opened.keep_snapshots()
+        return (self.shard.pages.count - before) / cpu
+
+    def crawl(self, visits: int) -> float:
+        """Visits pages that link to pages known; visits a second of CPU, leases included."""
+        done, cpu = 0, 0.0
+        while done < visits:
+            started = time.process_time()
+            leases = self._lease()
+            cpu += time.process_time() - started
+            known = self.shard.pages.table.fingerprints
+            packed = [self._visit(lease, known[self.random.integers(0, len(known), LINKS)].tobytes(), b"", b"") for lease in leases]
+            cpu += self._record(packed)
+            done += len(leases)
+        return done / cpu
+
+    def _lease(self) -> list[Lease]:
+        self.now += 1.0
+        return self.shard.lease(self.now, BATCH)
+
+    def _record(self, packed: list[bytes]) -> float:
+        started = time.process_time()
+        self.shard.record(self.now, packed)
+        self.shard.journal.flush()
+        return time.process_time() - started
+
+    def _new_links(self) -> tuple[bytes, bytes, bytes]:
+        hosts = self.random.integers(0, HOSTS, HOSTS_PER_VISIT).repeat(LINKS // HOSTS_PER_VISIT).tolist()
+        numbers = range(self.serial, self.serial + LINKS)
+        self.serial += LINKS
+        urls = [
+            f"https://www.host{host}.example/section/{one}/article-{one * 7919 % 1000003}.html"
+            for host, one in zip(hosts, numbers, strict=True)
+        ]
+        links = np.array([xxhash.xxh3_64_intdigest(url) for url in map(str.encode, urls)], dtype=np.uint64).tobytes()
+        return links, links, "\n".join(urls).encode()
+
+    def _visit(self, lease: Lease, links: bytes, fresh: bytes, texts: bytes) -> bytes:
+        return pack(
+            Visit(
+                page=lease.page,
+                outcome=Outcome.READ,
+                kind=PageKind.HTML,
+                status=200,
+                asked_at=self.now,
+                seconds=0.05,
+                wire_bytes=20_000,
+                body_bytes=60_000,
+                signature=lease.page + 1,
+                digest=bytes(16),
+                etag='"5e1f-60a1"',
+                modified="Tue, 15 Nov 1994 12:45:26 GMT",
+                content_type="text/html",
+                address="127.0.0.1",
+                links=links,
+                fresh=fresh,
+                texts=texts,
+            )
+        )
+
+
+def ingest() -> Iterator[Figure]:
+    """How quickly links to new URLs become pages."""
+    folder = Path(tempfile.mkdtemp(prefix="ingest-"))
+    try:
+        with open_crawl(folder / "crawl", ["https://www.host0.example/"], SETTINGS) as opened:
+            made = MadeUp(opened)
+            made.grow(SMALL)
+            best = max(made.grow((2 + repeat) * 2 * SMALL) for repeat in range(3))
+            yield Figure("new URLs into a shard, all of them with host, queue, money and text", best, "URLs/CPU-s", "at least", 150_000.0)
+    finally:
+        shutil.rmtree(folder)
+
+
+def size() -> Iterator[Figure]:
+    """What ten million known URLs take, and how quickly they are there again."""
+    folder = Path(tempfile.mkdtemp(prefix="size-"))
+    try:
+        command = [sys.executable, "-m", "bench.crawl_shard", str(folder / "crawl")]
+        with subprocess.Popen([*command, str(LARGE)], stdout=subprocess.PIPE, text=True) as builder:
+            assert builder.stdout is not None
+            said = json.loads(builder.stdout.readline() or "{}")
+            builder.kill()
+        killed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        clean = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    finally:
+        shutil.rmtree(folder)
+    yield Figure("new URLs up to ten million, snapshots on the way", said["ingest"], "URLs/CPU-s", "at least", 150_000.0)
+    yield Figure("memory of the process above that of an empty one", said["bytes"], "bytes/page", "at most", 64.0)
+    for name, share in said["parts"].items():
+        yield Figure(f"... {name}, with the room taken ahead", share, "bytes/page")
+    yield Figure("lease and record, 100 000 known", said["small"], "visits/CPU-s")
+    yield Figure("lease and record, 10 million known", said["large"], "visits/CPU-s")
+    yield Figure("... the second over the first", said["large"] / said["small"], "", "at least", 0.8)
+    yield Figure(f"open after a kill, {killed['frames']} frames to fold", killed["seconds"], "s", "at most", 15.0)
+    yield Figure("open after a clean stop", clean["seconds"], "s", "at most", 5.0)
+
+
+def own_memory() -> int:
+    """Bytes that are this process's alone; pages of mapped files are not."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("RssAnon:")[2].split()[0]) * 1024
+
+
+def _parts(opened: OpenCrawl) -> dict[str, float]:
+    shard, count = opened.shard, opened.shard.pages.count
+    sizes = {
+        "URL table": shard.pages.table.nbytes,
+        "places of rows and records": shard.pages.rows.nbytes + shard.pages.records.nbytes,
+        "ledger": shard.ledger.nbytes,
+        "frontier": shard.frontier.statistics()["bytes"],
+    }
+    return {name: taken / count for name, taken in sizes.items()}
+
+
+def _build(folder: Path, pages: int) -> None:
+    with open_crawl(folder, ["https://www.host0.example/"], SETTINGS) as opened:
+        made = MadeUp(opened)
+        made.grow(2_000)
+        made.crawl(200)
+        empty = own_memory()
+        made.grow(SMALL)
+        small = max(made.crawl(2_000) for _ in range(3))
+        speed = made.grow(pages)
+        taken = (own_memory() - empty) / opened.shard.pages.count
+        large = max(made.crawl(2_000) for _ in range(3))
+        said = {"ingest": speed, "bytes": taken, "parts": _parts(opened), "small": small, "large": large}
+        print(json.dumps(said), flush=True)
+        time.sleep(3600)
+
+
+def _open(folder: Path) -> None:
+    started = time.perf_counter()
+    with open_crawl(folder, [], {}) as opened:
+        seconds, frames = time.perf_counter() - started, opened.folded
+        opened.close()
+    print(json.dumps({"seconds": seconds, "frames": frames}))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        _build(Path(sys.argv[1]), int(sys.argv[2]))
+    else:
+        _open(Path(sys.argv[1]))
