@@ -17,6 +17,7 @@ from centime.crawl.opened import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.announcement import of_path
 from centime.lab.webbox.log import Seen
+from centime.lab.webbox.process import Served
 from tests.crawl.world import crawl
 
 CLOCKS_APART = 0.002  # seconds: the log has the time of day, the fetcher counts by a clock that nobody sets
@@ -78,20 +79,31 @@ def test_no_host_sees_two_requests_closer_than_its_delay_nor_a_disallowed_one(tm
 
 @pytest.mark.timeout(120)
 def test_a_crawl_that_is_killed_and_goes_on_at_once_keeps_the_delays(tmp_path: Path) -> None:
-    delay = 0.7  # longer than it takes to go on
-    box = WebBox(hosts=8, pages=24, crawl_delay_seconds=0.9, traps=False, feeds=False, seed=5)
+    delay = 0.6
+    box = WebBox(hosts=4, pages=8, crawl_delay_seconds=0.8, traps=False, feeds=False, seed=5)
     with serve_in_process(box) as served:
         given = arguments(served.seed_url, delay)
-        for turn in range(4):
+        for turn in range(3):
             crawler = start(tmp_path / "c", given)
-            crawler.wait_for("visits")
-            if turn % 2:
+            if turn:
+                until_asked(served)  # nobody has heard of the answer yet
+            else:
+                crawler.wait_for("visits")
+            if turn == 1:
                 for fetcher in crawler.fetchers():
                     os.kill(fetcher, signal.SIGKILL)
-                crawler.wait_for("visits")
-            (crawler.kill_shard if turn < 2 else crawler.kill_all)()
+                until_asked(served)
+            (crawler.kill_all if turn else crawler.kill_shard)()
         ends_well(start(tmp_path / "c", given))
         assert impolite(served.webbox, served.requests(), delay) == []
+
+
+def until_asked(served: Served) -> None:
+    """Comes back as soon as the server has seen another request."""
+    before, until = len(served.requests()), time.monotonic() + 30
+    while len(served.requests()) == before:
+        assert time.monotonic() < until
+        time.sleep(0.001)
 
 
 def test_hosts_of_leases_that_nobody_answers_for_are_left_alone_for_their_delay(tmp_path: Path) -> None:
