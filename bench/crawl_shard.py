@@ -57,8 +57,7 @@ class MadeUp:
             started = time.process_time()
             leases = self._lease()
             cpu += time.process_time() - started
-            known = self.shard.pages.table.fingerprints
-            packed = [self._visit(lease, known[self.random.integers(0, len(known), LINKS)].tobytes(), b"", b"") for lease in leases]
+            packed = [self._visit(lease, self._known_links(lease.page), b"", b"") for lease in leases]
             cpu += self._record(packed)
             done += len(leases)
         return done / cpu
@@ -72,6 +71,12 @@ class MadeUp:
         self.shard.record(self.now, packed)
         self.shard.journal.flush()
         return time.process_time() - started
+
+    def _known_links(self, page: int) -> bytes:
+        """Three links in four lead to pages that were found near this one, as on the web, where most links stay at home; the rest anywhere."""
+        known = self.shard.pages.table.fingerprints
+        near = np.clip(page + self.random.integers(-512, 512, LINKS * 3 // 4), 0, len(known) - 1)
+        return known[np.concatenate([near, self.random.integers(0, len(known), LINKS - len(near))])].tobytes()
 
     def _new_links(self) -> tuple[bytes, bytes, bytes]:
         hosts = self.random.integers(0, HOSTS, HOSTS_PER_VISIT).repeat(LINKS // HOSTS_PER_VISIT).tolist()
@@ -171,8 +176,8 @@ def _build(folder: Path, pages: int) -> None:
         made.grow(SMALL)
         small = max(made.crawl(2_000) for _ in range(3))
         speed = made.grow(pages)
-        taken = (own_memory() - empty) / opened.shard.pages.count
         large = max(made.crawl(2_000) for _ in range(3))
+        taken = (own_memory() - empty) / opened.shard.pages.count  # now that pages all over have been visited, and no column is short
         said = {"ingest": speed, "bytes": taken, "parts": _parts(opened), "small": small, "large": large}
         print(json.dumps(said), flush=True)
         time.sleep(3600)

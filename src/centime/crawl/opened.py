@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.hosts import Hosts
+from centime.crawl.memory import give_back_large_blocks
 from centime.crawl.message import Found
 from centime.crawl.pages import KnownPages
 from centime.crawl.settings import CrawlSettings, settings_from
@@ -225,6 +226,7 @@ def shard_state(shard: Shard) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
 
 
 def _opened(folder: CrawlFolder, settings: CrawlSettings, *, writable: bool) -> OpenCrawl:
+    give_back_large_blocks()
     journal = Journal.open(folder.journal, writable)
     damaged: tuple[str, ...] = ()
     try:
