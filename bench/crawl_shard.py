@@ -73,10 +73,11 @@ class MadeUp:
         return time.process_time() - started
 
     def _known_links(self, page: int) -> bytes:
-        """Three links in four lead to pages that were found near this one, as on the web, where most links stay at home; the rest anywhere."""
+        """Links three in four of which lead to pages found near this one, as on the web, where most stay at home; the rest anywhere."""
         known = self.shard.pages.table.fingerprints
         near = np.clip(page + self.random.integers(-512, 512, LINKS * 3 // 4), 0, len(known) - 1)
-        return known[np.concatenate([near, self.random.integers(0, len(known), LINKS - len(near))])].tobytes()
+        links: bytes = known[np.concatenate([near, self.random.integers(0, len(known), LINKS - len(near))])].tobytes()
+        return links
 
     def _new_links(self) -> tuple[bytes, bytes, bytes]:
         hosts = self.random.integers(0, HOSTS, HOSTS_PER_VISIT).repeat(LINKS // HOSTS_PER_VISIT).tolist()
