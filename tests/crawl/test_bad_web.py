@@ -1,5 +1,6 @@
 """The hostile host of the webbox among ordinary ones: it costs bounded memory and time, and never stops the others."""
 
+import asyncio
 import os
 import re
 import time
@@ -11,12 +12,13 @@ from centime.crawl import shard
 from centime.crawl.engine import Crawl, Limits
 from centime.crawl.opened import open_crawl
 from centime.crawl.report.check import check_crawl
+from centime.fetch.watch import STANDSTILL_SECONDS, Attempt, Watch
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.hostile import NAMES
 from centime.model.outcome import Outcome
 from centime.store.record import Record
 
-TIMEOUT = 8.0  # seconds for a page
+TIMEOUT = 5.0  # seconds for a page
 MOST_GROWTH = 250 << 20  # bytes of memory above those of the fetcher that is spared the hostile host
 BOMBS = ("bomb.gz", "bomb.br", "bomb.zst")  # no link to such a name is followed: they are given as seeds
 PRIVATE = {"http://10.0.0.1/", "http://[::ffff:a00:1]/", "http://169.254.169.254/latest/meta-data/", "http://[::1]/"}
@@ -109,3 +111,26 @@ EXPECTED = {
 
 def _outcome(record: Record | None) -> Outcome | None:
     return None if record is None else record.outcome
+
+
+def test_time_in_which_a_fetcher_could_not_listen_is_not_held_against_a_server() -> None:
+    async def attempt(silent: bool) -> str:
+        loop = asyncio.get_running_loop()
+        watch = Watch(tick_seconds=0.01, least_bytes_per_second=0.0, grace_seconds=1.0)
+        answer = loop.create_future()
+        task = asyncio.ensure_future(answer)
+        watched = Attempt(task, time.monotonic(), 0.1, 0.1, 0.1)
+        watch.add(watched, loop)
+        time.sleep(STANDSTILL_SECONDS + 0.2)  # a page that is hard to parse, in the same loop
+        if not silent:
+            loop.call_later(0.03, answer.set_result, "heard")
+        try:
+            return str(await task)
+        except asyncio.CancelledError:
+            return watched.expired.partition(" after")[0]
+        finally:
+            watch.drop(watched)
+            watch.close()
+
+    assert asyncio.run(attempt(silent=False)) == "heard"
+    assert asyncio.run(attempt(silent=True)) == "no connection"

@@ -1,7 +1,8 @@
 """One clock watches all requests under way, so that a request costs no timer of its own.
 
 Every tick looks at each attempt: past its deadline, or its body slower than the least rate once the grace is over, its task is
-cancelled with the reason noted. Guarantee: an attempt ends at most one tick after its limit.
+cancelled with the reason noted. Guarantee: an attempt ends at most one tick after its limit. A step of the loop that took longer than
+STANDSTILL_SECONDS (a page that is hard to parse) is not counted: no answer could be heard meanwhile, so nobody is to blame for its silence.
 Times are of `time.monotonic`: the clock of uvloop counts whole milliseconds and stands still during a step.
 Trap: an attempt must be dropped in the very step in which its awaiting ends; then the cancellation can only arrive inside it.
 """
@@ -9,6 +10,8 @@ Trap: an attempt must be dropped in the very step in which its awaiting ends; th
 import asyncio
 import time
 from typing import Any
+
+STANDSTILL_SECONDS = 1.0  # less than this is the lot of a busy machine, and counted: limits must hold there too
 
 
 class Attempt:
@@ -42,6 +45,7 @@ class Watch:
         self._grace = grace_seconds
         self._attempts: set[Attempt] = set()
         self._handle: asyncio.TimerHandle | None = None
+        self._due = 0.0  # when the next look is to be
 
     def __len__(self) -> int:
         """How many attempts are under way."""
@@ -51,7 +55,7 @@ class Watch:
         """Watch an attempt from now on."""
         self._attempts.add(attempt)
         if self._handle is None:
-            self._handle = loop.call_later(self._tick, self._look, loop)
+            self._look_later(loop)
 
     def drop(self, attempt: Attempt) -> None:
         """Watch it no longer."""
@@ -65,14 +69,24 @@ class Watch:
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         now = time.monotonic()
+        stood_still = now - self._due
         for attempt in self._attempts:
             if attempt.expired:
                 continue
+            if stood_still > STANDSTILL_SECONDS:
+                attempt.deadline += stood_still
+                attempt.end += stood_still
             reason = self._judge(attempt, now)
             if reason:
                 attempt.expired = reason
                 attempt.task.cancel()
-        self._handle = loop.call_later(self._tick, self._look, loop) if self._attempts else None
+        self._handle = None
+        if self._attempts:
+            self._look_later(loop)
+
+    def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._due = time.monotonic() + self._tick
+        self._handle = loop.call_later(self._tick, self._look, loop)
 
     def _judge(self, attempt: Attempt, now: float) -> str:
         """Why the attempt must end now, or nothing."""
