@@ -19,6 +19,7 @@ from centime.cli.main import app
 from centime.crawl import opened
 from centime.store import disk, snapshot
 from centime.store.journal import Journal
+from centime.store.parent import die_with_parent
 
 POLL_SECONDS = 0.002
 SNAPSHOT_SECONDS = 0.05  # of work between two snapshots: many, so that kills meet them
@@ -92,6 +93,7 @@ def start(folder: Path, arguments: list[str], *, room: int | None = None, seed: 
         return Crawler(process, folder)
     code = 99
     try:
+        die_with_parent()
         os.setsid()
         with Path(os.devnull).open("wb") as nothing, _errors(folder).open("wb") as errors:
             os.dup2(nothing.fileno(), 1)
