@@ -22,7 +22,7 @@ from bench.figure import Figure
 
 FEW, ALL = 200, 1_000_000
 HOSTS = 2
-REPEATS = 3
+REPEATS, SCRAPY_REPEATS = 3, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _compare(served: Served) -> Iterator[Figure]:
         runs["centime"].append((_centime(served, 1, FEW), _centime(served, 1, ALL)))
         runs["bare"].append((_peer(served, "crawl_bare", HOSTS, FEW), _peer(served, "crawl_bare", HOSTS, ALL)))
         runs["two"].append((_centime(served, 2, FEW), _centime(served, 2, ALL)))
-    for _ in range(2):
+    for _ in range(SCRAPY_REPEATS):
         runs["scrapy"].append((_peer(served, "crawl_scrapy", 1, FEW), _peer(served, "crawl_scrapy", 1, ALL)))
     ours, bare, scrapy = (_per_cpu_second(runs[name]) for name in ("centime", "bare", "scrapy"))
     yield Figure("centime, one fetcher: everything", ours, "pages/CPU-s", "at least", 800.0)

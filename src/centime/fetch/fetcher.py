@@ -38,6 +38,7 @@ class Fetcher:
         self._settings = settings
         self._clock = clock
         self._delay = settings.delay_seconds
+        self._product = settings.product  # asked for with every page
         self._guard = Guard(settings.allow_networks)
         self._resolver = Resolver(self._guard, settings.resolve, lookup)
         self._robots = RobotsCache(settings, self._ask_robots, clock)
@@ -77,7 +78,7 @@ class Fetcher:
     @property
     def product(self) -> str:
         """The name that robots.txt and X-Robots-Tag call us by."""
-        return self._settings.product
+        return self._product
 
     async def close(self) -> None:
         """Close every connection; nothing can be asked afterwards."""

@@ -42,6 +42,10 @@ class Gathering:
         self._anchors.append(anchor)
         return True
 
+    def is_followed(self, href: str) -> bool:
+        """Whether a link is there already and nothing can change it: it has no flags, or it is a place on the page itself."""
+        return href[:1] == "#" or self._flags.get(href) == 0
+
     def call_last(self, anchor: str) -> None:
         """Gives the link that was kept last its anchor text: finding that costs more than the link."""
         self._anchors[-1] = anchor

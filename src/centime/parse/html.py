@@ -81,12 +81,15 @@ def _whole(text: bytes) -> str:
 def _gather(tree: LexborHTMLParser, page: About, anchors: bool) -> None:
     """Adds the links that people follow, and what the page says about itself."""
     links = page.links
-    add = links.add
+    add, followed = links.add, links.is_followed
     for node in tree.css(_LINKS):
         tag, attributes = node.tag, node.attrs
         if tag == "a" or tag == "area":
+            href = attributes.sget("href")
+            if followed(href):  # four in ten: it is there already, and no rel takes that back
+                continue
             rel = attributes.sget("rel")
-            if add(attributes.sget("href"), NOFOLLOW if rel and not_followed(rel) else 0) and anchors:
+            if add(href, NOFOLLOW if rel and not_followed(rel) else 0) and anchors:
                 links.call_last(_anchor(node))
         elif tag == "title":
             page.entitle(node.text_lexbor())

@@ -67,6 +67,17 @@ def _among(codes: npt.NDArray[np.int64], code: Whole) -> bool:
     return low < len(codes) and codes[low] == code
 
 
+@inlined
+def _code_of(data: Bytes, start: Whole, end: Whole) -> Whole:
+    """The letters of a word as a number, whatever their case."""
+    code = np.int64(0)
+    for at in range(start, end):
+        low = np.int64(data[at]) | 32
+        if 97 <= low <= 122:
+            code = code * 27 + low - 96
+    return code
+
+
 @kernel
 def _essence(data: Bytes, months: npt.NDArray[np.int64], counters: npt.NDArray[np.int64], out: Bytes) -> Whole:
     """Writes the words that count, each with a space after it; gives the number of bytes written."""
@@ -80,15 +91,14 @@ def _essence(data: Bytes, months: npt.NDArray[np.int64], counters: npt.NDArray[n
             continue
         start = at
         digits = letters = others = colons = strokes = 0
-        code = np.int64(0)
-        while at < size and data[at] > 32 and not (data[at] == 194 and at + 1 < size and data[at + 1] == 160):
+        while at < size:
             byte = np.int64(data[at])
-            if 48 <= byte <= 57:
-                digits += 1
-            elif 97 <= (byte | 32) <= 122:
+            if 97 <= (byte | 32) <= 122:  # asked first, for most bytes are letters
                 letters += 1
-                if letters <= _LONGEST_WORD:
-                    code = code * 27 + (byte | 32) - 96
+            elif byte <= 32 or (byte == 194 and at + 1 < size and data[at + 1] == 160):
+                break
+            elif 48 <= byte <= 57:
+                digits += 1
             elif byte == 58:
                 colons += 1
             elif byte in (47, 45, 46):
@@ -99,8 +109,11 @@ def _essence(data: Bytes, months: npt.NDArray[np.int64], counters: npt.NDArray[n
         number = digits > 0 and letters <= 2 and others == 0
         kept = True
         if digits == 0:
-            word = others == 0 and 3 <= letters <= _LONGEST_WORD
-            month = word and 65 <= data[start] <= 90 and _among(months, code)
+            capital = 65 <= data[start] <= 90
+            # Words are spelled out only where it matters what they say: few are.
+            word = others == 0 and 3 <= letters <= _LONGEST_WORD and (capital or number_at >= 0)
+            code = _code_of(data, start, at) if word else np.int64(0)
+            month = word and capital and _among(months, code)
             if number_at >= 0 and (month or (word and _among(counters, code))):
                 written = number_at
             kept = not month
