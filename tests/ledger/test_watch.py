@@ -128,3 +128,10 @@ def test_a_ledger_whose_rows_are_kept_elsewhere_comes_back_without_them() -> Non
     for one in (ledger, again):
         one.advance(0.0, 50)
     assert np.array_equal(ledger.importance(), again.importance())
+    copied = MemoryRows()
+    everybody = np.arange(4, dtype=np.int64)
+    copied.replace(everybody, rows.gather(everybody))
+    again.use_rows(copied)
+    again.visit(0, [3])
+    again.check()
+    assert rows.gather(everybody[:1]).links().tolist() == [1, 2], "the old store is left alone"

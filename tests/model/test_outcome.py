@@ -1,0 +1,17 @@
+"""Outcomes and kinds are written to disk: their numbers stay, and every outcome is one of three sorts or none."""
+
+import pytest
+
+from centime.model.outcome import Outcome, PageKind
+
+
+def test_the_numbers_on_disk_stay_what_they_are() -> None:
+    assert [outcome.value for outcome in Outcome] == list(range(17))
+    assert [kind.name for kind in PageKind] == ["UNREAD", "HTML", "XML", "DTD", "OTHER", "ERROR", "DEAD"]
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_an_outcome_is_found_or_leads_on_or_passes_or_is_final(outcome: Outcome) -> None:
+    assert outcome.found + outcome.redirect + outcome.passing <= 1
+    final = {Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS}
+    assert (outcome in final) == (not (outcome.found or outcome.redirect or outcome.passing))
