@@ -28,8 +28,9 @@ def test_pages_become_known_when_a_page_that_links_to_them_is_read() -> None:
     assert (known.found[: known.known].tolist(), known.read) == ([0, 1, 2], 1)
     known.read_next(2, first_found)
     assert (known.found[: known.known].tolist(), known.read) == ([0, 1, 2, 3], 3)
-    known.read_next(9, first_found)
-    assert (known.read, len(known.unread)) == (4, 0)
+    for _ in range(2):  # the second time there is nothing left
+        known.read_next(9, first_found)
+        assert (known.read, len(known.unread)) == (4, 0)
 
 
 @pytest.mark.parametrize("batch", [1, 7, 1000])

@@ -58,7 +58,7 @@ class Discovery:
         places = self.found[chosen]
         starts, lengths = self.web.offsets[places], self.web.out_degree[places]
         ends = np.cumsum(lengths)
-        links = np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1])
+        links = np.repeat(starts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
         targets = self.web.targets[links]
         self.unread = np.setdiff1d(self.unread, chosen, assume_unique=True)
         self._find(targets)
