@@ -74,7 +74,7 @@ class FetchingProcess:
         except Exception as error:  # one page must never stop the others: the visit says what went wrong in here
             came = Visit(page=lease.page, outcome=Outcome.LOST, detail=f"{type(error).__name__}: {error}"[:200])
         self._done.append(pack(came))
-        if len(self._done) >= BATCH:
+        if len(self._done) >= min(BATCH, len(self._tasks)):  # as many wait here as are under way: the shard has leases to give meanwhile
             self._flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._flush)
