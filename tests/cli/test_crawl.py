@@ -90,9 +90,11 @@ def test_settings_come_from_the_file_and_options_override_them(tmp_path: Path, c
     """A crawl of an address that may not be asked: it ends at once and says so."""
     config = tmp_path / "c.toml"
     config.write_text('seeds = ["http://127.0.0.1:9/"]\ndelay = 0\nmax-depth = 3\nuser_agent = "thing/1 (me)"\nworkers = 1\nfor = "20s"\n')
-    assert crawl(tmp_path / "c", "--config", config, "--max-depth", "7", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
+    assert crawl(tmp_path / "c", "--config", config, "--max-depth", "7", "--json") == 1
+    printed = capsys.readouterr()
+    said = json.loads(printed.out)
     assert said["outcomes"] == {"refused_address": 1}
+    assert "--allow-network" in printed.err
     settings = json.loads((tmp_path / "c" / "centime.json").read_text())["settings"]
     assert (settings["max-depth"], settings["user-agent"], settings["delay"]) == (7, "thing/1 (me)", 0)
     assert crawl(tmp_path / "c", "--ledger", "opic") == 2

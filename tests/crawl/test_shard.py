@@ -334,3 +334,18 @@ def test_hosts_of_one_public_address_have_one_lane_and_are_kept_apart(tmp_path: 
         leases = [lease for now in (2000.0, 2000.001) for lease in shard.lease(now, 5)]
         assert len(set(shard.lanes_of(leases))) == 1
         assert len(set(shard.hosts_of(leases))) > 1
+
+
+def test_an_answer_on_its_way_does_not_lift_the_pause_that_a_busy_host_has_asked_for(tmp_path: Path) -> None:
+    from centime.crawl.message import Found, Visit, pack
+
+    with crawl(tmp_path / "c", delay=0.0) as opened:
+        shard = opened.shard
+        shard.found(Found(1.0, "\n".join(f"http://h0.example/p{page}" for page in range(1, 6)).encode()))
+        first, second, *rest = shard.lease(10.0, 3)
+        assert rest, "without a delay a host is asked for several pages at once"
+        shard.record(10.2, [pack(Visit(page=first.page, outcome=Outcome.BUSY, asked_at=10.1, retry_after=30.0))])
+        shard.record(10.3, [pack(Visit(page=second.page, outcome=Outcome.READ, kind=PageKind.HTML, asked_at=10.1, signature=1))])
+        assert shard.lease(11.0, 5) == []
+        assert shard.lease(40.0, 5) == []
+        assert shard.lease(40.2, 5)

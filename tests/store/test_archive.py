@@ -254,3 +254,25 @@ def test_a_file_of_which_nothing_was_named_is_removed(tmp_path: Path) -> None:
     index.write_bytes(b"garbage without an end")
     assert "0 captures" in mend(tmp_path)[0]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_page_that_the_server_calls_unchanged_leaves_a_revisit_of_what_was_kept(tmp_path: Path, reopened: bool) -> None:
+    archive = Archive(tmp_path, "a")
+    url = "http://a.example/"
+    kept(archive.keep(response(url, b"one"), Document(kind=PageKind.HTML)))
+    if reopened:
+        archive.close()
+        archive = Archive(tmp_path, "b")
+    head = b"HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n"
+    verified = Response(
+        url=url, outcome=Outcome.UNCHANGED, status=304, asked_at=1_700_000_100.0, request_head=b"GET / HTTP/1.1\r\n\r\n", response_head=head
+    )
+    capture = kept(archive.verified(verified))
+    assert archive.verified(Response(url="http://a.example/other", outcome=Outcome.UNCHANGED, status=304)) is None
+    archive.close()
+    assert capture.revisit
+    assert [one.revisit for one in find_bodies(tmp_path, url)] == [False, True]
+    assert read_body(tmp_path, capture) == b"one"
+    profiles = [headers.get("WARC-Profile", "") for kind, headers, _ in with_warcio(tmp_path) if kind == "revisit"]
+    assert profiles == ["http://netpreserve.org/warc/1.1/revisit/server-not-modified"]

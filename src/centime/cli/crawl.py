@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from centime.cli.output import Json, show
-from centime.model.errors import BadInput, BadSetting
+from centime.model.errors import BadInput, BadSetting, CentimeError
 
 
 def register(app: typer.Typer) -> None:
@@ -115,6 +115,8 @@ def _crawl(
             ending = crawl.run(view.show)
         facts = opened.statistics() | {"ended": ending, "visits_now": crawl.run_facts.visits, "seconds": view.seconds}
         show(facts | {"top": opened.top(10)}, as_json=as_json)
+        if facts["outcomes"].keys() == {"refused_address"}:
+            raise CentimeError("no seed has a public address, so nothing was asked; --allow-network CIDR lets others be asked")
 
 
 def _seeds(value: object, config: Path) -> list[str]:

@@ -16,7 +16,7 @@ from rich.text import Text
 from centime.crawl.engine import Crawl
 
 LINE_SECONDS = 5.0
-TOP_SECONDS = 2.0
+LEISURE = 20  # a view takes no more than a twentieth of the time
 TOP = 8
 
 
@@ -29,8 +29,7 @@ class CrawlView:
         self._live: Live | None = None
         self._started = time.monotonic()
         self._line_at = 0.0
-        self._top_at = 0.0
-        self._top: list[dict[str, Any]] = []
+        self._next = 0.0
 
     @property
     def seconds(self) -> float:
@@ -56,10 +55,12 @@ class CrawlView:
                 self._line_at = self.seconds
                 sys.stderr.write(_line(crawl.statistics(now)) + "\n")
             return
-        if self.seconds - self._top_at >= TOP_SECONDS or not self._top:
-            self._top_at = self.seconds
-            self._top = crawl.opened.top(TOP)
-        self._live.update(_panel(crawl.statistics(now), self._top), refresh=True)
+        if self.seconds < self._next:
+            return
+        started = self.seconds
+        # The certified error belongs to the importance shown beside it: both are of this moment, and cost a look at all pages.
+        self._live.update(_panel(crawl.statistics(now), crawl.opened.top(TOP)), refresh=True)
+        self._next = self.seconds + LEISURE * (self.seconds - started)
 
 
 def _line(facts: dict[str, Any]) -> str:

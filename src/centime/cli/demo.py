@@ -1,6 +1,7 @@
 """`centime demo`: a simulated web, a crawl of it, and the truth beside what was found. Nothing leaves this machine."""
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -67,10 +68,11 @@ def _demo(
     }
     show(facts, as_json=as_json)
     if not as_json:
+        program = "centime" if shutil.which("centime") else sys.argv[0]
         typer.echo(
             f"\nThe picture: {picture}. What to type next:\n"
-            f"    centime top {folder}\n"
-            f"    centime page {folder} {compared.top(1)[0]['page']}\n"
-            f"    centime check {folder}\n"
-            f"    centime crawl my-crawl https://example.org/ --for 10m"
+            f"    {program} top {folder}\n"
+            f"    {program} page {folder} {compared.top(1)[0]['page']}\n"
+            f"    {program} check {folder}\n"
+            f"    {program} crawl my-crawl https://example.org/ --for 10m"
         )

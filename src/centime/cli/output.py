@@ -88,6 +88,8 @@ def _cell(value: object) -> Text:
             return Text("-")
         case float():
             return Text(f"{value:.6g}")
+        case dict():
+            return Text(", ".join(f"{_spoken(name)} {_cell(part)}" for name, part in value.items()))
         case list():
             return Text(", ".join(str(_cell(part)) for part in value))
         case _:

@@ -23,6 +23,7 @@ from centime.model.outcome import Outcome
 LEASES_PER_FETCHER = 96
 SYNC_SECONDS = 1.0
 VIEW_SECONDS = 0.5
+PACE_SECONDS = 12.0  # pages a second are counted over so long
 PATIENCE_SECONDS = 300.0  # a crawl waits so long for a host that has pages and cannot be asked now
 DRAIN_SECONDS = 15.0  # when it is to stop, it waits so long for pages that are being read
 FINAL_ERROR = 1e-6
@@ -51,7 +52,7 @@ class Run:
 
     def pace(self, now: float) -> tuple[float, float]:
         """Pages and bytes a second, over the last few seconds."""
-        self.recent = [*(one for one in self.recent if now - one[0] < 5.0), (now, self.visits, self.wire_bytes)]
+        self.recent = [*(one for one in self.recent if now - one[0] < PACE_SECONDS), (now, self.visits, self.wire_bytes)]
         since, visits, sent = self.recent[0]
         passed = max(1e-9, now - since)
         return (self.visits - visits) / passed, (self.wire_bytes - sent) / passed
@@ -143,17 +144,24 @@ class Crawl:
         if room > 0 and allowed < 1:
             return max(0.001, self._pages.wait(), self._bytes.wait(self._page_bytes))
         ready = self.shard.frontier.earliest(now)
-        if outstanding == 0 and count > 0 and ready - now > PATIENCE_SECONDS:
+        if outstanding == 0 and count > 0 and ready - now > PATIENCE_SECONDS and not self._is_due_in_time(now, ready):
             self.run_facts.ending = self._nothing_left(now, ready)
             return None
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
+
+    def _is_due_in_time(self, now: float, ready: float) -> bool:
+        """Whether it is worth waiting: the run has a time, and something is due before it is over, or pages are read again for ever."""
+        if self.opened.settings.refresh_after is not None and self.shard.read_count:
+            return True
+        return self.limits.seconds is not None and min(ready, self.shard.retries.earliest()) <= self.run_facts.started + self.limits.seconds
 
     def _nothing_left(self, now: float, ready: float) -> str:
         waiting, again = len(self.shard.frontier), len(self.shard.retries)
         if waiting:
             return f"nothing can be asked now: {waiting} pages wait for their hosts, the first for {ready - now:.0f} s; run again later"
         if again:
-            return f"everything known was read, but {again} pages failed and are due again; run again later"
+            due = self.shard.retries.earliest() - now
+            return f"everything known was read, but {again} pages failed and are due again, the first in {due:.0f} s; run again later"
         return "everything known was read"
 
     def _receive(self, fetchers: Fetchers, timeout: float) -> None:

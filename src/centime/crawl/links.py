@@ -52,7 +52,8 @@ class LinkReader:
     def of_sitemap(self, lease: Lease, sitemap: Sitemap) -> tuple[Fingerprints, Fingerprints, bytes]:
         """The same for what a sitemap lists: as deep as the sitemap itself. The parts of an index may be packed."""
         urls = self._canonical.many([entry.url for entry in sitemap.entries], lease.url)
-        if sitemap.is_index:
+        if sitemap.is_index or self.scope.kind == "page":  # whoever gives a sitemap as a seed wants what it lists
+            self._verdicts.update((url, fingerprint(url)) for url in urls if url and self.scope.kind == "page")
             self._verdicts.update((url, fingerprint(url)) for url in urls if url and not self.scope.refusal(url.removesuffix(".gz")))
         return self._chosen(urls, lease.depth - 1)
 

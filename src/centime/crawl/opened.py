@@ -158,6 +158,8 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
     found = read_seeds(seeds)
     urls = (*found.urls, *found.sitemaps)
     fresh = not is_crawl(path)
+    if seeds and not urls:
+        raise BadInput(f"{', '.join(seeds)}: holds no URL")
     if fresh and not urls:
         raise BadInput(f"{path}: there is no crawl to go on with; give it a seed to start one")
     if fresh:

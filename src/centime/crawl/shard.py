@@ -10,6 +10,7 @@ Guarantees: a visit that `sync` returned for is never lost. Money is conserved b
 its lease was given to somebody else is counted and left alone.
 """
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -298,7 +299,11 @@ class Shard:
     def _next_time(self, visit: Visit, number: int) -> float:
         """When the host may be asked again, now that this came of asking it."""
         host = self.hosts[number]
+        pause = host.manners.blocked_until
         host.manners, host.next_time = after(host.manners, visit, self._manners)
+        if visit.asked_at <= pause > host.next_time:  # it was asked before the host asked to be left alone: that still holds
+            host.manners = dataclasses.replace(host.manners, blocked_until=pause)
+            host.next_time = pause
         return host.next_time
 
     def _file_host(self, now: float, visit: Visit, number: int) -> None:

@@ -23,6 +23,8 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
     """Reads one page: what came of it, with the fingerprints of its links."""
     response = await fetcher.fetch(Request(url=lease.url, etag=lease.etag, modified=lease.modified))
     if response.outcome is not Outcome.READ:
+        if archive is not None and response.outcome is Outcome.UNCHANGED:
+            archive.verified(response)
         return _without_document(lease, response, links)
     said = parse_directives(response.headers, fetcher.product)
     document = read_document(response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated)

@@ -14,7 +14,7 @@ _COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z0-9_-]+)")
 class FetchSettings:
     """How the network is asked, and how much of it is let in."""
 
-    user_agent: str = "centime/0.1 (+https://example.org/bot)"
+    user_agent: str = "centime/0.1 (no contact given)"
     allow_networks: tuple[str, ...] = ()  # CIDRs of addresses that are not public and may be asked all the same
     resolve: tuple[tuple[str, str], ...] = ()  # (name or "*.suffix", address), asked before DNS
     delay_seconds: float = 1.0  # between two requests to one host
@@ -55,7 +55,7 @@ class FetchSettings:
             try:
                 ipaddress.ip_network(network, strict=False)
             except ValueError:
-                raise BadSetting(f"allow_networks: {network!r} is not a network such as 10.0.0.0/8") from None
+                raise BadSetting(f"allow-network: {network!r} is not a network such as 10.0.0.0/8") from None
         for name, address in self.resolve:
             try:
                 ipaddress.ip_address(address)

@@ -22,7 +22,7 @@ from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.response import Response
-from centime.store.captures import OPEN, REVISIT, Capture, capture_of, find_original
+from centime.store.captures import OPEN, REVISIT, Capture, capture_of, find_bodies, find_original
 from centime.store.disk import put_file, room_for, sync_folder, write_whole
 from centime.store.warc import answer, moment_of, payload_of, request, warcinfo
 
@@ -46,17 +46,30 @@ class Archive:
         self._size = self._index_size = 0
         self._warcinfo = ""
         self._path = self.folder
+        self._last: dict[int, tuple[str, str]] = {}  # of the file at hand: digest and time of the last body of a URL
         self._written: dict[int, str] = {}  # of the file at hand, whose index is not sorted yet: digest and URL, when
 
     def keep(self, response: Response, document: Document, unchanged: bool = False) -> Capture | None:
         """Keeps one body; where it lies, None if bodies of its kind are not kept. NoRoom leaves the archive as it was."""
         if document.kind not in self.kinds:
             return None
-        if self._handle < 0 or self._size >= LARGEST_FILE:
-            self._next_file()
         digest = hashlib.sha1(response.body).digest()
         named = base64.b32encode(digest).decode()
-        original = self._original(response.url, named) if unchanged else ""
+        return self._keep(response, named, digest, self._original(response.url, named) if unchanged else "")
+
+    def verified(self, response: Response) -> Capture | None:
+        """Notes that the server called the body that was kept last unchanged (304); nothing if none was kept."""
+        known = self._last.get(xxh3_64_intdigest(response.url.encode()))
+        if known is None:
+            captures = [one for one in find_bodies(self.folder, response.url, with_open=False) if not one.revisit]
+            known = (captures[-1].digest, captures[-1].timestamp) if captures else ("", "")
+        digest, original = known
+        return self._keep(response, digest, base64.b32decode(digest), original) if digest else None
+
+    def _keep(self, response: Response, named: str, digest: bytes, original: str) -> Capture:
+        """Writes one answer; without its body if that was kept before, at the time that `original` names."""
+        if self._handle < 0 or self._size >= LARGEST_FILE:
+            self._next_file()
         identity = f"<urn:uuid:{uuid.uuid4()}>"
         asked = request(response, self._warcinfo, identity) if response.request_head else b""
         member = answer(response, self._warcinfo, identity, digest, original)
@@ -73,6 +86,7 @@ class Archive:
         self._write(asked + member, capture.line())
         if not original:
             self._written[xxh3_64_intdigest(f"{named} {capture.url}".encode())] = capture.timestamp
+            self._last[xxh3_64_intdigest(capture.url.encode())] = named, capture.timestamp
         return capture
 
     def close(self) -> None:
@@ -95,6 +109,7 @@ class Archive:
     def _next_file(self) -> None:
         self.close()
         self._written = {}
+        self._last = {}
         self.folder.mkdir(parents=True, exist_ok=True)
         while True:
             self._number += 1

@@ -66,9 +66,9 @@ def capture_of(line: bytes) -> Capture:
     )
 
 
-def find_bodies(folder: Path, url: str) -> list[Capture]:
-    """All captures of a URL, oldest first."""
-    return [capture for capture in _same_key(folder, url, with_open=True) if capture.url == url]
+def find_bodies(folder: Path, url: str, with_open: bool = True) -> list[Capture]:
+    """All captures of a URL, oldest first; without the open files, which must be gone through, if told."""
+    return [capture for capture in _same_key(folder, url, with_open) if capture.url == url]
 
 
 def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -> Capture | None:

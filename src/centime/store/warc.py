@@ -1,7 +1,8 @@
 """Records of WARC 1.1 as bytes, each a gzip member of its own.
 
 The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept under names of their
-own (X-Archive-Orig-...), so that no reader decodes twice. A revisit has the profile identical-payload-digest.
+own (X-Archive-Orig-...), so that no reader decodes twice. A revisit has the profile identical-payload-digest or, after a 304,
+server-not-modified.
 """
 
 import io
@@ -19,6 +20,7 @@ with warnings.catch_warnings():
 
 LEVEL = 1
 PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
 _OF_THE_WIRE = re.compile(rb"^(content-encoding|transfer-encoding|content-length)[ \t]*(?=:)", re.IGNORECASE | re.MULTILINE)
 
@@ -51,7 +53,7 @@ def answer(response: Response, warcinfo: str, identity: str, digest: bytes, orig
         record.headers["WARC-Truncated"] = "length"
     if original:
         date = datetime.strptime(original, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-        record.headers["WARC-Profile"] = PROFILE
+        record.headers["WARC-Profile"] = NOT_MODIFIED if response.status == HTTPStatus.NOT_MODIFIED else PROFILE
         record.headers["WARC-Refers-To-Target-URI"] = response.url
         record.headers["WARC-Refers-To-Date"] = date.strftime("%Y-%m-%dT%H:%M:%SZ")
     record.set_bytes_content(_head(response) + (b"" if original else response.body))
