@@ -112,5 +112,5 @@ def test_hosts_of_leases_that_nobody_answers_for_are_left_alone_for_their_delay(
         now = time.time()
         [lease] = shard.lease(now, 1)
         shard.returned(Returned(now + 100, [], all=True))
-        assert shard.lease(now + 104.9, 1) == []
-        assert shard.lease(now + 105.1, 1) == [lease]
+        assert shard.lease(now + 105.9, 1) == []
+        assert shard.lease(now + 106.1, 1) == [lease]

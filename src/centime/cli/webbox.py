@@ -55,7 +55,12 @@ def _webbox(
 
     import uvloop
 
-    uvloop.run(_serve(webbox, requests, as_json))
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        uvloop.run(_serve(webbox, requests, as_json))
+    finally:  # a port in use ends the loop while it has the signals, and it does not give them back
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _serve(webbox: "WebBox", log: "RequestLog | None", as_json: bool) -> None:

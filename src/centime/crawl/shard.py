@@ -46,6 +46,7 @@ THRESHOLD = 0.03  # it pays what is above so many times the mean importance
 PAYMENTS_PER_VISIT = 16  # and so many payments a visit at most: what a page costs must not depend on the size of the crawl
 LEASE_SECONDS = 600.0
 LEASES_WITHOUT_DELAY = 16  # of one host at a time, where no delay is asked for
+ON_ITS_WAY_SECONDS = 1.0  # the last request of a dead fetcher may reach its host so late
 COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refreshed_until")
 NO_RETRY = frozenset({Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST})  # passing, and not the page's fault: it waits in the frontier
 _FRAMES: dict[int, Any] = {FOUND: Found, VISITS: Visits, GRANTED: Granted, RETURNED: Returned, SETTLED: Settled, TOLD: Told}
@@ -329,7 +330,8 @@ class Shard:
         pages = pages[self.leases.end(pages)]
         for number in set(self.pages.origins_of(pages)["host"].tolist()):  # nobody can say when it was asked: maybe a moment ago
             host = self.hosts[number]
-            host.next_time = max(host.next_time, frame.now + max(self.settings.delay, host.manners.crawl_delay))
+            delay = max(self.settings.delay, host.manners.crawl_delay)
+            host.next_time = max(host.next_time, frame.now + delay + (ON_ITS_WAY_SECONDS if delay else 0.0))
             self._delay_address(host.address, frame.now)
         self._give_back(pages)
 

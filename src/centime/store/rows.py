@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import DamagedFile
-from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.rows import NO_WEIGHTS, Pages, RowBatch
 from centime.store.appended import HEAD_BYTES, AppendedFile
 from centime.store.columns import Columns
 from centime.store.row_code import LONGEST_HEAD, UNIT, count_links, decode, encode, measure
 
 SOME = 65_536  # pages that are looked at together when all are gone through
+NO_LIMIT = 1 << 31  # of page numbers
 NO_BYTES = np.empty(0, dtype=np.uint8)
 
 
@@ -31,7 +31,7 @@ class DiskRows:
     def __init__(self, file: AppendedFile, columns: Columns, generation: int, live_units: int) -> None:
         self.file = file
         self.generation = generation
-        self.known: Callable[[], int] = lambda: LARGEST_PAGE_COUNT  # how many pages a row may lead to
+        self.known: Callable[[], int] = lambda: NO_LIMIT  # how many pages a row may lead to
         self._columns = columns
         self._live_units = live_units
 

@@ -18,6 +18,7 @@ from centime.crawl.report.waiting import Waiting
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import CentimeError
 from centime.model.outcome import Outcome, PageKind
+from centime.store.rows import NO_LIMIT
 
 Step = Callable[[float], None]
 
@@ -88,6 +89,8 @@ def _rows(opened: OpenCrawl, proof: Proof, step: Step) -> bool:
     shard = opened.shard
     path = shard.pages.rows.file.path
     links, before = 0, len(proof.problems)
+    rows = shard.pages.rows
+    known, rows.known = rows.known, lambda: NO_LIMIT  # so that all that is wrong is told, and not the first
     for pages, lengths, targets in rows_of(shard, BATCH):
         wrong = np.flatnonzero((targets < 0) | (targets >= shard.pages.count))
         for place in wrong.tolist():
@@ -95,6 +98,7 @@ def _rows(opened: OpenCrawl, proof: Proof, step: Step) -> bool:
             proof.wrong("rows", f"page {page} links to page {targets[place]}; known are 0 to {shard.pages.count - 1}", path)
         links += len(targets)
         step(len(pages))
+    rows.known = known
     proof.holds("rows", "links lead to known pages", links, before)
     return len(proof.problems) == before
 
