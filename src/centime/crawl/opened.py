@@ -234,7 +234,7 @@ def _opened(folder: CrawlFolder, settings: CrawlSettings, *, writable: bool) -> 
     try:
         snapshot = read_newest(folder.snapshots, writable)
     except DamagedFile as trouble:
-        if journal.first_index:
+        if journal.first_index or not journal.next_index:
             raise
         snapshot, damaged = None, (str(trouble),)  # the journal has everything from the first frame on
     pages = KnownPages.open(folder.state, {} if snapshot is None else _part(snapshot, "pages"), writable)
