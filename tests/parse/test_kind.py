@@ -34,6 +34,8 @@ XML = b'<?xml version="1.0"?>'
         (b"<catalogue/>", "", PageKind.XML),
         (b"just words", "", PageKind.OTHER),
         (b"just words", "text/plain", PageKind.OTHER),
+        (b"<a href=/x>source code</a>", "text/plain", PageKind.OTHER),
+        (XML + b"<catalogue/>", "text/plain", PageKind.XML),
         (b"%PDF-1.7", "text/html", PageKind.OTHER),
         (b"\x89PNG\r\n", "text/xml", PageKind.OTHER),
         (b"<html>", "application/pdf", PageKind.OTHER),

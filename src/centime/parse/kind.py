@@ -4,7 +4,8 @@
   is served as text/html is thus read as browsers read it; the reader of XML would take five times as long.
 - A declared XML type is XML, unless its root is `html` without the XHTML namespace: then it is HTML. Other XHTML is read as XML.
 - DTD: declared as such, or a body that opens with declarations (`<!ELEMENT`, `<!ENTITY`, `<!ATTLIST`) and no element.
-- No type, `text/plain` or `application/octet-stream`: what the beginning looks like.
+- No type, `text/plain` or `application/octet-stream`: what the beginning looks like; but plain text is never HTML, as for browsers: people
+  show source code that way.
 - Everything else, PDFs and pictures among it, is OTHER; so is what opens with a NUL byte outside UTF-16, whatever was declared.
 """
 
@@ -56,7 +57,8 @@ def kind_of(body: bytes, content_type: str = "") -> PageKind:
     if declared in ("text/xml", "application/xml") or declared.endswith("+xml"):
         return _binary(head) or _root_kind(head, declared_xml=True) or PageKind.XML
     if declared in _VAGUE_TYPES:
-        return _binary(head) or _root_kind(head) or PageKind.OTHER
+        found = _binary(head) or _root_kind(head) or PageKind.OTHER
+        return PageKind.OTHER if declared == "text/plain" and found is PageKind.HTML else found
     return PageKind.OTHER
 
 
