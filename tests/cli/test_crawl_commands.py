@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from centime.cli import bodies, check, export, hosts, page, stats, top
+from centime.cli import bodies, check, export, hosts, main, page, stats, top
 from centime.cli.ending import run
 from centime.crawl.opened import read_crawl
 from tests.crawl.report.made import crawled, hand_made
@@ -21,6 +21,11 @@ for module in MODULES.values():
 
 def centime(*arguments: object) -> int:
     return run(app, list(map(str, arguments)))
+
+
+def whole(*arguments: object) -> int:
+    """The program with all its commands."""
+    return run(main.app, list(map(str, arguments)))
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +173,23 @@ def test_all_commands_work_while_a_crawl_has_the_folder(tmp_path: Path, capsys: 
             assert told(capsys)
         assert centime("page", folder, "http://a.example/", "--json") == 0
         assert centime("export", folder, "-o", tmp_path / "pages.csv", "--format", "csv", "--json") == 0
+
+
+def test_a_crawl_is_a_graph_for_ranking_and_analysis(box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert whole("rank", box, "--top", "3", "--json") == 0
+    ranked = json.loads(capsys.readouterr().out)
+    assert centime("top", box, "-n", "3", "--json") == 0
+    known = json.loads(capsys.readouterr().out)
+    assert ranked["pages"] == known["known"]
+    assert [row["page"] for row in ranked["top"]] == [row["url"] for row in known["top"]]
+    for row, other in zip(ranked["top"], known["top"], strict=True):
+        assert row["score"] == pytest.approx(other["importance"], abs=known["largest_error"])
+    assert whole("explain", box, known["top"][0]["url"], "--json") == 0
+    capsys.readouterr()
+    assert whole("rank", box, "--memory", "400MB") == 2
+    assert "centime export" in capsys.readouterr().err
+    assert whole("rank", tmp_path) == 2
+    assert "directory" in capsys.readouterr().err
 
 
 def test_a_damaged_crawl_is_one_sentence_of_every_other_command(box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -268,3 +268,14 @@ def test_what_rounding_adds_to_a_sum_of_many_links_is_in_the_certified_error(met
     exact = np.full(pages, other)
     exact[0] = pages - other * (pages - 1)
     assert 1e-13 < true_error(found, exact) <= found.certified_error < 1e-9
+
+
+def test_a_change_can_be_measured_by_its_root_mean_square() -> None:
+    """|x - x'|_2 / sqrt(N) is never below |x - x'|_1 / N, so that it stops no sooner; and both stop where they say."""
+    chance = np.random.default_rng(3)
+    graph = graph_from_links(300, chance.integers(0, 300, 1500), chance.integers(0, 30, 1500))
+    by_sum = pagerank(graph, method="jacobi", stop_change=1e-5)
+    by_square = pagerank(graph, method="jacobi", stop_change=1e-5, change_norm="l2")
+    assert by_sum.iterations < by_square.iterations
+    with pytest.raises(BadSetting, match="l1 or l2"):
+        pagerank(graph, stop_change=1e-5, change_norm="max")  # type: ignore[arg-type]

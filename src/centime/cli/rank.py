@@ -3,12 +3,15 @@
 import math
 import re
 import shutil
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from centime.cli.graph_source import is_crawl_folder, read_graph
 from centime.cli.output import Json, show
 from centime.cli.progress import Step, progress
 from centime.cli.scored import check_figure
@@ -24,7 +27,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _rank(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="The graph file; its name tells the format, as for centime convert.")],
+    graph: Annotated[
+        Path,
+        typer.Argument(metavar="GRAPH", help="The graph file; its name tells the format, as for centime convert. Or a crawl's folder."),
+    ],
     damping: Annotated[float, typer.Option(help="How much of a page's score its links pass on, at least 0 and below 1.")] = 0.85,
     error: Annotated[float, typer.Option(help="The error to certify: the sum of all errors over that of all scores.")] = 1e-8,
     method: Annotated[str, typer.Option(metavar="METHOD", help="auto, push, sliced, jacobi or gauss-seidel.")] = "auto",
@@ -47,6 +53,7 @@ def _rank(
     ] = None,
     normalise: Annotated[str, typer.Option(metavar="SCALE", help="mean (1), sum (1) or plain (Eq. 2 of the paper).")] = "mean",
     stop_change: Annotated[float | None, typer.Option(metavar="X", help="Stop when the mean change is below X instead.")] = None,
+    change_norm: Annotated[str, typer.Option(metavar="NORM", help="How --stop-change is measured: l1, or l2 (root mean square).")] = "l1",
     stable_top: Annotated[int | None, typer.Option(metavar="K", help="Stop when the order of the best K stands still instead.")] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; without it, as many as there are cores.")] = None,
     top: Annotated[int, typer.Option(metavar="N", help="How many of the best to show.")] = 20,
@@ -67,6 +74,7 @@ def _rank(
       centime rank crawl.parquet --vector interest --bias xml-pages.txt
       centime rank links.csv.gz --figure spread.png
       centime rank huge.graph --memory 400MB -o scores.parquet
+      centime rank my-crawl --vector interest --bias xml-pages.txt
     """
     if top < 0:
         raise BadSetting(f"the best 0 or more can be shown, not {top}")
@@ -80,8 +88,10 @@ def _rank(
         raise BadSetting("--figure does not go with --memory")
     check_figure(figure)
     options: dict[str, Any] = {"method": method, "vector": vector, "bias": bias, "by": by, "normalise": normalise}
-    options |= {"stop_change": stop_change, "stable_top": stable_top}
+    options |= {"stop_change": stop_change, "stable_top": stable_top, "change_norm": change_norm}
     common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
+    if memory is not None and is_crawl_folder(graph):
+        raise BadInput(f"{graph}: a crawl is ranked in memory; with --memory, rank what centime export --format edges writes")
     if memory is None and work is not None:
         raise BadSetting("a folder to work in goes with --memory")
     with progress(1.0, f"ranking {graph.name}", quiet=as_json) as step:
@@ -103,7 +113,11 @@ def _in_memory(
 ) -> dict[str, Any]:
     from centime.rank.ranking import pagerank
 
-    ranking = pagerank(graph, progress=progress, **options)
+    began = time.perf_counter()
+    links = read_graph(graph) if is_crawl_folder(graph) else graph
+    opening = time.perf_counter() - began
+    ranking = pagerank(links, progress=progress, **options)
+    ranking = replace(ranking, seconds=ranking.seconds._replace(read=ranking.seconds.read + opening))
     if figure is not None:
         from centime.analyse.distribution import draw_distribution
 
@@ -169,7 +183,7 @@ def _beyond_memory(
 def _check_capped(options: dict[str, Any]) -> None:
     """Refuses what is not worked out under a memory cap."""
     taken: dict[str, tuple[object, ...]] = {"method": ("auto", "sliced"), "vector": ("importance", "interest"), "by": ("page",)}
-    taken |= {"stop_change": (None,), "stable_top": (None,)}
+    taken |= {"stop_change": (None,), "stable_top": (None,), "change_norm": ("l1",)}
     for name, values in taken.items():
         if options[name] not in values:
             option = f"--{name.replace('_', '-')} {options[name]}"

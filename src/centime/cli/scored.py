@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from centime.cli.graph_source import read_graph
 from centime.cli.progress import progress
 from centime.model.errors import BadInput
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from centime.analyse.transition import Pages, Transition, Vector
     from centime.model.graph import Graph
 
-GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A graph file, as in docs/formats.md.")]
+GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A graph file, as in docs/formats.md, or a crawl's folder.")]
 Damping = Annotated[float, typer.Option(help="The damping d, at least 0 and below 1.")]
 Top = Annotated[int, typer.Option(min=1, help="Rows of each table.")]
 Communities = Annotated[
@@ -98,10 +99,9 @@ class Scored:
 def read_scored(path: Path, damping: float, *, quiet: bool, error: float = SCORE_ERROR) -> Scored:
     """The graph in a file, ranked to a certified error."""
     from centime.analyse.community import Numbers
-    from centime.rank.files import read_named
 
     with progress(1.0, f"reading {path.name}", quiet=quiet):
-        named = read_named(path)
+        named = read_graph(path)
     if not named.graph.pages:
         raise BadInput(f"{path}: the graph has no pages")
     names = Numbers(named.graph.pages, named.first) if named.names is None else named.names

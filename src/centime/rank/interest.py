@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.graph import Graph
-from centime.rank.pagerank import Method, Normalisation, page_vector, pagerank
+from centime.rank.pagerank import Method, Norm, Normalisation, page_vector, pagerank
 from centime.rank.scores import Scores, Vector
 
 
@@ -44,6 +44,7 @@ class Options(Common, total=False):
     start: npt.ArrayLike | None
     normalisation: Normalisation
     stop_change: float | None
+    change_norm: Norm
     stable_top: int | None
 
 

@@ -16,6 +16,7 @@ Methods: `push` is the quick one; `sliced` takes over for graphs whose vectors o
 
 import time
 from collections.abc import Callable, Iterator
+from math import sqrt
 from typing import Literal, get_args
 
 import numpy as np
@@ -32,6 +33,7 @@ from centime.rank.sliced import SliceSolver, Values
 
 Method = Literal["auto", "push", "sliced", "jacobi", "gauss-seidel"]
 Normalisation = Literal["mean", "sum", "plain"]
+Norm = Literal["l1", "l2"]
 NEARER = 0.98  # of the error asked for, so that rounding does not lift the certificate above it
 MOST_ITERATIONS = 100_000
 IDLE = 5  # iterations in a row without a smaller change: nothing but rounding is left
@@ -51,17 +53,19 @@ def pagerank(
     start: npt.ArrayLike | None = None,
     normalisation: Normalisation = "mean",
     stop_change: float | None = None,
+    change_norm: Norm = "l1",
     stable_top: int | None = None,
     threads: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Scores:
     """The PageRank of every page, to a certified |x - x*|_1 / N of at most `error`.
 
-    `stop_change` stops when |x - x'|_1 / N falls below it, `stable_top` when the order of so many best pages has stood still; either
-    goes with the textbook methods. `progress` is called now and then with the certified error so far.
+    `stop_change` stops when |x - x'|_1 / N falls below it (with `change_norm` "l2", |x - x'|_2 / sqrt(N)), `stable_top` when the order
+    of so many best pages has stood still; either goes with the textbook methods. `progress` is called now and then with the certified
+    error so far.
     """
     started = time.perf_counter()
-    check_settings(damping, error, method, normalisation, stop_change, stable_top)
+    check_settings(damping, error, method, normalisation, stop_change, stable_top, change_norm)
     emphasis = page_vector("the personalisation", personalisation, graph.pages)
     begin = page_vector("the start", start, graph.pages)
     weights = NO_WEIGHTS if graph.weights is None else row_shares(graph.offsets, graph.weights)[0]
@@ -86,7 +90,7 @@ def pagerank(
         elif chosen == "sliced":
             found = _in_slices(graph, damping, crew, error, progress)
         else:
-            found = _iterate(chosen, graph, weights, damping, emphasis, begin, crew, error, stop_change, stable_top, progress)
+            found = _iterate(chosen, graph, weights, damping, emphasis, begin, crew, error, stop_change, change_norm, stable_top, progress)
     return _scaled(found, graph, weights, damping, normalisation, time.perf_counter() - started)
 
 
@@ -137,6 +141,7 @@ def _iterate(
     crew: Crew,
     error: float,
     stop_change: float | None,
+    change_norm: Norm,
     stable_top: int | None,
     progress: Callable[[float], None] | None,
 ) -> Scores:
@@ -159,7 +164,8 @@ def _iterate(
         if progress is not None and iterations > 1:
             progress(factor * moved / pages)
         if stop_change is not None:
-            aim_reached = moved / pages <= stop_change
+            mean = moved / pages if change_norm == "l1" else float(np.linalg.norm(scores - previous)) / sqrt(pages)
+            aim_reached = mean <= stop_change
         elif stable_top is not None:
             newest = Scores(scores, method, iterations, 0.0, moved, 0.0).top(stable_top)
             steady = steady + 1 if best is not None and np.array_equal(best, newest) else 0
@@ -206,7 +212,13 @@ def _unlinked(scores: Vector, graph: Graph, weights: Weights, damping: float) ->
 
 
 def check_settings(
-    damping: float, error: float, method: str, normalisation: str, stop_change: float | None, stable_top: int | None
+    damping: float,
+    error: float,
+    method: str,
+    normalisation: str,
+    stop_change: float | None,
+    stable_top: int | None,
+    change_norm: str = "l1",
 ) -> None:
     """Refuses settings out of their range."""
     if not 0 <= damping < 1:
@@ -217,6 +229,8 @@ def check_settings(
         raise BadSetting(f"unknown method {method!r}; there are {', '.join(get_args(Method))}")
     if normalisation not in get_args(Normalisation):
         raise BadSetting(f"unknown normalisation {normalisation!r}; there are {', '.join(get_args(Normalisation))}")
+    if change_norm not in get_args(Norm):
+        raise BadSetting(f"a change is measured by {' or '.join(get_args(Norm))}, not {change_norm!r}")
     if stop_change is not None and not 0 < stop_change < np.inf:
         raise BadSetting(f"the change to stop at must be a number above 0, not {stop_change}")
     if stop_change is not None and stable_top is not None:

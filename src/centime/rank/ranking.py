@@ -24,7 +24,7 @@ from centime.rank.bias import Bias, Page, bias_vector, page_number
 from centime.rank.foreign import as_graph
 from centime.rank.interest import Options, interest, interest_by_importance
 from centime.rank.names import NamedGraph, PageNames
-from centime.rank.pagerank import Method, Normalisation, check_settings
+from centime.rank.pagerank import Method, Norm, Normalisation, check_settings
 from centime.rank.pagerank import pagerank as importance
 from centime.rank.peak import peak_memory_bytes
 from centime.rank.scores import Scores, Vector
@@ -135,6 +135,7 @@ def pagerank(
     by: By = "page",
     normalise: Normalisation = "mean",
     stop_change: float | None = None,
+    change_norm: Norm = "l1",
     stable_top: int | None = None,
     start: npt.ArrayLike | None = None,
     threads: int | None = None,
@@ -147,7 +148,7 @@ def pagerank(
     of pages. `start` is where to begin, such as yesterday's scores. `weight` is the edge attribute of a NetworkX graph that weighs it.
     """
     # Before a large file is read.
-    check_settings(damping, error, method, normalise, stop_change, stable_top)
+    check_settings(damping, error, method, normalise, stop_change, stable_top, change_norm)
     _check(vector, by, method, bias, normalise, (stop_change, stable_top, start))
     began = time.perf_counter()
     named = as_graph(graph, weight)
@@ -167,6 +168,7 @@ def pagerank(
         "start": start,
         "normalisation": normalise,
         "stop_change": stop_change,
+        "change_norm": change_norm,
         "stable_top": stable_top,
         "threads": threads,
         "progress": progress,

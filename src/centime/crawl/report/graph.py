@@ -18,12 +18,13 @@ import numpy.typing as npt
 from centime.crawl.opened import OpenCrawl, rows_of
 from centime.crawl.report.visits import batches
 from centime.model.errors import BadInput
+from centime.model.graph import Graph
 from centime.model.kernel import Whole, kernel
 from centime.model.rows import Pages
 from centime.rank.convert import replacing
 from centime.rank.files import format_of
 from centime.rank.links import Links, Told
-from centime.rank.names import PageNames
+from centime.rank.names import NamedGraph, PageNames
 from centime.rank.packed import packing
 from centime.rank.sidecar import sidecar
 from centime.rank.survey import Survey
@@ -33,6 +34,18 @@ LONGEST_NUMBER = 11  # digits and a blank
 BLANK, NEWLINE, ZERO = ord(" "), ord("\n"), ord("0")
 
 Step = Callable[[float], None]
+
+
+def crawl_graph(opened: OpenCrawl) -> NamedGraph:
+    """The links that a crawl knows, with the URLs of its pages: what off-line ranking and analysis take."""
+    lengths, targets = [], []
+    for _, counts, links in rows_of(opened.shard):
+        lengths.append(counts)
+        targets.append(links)
+    if not lengths:
+        raise BadInput(f"{opened.folder.path}: the crawl knows no page yet")
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    return NamedGraph(Graph(offsets, np.concatenate(targets)), PageNames.of(list(opened.shard.pages.texts.every())))
 
 
 class CrawlLinks:
