@@ -121,7 +121,7 @@ def test_scope_depth_and_patterns_keep_pages_out(tmp_path: Path, served: Served)
 
 
 def test_bodies_are_kept_and_can_be_read_again(tmp_path: Path, served: Served) -> None:
-    from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+    from warcio.archiveiterator import ArchiveIterator
 
     from centime.store.captures import find_bodies, read_body
 

@@ -2,7 +2,7 @@ import gzip
 import zlib
 from contextlib import suppress
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 import pytest
 from backports import zstd
 from hypothesis import given, settings

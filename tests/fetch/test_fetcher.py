@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 import pytest
 from backports import zstd
 

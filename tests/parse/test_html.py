@@ -1,4 +1,4 @@
-import lxml.html  # type: ignore[import-untyped]
+import lxml.html
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+from warcio.archiveiterator import ArchiveIterator
 
 from centime.model.document import Document
 from centime.model.errors import BadSetting, DamagedFile, NoRoom

@@ -6,6 +6,7 @@ The shard gave the lease because the page was worth most (schedule/); recording 
 durable (store/). Nothing here waits for anything but the network, and nothing here raises because of what the web says.
 """
 
+import msgspec
 import numpy as np
 
 from centime.crawl.links import LinkReader, may_be_sitemap
@@ -70,7 +71,7 @@ def _visit(lease: Lease, response: Response, **found: object) -> Visit:
     }
     if response.outcome is Outcome.UNCHANGED:
         said = {"etag": lease.etag, "modified": lease.modified}
-    return Visit(
+    came = Visit(
         page=lease.page,
         outcome=response.outcome,
         status=response.status,
@@ -81,5 +82,5 @@ def _visit(lease: Lease, response: Response, **found: object) -> Visit:
         address=response.address,
         crawl_delay=response.crawl_delay,
         retry_after=response.retry_after,
-        **(said | found),  # type: ignore[arg-type]
     )
+    return msgspec.structs.replace(came, **(said | found))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lxml import etree  # type: ignore[import-untyped]
+from lxml import etree
 
 CHUNK = 65_536
 LONGEST_FIELD = 4_096

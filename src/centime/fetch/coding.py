@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 from centime.model.errors import CentimeError

@@ -57,8 +57,10 @@ class Resolver:
         self._guard = guard
         self._exact = {name.lower(): address for name, address in pairs if not name.startswith("*.")}
         self._below = tuple((name[1:].lower(), address) for name, address in pairs if name.startswith("*."))
-        self._dns = Dns() if lookup is None else None
-        self._lookup: Lookup = lookup or self._dns  # type: ignore[assignment]
+        self._dns: Dns | None = None
+        if lookup is None:
+            lookup = self._dns = Dns()
+        self._lookup = lookup
         self._known: OrderedDict[str, tuple[tuple[Place, ...], float]] = OrderedDict()
         self._asking: dict[str, asyncio.Task[None]] = {}
         self.questions = 0

@@ -10,7 +10,7 @@ valid in the encoding become U+FFFD, as everywhere on the web.
 
 import re
 
-import webencodings  # type: ignore[import-untyped]
+import webencodings
 
 PRESCAN = 1_024
 

@@ -22,7 +22,7 @@ entity is ever expanded; an element's text is kept up to LONGEST_TEXT. A broken 
 import re
 
 import xxhash
-from lxml import etree  # type: ignore[import-untyped]
+from lxml import etree
 
 from centime.model.document import EMBEDDED, NOFOLLOW, Document
 from centime.model.outcome import PageKind

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 import pytest
 from backports import zstd
 

@@ -8,7 +8,7 @@ zstd     one frame of blocks that say "this byte, 131 072 times": 33 KB on the w
 import zlib
 from collections.abc import Iterator
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 
 MEBIBYTE = 1 << 20
 BOMB_BYTES = 1 << 30
