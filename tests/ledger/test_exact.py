@@ -13,12 +13,8 @@ from centime.ledger.rows import row_batch
 from centime.model.errors import BadRow, BadSetting, UnknownPage
 from centime.model.graph import Graph, graph_from_links
 from centime.model.rows import RowBatch
+from tests.ledger.made import random_web
 from tests.ledger.reference import Row, dense_importance
-
-
-def random_web(pages: int, links: int, seed: int) -> Graph:
-    chance = np.random.default_rng(seed)
-    return graph_from_links(pages, chance.integers(0, pages, links), chance.integers(0, pages, links))
 
 
 def rows_of(web: Graph) -> dict[int, Row]:
