@@ -5,12 +5,13 @@ a tolerance). `bench/effort.py` finds the least one whose true error is at most 
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from centime.model.graph import Graph
+from centime.model.graph import Graph, Offsets
 from centime.model.kernel import Whole, kernel
 from centime.rank.crew import crew_for, cut_evenly
 from centime.rank.pagerank import pagerank
@@ -38,18 +39,16 @@ def simple_pull(web: Graph) -> Solve:
     inverse = 1.0 / np.maximum(1, web.out_degree)
     dangling = np.flatnonzero(web.out_degree == 0)
 
+    def pull(cuts: Offsets, values: Vector, base: float, into: Vector, part: int) -> None:
+        pull_simply(turned.offsets, turned.targets, values, base, into, int(cuts[part]), int(cuts[part + 1]))
+
     def solve(iterations: float) -> Vector:
         scores, following = np.ones(web.pages), np.empty(web.pages)
         with crew_for(web.links, None) as crew:
             cuts = cut_evenly(turned.offsets, crew.parts)
             for _ in range(int(iterations)):
                 base = 1 - DAMPING + DAMPING * scores[dangling].sum() / web.pages
-                values = scores * inverse
-                crew.do(
-                    lambda part, values=values, base=base, into=following: pull_simply(  # type: ignore[misc]
-                        turned.offsets, turned.targets, values, base, into, int(cuts[part]), int(cuts[part + 1])
-                    )
-                )
+                crew.do(partial(pull, cuts, scores * inverse, base, following))
                 scores, following = following, scores
         return scores
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 from centime.cli.ending import run
 from centime.cli.main import app
@@ -119,12 +120,13 @@ def _errors(folder: Path) -> Path:
 def _tell_flushes(path: Path) -> None:
     """Lets every flush say how far the crawl has come."""
     said = os.open(path, os.O_WRONLY | os.O_APPEND)
-    flush, crawls = Journal.flush, []
-    make = opened.OpenCrawl.__init__
+    flush = Journal.flush
+    crawls: list[opened.OpenCrawl] = []
 
-    def remember(self: opened.OpenCrawl, *given: Any, **named: Any) -> None:
-        make(self, *given, **named)
-        crawls.append(self)
+    class Remembered(opened.OpenCrawl):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            crawls.append(self)
 
     def flush_and_tell(self: Journal) -> None:
         waiting = self.next_index
@@ -132,8 +134,8 @@ def _tell_flushes(path: Path) -> None:
         if crawls:
             os.write(said, f"{waiting} {sum(crawls[0].shard.outcomes.values())}\n".encode())
 
-    opened.OpenCrawl.__init__ = remember  # type: ignore[method-assign]
-    Journal.flush = flush_and_tell  # type: ignore[method-assign]
+    patch.object(opened, "OpenCrawl", Remembered).start()  # until the process ends
+    patch.object(Journal, "flush", flush_and_tell).start()
 
 
 def _limit_disk(room: int, chance: Random) -> None:
@@ -164,6 +166,6 @@ def _limit_disk(room: int, chance: Random) -> None:
         left[0] -= sum(map(len, pieces))
         write_file(path, pieces)
 
-    os.pwrite = pwrite
-    os.posix_fallocate = posix_fallocate
-    snapshot._write_file = of_snapshot
+    patch.object(os, "pwrite", pwrite).start()  # until the process ends
+    patch.object(os, "posix_fallocate", posix_fallocate).start()
+    patch.object(snapshot, "_write_file", of_snapshot).start()

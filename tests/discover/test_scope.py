@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from centime.discover.scope import Scope, registrable_domain
@@ -33,9 +35,9 @@ def test_a_refusal_says_why(kind: str, url: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"kind": "planet"}, {"include": ["("]}, {"exclude": ["*"]}, {"max_depth": -1}])
-def test_a_setting_that_cannot_be_used_is_named(settings: dict[str, object]) -> None:
+def test_a_setting_that_cannot_be_used_is_named(settings: dict[str, Any]) -> None:
     with pytest.raises(BadSetting) as caught:
-        Scope.of([SEED], **settings)  # type: ignore[arg-type]
+        Scope.of([SEED], **settings)
     value = next(iter(settings.values()))
     assert str(value[0] if isinstance(value, list) else value) in str(caught.value)
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,6 +143,6 @@ def test_this_machine_needs_no_delay_per_address() -> None:
         {"most_back_off_seconds": 1.0},
     ],
 )
-def test_settings_that_break_the_law_are_refused(bad: dict[str, float]) -> None:
+def test_settings_that_break_the_law_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(BadSetting):
-        PolitenessSettings(**bad)  # type: ignore[arg-type]
+        PolitenessSettings(**bad)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from centime.fetch.settings import FetchSettings
@@ -33,6 +35,6 @@ def test_the_robot_is_called_by_its_product_token(agent: str, product: str) -> N
         {"resolve": (("a.test", "elsewhere"),)},
     ],
 )
-def test_what_cannot_be_meant_is_refused(bad: dict[str, object]) -> None:
+def test_what_cannot_be_meant_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(BadSetting):
-        FetchSettings(**bad)  # type: ignore[arg-type]
+        FetchSettings(**bad)

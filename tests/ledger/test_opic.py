@@ -203,6 +203,7 @@ def test_wrong_use_is_refused_and_changes_nothing() -> None:
     ledger.join(3)
     before = copy_of(ledger)
     web = random_web(4, 5, 1)
+    unknown: Any = "other"
     wrong: list[tuple[type[Exception], Any]] = [
         (BadRow, lambda: ledger.visit(0, [3])),
         (BadRow, lambda: ledger.visit(0, [1], [float("nan")])),
@@ -226,7 +227,7 @@ def test_wrong_use_is_refused_and_changes_nothing() -> None:
         (BadSetting, lambda: setattr(ledger, "damping", 1.1)),
         (BadSetting, lambda: setattr(ledger, "payout", -0.1)),
         (BadSetting, lambda: OpicLedger(damping=float("nan"))),
-        (BadSetting, lambda: OpicLedger(matrix="other")),  # type: ignore[arg-type]
+        (BadSetting, lambda: OpicLedger(matrix=unknown)),
     ]
     for error, attempt in wrong:
         with pytest.raises(error):

@@ -1,3 +1,4 @@
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,12 @@ def test_arrow_reads_what_was_written(folder: Path, graph: NamedGraph) -> None:
     columns = pq.read_table(folder / "s.parquet").to_pydict()
     weights = columns.get("weight", [1.0] * graph.graph.links)
     assert sorted(zip(columns["source"], columns["target"], weights, strict=True)) == named_links(graph)
+
+
+def test_an_archive_has_no_date_so_that_the_same_graph_gives_the_same_bytes(tmp_path: Path) -> None:
+    write_graph(NamedGraph(graph_from_links(2, [0, 1], [1, 0])), tmp_path / "a.npz")
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        assert {(entry.date_time, entry.compress_type) for entry in archive.infolist()} == {((1980, 1, 1, 0, 0, 0), zipfile.ZIP_DEFLATED)}
 
 
 def test_links_in_no_order_are_written_to_every_format(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -190,7 +191,7 @@ def test_the_system_enforces_the_cap_and_the_ranking_stays_within(cap: int, tmp_
 
 @pytest.mark.parametrize("vector", ["importance", "interest"])
 @pytest.mark.parametrize("normalisation", ["mean", "sum", "plain"])
-def test_bias_interest_and_scales_are_those_of_ranking_in_memory(vector: str, normalisation: str, tmp_path: Path) -> None:
+def test_bias_interest_and_scales_are_those_of_ranking_in_memory(vector: str, normalisation: Any, tmp_path: Path) -> None:
     graph = random_graph(300, 1200, seed=4)
     path = file_of(graph, tmp_path / "graph.txt")
     chosen = [3, 70, 71, 299]
@@ -198,15 +199,15 @@ def test_bias_interest_and_scales_are_those_of_ranking_in_memory(vector: str, no
     whole = with_last_link(graph)
     wanted = np.zeros(300)
     wanted[chosen] = [page % 7 + 1 for page in chosen]
-    options = {"bias": tmp_path / "bias.txt", "vector": vector, "normalisation": normalisation, "error": 1e-9}
-    found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"bias": tmp_path / "bias.txt", "vector": vector, "normalisation": normalisation, "error": 1e-9}
+    found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **options)
     solved = whole if vector == "importance" else whole.transpose()
-    exact = pagerank(solved, personalisation=wanted, normalisation=normalisation, error=1e-13).scores  # type: ignore[arg-type]
+    exact = pagerank(solved, personalisation=wanted, normalisation=normalisation, error=1e-13).scores
     distance = np.abs(found.part(0, 300) - exact).sum() / (1 if normalisation == "sum" else 300)
     assert found.certified_error <= 1e-9
     assert distance <= found.certified_error + 1e-12
     assert found.dangling == int((whole.out_degree == 0).sum())
-    again = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **options)  # type: ignore[arg-type]
+    again = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **options)
     assert np.array_equal(again.part(0, 300), found.part(0, 300))
 
 

@@ -17,7 +17,6 @@ from centime.rank.survey import Survey
 
 LARGEST_SHORT = 2**31 - 1
 FASTEST = 1
-OLDEST = (1980, 1, 1, 0, 0, 0)  # instead of the time of writing: the same graph gives the same bytes
 
 Blocks = Iterator[npt.NDArray[Any]]
 
@@ -25,7 +24,7 @@ Blocks = Iterator[npt.NDArray[Any]]
 def write_archive(survey: Survey, path: Path, suffixes: list[str]) -> None:
     """Writes the archive."""
     index = np.dtype(np.int32 if survey.links <= LARGEST_SHORT else np.int64)
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=FASTEST) as archive:
         _write(archive, "format", np.dtype("S3"), (), iter([np.array(b"csr" if survey.in_order else b"coo")]))
         _write(archive, "shape", np.dtype(np.int64), (2,), iter([np.array([survey.pages, survey.pages])]))
         if survey.in_order:
@@ -43,10 +42,7 @@ def _weights(block: Links) -> npt.NDArray[Any]:
 
 
 def _write(archive: zipfile.ZipFile, member: str, dtype: np.dtype[Any], shape: tuple[int, ...], blocks: Blocks) -> None:
-    entry = zipfile.ZipInfo(f"{member}.npy", OLDEST)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry._compresslevel = FASTEST  # type: ignore[attr-defined]  # an entry of its own does not take over the archive's level
-    with archive.open(entry, "w", force_zip64=True) as file:
+    with archive.open(f"{member}.npy", "w", force_zip64=True) as file:  # by its name alone it is dated 1980: the same graph, the same bytes
         heading = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, heading)
         for block in blocks:

@@ -10,6 +10,7 @@ from centime.crawl.report.check import check_crawl
 from centime.crawl.report.check_state import check_state
 from centime.crawl.report.page import find_page
 from centime.crawl.report.proof import Proof
+from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadInput
 from centime.model.rows import NO_WEIGHTS, RowBatch
 from tests.crawl.report.made import LATE, ROOT, A, closed_twice, crawled, hand_made
@@ -139,7 +140,8 @@ def _miscount(opened: OpenCrawl) -> None:
 
 
 def _steal(opened: OpenCrawl) -> None:
-    opened.shard.ledger._accounts.books.money[0, 0] += 1  # type: ignore[union-attr]
+    assert isinstance(opened.shard.ledger, ExactLedger)
+    opened.shard.ledger._accounts.books.money[0, 0] += 1
 
 
 def _lose_visit(opened: OpenCrawl) -> None:

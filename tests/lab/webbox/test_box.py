@@ -1,6 +1,7 @@
 import hashlib
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,9 +170,9 @@ def test_titles_are_words_and_the_number() -> None:
         ({"delay_seconds": -1.0}, "delays are from 0"),
     ],
 )
-def test_settings_out_of_range_are_refused(settings: dict[str, float], sentence: str) -> None:
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadSetting, match=sentence):
-        WebBox(**settings)  # type: ignore[arg-type]
+        WebBox(**settings)
 
 
 def test_a_page_that_the_box_has_not_is_said() -> None:

@@ -236,7 +236,7 @@ def test_feeds_begin_with_what_changed_last(path: str, entry: str) -> None:
     entries = list(root.iter(entry))
     assert len(entries) == 20
     texts = [ElementTree.tostring(each).decode() for each in entries]
-    found = [BOX.page(re.search(r"http://site0[^<\"]+", text)[0]) for text in texts]  # type: ignore[index]
+    found = [BOX.page(re.findall(r"http://site0[^<\"]+", text)[0]) for text in texts]
     changed = [BOX.changed(site.time, page, page + 1)[0] for page in found if page is not None]
     assert changed == sorted(changed, reverse=True)
     assert changed[0] == BOX.changed(site.time)[pages_to_list(BOX, 0)[:200]].max()
