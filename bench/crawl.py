@@ -6,20 +6,13 @@
 """
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Iterator
-from time import perf_counter
 
-from rich.console import Console
-from rich.table import Table
-
-from bench.__main__ import as_json, shown
 from bench.crawl_pages import pages
 from bench.crawl_shard import ingest, size
-from bench.figure import Figure
+from bench.report import Benchmarks, report
 
-PARTS: dict[str, Callable[[], Iterator[Figure]]] = {"pages": pages, "ingest": ingest, "size": size}
+PARTS: Benchmarks = {"pages": pages, "ingest": ingest, "size": size}
 ABOUT = {
     "pages": "pages/CPU-s beside a bare loop and Scrapy, two fetchers",
     "ingest": "new URLs a second",
@@ -36,21 +29,7 @@ def main() -> int:
     chosen = parser.parse_args()
     if unknown := set(chosen.parts) - set(PARTS):
         parser.error(f"no part is called {', '.join(sorted(unknown))}")
-    console = Console(quiet=chosen.json)
-    found: dict[str, list[Figure]] = {}
-    for name in chosen.parts or PARTS:
-        started = perf_counter()
-        with console.status(f"{name} ..."):
-            found[name] = list(PARTS[name]())
-        table = Table(title=f"{name} ({perf_counter() - started:.0f} s)", title_justify="left", box=None, show_header=False, min_width=110)
-        for figure in found[name]:
-            promise = "" if figure.limit is None else f"{figure.kind} {shown(figure.limit)}"
-            verdict = {True: "[green]kept", False: "[red]missed", None: ""}[figure.kept]
-            table.add_row(figure.name, f"{shown(figure.value)} {figure.unit}", promise, verdict)
-        console.print(table)
-    if chosen.json:
-        print(json.dumps({name: [as_json(figure) for figure in figures] for name, figures in found.items()}))
-    return 1 if any(figure.kept is False for figures in found.values() for figure in figures) else 0
+    return report(PARTS, chosen.parts or PARTS, as_json=chosen.json)
 
 
 if __name__ == "__main__":
