@@ -6,14 +6,19 @@ they are about 5 200 pages with a mean of 26 KB. One nginx process serves the sa
 for, so that there are several hosts.
 """
 
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from centime.store.parent import die_with_parent
 
 CACHE = Path(__file__).parent.parent / "build" / "bench"
 SETS = {  # where the pages of a package lie, and under which name they are served
@@ -84,11 +89,22 @@ def documentation() -> Iterator[Served]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, tree=tree, port=port))
-    process = subprocess.Popen([nginx, "-c", work / "nginx.conf", "-e", work / "error.log"], stdin=subprocess.DEVNULL)
-    try:
+    with running([nginx, "-c", work / "nginx.conf", "-e", work / "error.log"]) as process:
         _wait_for(port)
         sizes = [path.stat().st_size for path in tree.rglob("*.html")]
-        yield Served(port, process.pid, len(sizes), sum(sizes) / len(sizes))
+        yield Served(port, process, len(sizes), sum(sizes) / len(sizes))
+
+
+@contextmanager
+def running(command: Sequence[str | Path]) -> Iterator[int]:
+    """The process of a program that runs as long as the block, and ends with this process however that ends.
+
+    It is asked to end (SIGTERM) rather than killed, so that it can end what it has started itself: nginx its workers.
+    """
+    ends_with_us = partial(die_with_parent, os.getpid(), signal.SIGTERM)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=ends_with_us)
+    try:
+        yield process.pid
     finally:
         process.terminate()
         process.wait()

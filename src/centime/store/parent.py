@@ -14,10 +14,10 @@ import signal
 PARENT_DEATH_SIGNAL = 1  # of prctl, on Linux
 
 
-def die_with_parent(parent: int | None = None) -> None:
-    """Ends this process together with the one that started it; at once if that was `parent` and has ended already."""
+def die_with_parent(parent: int | None = None, by: signal.Signals = signal.SIGKILL) -> None:
+    """Ends this process, by a signal, together with the one that started it; at once if that was `parent` and has ended already."""
     call = getattr(ctypes.CDLL(None), "prctl", None)
     if call is not None:
-        call(PARENT_DEATH_SIGNAL, int(signal.SIGKILL))
+        call(PARENT_DEATH_SIGNAL, int(by))
     if parent is not None and os.getppid() != parent:
         os._exit(1)
