@@ -10,7 +10,6 @@ Guarantees: a visit that `sync` returned for is never lost. Money is conserved b
 its lease was given to somebody else is counted and left alone.
 """
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -20,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.hosts import Hosts
+from centime.crawl.manners import Manners
 from centime.crawl.message import Found, Granted, Lease, Returned, Settled, Told, Visit, Visits, pack, unpack_visit
 from centime.crawl.pages import KnownPages
 from centime.crawl.rows import tidy_rows
 from centime.crawl.settings import CrawlSettings, settings_from
 from centime.discover.traps import TrapLimits
-from centime.fetch.politeness import PolitenessSettings, address_delay, after
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.model.address import fingerprint, host_of
@@ -46,7 +45,6 @@ THRESHOLD = 0.03  # it pays what is above so many times the mean importance
 PAYMENTS_PER_VISIT = 16  # and so many payments a visit at most: what a page costs must not depend on the size of the crawl
 LEASE_SECONDS = 600.0
 LEASES_WITHOUT_DELAY = 16  # of one host at a time, where no delay is asked for
-ON_ITS_WAY_SECONDS = 1.0  # the last request of a dead fetcher may reach its host so late
 COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refreshed_until")
 NO_RETRY = frozenset({Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST})  # passing, and not the page's fault: it waits in the frontier
 _FRAMES: dict[int, Any] = {FOUND: Found, VISITS: Visits, GRANTED: Granted, RETURNED: Returned, SETTLED: Settled, TOLD: Told}
@@ -72,7 +70,7 @@ class Shard:
         self.refreshed_until = 0  # place of the next record to be looked at for `refresh-after`
         self._paid: list[npt.NDArray[np.int32]] = []
         self._all_paid = False
-        self._lanes: dict[int, int] = {}  # of hosts whose address must be spared; not part of the state: any division is right
+        self.manners = Manners(settings)
         ledger.watch = self._watch
         self._configure(settings)
 
@@ -105,7 +103,7 @@ class Shard:
     def lanes_of(self, leases: Sequence[Lease]) -> list[int]:
         """Numbers by which leases are divided among fetchers: the same for all hosts of an address that must be spared, so that one
         fetcher keeps its requests apart."""
-        return [self._lanes.get(host, host) for host in self.hosts_of(leases)]
+        return [self.manners.lanes.get(host, host) for host in self.hosts_of(leases)]
 
     def record(self, now: float, visits: Sequence[bytes]) -> list[Visit]:
         """Records visits as the fetchers packed them; those that counted."""
@@ -148,8 +146,7 @@ class Shard:
         self.settings = settings
         self.frontier.allow(1 if settings.delay else LEASES_WITHOUT_DELAY)
         self.limits.pages_per_host = settings.pages_per_host
-        self._manners = PolitenessSettings(delay_seconds=settings.delay)
-        self._fetching = settings.fetch_settings()
+        self.manners.tell(settings)
         self._focus = settings.focus_rules()
 
     def _found(self, frame: Found) -> int:
@@ -274,10 +271,12 @@ class Shard:
         """Writes the visits' records, and decides when their hosts and the pages themselves come next."""
         origins = self.pages.origins_of(np.array([visit.page for visit in visits], dtype=np.int64))
         numbers: list[int] = origins["host"].tolist()
-        self.frontier.release_all(origins["host"], np.array(list(map(self._next_time, visits, numbers))))
+        self.frontier.release_all(origins["host"], np.array(self.manners.next_times(self.hosts, visits, numbers)))
         records, again = [], []
         for visit, number, depth in zip(visits, numbers, origins["depth"].tolist(), strict=True):
-            self._file_host(now, visit, number)
+            self.manners.file(self.hosts, self.frontier, now, visit, number)
+            self.outcomes[visit.outcome] += 1
+            self.wire_bytes += visit.wire_bytes
             if visit.outcome is not Outcome.LOST:
                 records.append(self._record_of(now, visit, depth))
             if visit.outcome in NO_RETRY:
@@ -297,42 +296,11 @@ class Shard:
                 self.retries.add(visit.page, when)
         return record
 
-    def _next_time(self, visit: Visit, number: int) -> float:
-        """When the host may be asked again, now that this came of asking it."""
-        host = self.hosts[number]
-        pause = host.manners.blocked_until
-        host.manners, host.next_time = after(host.manners, visit, self._manners)
-        if visit.asked_at <= pause > host.next_time:  # it was asked before the host asked to be left alone: that still holds
-            host.manners = dataclasses.replace(host.manners, blocked_until=pause)
-            host.next_time = pause
-        return host.next_time
-
-    def _file_host(self, now: float, visit: Visit, number: int) -> None:
-        host, outcome = self.hosts[number], visit.outcome
-        self.outcomes[outcome] += 1
-        self.wire_bytes += visit.wire_bytes
-        if visit.address:
-            if host.address != visit.address and address_delay(visit.address, self._fetching):
-                self.frontier.set_address(number, self.hosts.address_number(visit.address))
-                self._lanes[number] = self.hosts.address_number(visit.address)
-            self._delay_address(visit.address, max(now, visit.asked_at))
-            host.address = visit.address
-        host.visits += outcome is not Outcome.LOST
-        host.read += outcome.found
-        host.wire_bytes += visit.wire_bytes
-        host.refused += outcome is Outcome.DISALLOWED
-        if outcome.passing:
-            host.failures += 1
-            host.trouble = f"{outcome.name.lower().replace('_', ' ')}: {visit.detail}".removesuffix(": ")
-
     def _returned(self, frame: Returned) -> None:
         pages = self.leases.held() if frame.all else np.array(frame.pages, dtype=np.int64)
         pages = pages[self.leases.end(pages)]
-        for number in set(self.pages.origins_of(pages)["host"].tolist()):  # nobody can say when it was asked: maybe a moment ago
-            host = self.hosts[number]
-            delay = max(self.settings.delay, host.manners.crawl_delay)
-            host.next_time = max(host.next_time, frame.now + delay + (ON_ITS_WAY_SECONDS if delay else 0.0))
-            self._delay_address(host.address, frame.now)
+        for number in set(self.pages.origins_of(pages)["host"].tolist()):
+            self.manners.leave_alone(self.hosts, self.frontier, frame.now, number)
         self._give_back(pages)
 
     def _give_back(self, pages: Pages) -> None:
@@ -341,11 +309,6 @@ class Shard:
             number = int(self.pages.origin(page)["host"])
             self.frontier.release(number, self.hosts[number].next_time)
         self._requeue(pages.tolist())
-
-    def _delay_address(self, address: str, since: float) -> None:
-        pause = address_delay(address, self._fetching) if address else 0.0
-        if pause:
-            self.frontier.delay_address(self.hosts.address_number(address), since + pause)
 
     def _due(self, now: float) -> list[int]:
         """Until there is a policy of refreshing: a page is read again `refresh-after` seconds after it was read last."""
