@@ -71,6 +71,17 @@ def test_every_damaged_file_is_named_not_just_the_first(broken: Path) -> None:
     assert {*map(str, paths[-5:]), *map(str, arrays)} <= named(check_crawl(broken))
 
 
+def test_a_damaged_file_is_told_once_however_many_snapshots_know_it(broken: Path) -> None:
+    for path in sorted((broken / "state").iterdir()):
+        kept = path.read_bytes()
+        for damage in (lambda path: flip(path, 40), lambda path: path.write_bytes(path.read_bytes()[:40]), Path.unlink):
+            damage(path)
+            proof = check_crawl(broken)
+            assert [problem.file for problem in proof.problems] == [str(path)]
+            assert not [row for row in proof.proven if row["part"] == "state"]
+            path.write_bytes(kept)
+
+
 def test_damage_in_two_segments_of_the_journal_is_told_with_the_byte_of_each(tmp_path: Path) -> None:
     with hand_made(tmp_path / "crawl") as opened:
         opened.shard.journal.rotate()

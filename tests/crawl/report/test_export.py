@@ -29,7 +29,7 @@ def test_the_table_has_a_row_for_every_page_with_what_is_known_of_it(small: Open
     assert (one["host"], one["depth"], one["status"], one["wire_bytes"], one["signature"]) == (A, 1, 200, 1000, 7)
     assert (late["kind"], late["visits"], late["depth"]) == ("unread", 0, 2)
     assert {late[name] for name in ("outcome", "status", "first_visit", "wire_bytes", "signature", "leads_to", "truncated")} == {None}
-    assert (old["outcome"], old["leads_to"]) == ("moved", rows[f"{A}/two"]["page"])
+    assert (old["outcome"], old["kind"], old["leads_to"]) == ("moved", "redirect", rows[f"{A}/two"]["page"])
     assert sum(row["links_in"] for row in rows.values()) == sum(row["links_out"] for row in rows.values()) == 13
 
 

@@ -32,7 +32,7 @@ def test_an_unknown_order_of_hosts_is_refused(small: OpenCrawl) -> None:
 
 def test_statistics_count_kinds_statuses_bytes_and_memory(small: OpenCrawl) -> None:
     report = all_statistics(small)
-    assert report["kinds"] == {"unread": 3, "html": 3, "error": 3, "dead": 1}
+    assert report["kinds"] == {"unread": 3, "html": 3, "error": 2, "dead": 1, "redirect": 1}
     assert report["statuses"] == {"200": 3, "301": 1, "404": 1, "500": 1, "none": 1}
     assert report["settings"] == small.settings.facts()
     assert report["memory_bytes"]["all"] == sum(count for name, count in report["memory_bytes"].items() if name != "all") > 0

@@ -45,6 +45,12 @@ def test_each_visit_is_told_with_what_came_of_it(later: OpenCrawl) -> None:
     assert (facts["visited"], facts["changed"], facts["content_since"]) == (2, 1, "2027-01-15T09:23:21Z")
 
 
+def test_the_kind_is_told_also_of_a_redirect_and_of_a_page_never_read(small: OpenCrawl) -> None:
+    kinds = {path: about(small, f"{A}/{path}")["kind"] for path in ("one", "gone", "failing", "old")}
+    assert kinds == {"one": "html", "gone": "dead", "failing": "error", "old": "redirect"}
+    assert about(small, LATE[0])["kind"] == "unread"
+
+
 def test_validators_are_told(small: OpenCrawl) -> None:
     facts = about(small, f"{A}/one")
     assert (facts["etag"], facts["last_modified"], facts["content_type"]) == ('"1"', "Sun, 06 Nov 1994 08:49:37 GMT", "text/html")

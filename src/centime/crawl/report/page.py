@@ -11,7 +11,7 @@ from centime.crawl.opened import OpenCrawl
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
 from centime.crawl.report.standing import errors_of, importance_of_all, readiness
-from centime.crawl.report.visits import KINDS, OUTCOMES
+from centime.crawl.report.visits import KINDS, OUTCOMES, REDIRECT
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.discover.canonical import canonical
 from centime.model.address import fingerprint, host_of
@@ -49,7 +49,7 @@ def about_page(opened: OpenCrawl, url: str, *, now: float, step: Callable[[float
     facts: Facts = {
         "url": name,
         "number": page,
-        "kind": KINDS[last.kind if last else PageKind.UNREAD],
+        "kind": _kind(last),
         "importance": float(importance[page]),
         "largest_error": errors_of(opened)["largest_error"],
         "rank": int(np.count_nonzero(importance > importance[page])) + 1,
@@ -64,6 +64,12 @@ def about_page(opened: OpenCrawl, url: str, *, now: float, step: Callable[[float
     facts |= _income(opened, page, float(importance[page]), step)
     facts |= _spending(opened, page, float(importance[page]))
     return facts | {"visits": [_visit_facts(record) for record in history]}
+
+
+def _kind(last: Record | None) -> str:
+    if last is None:
+        return KINDS[PageKind.UNREAD]
+    return KINDS[REDIRECT if last.outcome.redirect else last.kind]
 
 
 def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiting, now: float) -> Facts:
@@ -92,7 +98,7 @@ def _not_waiting(opened: OpenCrawl, last: Record | None) -> Facts:
     if last is None:
         return {"next": "never", "why": "it was lost: it waits nowhere (centime check says more)"}
     after = opened.settings.refresh_after
-    if KINDS[last.kind] in ("html", "xml", "dtd", "other"):
+    if PageKind.HTML <= last.kind <= PageKind.OTHER:
         if after is not None:
             return {"next": moment(last.time + after), "why": f"it was read, and --refresh-after is {after:g} seconds"}
         return {"next": "not wanted", "why": "it was read already, and no refresh is asked for (--refresh-after)"}

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from centime.crawl.opened import OpenCrawl
 from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import FOUND, KINDS, LEADS_ON, OUTCOMES, last_visits
+from centime.crawl.report.visits import FOUND, KINDS, LEADS_ON, OUTCOMES, kinds_of, last_visits
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadSetting
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Outcome
 from centime.model.rows import Pages
 
 ORDERS = ("importance", "worth", "change", "errors")
@@ -79,9 +79,10 @@ def _important(opened: OpenCrawl, count: int) -> Rows:
     known, importance = opened.shard.pages, importance_of_all(opened)
     best = first_by(importance, count)
     heads = known.records.heads(best)
+    kinds = kinds_of(heads["kind"], heads["outcome"]).tolist()
     return [
-        {"rank": rank, "importance": float(importance[page]), "kind": KINDS[PageKind(kind)], "url": url}
-        for rank, (page, kind, url) in enumerate(zip(best.tolist(), heads["kind"].tolist(), known.texts.get_many(best), strict=True), 1)
+        {"rank": rank, "importance": float(importance[page]), "kind": KINDS[kind], "url": url}
+        for rank, (page, kind, url) in enumerate(zip(best.tolist(), kinds, known.texts.get_many(best), strict=True), 1)
     ]
 
 

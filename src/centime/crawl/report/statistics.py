@@ -7,21 +7,21 @@ import numpy as np
 
 from centime.crawl.opened import OpenCrawl
 from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import KINDS, last_visits
+from centime.crawl.report.visits import KINDS, kinds_of, last_visits
 
 
 def all_statistics(opened: OpenCrawl) -> dict[str, Any]:
     """Everything worth counting."""
     shard, folder = opened.shard, opened.folder
-    found = last_visits(shard.pages, "kind", "status", "visits", "body_bytes")
-    kinds = np.bincount(found["kind"], minlength=len(KINDS)).tolist()
+    found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes")
+    kinds = np.bincount(kinds_of(found["kind"], found["outcome"]), minlength=len(KINDS)).tolist()
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
         **opened.statistics(),
         "created": moment(folder.created),
         "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
         "late_visits": shard.late_visits,
-        "kinds": {name: kinds[kind] for kind, name in KINDS.items() if kinds[kind]},
+        "kinds": {name: count for name, count in zip(KINDS, kinds, strict=True) if count},
         "statuses": {str(status) if status else "none": count for status, count in zip(statuses.tolist(), pages.tolist(), strict=True)},
         "disk_bytes": {part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)},
         "rows_garbage_percent": 100 * shard.pages.rows.garbage,

@@ -4,7 +4,7 @@ Written a batch of pages at a time, so memory is a batch, the importance of all 
 never visited has nothing in the columns that a visit fills. Times are UTC.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from centime.crawl.opened import OpenCrawl, rows_of
 from centime.crawl.report.standing import importance_of_all
-from centime.crawl.report.visits import KINDS, OUTCOMES, batches
+from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.rank.convert import replacing
 from centime.store.record import NO_PAGE, Mark
 
@@ -90,8 +90,8 @@ def _columns(opened: OpenCrawl, pages: npt.NDArray[np.int64], hosts: pa.Array) -
         "page": pages,
         "url": known.texts.get_many(pages),
         "host": hosts.take(pa.array(origins["host"].astype(np.int64))),
-        "kind": _words(KINDS, heads["kind"], None),
-        "outcome": _words(OUTCOMES, heads["outcome"], never),
+        "kind": _words(KINDS, kinds_of(heads["kind"], heads["outcome"]), None),
+        "outcome": _words(OUTCOMES.values(), heads["outcome"], never),
         "depth": origins["depth"].astype(np.int16),
         "status": pa.array(heads["status"].astype(np.int16), mask=heads["status"] == 0),
         "links_out": known.rows.gather(pages).lengths.astype(np.int32),
@@ -108,5 +108,5 @@ def _columns(opened: OpenCrawl, pages: npt.NDArray[np.int64], hosts: pa.Array) -
     return columns
 
 
-def _words(names: dict[Any, str], numbers: npt.NDArray[np.uint8], mask: npt.NDArray[np.bool_] | None) -> pa.Array:
-    return pa.array(list(names.values())).take(pa.array(numbers.astype(np.int64), mask=mask))
+def _words(names: Iterable[str], numbers: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None) -> pa.Array:
+    return pa.array(list(names)).take(pa.array(numbers.astype(np.int64), mask=mask))

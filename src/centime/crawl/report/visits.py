@@ -19,7 +19,9 @@ BATCH = 65_536
 Columns = dict[str, npt.NDArray[Any]]
 
 OUTCOMES = {outcome: outcome.name.lower().replace("_", " ") for outcome in Outcome}
-KINDS = {kind: kind.name.lower() for kind in PageKind}
+REDIRECT = len(PageKind)
+KINDS = (*(kind.name.lower() for kind in PageKind), "redirect")
+"""Names of kinds; the last is told by the outcome: on disk a redirect is an error, since there is no page."""
 FOUND = np.array([outcome.found for outcome in Outcome])
 LEADS_ON = np.array([outcome.redirect for outcome in Outcome])
 PASSING = np.array([outcome.passing for outcome in Outcome])
@@ -39,6 +41,11 @@ def last_visits(known: KnownPages, *names: str) -> Columns:
         for name, column in columns.items():
             column[pages] = heads[name]
     return columns
+
+
+def kinds_of(kinds: npt.NDArray[np.uint8], outcomes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """Of each last visit, which of KINDS its page is."""
+    return np.where(LEADS_ON[outcomes], REDIRECT, kinds).astype(np.int64)
 
 
 def was_there(kinds: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
