@@ -9,14 +9,20 @@ Page = tuple[int, int, float]  # host, kind, key
 class PlainFrontier:
     def __init__(self, leases_per_host: int, shares: tuple[float, ...]) -> None:
         self.leases_per_host = leases_per_host
-        self.shares = [Fraction(round(share * 1_000_000), 1_000_000) for share in shares]
-        self.credits = [1 - share for share in self.shares]
+        self.shares = [Fraction(0)] * 4
+        self.credits = [Fraction(0)] * 4
+        self.set_shares(shares)
         self.inside: dict[int, Page] = {}
         self.next_times: dict[int, float] = {}
         self.outstanding: dict[int, int] = {}
         self.blocked: set[int] = set()
         self.group_of: dict[int, int] = {}
         self.group_times: dict[int, float] = {}
+
+    def set_shares(self, shares: tuple[float, ...]) -> None:
+        for level, share in enumerate(Fraction(round(share * 1_000_000), 1_000_000) for share in shares):
+            if share != self.shares[level]:
+                self.shares[level], self.credits[level] = share, 1 - share
 
     def ready_time(self, host: int) -> float:
         group = self.group_times.get(self.group_of.get(host, -1), -math.inf)
@@ -32,7 +38,9 @@ class PlainFrontier:
         times = [self.ready_time(host) for host, _, _ in self.inside.values() if self.may_be_asked(host)]
         return max(min(times, default=math.inf), now)
 
-    def choose_level(self, levels: list[int]) -> int:
+    def choose_level(self, levels: list[int], refresh_first: bool | None) -> int:
+        if refresh_first is not None:  # levels 4 and 5 are one
+            levels = [level for level in levels if level != (5 if refresh_first else 4)]
         for level in levels[:-1]:
             self.credits[level - 1] += self.shares[level - 1]
             if self.credits[level - 1] >= 1:
@@ -40,12 +48,18 @@ class PlainFrontier:
                 return level
         return levels[-1]
 
-    def lease_one(self, now: float, offsets: list[float]) -> int | None:
+    def lease_one(self, now: float, offsets: list[float], discovery: float) -> int | None:
         ready = self.ready_pages(now)
         levels = sorted({self.inside[page][1] // 128 for page in ready})
         if not levels:
             return None
-        level = self.choose_level(levels)
+        refresh_first = None
+        if discovery and {4, 5} <= set(levels):
+            most = {
+                level: max(self.importance(page, offsets) for page in ready if self.inside[page][1] // 128 == level) for level in (4, 5)
+            }
+            refresh_first = most[4] >= discovery * most[5]
+        level = self.choose_level(levels, refresh_first)
         firsts: dict[int, int] = {}
         for page in sorted(ready, key=lambda page: (-self.inside[page][2], page)):
             if self.inside[page][1] // 128 == level:
@@ -61,7 +75,7 @@ class PlainFrontier:
 
     def importance(self, page: int, offsets: list[float]) -> float:
         _, kind, key = self.inside[page]
-        return key + offsets[kind % 128]
+        return key + offsets[kind % 128] if kind // 128 == 5 else key
 
     def best(self, count: int, offsets: list[float]) -> list[int]:
         def order(page: int) -> tuple[int, float, float, int]:

@@ -49,12 +49,12 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         self.both(lambda frontier: frontier.add(pages, hosts, kinds, keys))
         self.plain.inside.update({page: (host, kind, float(np.float32(key))) for page, host, kind, key in rows})
 
-    @rule(batch=st.lists(st.tuples(st.integers(-1, 200), KEYS), max_size=40))
-    def update(self, batch: list[tuple[int, float]]) -> None:
+    @rule(batch=st.lists(st.tuples(st.integers(-1, 200), KEYS), max_size=40), own=st.booleans())
+    def update(self, batch: list[tuple[int, float]], own: bool) -> None:
         pages, keys = np.array([row[0] for row in batch]), np.array([row[1] for row in batch])
-        self.both(lambda frontier: frontier.update(pages, keys))
+        self.both(lambda frontier: frontier.update_worth(pages, keys) if own else frontier.update(pages, keys))
         for page, key in batch:
-            if page in self.plain.inside:
+            if page in self.plain.inside and (self.plain.inside[page][1] // 128 != 5) == own:
                 self.plain.inside[page] = (*self.plain.inside[page][:2], float(np.float32(key)))
 
     @rule(batch=st.lists(st.integers(-1, 200), max_size=30))
@@ -63,12 +63,17 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         for page in batch:
             self.plain.inside.pop(page, None)
 
-    @rule(count=st.integers(0, 12), step=st.sampled_from([0.0, 0.0, 1.0, 3.0, -1.0]), offset=st.sampled_from([0.0, 1.0, 0.75]))
-    def lease(self, count: int, step: float, offset: float) -> None:
+    @rule(
+        count=st.integers(0, 12),
+        step=st.sampled_from([0.0, 0.0, 1.0, 3.0, -1.0]),
+        offset=st.sampled_from([0.0, 1.0, 0.75]),
+        discovery=st.sampled_from([0.0, 1.0, 3.0]),
+    )
+    def lease(self, count: int, step: float, offset: float, discovery: float) -> None:
         self.now += step
         offsets = [0.0, offset, 0.5] + [offset] * 125
-        leased = self.both(lambda frontier: frontier.lease(self.now, count, np.array(offsets))).tolist()
-        expected = [self.plain.lease_one(self.now, offsets) for _ in range(count)]
+        leased = self.both(lambda frontier: frontier.lease(self.now, count, np.array(offsets), discovery)).tolist()
+        expected = [self.plain.lease_one(self.now, offsets, discovery) for _ in range(count)]
         assert leased == [page for page in expected if page is not None]
 
     @rule(host=HOSTS, time=TIMES, in_batch=st.booleans())
@@ -115,14 +120,20 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
             self.delay_address(group, time)
             self.ask_when()
             self.frontier.check()
-        self.lease(2, 1.0, 0.0)
+        self.lease(2, 1.0, 0.0, 0.0)
 
     @rule(factor=st.integers(1, 9), as_function=st.booleans())
     def rebuild(self, factor: int, as_function: bool) -> None:
         keys = (np.arange(121) * factor % 13).astype(np.float32)
         self.both(lambda frontier: frontier.rebuild((lambda pages: keys[pages]) if as_function else keys))
         for page, (host, kind, _) in self.plain.inside.items():
-            self.plain.inside[page] = (host, kind, float(keys[page]))
+            if kind // 128 == 5:
+                self.plain.inside[page] = (host, kind, float(keys[page]))
+
+    @rule(shares=st.tuples(*[st.sampled_from([0.5, 0.3, 0.9])] * 4))
+    def share_otherwise(self, shares: tuple[float, float, float, float]) -> None:
+        self.both(lambda frontier: frontier.set_shares(shares))
+        self.plain.set_shares(shares)
 
     @rule()
     def fork(self) -> None:

@@ -61,13 +61,19 @@ class Frontier:
     def __init__(self, *, leases_per_host: int = 1, shares: Sequence[float] = (0.5, 0.5, 0.5, 0.5)) -> None:
         if leases_per_host < 1:
             raise BadSetting(f"leases_per_host is {leases_per_host}; a host must be allowed at least 1")
-        if len(shares) != LEVELS - 1 or not all(0 < share < 1 for share in shares):
-            raise BadSetting(f"shares are {tuple(shares)}; they must be {LEVELS - 1} numbers above 0 and below 1")
         self._t = empty_tables()
         self._t.counts[LEASES_PER_HOST] = leases_per_host
+        self.set_shares(shares)
+
+    def set_shares(self, shares: Sequence[float]) -> None:
+        """What each of levels 1 to 4 may take from now on of the choices that come down to it; the same again changes nothing."""
+        if len(shares) != LEVELS - 1 or not all(0 < share < 1 for share in shares):
+            raise BadSetting(f"shares are {tuple(shares)}; they must be {LEVELS - 1} numbers above 0 and below 1")
         for level, share in enumerate(shares, start=1):
-            self._t.levels[SHARE, level] = min(max(round(share * order.WHOLE_CREDIT), 1), order.WHOLE_CREDIT - 1)
-            self._t.levels[CREDIT, level] = order.WHOLE_CREDIT - self._t.levels[SHARE, level]
+            whole = min(max(round(share * order.WHOLE_CREDIT), 1), order.WHOLE_CREDIT - 1)
+            if self._t.levels[SHARE, level] != whole:
+                self._t.levels[SHARE, level] = whole
+                self._t.levels[CREDIT, level] = order.WHOLE_CREDIT - whole
 
     def allow(self, leases_per_host: int) -> None:
         """Lets a host have so many leases at a time from now on; none may be out."""
@@ -107,22 +113,32 @@ class Frontier:
             self._t = t._replace(directory=directory)
 
     def update(self, pages: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
-        """Gives pages new keys; those not inside are passed over, of one named twice the last key counts."""
+        """Gives unread pages new keys; all but unread ones are passed over, of one named twice the last key counts."""
+        self._update(pages, keys, own=False)
+
+    def update_worth(self, pages: npt.NDArray[Any], worth: npt.NDArray[Any]) -> None:
+        """Says what pages that are not for discovery are worth now; all others are passed over."""
+        self._update(pages, worth, own=True)
+
+    def _update(self, pages: npt.NDArray[Any], keys: npt.NDArray[Any], *, own: bool) -> None:
         pages = np.asarray(pages, dtype=np.int64)
         keys = np.asarray(keys, dtype=np.float32)
         if len(pages) != len(keys):
             raise BadInput(f"{len(pages)} pages and {len(keys)} keys: these must be as many")
-        if not intake.update_pages(self._t, pages, keys):
+        if not intake.update_pages(self._t, pages, keys, own):
             raise BadInput(f"the key of page {pages[np.isnan(keys)][0]} is not a number")
 
     def remove(self, pages: npt.NDArray[Any]) -> None:
         """Takes pages out; those not inside are passed over."""
         intake.remove_pages(self._t, np.asarray(pages, dtype=np.int64))
 
-    def lease(self, now: float, count: int, offsets: npt.NDArray[np.float64]) -> Pages:
-        """Up to `count` pages to read now, most important first; they are taken out, and each is a lease of its host."""
+    def lease(self, now: float, count: int, offsets: npt.NDArray[np.float64], discovery: float = 0.0) -> Pages:
+        """Up to `count` pages to read now, most important first; they are taken out, and each is a lease of its host.
+
+        `discovery`: what a unit of importance of an unread page is worth beside pages that are due; 0: levels 4 and 5 by their shares.
+        """
         leased = np.empty(count, dtype=np.int64)
-        got = order.lease_pages(self._t, float(now), np.asarray(offsets, dtype=np.float64), leased)
+        got = order.lease_pages(self._t, float(now), np.asarray(offsets, dtype=np.float64), float(discovery), leased)
         if got < 0:
             raise BadInput(f"offsets must be finite numbers for the {self._t.counts[CLASS_COUNT]} focus classes in use, at least")
         return leased[:got]
@@ -206,7 +222,8 @@ class Frontier:
         return snapshot.best_pages(self._t, count, np.asarray(offsets, dtype=np.float64))
 
     def rebuild(self, keys: Callable[[Pages], npt.NDArray[Any]] | npt.NDArray[Any]) -> None:
-        """Gives all pages new keys, by page number from an array or a function of pages, in time proportional to their number."""
+        """Gives all unread pages new keys, by page number from an array or a function of pages, in time proportional to
+        their number."""
         for first, last, pages in snapshot.batches(self._t):
             new = np.asarray(keys(pages) if callable(keys) else keys[pages], dtype=np.float32)
             if len(new) != len(pages) or np.isnan(new).any():

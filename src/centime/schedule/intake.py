@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.schedule.host import settle, take_out
-from centime.schedule.kind import CLASSES, LEVELS
+from centime.schedule.kind import CLASSES, DISCOVERY, LEVELS
 from centime.schedule.queue import change, insert, lacks_room
 from centime.schedule.ready import enter, renew
 from centime.schedule.tables import (
@@ -146,8 +146,9 @@ def add_pages(
 
 
 @bare_kernel
-def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.float32]) -> bool:
-    """Gives the pages that are inside their new keys, in the order given; False, and nothing is changed, if a key is no number."""
+def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.float32], own: bool) -> bool:
+    """Gives the pages that are inside, either the unread ones or (`own`) all others, their new keys, in the order given; False, and
+    nothing is changed, if a key is no number."""
     for n in range(len(keys)):
         if np.isnan(keys[n]):
             return False
@@ -160,6 +161,8 @@ def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.f
             continue
         chunk = at // CHUNK
         q = np.int64(t.chunks[chunk, OWNER])
+        if (t.queues[q, KIND] // CLASSES == DISCOVERY) == own:
+            continue
         i = np.int64(t.chunks[chunk, RANK]) * CHUNK + at % CHUNK
         if change(t, q, i, keys[n], page, bool(keys[n] > t.keys[at])) == 0 and t.hosts[t.queues[q, HOST], STATE] == READY:
             renew(t, q)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
-from centime.schedule.kind import CLASSES, KINDS
+from centime.schedule.kind import CLASSES, DISCOVERY, KINDS
 from centime.schedule.queue import place, sink
 from centime.schedule.ready import enter
 from centime.schedule.tables import (
@@ -76,8 +76,10 @@ def _collect(t: Tables, first: Whole, last: Whole, pages: npt.NDArray[np.int64])
 def _give_keys(t: Tables, first: Whole, last: Whole, keys: npt.NDArray[np.float32]) -> None:
     n = 0
     for chunk in range(first, last):
+        unread = t.chunks[chunk, RANK] >= 0 and t.queues[t.chunks[chunk, OWNER], KIND] // CLASSES == DISCOVERY
         for at in range(chunk * CHUNK, chunk * CHUNK + _entries_of(t, chunk)):
-            t.keys[at] = keys[n]
+            if unread:
+                t.keys[at] = keys[n]
             n += 1
 
 
@@ -91,7 +93,7 @@ def batches(t: Tables, size: int = 1 << 17) -> Iterator[tuple[int, int, npt.NDAr
 
 
 def give_keys(t: Tables, first: int, last: int, keys: npt.NDArray[np.float32]) -> None:
-    """Writes the keys of a batch; the order is broken until `restore_order`."""
+    """Writes the keys of a batch, of unread pages; the order is broken until `restore_order`."""
     _give_keys(t, first, last, keys)
 
 
@@ -121,10 +123,11 @@ def best_pages(t: Tables, count: int, offsets: npt.NDArray[np.float64]) -> npt.N
     chunks[spread] = t.directory[: t.counts[DIRECTORY_USED]][rows[spread, START]]
     roots = chunks.astype(np.int64) * CHUNK
     levels, focuses = np.divmod(rows[:, KIND], CLASSES)
-    importance = t.keys[roots].astype(np.float64) + offsets[focuses]
+    shifts = np.where(levels == DISCOVERY, offsets[focuses], 0.0)
+    importance = t.keys[roots].astype(np.float64) + shifts
     # a page among the first has the root of its queue among the first roots
     first = np.lexsort((t.pages[roots], -t.keys[roots], -importance, levels))[:count]
-    heap = [_Candidate(t, int(live[n]), 0, float(offsets[focuses[n]])) for n in first]
+    heap = [_Candidate(t, int(live[n]), 0, float(shifts[n])) for n in first]
     heapq.heapify(heap)
     found: list[int] = []
     while heap and len(found) < count:
