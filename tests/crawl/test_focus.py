@@ -14,7 +14,8 @@ READ = 60
 
 def leant(path: Path, ledger: LedgerKind, focus: list[str]) -> tuple[int, float]:
     """How many of the first pages read end in 0 or 5, and how much more important than others such pages are."""
-    world, now, order = World(400), 1000.0, []
+    world, now = World(400), 1000.0
+    order: list[str] = []
     with crawl(path, ledger=ledger, focus=focus, delay=0.0) as opened:
         while len(order) < READ:
             leases = opened.shard.lease(now, 2)
