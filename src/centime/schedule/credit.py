@@ -6,8 +6,8 @@ yet, claims that proved right, claims that proved wrong.
     credit = (1 + right) / (2 + right + wrong)            the mean of a Beta(1 + right, 1 + wrong): 1/2 for a stranger, within (0, 1)
     weight = 2 · credit²                                  what a published frequency counts, in changes seen: 1/2 for a stranger, below 2
 
-What was told and never looked at changes no credit. When 255 were looked at, right and wrong are halved: who has changed is judged by what it
-does now, and no credit is so large that lies could draw on it for ever (128 lies bring any credit below 1/2).
+What was told and never looked at changes no credit. When 255 were looked at, right and wrong are halved: who has changed is judged by what
+it does now, and no credit is so large that lies could draw on it for ever (128 lies bring any credit below 1/2).
 
 A claim "these pages changed" is right if the content of the page had changed. A published period p is right if the rates that the visits
 leave possible (low to high) reach into 1/(3p)..3/p, and wrong if they do not; nothing is said while they span more than a factor of 10.
