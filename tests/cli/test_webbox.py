@@ -3,6 +3,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -50,6 +51,23 @@ def test_programs_are_told_the_port_and_at_the_end_what_was_asked(tmp_path: Path
         ["site2.localhost", "/", "200"],
         ["hostile.localhost", "/", "200"],
     ]
+
+
+def test_the_log_is_written_while_requests_come_so_that_a_kill_loses_none_of_the_earlier(tmp_path: Path) -> None:
+    log = tmp_path / "requests.tsv"
+    with started("--port", "0", "--pages", "100", "--hosts", "3", "--log", str(log), "--json") as process:
+        assert process.stdout is not None
+        connection = HTTPConnection("127.0.0.1", json.loads(process.stdout.readline())["port"])
+        until = time.monotonic() + 20
+        for count in (1, 2):  # the second comes after the first was written: it is no matter of the first alone
+            connection.request("GET", "/", headers={"Host": "site1.localhost"})
+            assert connection.getresponse().read()
+            while log.read_text().count("\n") < count:
+                assert time.monotonic() < until
+                time.sleep(0.005)
+        connection.close()
+        process.kill()
+    assert [line.split("\t")[1:] for line in log.read_text().splitlines()] == [["site1.localhost", "/", "200"]] * 2
 
 
 def test_people_are_told_where_to_begin_and_what_to_type() -> None:

@@ -16,7 +16,7 @@ class Seen(NamedTuple):
 
 
 class RequestLog:
-    """Writes requests to a file, a mebibyte at a time and at the end."""
+    """Writes requests to a file: when it is told to, when a mebibyte has come together, and at the end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -18,6 +18,7 @@ from centime.model.errors import BadSetting
 
 LOOPBACK = "127.0.0.1"
 ZERO = ord("0")
+LOG_SECONDS = 0.2  # a request is in the log's file at most so long after it was answered: many are written at once
 
 
 class WebBoxServer:
@@ -31,6 +32,7 @@ class WebBoxServer:
         self._hosts: set[bytes] = set()
         self._connections: set[Connection] = set()
         self._server: asyncio.Server
+        self._writing: asyncio.TimerHandle | None = None
 
     @property
     def port(self) -> int:
@@ -63,6 +65,8 @@ class WebBoxServer:
         for connection in tuple(self._connections):
             connection.abort()
         await self._server.wait_closed()
+        if self._writing is not None:
+            self._writing.cancel()
         if self.log is not None:
             self.log.close()
 
@@ -100,3 +104,9 @@ class WebBoxServer:
         self._hosts.add(host)
         if self.log is not None and host != b"truth.localhost":
             self.log.add(time, host, path, status)
+            if self._writing is None:
+                self._writing = asyncio.get_running_loop().call_later(LOG_SECONDS, self._write_log, self.log)
+
+    def _write_log(self, log: RequestLog) -> None:
+        self._writing = None
+        log.flush()
