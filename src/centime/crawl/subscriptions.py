@@ -14,6 +14,7 @@ Nothing here reads a clock, and everything that changes it is a call that the sh
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -89,7 +90,7 @@ class _Standing:
     def delivered(self, up_to: int, now: float) -> None:
         """Forgets notices that have arrived."""
         until = self.due()
-        for number in [number for number in self.waiting if number <= up_to]:
+        for number in list(takewhile(lambda number: number <= up_to, self.waiting)):
             page = self.waiting.pop(number).page
             if self.newest.get(page) == number:
                 del self.newest[page]
@@ -137,6 +138,10 @@ class Subscriptions:
     def with_xpath(self) -> list[Subscription]:
         """Those of them that fetchers must know: with an XPath."""
         return [one.told for one in self._all.values() if one.told.xpath]
+
+    def xpaths(self, url: str) -> tuple[tuple[str, str], ...]:
+        """The names and XPaths of the subscriptions with one that a page belongs to."""
+        return tuple((name, one.told.xpath) for name, one in self._all.items() if one.told.xpath and one.search(url))
 
     def match(self, url: str) -> list[str]:
         """The names of the subscriptions that a page belongs to."""

@@ -1,0 +1,187 @@
+"""The process that tells subscribers: one attempt for each batch that it is given, and what came of it goes back.
+
+    python -m centime.crawl.delivering SOCKET        SOCKET: the number of an open file; settings are the first message
+
+It remembers nothing: what failed is given to it again by the crawl (delivery.py), what it held when it was killed too. Attempts run side
+by side and each has a time limit, so a subscriber that hangs keeps nobody waiting.
+
+    file:PATH           a line of JSON is appended and synced, unless its id stands among the last already; a line that was cut is removed
+    command:PROGRAM     is started with the JSON on its standard input, without a shell; code 0 is success; killed when its time is over
+    http://, https://   are asked by POST (fetch/notice.py); any 2xx is success
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import shlex
+import signal
+import socket
+import stat
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import uvloop
+
+from centime.crawl.message import LENGTH, pack
+from centime.crawl.notices import Batch
+from centime.fetch.notice import Notifier
+from centime.fetch.settings import FetchSettings
+from centime.store.parent import die_with_parent
+
+LOOKED_BACK = 16 << 20  # bytes at the end of a file in which an id is looked for: a batch that comes again comes soon
+BEGINNING = b'{"id":"'  # of every line of ours
+THREADS = 16
+
+
+class DeliverySettings(msgspec.Struct, array_like=True, frozen=True):
+    """What the process is told when it starts."""
+
+    fetch: FetchSettings
+    command_seconds: float = 60.0
+    http_seconds: float = 30.0
+
+
+class Attempted(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What came of an attempt: the batch, and why it did not arrive, nothing if it did."""
+
+    name: str
+    up_to: int
+    trouble: str = ""
+
+
+unpack_settings = msgspec.msgpack.Decoder(DeliverySettings).decode
+unpack_batches = msgspec.msgpack.Decoder(list[Batch]).decode
+unpack_attempted = msgspec.msgpack.Decoder(Attempted).decode
+
+
+class DeliveringProcess:
+    """The loop of the process."""
+
+    def __init__(self, settings: DeliverySettings) -> None:
+        self._settings = settings
+        self._notifier = Notifier(settings.fetch)
+        self._files: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Delivers batches until the crawl hangs up."""
+        try:
+            while True:
+                (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
+                for batch in unpack_batches(await reader.readexactly(length)):
+                    task = asyncio.create_task(self._attempt(batch, writer))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._notifier.close()
+
+    async def _attempt(self, batch: Batch, writer: asyncio.StreamWriter) -> None:
+        try:
+            trouble = await self.deliver(batch)
+        except Exception as error:  # one subscriber must never stop the others
+            trouble = f"{type(error).__name__}: {error}"
+        message = pack(Attempted(batch.name, batch.up_to, trouble[:500]))
+        if not writer.is_closing():
+            writer.write(LENGTH.pack(len(message)) + message)
+
+    async def deliver(self, batch: Batch) -> str:
+        """One attempt; why the batch did not arrive, nothing if it did."""
+        body = msgspec.json.encode(batch.facts())
+        scheme, _, place = batch.to.partition(":")
+        match scheme:
+            case "file":
+                async with self._files.setdefault(os.path.realpath(place), asyncio.Lock()):
+                    return await asyncio.to_thread(append_line, place, body, batch.id)
+            case "command":
+                return await _run(shlex.split(place), body, self._settings.command_seconds)
+            case _:
+                return await self._notifier.post(batch.to, body, batch.id, seconds=self._settings.http_seconds)
+
+
+def append_line(path: str, body: bytes, identity: str) -> str:
+    """Appends a line to a file and waits for the disk, unless the line of this id is there; why it could not, nothing if it could."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o666)
+    except OSError as trouble:
+        return f"{path}: {trouble.strerror}"
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return f"{path} is not a file"
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        size = os.fstat(handle).st_size
+        begin = max(0, size - LOOKED_BACK)
+        end = os.pread(handle, size - begin, begin)
+        mark = BEGINNING + msgspec.json.encode(identity)[1:] + b","
+        lines, cut = end.rpartition(b"\n")[::2]
+        if any(line.startswith(mark) for line in lines.split(b"\n")):
+            return ""
+        if cut.startswith(BEGINNING[: len(cut)]):  # ours, from a moment at which the machine lost power
+            os.ftruncate(handle, size - len(cut))
+            cut = b""
+        data = (b"\n" if cut else b"") + body + b"\n"
+        while data:
+            data = data[os.write(handle, data) :]
+        os.fsync(handle)
+    except BlockingIOError:
+        return f"{path} is locked by another program"
+    except OSError as trouble:
+        return f"{path}: {trouble.strerror}"
+    finally:
+        os.close(handle)
+    return ""
+
+
+async def _run(words: list[str], body: bytes, seconds: float) -> str:
+    """Runs a program with the body on its standard input; why that was no success, nothing if it was."""
+    if not words:
+        return "there is no program to run"
+    with tempfile.TemporaryFile() as given:  # not a pipe: a program that does not read it must not keep us
+        given.write(body)
+        given.seek(0)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words, stdin=given, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, start_new_session=True
+            )
+        except (OSError, ValueError) as trouble:
+            return f"{words[0]} cannot be run: {trouble}"
+    try:
+        code = await asyncio.wait_for(process.wait(), seconds)
+    except (TimeoutError, asyncio.CancelledError) as ending:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with all that it started
+        await process.wait()
+        if isinstance(ending, asyncio.CancelledError):
+            raise
+        return f"{words[0]} took longer than {seconds:g} s"
+    return f"{words[0]} ended with code {code}" if code else ""
+
+
+async def _main(connection: socket.socket) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
+    reader, writer = await asyncio.open_connection(sock=connection, limit=1 << 24)
+    (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
+    await DeliveringProcess(unpack_settings(await reader.readexactly(length))).run(reader, writer)
+
+
+def main() -> None:
+    """Delivers over the socket that was handed down."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    connection.setblocking(False)
+    connection.set_inheritable(False)  # a command that outlives us would keep it open, and the crawl would not see that we are gone
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        uvloop.run(_main(connection))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
