@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from centime.crawl import order_inbox
 from centime.crawl.order_inbox import OrderInbox, running
-from centime.crawl.orders import SetOrder, UnsubscribeOrder, new_id, pack_order
+from centime.crawl.orders import PublishOrder, SetOrder, UnsubscribeOrder, new_id, pack_order
 from centime.store.folder import CrawlFolder
 
 
@@ -82,6 +82,15 @@ def test_an_order_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pyte
     path = inbox.put(order(1.0, "n" * 200))
     assert inbox.take() == []
     assert "MiB at most" in inbox.refusal(path)
+
+
+def test_a_publication_of_what_is_no_canonical_url_is_refused(tmp_path: Path) -> None:
+    inbox = OrderInbox(tmp_path)
+    good, bad = (PublishOrder(id=new_id(), time=1.0, urls=urls) for urls in (b"http://a.example/", b"http://a.example/\nHTTP://a.example"))
+    inbox.put(good)
+    path = inbox.put(bad)
+    assert [one for _, one in inbox.take()] == [good]
+    assert "canonical URLs" in inbox.refusal(path)
 
 
 def test_a_file_that_is_still_being_written_is_left_alone(tmp_path: Path) -> None:

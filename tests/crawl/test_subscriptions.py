@@ -121,6 +121,8 @@ def test_the_pages_of_a_subscription_are_read_as_often_as_the_most_impatient_wan
     known = made(NEWS, PRICE, Subscription("all", "example", 20.0, "file:c"))
     assert known.match("http://a.example/news/1") == ["news", "all"]
     assert known.deadline_seconds("http://a.example/news/1") == 20.0
+    assert known.with_xpath("http://a.example/news/1") == ()
+    assert known.with_xpath("http://a.example/shop/1") == (PRICE,)
     known.remove("all")
     assert known.deadline_seconds("http://a.example/news/1") == 100.0
     assert known.deadline_seconds("http://a.example/") == float("inf")

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from centime.crawl.orders import Order, pack_order, unpack_order
+from centime.crawl.orders import Order, check_urls, pack_order, unpack_order
 from centime.model.errors import BadInput
 from centime.store.disk import put_file, sync_folder
 
@@ -103,7 +103,9 @@ class OrderInbox:
             os.close(handle)
         if len(packed) > LARGEST:
             raise BadInput(f"an order has {LARGEST >> 20} MiB at most")
-        return unpack_order(packed)
+        order = unpack_order(packed)
+        check_urls(order)
+        return order
 
 
 def running(crawl: Path) -> int:

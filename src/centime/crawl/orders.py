@@ -15,6 +15,7 @@ import numpy as np
 
 from centime.crawl.subscriptions import Subscription
 from centime.crawl.watching import check_xpath
+from centime.discover.canonical import canonical
 from centime.model.errors import BadInput, BadSetting
 
 MOST_URLS = 50_000  # in one order
@@ -121,6 +122,14 @@ def check_subscription(told: Subscription) -> None:
         raise BadSetting(f"changes are told to file:PATH, command:PROGRAM, http://... or https://..., not to {told.to!r}")
     if told.xpath:
         check_xpath(told.xpath)
+
+
+def check_urls(order: Order) -> None:
+    """Refuses a publication of what are no canonical URLs: an order that another program wrote would make pages of them."""
+    if isinstance(order, PublishOrder):
+        wrong = next((url for url in order.lines() if canonical(url) != url), None)
+        if wrong is not None:
+            raise BadInput(f"a publication has canonical URLs, a line each, not {wrong[:100]!r}")
 
 
 def publications(

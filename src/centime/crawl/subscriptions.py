@@ -135,13 +135,9 @@ class Subscriptions:
         """The subscriptions, in the order in which they were made."""
         return [one.told for one in self._all.values()]
 
-    def with_xpath(self) -> list[Subscription]:
-        """Those of them that fetchers must know: with an XPath."""
-        return [one.told for one in self._all.values() if one.told.xpath]
-
-    def xpaths(self, url: str) -> tuple[tuple[str, str], ...]:
-        """The names and XPaths of the subscriptions with one that a page belongs to."""
-        return tuple((name, one.told.xpath) for name, one in self._all.items() if one.told.xpath and one.search(url))
+    def with_xpath(self, url: str) -> tuple[Subscription, ...]:
+        """The subscriptions that a page belongs to and that have an XPath: what its fetcher must know."""
+        return tuple(one.told for one in self._all.values() if one.told.xpath and one.search(url))
 
     def match(self, url: str) -> list[str]:
         """The names of the subscriptions that a page belongs to."""
