@@ -1,0 +1,140 @@
+"""Observations: what a read, or somebody's word, tells about a page, taken into its record and the sums.
+
+FIRST    a first read: there is no interval yet              QUIET    no change since the last read
+CHANGED  a change at some time since the last read           DATED    a change, the last one `since` seconds before this read
+FAILED   the page could not be read: no evidence, and the copy keeps its age
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.schedule.belief import UNIT, changed, dated, quiet, stored
+from centime.schedule.folders import Folders, file_page
+from centime.schedule.page import belief_of, cost_of, due_age, mean_of_host, read_time, scale_of, tally
+from centime.schedule.refresh_tables import (
+    COST_STEPS,
+    CURSOR,
+    FILED,
+    INSIDE,
+    NO_PASS,
+    OBSERVATIONS,
+    OBSERVED,
+    PAGE_COUNT,
+    SHAPE,
+    THRESHOLD,
+    TICKS,
+    RefreshTables,
+)
+
+FIRST: Final = 0
+QUIET: Final = 1
+CHANGED: Final = 2
+DATED: Final = 3
+FAILED: Final = 4
+VERDICTS: Final = 5
+
+Floats = npt.NDArray[np.float64]
+Pages = npt.NDArray[np.int64]
+
+
+@bare_inlined
+def _tally_kept(t: RefreshTables, page: Whole, host: Whole, importance: float, sign: float) -> None:
+    shape, rate = belief_of(t, page, host)
+    cost = cost_of(t, page)
+    tally(t, 0, shape, rate, importance, cost, sign)
+    if page < t.counts[CURSOR]:
+        tally(t, 1, shape, rate, importance, cost, sign)
+
+
+@bare_inlined
+def _learn(t: RefreshTables, page: Whole, host: Whole, verdict: Whole, interval: float, since: float) -> None:
+    record = t.records[page]
+    s, b = record["s"] * UNIT, float(record["b"])
+    if verdict == QUIET:
+        s, b = quiet(s, b, interval)
+    elif verdict == CHANGED:
+        s, b = changed(s, b, t.facts[SHAPE], mean_of_host(t, host), interval)
+    else:
+        s, b = dated(s, b, min(max(since, 0.0), interval))
+    whole, b32 = stored(s, b)
+    record["s"] = np.uint16(whole)
+    record["b"] = b32
+
+
+@bare_inlined
+def _join(t: RefreshTables, folders: Folders, page: Whole, host: Whole, importance: float) -> None:
+    record = t.records[page]
+    t.counts[PAGE_COUNT] += 1
+    if t.counts[CURSOR] != NO_PASS and page >= t.counts[CURSOR]:
+        record["flags"] = np.uint8(INSIDE)  # the pass will file it
+    elif record["flags"] & FILED:
+        record["flags"] = np.uint8(INSIDE | FILED)
+    else:
+        record["flags"] = np.uint8(INSIDE | FILED)
+        shape, rate = belief_of(t, page, host)
+        age = due_age(t, shape, rate, scale_of(t, importance, cost_of(t, page)), t.facts[THRESHOLD])
+        file_page(folders, t.records, page, read_time(t, page) + age)
+
+
+@bare_kernel
+def record_reads(
+    t: RefreshTables,
+    folders: Folders,
+    pages: Pages,
+    hosts: Pages,
+    times: Floats,
+    verdicts: npt.NDArray[np.uint8],
+    since: Floats,
+    costs: Floats,
+    importance: Floats,
+) -> None:
+    """Takes in a batch of reads, in its order."""
+    for i in range(pages.size):
+        page, host, verdict = pages[i], hosts[i], verdicts[i]
+        record = t.records[page]
+        inside = record["flags"] & INSIDE
+        t.counts[OBSERVED] += 1
+        t.counts[OBSERVATIONS] += 1
+        if verdict == FAILED:
+            continue
+        tick = np.int64(min(max(times[i] * TICKS + 0.5, 0.0), 4294967295.0))
+        if inside:
+            _tally_kept(t, page, host, importance[i], -1.0)
+            interval = (tick - np.int64(record["read"])) / TICKS
+            if verdict != FIRST and interval > 0.0:
+                _learn(t, page, host, verdict, interval, since[i])
+            record["flags"] = np.uint8(record["flags"] & (INSIDE | FILED))
+        record["read"] = np.uint32(max(tick, np.int64(record["read"])) if inside else tick)
+        record["cost"] = np.uint8(min(math.log2(max(costs[i], 1.0)) * COST_STEPS + 0.5, 255.0))
+        _tally_kept(t, page, host, importance[i], 1.0)
+        if not inside:
+            _join(t, folders, page, host, importance[i])
+
+
+@bare_kernel
+def claim_periods(t: RefreshTables, pages: Pages, periods: Floats, weights: Floats) -> None:
+    """Adds published periods to the evidence of pages."""
+    for i in range(pages.size):
+        record = t.records[pages[i]]
+        whole, b = stored(record["s"] * UNIT + weights[i], record["b"] + weights[i] * periods[i])
+        record["s"] = np.uint16(whole)
+        record["b"] = b
+        t.counts[OBSERVED] += 1
+
+
+@bare_kernel
+def forget_pages(t: RefreshTables, pages: Pages) -> None:
+    """Lets pages not be refreshed any more; their entries are dropped when they come up."""
+    for i in range(pages.size):
+        if 0 <= pages[i] < t.records.size:
+            record = t.records[pages[i]]
+            if record["flags"] & INSIDE:
+                record["flags"] = np.uint8(record["flags"] & FILED)
+                record["s"] = np.uint16(0)
+                record["b"] = np.float32(0.0)
+                t.counts[PAGE_COUNT] -= 1
+                t.counts[OBSERVED] += 1

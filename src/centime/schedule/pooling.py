@@ -1,0 +1,67 @@
+"""Pooled priors: what is believed of a page before it has shown anything, from its host and from all pages.
+
+The rates of a host's pages are taken as draws of Gamma(k, k/m). One step of expectation and maximisation for each pass over all pages:
+
+    λ̂_i = S_i/B_i               the mean of each page's posterior, of pages with evidence only
+    m    = mean of all λ̂
+    m_h  = (Σ_h λ̂ + STRENGTH·m) / (n_h + STRENGTH)        a host with few pages is taken to be like all hosts
+    k    : log k - ψ(k) = mean of (log m_h - E log λ_i)    one shape for all
+
+The result is used from the beginning of the next pass on, so that the sums of a pass belong to one prior. Repeated, the steps climb to the
+most likely prior. The shape is kept within bounds: below, the prior would say nothing; above, it would silence the evidence.
+"""
+
+import math
+
+import numpy as np
+
+from centime.schedule.gamma import shape_of_spread
+from centime.schedule.refresh_tables import (
+    HOST_LIMIT,
+    MEAN,
+    MOVED,
+    NEXT_MEAN,
+    NEXT_SHAPE,
+    RATED,
+    RATES,
+    SHAPE,
+    SPREAD,
+    SPREAD_COUNT,
+    RefreshTables,
+)
+
+FIRST_SHAPE = 0.5
+FIRST_MEAN = 1.0 / (10 * 86400.0)
+"""Before anything was seen: a change every ten days, give or take much."""
+STRENGTH = 4.0
+LEAST_SHAPE, MOST_SHAPE = 0.2, 10.0
+LEAST_MEAN, MOST_MEAN = 1e-12, 10.0
+_NOTABLE = 0.1
+_FEWEST = 20  # pages with evidence, for a shape to be judged
+
+
+def begin_pooling(t: RefreshTables) -> None:
+    """Puts the priors of the last pass into effect and the sums of the next to nought."""
+    hosts = int(t.counts[HOST_LIMIT])
+    t.facts[SHAPE], t.facts[MEAN] = t.facts[NEXT_SHAPE], t.facts[NEXT_MEAN]
+    t.means[:hosts] = t.next_means[:hosts]
+    t.host_rates[:] = 0.0
+    t.host_pages[:] = 0
+    t.pooled[:] = 0.0
+    t.counts[MOVED] = 0
+
+
+def end_pooling(t: RefreshTables) -> None:
+    """Makes the next priors of the sums of a pass."""
+    if t.pooled[RATED] == 0:
+        return
+    hosts = int(t.counts[HOST_LIMIT])
+    mean = min(max(t.pooled[RATES] / t.pooled[RATED], LEAST_MEAN), MOST_MEAN)
+    counted = t.host_pages[:hosts]
+    means = (t.host_rates[:hosts] + STRENGTH * mean) / (counted + STRENGTH)
+    t.next_means[:hosts] = np.where(counted > 0, np.clip(means, LEAST_MEAN, MOST_MEAN), 0.0)
+    shape = float(t.facts[SHAPE])
+    if t.pooled[SPREAD_COUNT] >= _FEWEST:
+        shape = shape_of_spread(t.pooled[SPREAD] / t.pooled[SPREAD_COUNT], LEAST_SHAPE, MOST_SHAPE)
+    t.counts[MOVED] = max(abs(math.log(mean / t.facts[MEAN])), abs(math.log(shape / t.facts[SHAPE]))) > _NOTABLE
+    t.facts[NEXT_MEAN], t.facts[NEXT_SHAPE] = mean, shape

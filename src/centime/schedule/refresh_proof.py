@@ -1,0 +1,105 @@
+"""Looks at everything in a refresh book and says what is broken: the full scan behind the folders and the sums.
+
+Always:    every page that is refreshed and that no pass under way has yet to reach lies in exactly one folder, and no list has a page
+           twice or a page that is not marked as filed; the counts are right; every record is a number that a record can be.
+In full:   right after a whole pass with the same importance, besides, no page that was not handed out lies in a folder that is opened later
+           than a second after it is due (or after the folder that was next when it was filed); D at all μ, and S, are those of all pages
+           counted anew within 1e-6.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import ScheduleBroken
+from centime.schedule.folders import NONE, RINGS, SIZE, Folders, opening_time
+from centime.schedule.observation import Floats, Pages
+from centime.schedule.refresh_tables import (
+    CURSOR,
+    FILED,
+    HANDED,
+    HOST_LIMIT,
+    INSIDE,
+    LIMIT,
+    NO_PASS,
+    PAGE_COUNT,
+    RefreshTables,
+)
+from centime.schedule.sweep import due_times_of_pages, tally_pages
+
+TOLERANCE = 1e-6
+
+
+def _walk(t: RefreshTables, head: int, when: float, opens: Floats) -> None:
+    page = head
+    while page != NONE:
+        if not 0 <= page < t.counts[LIMIT]:
+            raise ScheduleBroken(f"a folder holds {page}, which is no page of the book")
+        if not math.isnan(opens[page]):
+            raise ScheduleBroken(f"page {page} lies in two folders")
+        opens[page] = when
+        page = int(t.records[page]["next"])
+
+
+def _opening_times(t: RefreshTables, folders: Folders) -> Floats:
+    """When each page's folder is opened; not a number for pages in none."""
+    opens = np.full(int(t.counts[LIMIT]), math.nan)
+    for ring in range(RINGS):
+        _walk(t, int(folders.open_heads[ring]), -math.inf, opens)
+        clock = int(folders.clocks[ring])
+        for number in range(clock, clock + SIZE):
+            _walk(t, int(folders.heads[ring, number % SIZE]), opening_time(ring, number), opens)
+    return opens
+
+
+def prove_filing(t: RefreshTables, folders: Folders) -> Floats:
+    """When each page's folder is opened; raises if pages are not filed as they must be."""
+    opens = _opening_times(t, folders)
+    filed = ~np.isnan(opens)
+    flags = t.records["flags"][: t.counts[LIMIT]]
+    inside = (flags & INSIDE) != 0
+    reached = np.arange(len(flags)) < (t.counts[CURSOR] if t.counts[CURSOR] != NO_PASS else len(flags))
+    for wrong, what in (
+        (inside & reached & ~filed, "is refreshed but lies in no folder"),
+        (filed & ~reached, "lies in a folder though the pass has yet to reach it"),
+        (reached & (filed != ((flags & FILED) != 0)), "is marked as filed and is not, or the other way round"),
+    ):
+        if wrong.any():
+            raise ScheduleBroken(f"page {np.flatnonzero(wrong)[0]} {what}")
+    if inside.sum() != t.counts[PAGE_COUNT]:
+        raise ScheduleBroken(f"{inside.sum()} pages are refreshed, {t.counts[PAGE_COUNT]} are counted")
+    b = t.records["b"][: t.counts[LIMIT]]
+    if not (np.isfinite(b) & (b >= 0)).all():
+        raise ScheduleBroken(f"the evidence of page {np.flatnonzero(~(np.isfinite(b) & (b >= 0)))[0]} is not a number of seconds")
+    means = t.means[: t.counts[HOST_LIMIT]]
+    if not (np.isfinite(means) & (means >= 0)).all():
+        raise ScheduleBroken("the pooled rate of a host is not a number")
+    return opens
+
+
+def prove_times(
+    t: RefreshTables, folders: Folders, opens: Floats, pages: Pages, hosts: Pages, importance: Floats, threshold: float
+) -> None:
+    """Raises if a page would be looked at too late under the threshold that it was filed under."""
+    due = np.empty(len(pages))
+    due_times_of_pages(t, pages, hosts, importance, threshold, due)
+    last = opening_time(RINGS - 1, int(folders.clocks[RINGS - 1]) + SIZE - 1)
+    allowed = np.minimum(np.maximum(due, float(folders.clocks[0])) + 1.0, last)
+    late = (opens[pages] > allowed + 1e-3) & ((t.records["flags"][pages] & HANDED) == 0)
+    if late.any():
+        first = np.flatnonzero(late)[0]
+        raise ScheduleBroken(f"page {pages[first]} is due at {due[first]} s and looked at at {opens[pages[first]]} s")
+
+
+def prove_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
+    """Raises if the sums are not those of all pages counted anew."""
+    fresh = t._replace(demand=np.zeros_like(t.demand), sums=np.zeros_like(t.sums))
+    tally_pages(fresh, 0, pages, hosts, importance)
+    for kept, counted, what in ((t.demand[0], fresh.demand[0], "the demand"), (t.sums[0], fresh.sums[0], "a sum")):
+        if not _alike(kept, counted):
+            raise ScheduleBroken(f"{what} is {kept[~np.isclose(kept, counted, TOLERANCE)]}, counted anew it is another")
+
+
+def _alike(kept: npt.NDArray[np.float64], counted: npt.NDArray[np.float64]) -> bool:
+    return bool(np.allclose(kept, counted, rtol=TOLERANCE, atol=TOLERANCE * (1e-30 + float(counted.max(initial=0.0)))))

@@ -1,0 +1,174 @@
+"""The pass over all pages: files every page anew and makes every sum anew, some pages a call.
+
+A pass begins with empty folders and goes through the pages by number. Each is filed for its due time under the threshold as it is now, and
+added to the sums in the making, which replace the kept ones when the pass is through. What it sets right: due times after the threshold has
+fallen, after a page proved quicker than its folder, after priors or importance have moved; and the drift of the sums.
+
+A page that the pass has yet to reach lies in no folder, and is looked at so much later: LENGTH calls of `inspect` at most.
+
+    a pass begins    after max(256, pages/16) observations; after half of that if μ fell below 0.8 of what pages were filed under or the
+                     priors moved by a tenth; at once when other settings were told that ask for it
+    a call takes     max(4096, pages/LENGTH) pages
+
+so that an observation pays for 16 pages of a pass (32 at worst), and no call takes long.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.schedule.folders import Folders, file_page
+from centime.schedule.gamma import digamma
+from centime.schedule.observation import Floats, Pages
+from centime.schedule.page import belief_of, cost_of, due_age, index_of, mean_of_host, read_time, scale_of, tally
+from centime.schedule.refresh_tables import (
+    CURSOR,
+    FILED,
+    HANDED,
+    HIGHEST_THRESHOLD,
+    INSIDE,
+    LEAST_INTERVAL,
+    LIMIT,
+    MOVED,
+    OBSERVED,
+    PAGE_COUNT,
+    RATED,
+    RATES,
+    SPREAD,
+    SPREAD_COUNT,
+    THRESHOLD,
+    URGENT,
+    RefreshTables,
+)
+
+LENGTH = 128
+FEWEST_PAGES = 4096
+FEWEST_OBSERVATIONS = 256
+PAGES_PER_OBSERVATION = 16
+FALLEN = 0.8
+LOOK_AGAIN = 1.25
+"""A page handed out is looked at again at so many times its age."""
+_SPREAD_PAGES = 50_000
+_SLACK = 1.0 - 1e-9
+
+
+def is_wanted(t: RefreshTables) -> bool:
+    """Whether a pass is to begin, if none is under way."""
+    if t.counts[URGENT]:
+        return True
+    needed = max(FEWEST_OBSERVATIONS, int(t.counts[PAGE_COUNT]) // PAGES_PER_OBSERVATION)
+    if t.counts[MOVED] or t.facts[THRESHOLD] < FALLEN * t.facts[HIGHEST_THRESHOLD]:
+        needed //= 2
+    return bool(t.counts[OBSERVED] >= needed)
+
+
+def next_stretch(t: RefreshTables) -> tuple[int, int]:
+    """The pages from and up to which the pass goes in this call."""
+    first, limit = int(t.counts[CURSOR]), int(t.counts[LIMIT])
+    return first, min(limit, first + max(FEWEST_PAGES, -(-limit // LENGTH)))
+
+
+@bare_kernel
+def pages_inside(t: RefreshTables, first: int, last: int, step: int, pages: Pages) -> int:
+    """Fills the array with the pages between two that are inside; the others lie in no folder any more if all are asked for."""
+    count = 0
+    for page in range(first, last, step):
+        if t.records[page]["flags"] & INSIDE:
+            pages[count] = page
+            count += 1
+        elif step == 1:
+            t.records[page]["flags"] = np.uint8(0)
+    return count
+
+
+@bare_inlined
+def _file(t: RefreshTables, folders: Folders, page: Whole, shape: float, rate: float, scale: float, now: float) -> None:
+    read = read_time(t, page)
+    time = read + due_age(t, shape, rate, scale, t.facts[THRESHOLD])
+    if time <= now and t.records[page]["flags"] & HANDED:
+        time = read + LOOK_AGAIN * (now - read)
+    file_page(folders, t.records, page, time)
+
+
+@bare_kernel
+def tally_pages(t: RefreshTables, kept: int, pages: Pages, hosts: Pages, importance: Floats) -> None:
+    """Adds pages to one of the two rows of sums."""
+    for i in range(pages.size):
+        shape, rate = belief_of(t, pages[i], hosts[i])
+        tally(t, kept, shape, rate, importance[i], cost_of(t, pages[i]), 1.0)
+
+
+@bare_kernel
+def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, importance: Floats, now: float) -> None:
+    """Files pages that are inside anew and adds them to the sums in the making."""
+    every = 1 + t.counts[LIMIT] // _SPREAD_PAGES  # logarithms are dear, and so many pages tell the shape well
+    for i in range(pages.size):
+        page, host = pages[i], hosts[i]
+        record = t.records[page]
+        record["flags"] = np.uint8(record["flags"] | FILED)
+        shape, rate = belief_of(t, page, host)
+        cost = cost_of(t, page)
+        tally(t, 1, shape, rate, importance[i], cost, 1.0)
+        _file(t, folders, page, shape, rate, scale_of(t, importance[i], cost), now)
+        if record["b"] > 0.0:
+            t.host_rates[host] += shape / rate
+            t.host_pages[host] += 1
+            t.pooled[RATES] += shape / rate
+            t.pooled[RATED] += 1.0
+            if page % every == 0:
+                t.pooled[SPREAD] += math.log(mean_of_host(t, host) * rate) - digamma(shape)
+                t.pooled[SPREAD_COUNT] += 1.0
+
+
+@bare_kernel
+def judge_pages(
+    t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, importance: Floats, now: float, due: Pages, worths: Floats
+) -> int:
+    """Looks at pages taken out of their folders: gives those that are due and files all of them again."""
+    count = 0
+    threshold = t.facts[THRESHOLD]
+    for i in range(pages.size):
+        page = pages[i]
+        record = t.records[page]
+        if not record["flags"] & INSIDE:
+            record["flags"] = np.uint8(0)
+            continue
+        shape, rate = belief_of(t, page, hosts[i])
+        scale = scale_of(t, importance[i], cost_of(t, page))
+        age = now - read_time(t, page)
+        worth = index_of(t, shape, rate, scale, age)
+        if age >= t.facts[LEAST_INTERVAL] and worth >= threshold * _SLACK:
+            due[count] = page
+            worths[count] = worth
+            count += 1
+            record["flags"] = np.uint8(record["flags"] | HANDED)
+        _file(t, folders, page, shape, rate, scale, now)
+    return count
+
+
+@bare_kernel
+def worth_of_pages(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, now: float, worths: Floats) -> None:
+    """What a read of each page is worth now; not a number for those that are not inside."""
+    for i in range(pages.size):
+        page = pages[i]
+        if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
+            shape, rate = belief_of(t, page, hosts[i])
+            scale = scale_of(t, importance[i], cost_of(t, page))
+            worths[i] = index_of(t, shape, rate, scale, now - read_time(t, page))
+        else:
+            worths[i] = math.nan
+
+
+@bare_kernel
+def due_times_of_pages(
+    t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, threshold: float, times: npt.NDArray[np.float64]
+) -> None:
+    """When each page is due under a threshold; infinity for never, and for those that are not inside."""
+    for i in range(pages.size):
+        page = pages[i]
+        times[i] = math.inf
+        if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
+            shape, rate = belief_of(t, page, hosts[i])
+            times[i] = read_time(t, page) + due_age(t, shape, rate, scale_of(t, importance[i], cost_of(t, page)), threshold)

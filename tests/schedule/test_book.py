@@ -1,0 +1,138 @@
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from centime.model.errors import BadInput, BadSetting, ScheduleBroken
+from centime.schedule.book import RefreshBook
+from centime.schedule.observation import CHANGED, DATED, FAILED, FIRST, QUIET
+from centime.schedule.refresh_settings import RefreshSettings
+
+DAY = 86400.0
+HOSTS = 7
+
+
+def hosts_of(pages: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return pages % HOSTS
+
+
+def importance_of(pages: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    return 0.25 + 1.5 * ((pages * 2654435761) % 1024) / 1024
+
+
+def make_book(**changes: Any) -> RefreshBook:
+    return RefreshBook(1000.0, RefreshSettings(**{"budget": 0.001, "least_interval": 60.0, **changes}), hosts_of)
+
+
+def read(book: RefreshBook, pages: Any, now: float, verdict: int = FIRST, since: float = 0.0, cost: float = 1000.0) -> None:
+    pages = np.atleast_1d(np.asarray(pages, dtype=np.int64))
+    count = len(pages)
+    verdicts = np.full(count, verdict, dtype=np.uint8)
+    book.record(pages, hosts_of(pages), now, verdicts, np.full(count, since), np.full(count, cost), importance_of(pages))
+
+
+CALLS = st.lists(
+    st.one_of(
+        st.tuples(st.just("read"), st.integers(0, 60), st.sampled_from([FIRST, QUIET, CHANGED, DATED, FAILED])),
+        st.tuples(st.just("forget"), st.integers(0, 60), st.just(0)),
+        st.tuples(st.just("claim"), st.integers(0, 60), st.integers(1, 5)),
+        st.tuples(st.just("inspect"), st.integers(0, 40), st.just(0)),
+        st.tuples(st.just("wait"), st.integers(1, 2_000_000), st.just(0)),
+        st.tuples(st.just("budget"), st.integers(0, 5), st.just(0)),
+        st.tuples(st.just("alpha"), st.integers(0, 2), st.just(0)),
+        st.tuples(st.just("policy"), st.sampled_from(["optimal", "paper", "uniform"]), st.just(0)),
+    ),
+    max_size=60,
+)
+
+
+def play(book: RefreshBook, calls: list[tuple[str, Any, int]], now: float, check: bool = False) -> tuple[float, list[list[int]]]:
+    given_out = []
+    for name, value, more in calls:
+        kept = book.settings
+        if name == "read":
+            read(book, np.arange(value, value + 5), now, more, since=100.0 * more)
+        elif name == "forget":
+            book.forget(np.array([value, value + 100]))
+        elif name == "claim":
+            book.claim(np.array([value]), np.array([3600.0 * more]), np.array([0.5]))
+        elif name == "inspect":
+            given_out.append(book.inspect(now, importance_of, value)[0].tolist())
+        elif name == "wait":
+            now += value
+        elif name == "budget":
+            book.tell(RefreshSettings(budget=10.0**-value, least_interval=60.0, alpha=kept.alpha, policy=kept.policy))
+        elif name == "alpha":
+            book.tell(RefreshSettings(budget=kept.budget, least_interval=60.0, alpha=float(value), policy=kept.policy))
+        else:
+            book.tell(RefreshSettings(budget=kept.budget, least_interval=60.0, by_bytes=True, policy=value))
+        if check:
+            book.check(importance_of)
+    return now, given_out
+
+
+@settings(max_examples=60)
+@given(CALLS, CALLS)
+def test_whatever_is_called_pages_lie_in_one_folder_and_a_copy_of_the_state_goes_on_alike(
+    before: list[tuple[str, Any, int]], after: list[tuple[str, Any, int]]
+) -> None:
+    book = make_book()
+    now, _ = play(book, before, 2000.0, check=True)
+    facts, arrays = book.state()
+    twin = RefreshBook.from_state(facts, arrays, hosts_of)
+    assert play(book, after, now) == play(twin, after, now)
+    ours, theirs = book.state(), twin.state()
+    assert ours[0] == theirs[0]
+    assert all(ours[1][name].tobytes() == theirs[1][name].tobytes() for name in ours[1])
+    book.refile(now, importance_of)
+    book.check(importance_of, in_full=True)
+
+
+def test_a_page_is_due_when_its_index_reaches_the_threshold_and_not_before() -> None:
+    book = make_book(budget=20 / DAY)
+    read(book, np.arange(100), 1000.0)
+    book.refile(1000.0, importance_of)
+    pages = np.arange(100)
+    due = book.due_times(pages, importance_of(pages))
+    first = due.min()
+    assert math.isfinite(first)
+    assert not len(book.inspect(first - 2.0, importance_of, 100)[0])
+    given_out, worths = book.inspect(first + 2.0, importance_of, 100)
+    assert due[given_out].max() <= first + 2.0
+    assert (worths >= book.threshold).all()
+    assert np.allclose(worths, book.worth(given_out, first + 2.0, importance_of(given_out)))
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    book = make_book()
+    for changes in ({"policy": "best"}, {"alpha": -1.0}, {"alpha": 0.0, "beta": 0.0}, {"budget": math.nan}, {"least_interval": 0.0}):
+        with pytest.raises(BadSetting):
+            make_book(**changes)
+    with pytest.raises(BadInput):
+        read(book, [-1], 0.0)
+    with pytest.raises(BadInput):
+        read(book, [1], math.nan)
+    with pytest.raises(BadInput):
+        read(book, [1], 0.0, verdict=9)
+    with pytest.raises(BadInput):
+        read(book, [1], 0.0, since=math.nan)
+    with pytest.raises(BadInput):
+        book.claim(np.array([1]), np.array([-1.0]), np.array([1.0]))
+    with pytest.raises(BadInput):
+        book.inspect(math.nan, importance_of, 1)
+    with pytest.raises(BadInput):
+        book.record(np.array([1]), np.zeros(0), 0.0, np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1))
+
+
+def test_the_check_sees_a_page_that_is_filed_twice_or_not_at_all() -> None:
+    book = make_book()
+    read(book, np.arange(10), 1000.0)
+    facts, arrays = book.state()
+    for name, value in (("heads", -1), ("next", 3), ("flags", 1), ("b", math.nan)):
+        broken = {**arrays, name: np.where(arrays[name] >= 0, np.array(value, dtype=arrays[name].dtype), arrays[name])}
+        with pytest.raises(ScheduleBroken):
+            RefreshBook.from_state(facts, broken, hosts_of).check(importance_of)
