@@ -155,6 +155,8 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         assert len(self.frontier) == len(self.plain.inside)
         inside = np.flatnonzero(self.frontier.contains(np.arange(-1, 300))) - 1
         assert inside.tolist() == sorted(self.plain.inside)
+        levels = self.frontier.levels(np.arange(-1, 300)).tolist()
+        assert levels == [self.plain.inside[page][1] // 128 if page in self.plain.inside else 6 for page in range(-1, 300)]
         for host in range(8):
             assert self.frontier.pages_of(host) == sum(1 for row in self.plain.inside.values() if row[0] == host)
 

@@ -42,6 +42,23 @@ def _crawl(
     ] = None,
     damping: Annotated[float | None, typer.Option(metavar="D", help="The share of its money that a page pays along its links.")] = None,
     refresh_after: Annotated[str | None, typer.Option(metavar="TIME", help="Read a page again so long after it was read: 1d.")] = None,
+    continuous: Annotated[
+        bool | None, typer.Option("--continuous/--once", help="Go on for ever: discover, and read again what is worth it. Needs a budget.")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(metavar="RULE", help="What is read again: optimal, paper or uniform.")] = None,
+    alpha: Annotated[float | None, typer.Option(metavar="A", help="Penalty for the age of a copy. Default: 0.")] = None,
+    beta: Annotated[float | None, typer.Option(metavar="B", help="Penalty for a copy that is stale. Default: 1.")] = None,
+    discovery: Annotated[
+        str | None, typer.Option(metavar="auto|PERCENT", help="The budget's share for unread pages; auto: as they are worth.")
+    ] = None,
+    discovery_weight: Annotated[
+        float | None, typer.Option(metavar="W", help="What an unread page counts beside a stale one, with auto. Default: 1.")
+    ] = None,
+    least_interval: Annotated[str | None, typer.Option(metavar="TIME", help="Between two reads of a page, at least. Default: 1h.")] = None,
+    shares: Annotated[
+        str | None, typer.Option(metavar="A,B,C", help="Of the choices that reach them: what levels 1 to 3 may take. Default: 0.5,0.5,0.5.")
+    ] = None,
+    ban: Annotated[list[str] | None, typer.Option(metavar="HOST", help="A host that is not asked: https://ads.example.")] = None,
     workers: Annotated[int | None, typer.Option(metavar="N", help="Fetcher processes. Default: one for each core.")] = None,
     user_agent: Annotated[str | None, typer.Option(metavar="NAME", help="Who you are; put in a way to reach you.")] = None,
     allow_network: Annotated[
@@ -64,6 +81,7 @@ def _crawl(
       centime crawl museum https://museum.example/ --keep all
       centime crawl museum --for 2h --bandwidth 2GB/day
       centime crawl news seeds.txt sitemap:https://news.example/sitemap.xml --scope domain --focus /politics/=4
+      centime crawl news --continuous --rate 20000/d
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
     from centime.crawl import engine
@@ -83,6 +101,15 @@ def _crawl(
         "ledger": ledger,
         "damping": damping,
         "refresh-after": refresh_after,
+        "continuous": continuous,
+        "policy": policy,
+        "alpha": alpha,
+        "beta": beta,
+        "discovery": discovery,
+        "discovery-weight": discovery_weight,
+        "least-interval": least_interval,
+        "shares": shares,
+        "ban": ban,
         "workers": workers,
         "user-agent": user_agent,
         "allow-network": allow_network,

@@ -11,10 +11,21 @@ class Bucket:
     """One budget; without a rate it never ends."""
 
     def __init__(self, rate: float | None, now: float, *, room_seconds: float = 1.0) -> None:
-        self.rate = rate
-        self._room = max(1.0, rate * room_seconds) if rate else 0.0
+        self._room_seconds = room_seconds
         self._level = 1.0 if rate else 0.0
         self._at = now
+        self._set(rate)
+
+    def change(self, rate: float | None, now: float) -> None:
+        """Fills at another rate from now on."""
+        if rate != self.rate:
+            self._level = min(self.left(now), 1.0) if self.rate else 1.0
+            self._at = now
+            self._set(rate)
+
+    def _set(self, rate: float | None) -> None:
+        self.rate = rate
+        self._room = max(1.0, rate * self._room_seconds) if rate else 0.0
 
     def left(self, now: float) -> float:
         """What may be spent now."""

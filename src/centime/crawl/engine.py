@@ -1,8 +1,9 @@
 """The crawl at work: leases to the fetchers, visits from them to the shard, everything on disk, until a limit or a word from outside.
 
 One thread and no waiting for anybody: the shard is asked for as many leases as the fetchers and the budget have room for, what comes back
-is recorded in batches. Journal frames are handed to the system with every turn (a killed process loses none of them) and synced to the
-disk once a second (a power cut loses a second). Snapshots are written by a forked child.
+is recorded in batches. Orders from outside are taken twice a second, notices for subscribers are handed to a process of their own. Journal
+frames are handed to the system with every turn (a killed process loses none of them) and synced to the disk once a second (a power cut
+loses a second). Snapshots are written by a forked child.
 """
 
 import signal
@@ -13,11 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from centime.crawl.budget import Bucket
+from centime.crawl.delivery import Delivery
 from centime.crawl.fetchers import Fetchers
 from centime.crawl.message import Returned
 from centime.crawl.opened import OpenCrawl
+from centime.crawl.order_inbox import OrderInbox
+from centime.crawl.ordering import changed_live
+from centime.crawl.orders import SetOrder
 from centime.crawl.settings import fetcher_settings
-from centime.model.errors import NoRoom
+from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
 
 LEASES_PER_FETCHER = 96
@@ -75,6 +80,8 @@ class Crawl:
         self._page_bytes = 20_000.0  # what a page costs, learned as the crawl goes
         self._synced = now
         self._viewed = 0.0
+        self._inbox = OrderInbox(opened.folder.path)
+        self._delivery = Delivery(settings.fetch_settings())
 
     def run(self, view: Callable[["Crawl", float], None]) -> str:
         """Crawls until a limit is reached, nothing is left or somebody stops it; in words, why it ended."""
@@ -92,6 +99,7 @@ class Crawl:
                 self._drain(fetchers, view)
         finally:
             fetchers.close()
+            self._delivery.close()
         self._close(view)
         return self.run_facts.ending
 
@@ -143,7 +151,7 @@ class Crawl:
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:
             return max(0.001, self._pages.wait(), self._bytes.wait(self._page_bytes))
-        ready = self.shard.frontier.earliest(now)
+        ready = self.shard.earliest(now)
         if outstanding == 0 and count > 0 and ready - now > PATIENCE_SECONDS and not self._is_due_in_time(now, ready):
             self.run_facts.ending = self._nothing_left(now, ready)
             return None
@@ -151,7 +159,8 @@ class Crawl:
 
     def _is_due_in_time(self, now: float, ready: float) -> bool:
         """Whether it is worth waiting: the run has a time, and something is due before it is over, or pages are read again for ever."""
-        if self.opened.settings.refresh_after is not None and self.shard.read_count:
+        settings = self.shard.settings
+        if (settings.continuous or settings.refresh_after is not None) and self.shard.read_count:
             return True
         return self.limits.seconds is not None and min(ready, self.shard.retries.earliest()) <= self.run_facts.started + self.limits.seconds
 
@@ -195,7 +204,35 @@ class Crawl:
         self.opened.keep_snapshots()
         if now - self._viewed >= VIEW_SECONDS:
             self._viewed = now
+            self._hear(now)
             view(self, now)
+
+    def _hear(self, now: float) -> None:
+        """Carries out orders that have come, and tells subscribers what they are to be told."""
+        taken = self._inbox.take()
+        for path, order in taken:
+            try:
+                if isinstance(order, SetOrder):
+                    self._set(now, order)
+                self.shard.order(now, order)
+            except (BadInput, BadSetting) as trouble:
+                self._inbox.refuse(path, str(trouble))
+        if taken:
+            self.shard.journal.sync()
+            self._inbox.done(path for path, _ in taken if path.exists())
+        subscriptions = self.shard.wishes.subscriptions
+        if len(subscriptions):
+            self._delivery.deliver(subscriptions.due(now), now)
+            for name, up_to in self._delivery.receive(now):
+                self.shard.delivered(now, name, up_to)
+
+    def _set(self, now: float, order: SetOrder) -> None:
+        """Other settings, kept in the folder before the shard is told: the next run begins with them."""
+        settings = changed_live(self.shard.settings, order)
+        self.opened.folder.keep_settings(settings.facts())
+        self.opened.settings = settings
+        self._pages.change(settings.rate, now)
+        self._bytes.change(settings.bandwidth, now)
 
     def _drain(self, fetchers: Fetchers, view: Callable[["Crawl", float], None]) -> None:
         until = self._clock() + DRAIN_SECONDS

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.fetch.politeness import HostState
+from centime.schedule.credit import STRANGER, Credit
+from centime.schedule.dates import NOTHING_KNOWN, DateRecord
 
 
 class Host(msgspec.Struct, gc=False):
@@ -27,6 +29,8 @@ class Host(msgspec.Struct, gc=False):
     next_time: float = 0.0
     address: str = ""
     trouble: str = ""  # the last failure, in words
+    dates: DateRecord = NOTHING_KNOWN  # what its Last-Modified proved to be worth
+    claims: Credit = STRANGER  # and what it says about how long its pages hold
 
 
 class Hosts:

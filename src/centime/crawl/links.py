@@ -9,13 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from centime.crawl.message import Lease
+from centime.crawl.message import CLAIM, Lease
 from centime.discover.canonical import Canonicaliser, index_of
+from centime.discover.feed import Feed
 from centime.discover.scope import Scope
 from centime.discover.sitemap import Sitemap
 from centime.discover.traps import trap
 from centime.model.address import fingerprint
 from centime.model.document import NOFOLLOW, Document
+from centime.schedule.credit import CHANGE_FREQUENCIES
 
 Fingerprints = npt.NDArray[np.uint64]
 SENT_BITS = 20
@@ -56,6 +58,23 @@ class LinkReader:
             self._verdicts.update((url, fingerprint(url)) for url in urls if url and self.scope.kind == "page")
             self._verdicts.update((url, fingerprint(url)) for url in urls if url and not self.scope.refusal(url.removesuffix(".gz")))
         return self._chosen(urls, lease.depth - 1)
+
+    def claims(self, lease: Lease, sitemap: Sitemap | None, feed: Feed | None) -> bytes:
+        """What a sitemap or a feed says about the changes of the pages that it lists, as entries of CLAIM."""
+        if sitemap is not None and not sitemap.is_index:
+            said = [
+                (entry.url, max(entry.modified, entry.published), CHANGE_FREQUENCIES.get(entry.frequency, 0.0)) for entry in sitemap.entries
+            ]
+        elif feed is not None:
+            said = [(entry.link, entry.updated, 0.0) for entry in feed.entries]
+        else:
+            return b""
+        said = [one for one in said if one[1] or one[2]]
+        urls = self._canonical.many([url for url, _, _ in said], lease.url)
+        wanted = [(fingerprint(url), *one[1:]) for url, one in zip(urls, said, strict=True) if url]
+        if feed is not None and feed.ttl_seconds:
+            wanted.append((fingerprint(lease.url), 0.0, feed.ttl_seconds))
+        return np.array(wanted, dtype=CLAIM).tobytes()
 
     def of_redirect(self, lease: Lease, target: str) -> tuple[Fingerprints, Fingerprints, bytes]:
         """The same for the one page that a redirect leads to: as deep as the page itself."""

@@ -11,7 +11,9 @@ import struct
 from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
+from centime.crawl.subscriptions import Subscription, Watched
 from centime.model.outcome import Outcome, PageKind
 
 LENGTH = struct.Struct("<I")
@@ -27,6 +29,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     etag: str = ""
     modified: str = ""
     digest: bytes = b""  # of the copy we have, so that the same content is archived once
+    watch: tuple[Subscription, ...] = ()  # those that want an XPath looked for in this page
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -57,6 +60,12 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     texts: bytes = b""  # their URLs, a line each
     beside: bool = False  # the links lead to pages as deep as this one: a redirect, a sitemap
     index_of: int = 0  # fingerprint of the folder whose index this may be
+    fresh_for: float = 0.0  # seconds for which the server's cache header says that it holds
+    claims: bytes = b""  # CLAIM entries: what a sitemap or feed says of the pages that it lists
+    watched: tuple[Watched, ...] = ()  # what XPaths found
+
+
+CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # seconds; 0 where nothing is said
 
 
 class Visits(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -103,6 +112,21 @@ class Settled(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     error: float
     payments: int
+
+
+class Ordered(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """An order from outside, packed as it came: a frame of the journal."""
+
+    now: float
+    order: bytes
+
+
+class Delivered(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Notices of a subscription up to a number have arrived: a frame of the journal."""
+
+    now: float
+    name: str
+    up_to: int
 
 
 pack = msgspec.msgpack.Encoder().encode

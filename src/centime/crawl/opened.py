@@ -23,6 +23,8 @@ from centime.crawl.message import Found
 from centime.crawl.pages import KnownPages
 from centime.crawl.settings import CrawlSettings, settings_from
 from centime.crawl.shard import Shard
+from centime.crawl.upkeep import Upkeep
+from centime.crawl.wishes import Wishes
 from centime.discover.seeds import read_seeds
 from centime.discover.traps import TrapLimits
 from centime.ledger.exact import ExactLedger
@@ -216,6 +218,7 @@ def shard_state(shard: Shard) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
         "frontier": shard.frontier.state(),
         "leases": shard.leases.state(),
         "retries": shard.retries.state(),
+        "upkeep": shard.upkeep.state(),
     }
     for name, (told, kept) in parts.items():
         facts[name] = told
@@ -223,6 +226,7 @@ def shard_state(shard: Shard) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
     facts["counters"] = shard.counters()
     facts["settings"] = shard.settings.facts()
     arrays["hosts"] = np.frombuffer(shard.hosts.state(), dtype=np.uint8)
+    arrays["wishes"] = np.frombuffer(shard.wishes.state(), dtype=np.uint8)
     arrays["limits"] = np.frombuffer(msgspec.msgpack.encode(shard.limits.state()), dtype=np.uint8)
     return facts, arrays
 
@@ -264,6 +268,8 @@ def _restore(shard: Shard, snapshot: Snapshot) -> None:
     shard.frontier = Frontier.from_state(facts["frontier"], _part(snapshot, "frontier"))
     shard.leases = Leases.from_state(facts["leases"], _part(snapshot, "leases"))
     shard.retries = Retries.from_state(facts["retries"], _part(snapshot, "retries"))
+    shard.upkeep = Upkeep.from_state(facts["upkeep"], _part(snapshot, "upkeep"), shard.upkeep)
+    shard.wishes = Wishes.from_state(arrays["wishes"].tobytes())
     shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))
     shard.set_counters(facts["counters"])
 

@@ -16,10 +16,12 @@ import msgspec
 from centime.discover.scope import Scope
 from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
+from centime.schedule.refresh_settings import RefreshSettings
 
 Keep = Literal["none", "xml", "all"]
 ScopeKind = Literal["page", "host", "domain", "any"]
 LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
+Policy = Literal["optimal", "paper", "uniform"]
 
 MOST_WORKERS = 64
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -50,9 +52,18 @@ class CrawlSettings:
     timeout: float = 120.0  # seconds for one page, from the first packet to the last byte
     most_page_bytes: int = 10 * 2**20
     pages_per_host: int = 1_000_000
+    continuous: bool = False  # discovers, and keeps fresh what it knows, until it is stopped
+    policy: Policy = "optimal"
+    alpha: float = 0.0  # penalty for an old copy
+    beta: float = 1.0  # penalty for a stale copy
+    discovery: str = "auto"  # by worth, or so many per cent of the budget
+    discovery_weight: float = 1.0  # of an unread page beside one that is stale
+    least_interval: float = 3_600.0  # seconds between two reads of a page that nobody asked for
+    shares: tuple[float, ...] = (0.5, 0.5, 0.5)  # what levels 1 to 3 may take of the choices that come down to them
+    ban: tuple[str, ...] = ()  # hosts that are not asked
 
     def __post_init__(self) -> None:
-        for name, kinds in (("scope", ScopeKind), ("keep", Keep), ("ledger", LedgerKind)):
+        for name, kinds in (("scope", ScopeKind), ("keep", Keep), ("ledger", LedgerKind), ("policy", Policy)):
             if getattr(self, name) not in get_args(kinds):
                 raise BadSetting(f"{name} is one of {', '.join(get_args(kinds))}, not {getattr(self, name)!r}")
         _between("delay", self.delay, 0, 86_400)
@@ -65,9 +76,53 @@ class CrawlSettings:
         _between("timeout", self.timeout, 0.1, 86_400)
         _between("most-page-bytes", self.most_page_bytes, 1024, 2**31)
         _between("pages-per-host", self.pages_per_host, 1, 2**31)
+        _between("alpha", self.alpha, 0, 1e6)
+        _between("beta", self.beta, 0, 1e6)
+        _between("discovery-weight", self.discovery_weight, 1e-9, 1e9)
+        _between("least-interval", self.least_interval, 0, 1e9)
+        if not self.alpha and not self.beta:
+            raise BadSetting("alpha and beta are both 0: then nothing is worth reading again")
+        if len(self.shares) != 3 or not all(0 < share < 1 for share in self.shares):
+            raise BadSetting(f"shares are three numbers above 0 and below 1, for levels 1 to 3, not {list(self.shares)}")
+        if self.continuous and self.refresh_after is not None:
+            raise BadSetting("either --continuous decides when pages are read again or --refresh-after does: give one of them")
+        if self.continuous and self.rate is None and self.bandwidth is None:
+            raise BadSetting("--continuous spends a budget: give it as --rate 50/s or --bandwidth 2GB/day")
+        self.discovery_share()
         self.scope_rules()
         self.focus_rules()
         self.fetch_settings()
+
+    def discovery_share(self) -> float | None:
+        """The share of the budget that discovery has, from 0 to 1; None where worth decides."""
+        if self.discovery == "auto":
+            return None
+        try:
+            share = float(self.discovery.removesuffix("%")) / 100
+        except ValueError:
+            share = -1.0
+        if not 0.001 <= share <= 0.999:
+            raise BadSetting(f"discovery is auto, or a percentage from 0.1 to 99.9, not {self.discovery!r}")
+        return share
+
+    def refresh_settings(self) -> RefreshSettings:
+        """What the book of change rates needs of it. A crawl without a budget has a page a second, for plans."""
+        by_bytes = self.rate is None and self.bandwidth is not None
+        budget = self.rate if self.rate is not None else self.bandwidth if self.bandwidth is not None else 1.0
+        share = self.discovery_share()
+        return RefreshSettings(
+            policy=self.policy,
+            alpha=self.alpha,
+            beta=self.beta,
+            budget=budget * (1.0 - (share or 0.0)),
+            by_bytes=by_bytes,
+            least_interval=self.least_interval,
+        )
+
+    def level_shares(self) -> tuple[float, ...]:
+        """What levels 1 to 4 may take of the choices that come down to them."""
+        share = self.discovery_share()
+        return (*self.shares, 0.5 if share is None else 1.0 - share)
 
     @property
     def worker_count(self) -> int:
@@ -176,21 +231,37 @@ def bytes_per_second(text: str | float) -> float:
 
 
 def _value(name: str, value: Any, where: str) -> Any:
-    if name in {"seeds", "include", "exclude", "focus", "allow-network", "resolve"}:
+    if name in {"seeds", "include", "exclude", "focus", "allow-network", "resolve", "ban"}:
         items = [value] if isinstance(value, str) else value
         if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
             raise BadSetting(f"{where}: {name} is a list of words")
         return tuple(items)
-    if isinstance(value, str) and name in {"delay", "refresh-after", "timeout"}:
+    if name == "shares":
+        return _numbers(name, value, where)
+    if name == "continuous":
+        if not isinstance(value, bool):
+            raise BadSetting(f"{where}: continuous is true or false, not {value!r}")
+        return value
+    if name == "discovery" and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}"
+    if isinstance(value, str) and name in {"delay", "refresh-after", "timeout", "least-interval"}:
         return seconds(value)
     if isinstance(value, str) and name == "rate":
         return per_second(value)
     if isinstance(value, str) and name == "bandwidth":
         return bytes_per_second(value)
-    text = name in {"scope", "keep", "ledger", "user-agent"}
+    text = name in {"scope", "keep", "ledger", "user-agent", "policy", "discovery"}
     if value is not None and (isinstance(value, bool) or isinstance(value, str) != text or not isinstance(value, str | int | float)):
         raise BadSetting(f"{where}: {name} is a {'word' if text else 'number'}, not {value!r}")
     return value
+
+
+def _numbers(name: str, value: Any, where: str) -> tuple[float, ...]:
+    items = value.split(",") if isinstance(value, str) else value
+    try:
+        return tuple(float(item) for item in items)
+    except (TypeError, ValueError):
+        raise BadSetting(f"{where}: {name} is a list of numbers, as 0.5,0.5,0.5, not {value!r}") from None
 
 
 def _between(name: str, value: float | None, least: float, most: float) -> None:

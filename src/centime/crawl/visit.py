@@ -6,14 +6,19 @@ The shard gave the lease because the page was worth most (schedule/); recording 
 durable (store/). Nothing here waits for anything but the network, and nothing here raises because of what the web says.
 """
 
+import re
+
 import msgspec
 import numpy as np
 
 from centime.crawl.links import LinkReader, may_be_sitemap
 from centime.crawl.message import Lease, Visit
+from centime.crawl.watching import watched
+from centime.discover.feed import read_feed
 from centime.discover.sitemap import read_sitemap
 from centime.fetch.directives import parse_directives
 from centime.fetch.fetcher import Fetcher
+from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
@@ -49,6 +54,9 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
         texts=texts,
         beside=sitemap is not None,
         index_of=links.index_of(lease.url),
+        fresh_for=_fresh_for(response.header("cache-control")),
+        claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
+        watched=tuple(watched(response.body, document.kind, document.encoding, lease.watch)) if lease.watch else (),
     )
 
 
@@ -60,6 +68,17 @@ def _without_document(lease: Lease, response: Response, links: LinkReader) -> Vi
     )
 
 
+def _may_be_feed(document: Document) -> bool:
+    return document.root in ("rss", "feed", "RDF")
+
+
+def _fresh_for(cache_control: str) -> float:
+    """For how many seconds a cache may keep the answer: max-age, 0 without one."""
+    found = _MAX_AGE(cache_control)
+    return float(found[1]) if found else 0.0
+
+
+_MAX_AGE = re.compile(r"(?<![-\w])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE).search
 NONE = np.empty(0, dtype=np.uint64)
 
 

@@ -204,6 +204,13 @@ class Frontier:
         intake.find_pages(self._t, pages, inside)
         return inside
 
+    def levels(self, pages: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Of each page its level, OUTSIDE_LEVEL if it is not inside."""
+        pages = np.asarray(pages, dtype=np.int64)
+        levels = np.empty(len(pages), dtype=np.int64)
+        intake.find_levels(self._t, pages, levels)
+        return levels
+
     def __len__(self) -> int:
         """How many pages are inside."""
         return int(self._t.counts[PAGE_COUNT])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.schedule.host import settle, take_out
-from centime.schedule.kind import CLASSES, DISCOVERY, LEVELS
+from centime.schedule.kind import CLASSES, DISCOVERY, LEVELS, OUTSIDE_LEVEL
 from centime.schedule.queue import change, insert, lacks_room
 from centime.schedule.ready import enter, renew
 from centime.schedule.tables import (
@@ -187,6 +187,15 @@ def find_pages(t: Tables, pages: npt.NDArray[np.int64], inside: npt.NDArray[np.b
     """Says of each page whether it is inside."""
     for n in range(len(pages)):
         inside[n] = 0 <= pages[n] < len(t.position) and t.position[pages[n]] >= 0
+
+
+@bare_kernel
+def find_levels(t: Tables, pages: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> None:
+    """Writes the level of each page that is inside, OUTSIDE_LEVEL for the others."""
+    for n in range(len(pages)):
+        page = np.int64(pages[n])
+        at = np.int64(t.position[page]) if 0 <= page < len(t.position) else np.int64(-1)
+        levels[n] = OUTSIDE_LEVEL if at < 0 else t.queues[t.chunks[at // CHUNK, OWNER], KIND] // CLASSES
 
 
 @bare_inlined

@@ -16,6 +16,7 @@ CLASSES = 128
 KINDS = (LEVELS + 1) * CLASSES
 
 ENTITY, PUBLISHED, DEADLINE, REFRESH, DISCOVERY = range(1, LEVELS + 1)
+OUTSIDE_LEVEL = LEVELS + 1  # of a page that does not wait
 
 
 def kind_of(level: int, focus: int = 0) -> int:

@@ -35,6 +35,10 @@ class Leases:
         """Of each page whether it was still out; none of them is any more."""
         return np.array([self._deadlines.pop(page, None) is not None for page in pages.tolist()], dtype=np.bool_)
 
+    def out(self, pages: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Of each page whether it is out."""
+        return np.array([page in self._deadlines for page in pages.tolist()], dtype=np.bool_)
+
     def expired(self, now: float) -> npt.NDArray[np.int64]:
         """The pages whose leases have expired, in the order granted; they are out no more."""
         pages = []
