@@ -1,0 +1,74 @@
+"""Our rates: the gamma belief of `centime.schedule.belief`, two numbers a page, under a prior pooled from the page's host.
+
+The prior is learned as the crawl goes, with nothing known of the truth: it starts at shape 1 and the mean rate changes/time of the first
+column, and after every column of observations one step of expectation and maximisation is made,
+
+    m_host = (sum of the posterior means S/B of the host's pages + STRANGERS · mean over all pages) / (pages of the host + STRANGERS)
+    log k - psi(k) = mean over pages of E(rate)/m_host - 1 - E(log rate) + log m_host             E under the page's belief, Gamma(S, B)
+
+so that observations already folded in are never looked at again, as in a crawl.
+"""
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.lab.rates_seen import Pages, Seen, Vector
+from centime.model.kernel import kernel
+from centime.schedule.belief import FADING, changed, dated, quiet
+from centime.schedule.gamma import digamma, shape_of_spread
+
+STRANGERS = 3.0  # so many pages of the whole web stand in every host
+LEAST_SHAPE, MOST_SHAPE = 0.05, 50.0
+
+
+@kernel
+def fold_in(
+    s: Vector,
+    b: Vector,
+    shape: float,
+    means: Vector,
+    intervals: Vector,
+    moved: npt.NDArray[np.bool_],
+    since: Vector,
+    with_dates: bool,
+    fading: bool,
+) -> None:
+    """Takes one observation of each page into its evidence; without fading what belief takes off is put on before."""
+    kept = 1.0 if fading else 1.0 / FADING
+    for page in range(len(s)):
+        if not moved[page]:
+            s[page], b[page] = quiet(s[page] * kept, b[page] * kept, intervals[page])
+        elif with_dates:
+            s[page], b[page] = dated(s[page] * kept, b[page] * kept, since[page])
+        else:
+            s[page], b[page] = changed(s[page] * kept, b[page] * kept, shape, means[page], intervals[page])
+
+
+@kernel
+def _spread_of_logs(s: Vector, b: Vector, shape: float, means: Vector, new_means: Vector) -> float:
+    """The mean of rate/m - 1 - log(rate/m) over the beliefs, which the shape of largest likelihood has for log k - psi(k)."""
+    total = 0.0
+    for page in range(len(s)):
+        one, rate = shape + s[page], (shape / means[page] + b[page]) * new_means[page]
+        total += one / rate - 1.0 - digamma(one) + np.log(rate)
+    return total / len(s)
+
+
+def believed(pages: Pages, seen: Seen, with_dates: bool, moments: Collection[int]) -> Iterator[tuple[int, Vector]]:
+    """The mean rate believed of each page after each of these numbers of observations."""
+    count = len(pages.rates)
+    s, b = np.zeros(count), np.zeros(count)
+    shape, means = 1.0, np.full(count, seen.changed[:, 0].sum() / seen.intervals[:, 0].sum())
+    of_host = np.bincount(pages.hosts)
+    columns = [np.ascontiguousarray(part.T) for part in seen]
+    for reads, (intervals, moved, since) in enumerate(zip(*columns, strict=True), start=1):
+        fold_in(s, b, shape, means, intervals, moved, since, with_dates, True)
+        mean = (shape + s) / (shape / means + b)
+        host_means = (np.bincount(pages.hosts, weights=mean) + STRANGERS * mean.mean()) / (of_host + STRANGERS)
+        new_means = host_means[pages.hosts]
+        new_shape = shape_of_spread(_spread_of_logs(s, b, shape, means, new_means), LEAST_SHAPE, MOST_SHAPE)
+        shape, means = new_shape, new_means
+        if reads in moments:
+            yield reads, (shape + s) / (shape / means + b)
