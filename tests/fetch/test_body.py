@@ -13,7 +13,7 @@ from backports import zstd
 from centime.fetch.fetcher import Fetcher
 from centime.model.outcome import Outcome
 from centime.model.response import Request, Response
-from tests.fetch.hostile import Handler, Server, answer, closing, endless, fetch, fetch_all, hanging, run, settings
+from tests.fetch.hostile import Handler, Server, answer, closing, endless, fetch, hanging, run, settings
 
 MEBIBYTE = 1024 * 1024
 
@@ -89,13 +89,6 @@ def test_nonsense_is_a_bad_response(data: bytes) -> None:
     response = fetch({"/page": closing(data)})
     assert response.outcome is Outcome.BAD_RESPONSE
     assert response.detail
-
-
-def test_bytes_after_the_body_do_not_reach_the_next_page() -> None:
-    routes: dict[str, bytes | Handler] = {"/a": answer(b"hello and more", Content_Length="5"), "/b": answer(b"b")}
-    responses, _ = fetch_all(routes, ["/a", "/b"])
-    assert responses[0].outcome is Outcome.BAD_RESPONSE  # the length is wrong
-    assert responses[1].body == b"b"
 
 
 def _bombs() -> dict[str, bytes]:

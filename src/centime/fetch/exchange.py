@@ -5,10 +5,11 @@ body's limit and a few buffers: the body is undone by `coding` piece by piece an
 received bytes alike, since endless empty gzip members give nothing and cost all the same.
 
 Traps. aiohttp asks a second time by itself when a connection breaks, even a new one; that is switched off, because a host would see
-two requests at once. A kept connection may have been closed by the server meanwhile: that alone is worth another try, and `ask`
-gives nothing back then, so that the caller can keep to the delay. aiohttp does not bound the connections that it keeps; when too many
-are open, an answer's connection is closed instead of kept. For a small answer the connection has been given back before the
-answer is seen: its address must be noted earlier, which `_Answer` does.
+two requests at once. A kept connection may have been closed by the server meanwhile, or still bring bytes behind the last answer
+(see `framing`): that alone is worth another try, and `ask` gives nothing back then, so that the caller can keep to the delay.
+aiohttp does not bound the connections that it keeps; when too many are open, an answer's connection is closed instead of kept. For
+a small answer the connection has been given back before the answer is seen: its address must be noted earlier, which `_Answer`
+does.
 """
 
 import asyncio
@@ -18,15 +19,18 @@ import time
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from centime.fetch.answer import decode_headers, outcome_of, retry_after, target_of
 from centime.fetch.coding import ACCEPTED, decoder_for
 from centime.fetch.failure import NoAddress, RefusedAddress, failure_of
+from centime.fetch.framing import Framed
 from centime.fetch.guard import Guard
 from centime.fetch.resolver import Resolver
 from centime.fetch.settings import FetchSettings
@@ -105,6 +109,8 @@ class Exchange:
             socket_factory=self._open_socket,
             ssl=ssl.create_default_context(),
         )
+        protocol: type[ResponseHandler] = Framed
+        connector._factory = partial(protocol, loop=self._loop)
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -144,7 +150,7 @@ class Exchange:
             if not attempt.expired or task.uncancel() > 0:
                 raise
             return self._failed(request, attempt, crawl_delay, Outcome.TIMED_OUT, attempt.expired)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientResponseError) as error:
             if again and not attempt.fresh and not attempt.answered:
                 return None
             return self._failed(request, attempt, crawl_delay, *failure_of(error))
