@@ -96,7 +96,8 @@ def printed_rate(quiet: float, changed: Vector) -> float:
             low = max(low, rate)
         else:
             high = min(high, rate)
-        further = rate + score / (bend / reached + (gain / reached) ** 2)
+        slope = bend / reached + (gain / reached) ** 2
+        further = rate + score / slope if slope > 0.0 else high  # far beyond every changed interval nothing is left of the slope
         if not low < further < high:
             further = (low + high) / 2.0
         if abs(further - rate) <= NEAR * rate:
