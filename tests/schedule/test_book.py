@@ -136,3 +136,136 @@ def test_the_check_sees_a_page_that_is_filed_twice_or_not_at_all() -> None:
         broken = {**arrays, name: np.where(arrays[name] >= 0, np.array(value, dtype=arrays[name].dtype), arrays[name])}
         with pytest.raises(ScheduleBroken):
             RefreshBook.from_state(facts, broken, hosts_of).check(importance_of)
+
+
+def test_when_the_budget_exceeds_all_demand_pages_are_read_at_their_least_interval() -> None:
+    book = make_book(budget=100.0)
+    pages = np.arange(50)
+    read(book, pages, 1000.0)
+    assert book.threshold == 0.0
+    assert (book.due_times(pages, importance_of(pages)) == 1060.0).all()
+    assert not len(book.inspect(1059.0, importance_of, 100)[0])
+    assert sorted(book.inspect(1062.0, importance_of, 100)[0]) == pages.tolist()
+
+
+def test_without_a_budget_no_page_is_due() -> None:
+    book = make_book(budget=0.0)
+    read(book, np.arange(50), 1000.0)
+    assert book.threshold == math.inf
+    assert not len(book.inspect(1e10, importance_of, 100)[0])
+    assert (book.due_times(np.arange(50), np.ones(50)) == math.inf).all()
+    book.tell(RefreshSettings(budget=1.0))
+    assert len(book.inspect(1e10 + 1, importance_of, 100)[0]) == 50
+
+
+def test_a_page_handed_out_comes_again_at_a_quarter_more_than_its_age_until_it_is_read() -> None:
+    book = make_book(budget=100.0)
+    read(book, [5], 1000.0)
+    assert book.inspect(1400.0, importance_of, 9)[0].tolist() == [5]
+    assert book.inspect(1490.0, importance_of, 9)[0].tolist() == []
+    read(book, [5], 1495.0, FAILED)
+    assert book.inspect(1502.0, importance_of, 9)[0].tolist() == [5]
+    read(book, [5], 1502.0, QUIET)
+    assert book.inspect(1550.0, importance_of, 9)[0].tolist() == []
+    assert book.worth(np.array([5]), 1502.0, np.ones(1)).tolist() == [0.0]
+
+
+def test_a_forgotten_page_comes_no_more_and_starts_anew_if_it_is_read() -> None:
+    book = make_book(budget=100.0)
+    read(book, [1, 2], 1000.0)
+    read(book, [1], 2000.0, CHANGED)
+    book.forget(np.array([1, 77]))
+    assert book.contains(np.array([1, 2, 77, -1])).tolist() == [False, True, False, False]
+    assert book.inspect(9000.0, importance_of, 9)[0].tolist() == [2]
+    assert math.isnan(book.worth(np.array([1]), 9000.0, np.ones(1))[0])
+    read(book, [1], 9000.0)
+    assert len(book) == 2
+    shapes, _ = book.beliefs(np.array([1, 3]))
+    assert shapes[0] == shapes[1]
+    book.check(importance_of)
+
+
+def test_evidence_moves_the_rate_and_its_bounds() -> None:
+    book = make_book()
+    read(book, [1, 2, 3, 4], 1000.0)
+    book.claim(np.array([4]), np.array([60.0]), np.array([5.0]))
+    for day in range(1, 20):
+        read(book, [1], day * DAY, QUIET)
+        read(book, [2], day * DAY, CHANGED)
+        read(book, [3], day * DAY, DATED, since=60.0)
+    mean, low, high = book.rates(np.arange(1, 5))
+    assert (low < mean).all()
+    assert (mean < high).all()
+    assert mean[0] < 0.1 / DAY < 1 / DAY < mean[1] < mean[2] < 1 / 30
+    assert mean[3] > 10 * book.statistics()["prior_mean_rate"]
+
+
+def test_a_million_pages_due_at_once_come_over_several_calls_and_each_once() -> None:
+    count = 100_000
+    book = make_book(budget=1e9)
+    read(book, np.arange(count), 1000.0)
+    seen: list[int] = []
+    now = 1100.0
+    while len(seen) < count:
+        pages, _ = book.inspect(now, importance_of, 5000)
+        assert 0 < len(pages) <= 5000
+        seen += pages.tolist()
+    assert sorted(seen) == list(range(count))
+
+
+@pytest.mark.parametrize("policy", ["optimal", "paper", "uniform"])
+@pytest.mark.parametrize("by_bytes", [False, True])
+def test_another_budget_is_in_force_at_once(policy: str, by_bytes: bool) -> None:
+    book = make_book(policy=policy, budget=1.0, by_bytes=by_bytes)
+    pages = np.arange(20_000)
+    read(book, pages, 1000.0)
+    book.refile(1000.0, importance_of)
+    for budget in (0.2, 3.0, 0.5):
+        book.tell(RefreshSettings(policy=policy, budget=budget, least_interval=60.0, by_bytes=by_bytes))  # type: ignore[arg-type]
+        cost = 1000.0 if by_bytes else 1.0
+        asked = (cost / (book.due_times(pages, importance_of(pages)) - 1000.0)).sum()
+        assert asked == pytest.approx(budget, rel=0.05)
+        assert book.demand(book.threshold) == pytest.approx(budget, rel=0.01)
+        assert book.threshold_for(budget) == book.threshold
+
+
+def test_other_weights_are_in_force_at_the_next_look_and_exact_after_a_pass() -> None:
+    book = make_book(budget=1.0)
+    pages = np.arange(20_000)
+    read(book, pages, 1000.0)
+    book.refile(1000.0, importance_of)
+    book.tell(RefreshSettings(budget=1.0, least_interval=60.0, alpha=0.7, beta=0.1))
+    book.inspect(1001.0, importance_of, 1)
+    for _ in range(2):
+        asked = (1 / (book.due_times(pages, importance_of(pages)) - 1000.0)).sum()
+        assert asked == pytest.approx(1.0, rel=0.1)
+        book.refile(1001.0, importance_of)
+        book.check(importance_of, in_full=True)
+
+
+def test_settings_told_in_the_middle_of_a_pass_do_not_spoil_the_sums() -> None:
+    book = make_book(budget=1.0)
+    pages = np.arange(20_000)
+    read(book, pages, 1000.0)
+    book.tell(RefreshSettings(budget=1.0, alpha=1.0))
+    book.inspect(1001.0, importance_of, 1)
+    assert book.sweeping
+    book.tell(RefreshSettings(budget=1.0, alpha=0.5))
+    while book.sweeping:
+        book.inspect(1001.0, importance_of, 1)
+        book.check(importance_of)
+    book.check(importance_of, in_full=True)
+
+
+def test_the_next_look_is_told_and_nothing_is_due_before_it() -> None:
+    book = make_book(budget=10 / DAY)
+    assert book.earliest() == math.inf
+    read(book, np.arange(40), 1000.0)
+    now = 1000.0
+    found: list[int] = []
+    while not found:
+        assert book.earliest() > now
+        now = book.earliest()
+        found = book.inspect(now, importance_of, 100)[0].tolist()
+    due = book.due_times(np.arange(40), importance_of(np.arange(40)))
+    assert now - 2 <= due.min() <= now

@@ -8,7 +8,7 @@ A page is due when its least interval is over and I(age) ≥ μ. `inspect` gives
 does not read it is given it again at 1.25 times its age. All work is bounded in each call: a flood comes over several.
 
 Deterministic: the state follows from the calls in their order and what the functions of pages gave back; time is an argument and may even
-run backwards. Memory: 16 bytes a page, 20 a host.
+run backwards. Memory: 16 bytes a page, 12 a host.
 
 Traps: importance and hosts are asked for, never kept; a page's host must not change. `claim` and `forget` touch the sums only through the
 next pass.
@@ -331,9 +331,14 @@ class RefreshBook:
     def earliest(self) -> float:
         """When `inspect` has something to do next: the time of the last one if it has more to do at once, infinity if nothing is filed."""
         began, clock = self._began, float(self._t.facts[CLOCK])
-        if self._t.counts[CURSOR] != NO_PASS or self._t.counts[STALE] or sweep.is_wanted(self._t):
+        if self.sweeping:
             return began + clock
         return began + max(filing.earliest_opening(self._folders), clock)
+
+    @property
+    def sweeping(self) -> bool:
+        """Whether a pass over all pages is under way, or wanted: every `inspect` takes a step of it, whatever the time."""
+        return bool(self._t.counts[CURSOR] != NO_PASS or self._t.counts[STALE] or sweep.is_wanted(self._t))
 
     @property
     def threshold(self) -> float:

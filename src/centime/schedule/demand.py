@@ -22,6 +22,7 @@ from centime.schedule.curves import COLUMNS, LOW_INDEX, STEPS, Curves
 
 LOW = -48.0
 POINTS = 193
+_NOTHING = 1e-12  # where nothing more is asked for, log D is taken to fall to so little
 
 Demand = npt.NDArray[np.float64]
 
@@ -63,7 +64,7 @@ def solve_threshold(demand: Demand, budget: float) -> float:
         return 0.0
     for g in range(1, POINTS):
         if demand[g] <= budget:
-            below = max(demand[g], demand[g - 1] * 1e-12)
+            below = max(demand[g], demand[g - 1] * _NOTHING)
             part = math.log(demand[g - 1] / budget) / math.log(demand[g - 1] / below)
             return float(2.0 ** (LOW + (g - 1 + min(part, 1.0)) / STEPS))
     return math.inf
@@ -80,7 +81,7 @@ def demand_at(demand: Demand, threshold: float) -> float:
     if at >= POINTS - 1.0:
         return float(max(demand[POINTS - 1], 0.0))
     g = int(at)
-    above, below = demand[g], demand[g + 1]
-    if not (above > 0.0 and below > 0.0):
-        return float(max(above + (below - above) * (at - g), 0.0))
+    above, below = demand[g], max(demand[g + 1], demand[g] * _NOTHING)
+    if above <= 0.0:
+        return 0.0
     return float(above * (below / above) ** (at - g))

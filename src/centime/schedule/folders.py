@@ -86,6 +86,15 @@ def file_page(folders: Folders, records: Records, page: Whole, time: float) -> N
 
 
 @bare_inlined
+def hand_in(folders: Folders, records: Records, page: Whole) -> None:
+    """Puts a page that lies in no folder first among those that are open."""
+    records[page]["next"] = folders.open_heads[0]
+    if folders.open_heads[0] == NONE:
+        folders.open_tails[0] = page
+    folders.open_heads[0] = page
+
+
+@bare_inlined
 def open_folder(folders: Folders, records: Records, ring: Whole, place: Whole) -> None:
     """Puts what a folder holds behind what is open."""
     head = folders.heads[ring, place]

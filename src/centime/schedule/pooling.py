@@ -4,9 +4,10 @@ The rates of a host's pages are taken as draws of Gamma(k, k/m). One step of exp
 
     λ̂_i = S_i/B_i               the mean of each page's posterior, of pages with evidence only
     m    = mean of all λ̂
-    m_h  = (Σ_h λ̂ + STRENGTH·m) / (n_h + STRENGTH)        a host with few pages is taken to be like all hosts
-    k    : log k - ψ(k) = mean of (log m_h - E log λ_i)    one shape for all
+    m_h  : log m_h = (n_h·log(Σ_h λ̂ / n_h) + STRENGTH·log m) / (n_h + STRENGTH)       a host of few pages is taken to be like all pages
+    k    : log k - ψ(k) = mean of (E λ_i/m_h - 1 + log m_h - E log λ_i)    one shape for all, right also while the means are still wrong
 
+Hosts differ by factors, so it is logarithms that are drawn together: a thousand quiet pages are not moved by what the quickest host does.
 The result is used from the beginning of the next pass on, so that the sums of a pass belong to one prior. Repeated, the steps climb to the
 most likely prior. The shape is kept within bounds: below, the prior would say nothing; above, it would silence the evidence.
 """
@@ -17,7 +18,6 @@ import numpy as np
 
 from centime.schedule.gamma import shape_of_spread
 from centime.schedule.refresh_tables import (
-    HOST_LIMIT,
     MEAN,
     MOVED,
     NEXT_MEAN,
@@ -41,10 +41,12 @@ _FEWEST = 20  # pages with evidence, for a shape to be judged
 
 
 def begin_pooling(t: RefreshTables) -> None:
-    """Puts the priors of the last pass into effect and the sums of the next to nought."""
-    hosts = int(t.counts[HOST_LIMIT])
+    """Puts the priors that the last pass found into effect, and the sums of the next to nought."""
     t.facts[SHAPE], t.facts[MEAN] = t.facts[NEXT_SHAPE], t.facts[NEXT_MEAN]
-    t.means[:hosts] = t.next_means[:hosts]
+    counted = t.host_pages
+    own = np.log(np.clip(t.host_rates / np.maximum(counted, 1), LEAST_MEAN, MOST_MEAN))
+    means = np.exp((counted * own + STRENGTH * math.log(t.facts[MEAN])) / (counted + STRENGTH))
+    t.means[:] = np.where(counted > 0, means, 0.0)
     t.host_rates[:] = 0.0
     t.host_pages[:] = 0
     t.pooled[:] = 0.0
@@ -52,14 +54,10 @@ def begin_pooling(t: RefreshTables) -> None:
 
 
 def end_pooling(t: RefreshTables) -> None:
-    """Makes the next priors of the sums of a pass."""
+    """Finds the next mean and shape of all pages from the sums of a pass."""
     if t.pooled[RATED] == 0:
         return
-    hosts = int(t.counts[HOST_LIMIT])
     mean = min(max(t.pooled[RATES] / t.pooled[RATED], LEAST_MEAN), MOST_MEAN)
-    counted = t.host_pages[:hosts]
-    means = (t.host_rates[:hosts] + STRENGTH * mean) / (counted + STRENGTH)
-    t.next_means[:hosts] = np.where(counted > 0, np.clip(means, LEAST_MEAN, MOST_MEAN), 0.0)
     shape = float(t.facts[SHAPE])
     if t.pooled[SPREAD_COUNT] >= _FEWEST:
         shape = shape_of_spread(t.pooled[SPREAD] / t.pooled[SPREAD_COUNT], LEAST_SHAPE, MOST_SHAPE)

@@ -32,8 +32,8 @@ class RefreshSettings:
             raise BadSetting(f"alpha is {self.alpha} and beta {self.beta}; they must be 0 or more, and one of them above 0")
         if not 0 <= self.budget < math.inf:
             raise BadSetting(f"the budget is {self.budget} a second; it must be 0 or more")
-        if not 1 <= self.least_interval < math.inf:
-            raise BadSetting(f"the least interval is {self.least_interval} seconds; it must be 1 or more")
+        if not 0.01 <= self.least_interval < math.inf:
+            raise BadSetting(f"the least interval is {self.least_interval} seconds; it must be 0.01 or more")
 
     def same_rule(self, other: "RefreshSettings") -> bool:
         """Whether both ask for the same index, so that they differ in the budget at most."""

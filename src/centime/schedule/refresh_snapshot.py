@@ -9,7 +9,7 @@ from centime.schedule.folders import RECORD, Folders
 from centime.schedule.refresh_tables import HOST_LIMIT, LIMIT, RefreshTables, make_room_for_hosts, make_room_for_records
 
 _COLUMNS = RECORD.names or ()
-_BY_HOST = ("means", "next_means", "host_rates", "host_pages")
+_BY_HOST = ("means", "host_rates", "host_pages")
 _WHOLE = ("demand", "sums", "pooled", "facts", "counts")
 
 

@@ -1,4 +1,4 @@
-"""The refresh book's memory: a record of 16 bytes a page, 20 bytes a host, and sums.
+"""The refresh book's memory: a record of 16 bytes a page, 12 bytes a host, and sums.
 
 Each sum is there twice: as it holds now, and as the pass under way (`sweep.py`) makes it anew. Everything lies in arrays, so that the
 state of a book is its arrays and nothing else.
@@ -66,14 +66,15 @@ COUNTS: Final = 11
 
 NO_PASS: Final = -1
 
+_MOST_AHEAD = 1 << 16  # a large array is moved by its page table, not copied, so that steps may be small
+
 
 class RefreshTables(NamedTuple):
     """All arrays of a book but its folders."""
 
     records: npt.NDArray[np.void]
     means: npt.NDArray[np.float32]  # by host: pooled mean rate, 0 for none
-    next_means: npt.NDArray[np.float32]
-    host_rates: npt.NDArray[np.float64]  # by host: Σ S/B in the making
+    host_rates: npt.NDArray[np.float32]  # by host: Σ S/B of the pass, under way or last
     host_pages: npt.NDArray[np.int32]
     curves: npt.NDArray[np.float64]
     demand: npt.NDArray[np.float64]  # rows as of sums
@@ -90,8 +91,7 @@ def empty_refresh_tables() -> RefreshTables:
     return RefreshTables(
         records=np.zeros(0, dtype=RECORD),
         means=np.zeros(0, dtype=np.float32),
-        next_means=np.zeros(0, dtype=np.float32),
-        host_rates=np.zeros(0),
+        host_rates=np.zeros(0, dtype=np.float32),
         host_pages=np.zeros(0, dtype=np.int32),
         curves=np.zeros((ROWS, COLUMNS)),
         demand=np.zeros((2, POINTS)),
@@ -104,7 +104,8 @@ def empty_refresh_tables() -> RefreshTables:
 
 def _make_room(array: npt.NDArray[Any], need: int) -> None:
     if need > len(array):
-        array.resize(max(need, len(array) + len(array) // 8, 64), refcheck=False)
+        ahead = min(max(len(array) // 8, 64), _MOST_AHEAD)
+        array.resize(max(need, len(array) + ahead), refcheck=False)
 
 
 def make_room_for_records(tables: RefreshTables, need: int) -> None:
@@ -115,6 +116,6 @@ def make_room_for_records(tables: RefreshTables, need: int) -> None:
 
 def make_room_for_hosts(tables: RefreshTables, need: int) -> None:
     """Lets hosts below `need` have a prior."""
-    for array in (tables.means, tables.next_means, tables.host_rates, tables.host_pages):
+    for array in (tables.means, tables.host_rates, tables.host_pages):
         _make_room(array, need)
     tables.counts[HOST_LIMIT] = max(need, tables.counts[HOST_LIMIT])

@@ -4,7 +4,8 @@ A pass begins with empty folders and goes through the pages by number. Each is f
 added to the sums in the making, which replace the kept ones when the pass is through. What it sets right: due times after the threshold has
 fallen, after a page proved quicker than its folder, after priors or importance have moved; and the drift of the sums.
 
-A page that the pass has yet to reach lies in no folder, and is looked at so much later: LENGTH calls of `inspect` at most.
+A page that the pass has yet to reach lies in no folder, and is looked at so much later: LENGTH calls of `inspect` at most. One that is due
+when it is reached can be taken at once.
 
     a pass begins    after max(256, pages/16) observations; after half of that if μ fell below 0.8 of what pages were filed under or the
                      priors moved by a tenth; at once when other settings were told that ask for it
@@ -18,8 +19,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
-from centime.schedule.folders import Folders, file_page
+from centime.model.kernel import bare_kernel
+from centime.schedule.folders import Folders, file_page, hand_in
 from centime.schedule.gamma import digamma
 from centime.schedule.observation import Floats, Pages
 from centime.schedule.page import belief_of, cost_of, due_age, index_of, mean_of_host, read_time, scale_of, tally
@@ -83,15 +84,6 @@ def pages_inside(t: RefreshTables, first: int, last: int, step: int, pages: Page
     return count
 
 
-@bare_inlined
-def _file(t: RefreshTables, folders: Folders, page: Whole, shape: float, rate: float, scale: float, now: float) -> None:
-    read = read_time(t, page)
-    time = read + due_age(t, shape, rate, scale, t.facts[THRESHOLD])
-    if time <= now and t.records[page]["flags"] & HANDED:
-        time = read + LOOK_AGAIN * (now - read)
-    file_page(folders, t.records, page, time)
-
-
 @bare_kernel
 def tally_pages(t: RefreshTables, kept: int, pages: Pages, hosts: Pages, importance: Floats) -> None:
     """Adds pages to one of the two rows of sums."""
@@ -111,14 +103,22 @@ def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, 
         shape, rate = belief_of(t, page, host)
         cost = cost_of(t, page)
         tally(t, 1, shape, rate, importance[i], cost, 1.0)
-        _file(t, folders, page, shape, rate, scale_of(t, importance[i], cost), now)
+        read = read_time(t, page)
+        time = read + due_age(t, shape, rate, scale_of(t, importance[i], cost), t.facts[THRESHOLD])
+        if time > now:
+            file_page(folders, t.records, page, time)
+        elif record["flags"] & HANDED:
+            file_page(folders, t.records, page, read + LOOK_AGAIN * (now - read))
+        else:
+            hand_in(folders, t.records, page)
         if record["b"] > 0.0:
             t.host_rates[host] += shape / rate
             t.host_pages[host] += 1
             t.pooled[RATES] += shape / rate
             t.pooled[RATED] += 1.0
             if page % every == 0:
-                t.pooled[SPREAD] += math.log(mean_of_host(t, host) * rate) - digamma(shape)
+                mean = mean_of_host(t, host)
+                t.pooled[SPREAD] += shape / (rate * mean) - 1.0 + math.log(mean * rate) - digamma(shape)
                 t.pooled[SPREAD_COUNT] += 1.0
 
 
@@ -137,14 +137,17 @@ def judge_pages(
             continue
         shape, rate = belief_of(t, page, hosts[i])
         scale = scale_of(t, importance[i], cost_of(t, page))
-        age = now - read_time(t, page)
+        read = read_time(t, page)
+        age = now - read
         worth = index_of(t, shape, rate, scale, age)
         if age >= t.facts[LEAST_INTERVAL] and worth >= threshold * _SLACK:
             due[count] = page
             worths[count] = worth
             count += 1
             record["flags"] = np.uint8(record["flags"] | HANDED)
-        _file(t, folders, page, shape, rate, scale, now)
+            file_page(folders, t.records, page, read + LOOK_AGAIN * age)
+        else:
+            file_page(folders, t.records, page, read + due_age(t, shape, rate, scale, threshold))
     return count
 
 

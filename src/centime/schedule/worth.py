@@ -27,19 +27,21 @@ UNIFORM = 2.0
 LONGEST = 50 * 365.25 * 86400.0
 """Ages above this (fifty years, in seconds) are never reached."""
 _SERIES = 2e-3
+_NEAR = 3e-5  # the next step would be about the square of this
 
 
 @bare_inlined
-def staleness(shape: float, u: float) -> float:
-    """J(u)."""
+def staleness(shape: float, u: float) -> tuple[float, float]:
+    """J(u) and, nearly, (1+u)^(-S-1), which is its slope over S·u."""
     if u * (shape + 4.0) < _SERIES:
         second = (shape + 1.0) * u * (1.0 / 3 - (shape + 2.0) * u * (1.0 / 8 - (shape + 3.0) * u * (1.0 / 30)))
-        return shape * u * u * (0.5 - second)
+        return shape * u * u * (0.5 - second), 1.0 - (shape + 1.0) * u
     log = math.log1p(u)
     y = (shape - 1.0) * log
     lost = math.expm1(-y)  # (1+u)^(1-S) - 1
     area = log * (1.0 - 0.5 * y) if abs(y) < 1e-9 else -lost * log / y
-    return area - (1.0 + lost) * (u / (1.0 + u))
+    inverse = 1.0 / (1.0 + u)
+    return area - (1.0 + lost) * u * inverse, (1.0 + lost) * inverse * inverse
 
 
 @bare_inlined
@@ -49,7 +51,7 @@ def index_ratio(rule: float, alpha: float, beta: float, shape: float, u: float) 
         return u
     if rule == PAPER:
         return shape * u * u
-    return 0.5 * alpha * shape * u * u + beta * staleness(shape, u)
+    return 0.5 * alpha * shape * u * u + beta * staleness(shape, u)[0]
 
 
 @bare_inlined
@@ -59,31 +61,37 @@ def age_ratio(rule: float, alpha: float, beta: float, shape: float, y: float, mo
         return 0.0
     if rule == UNIFORM:
         return y if y <= most else math.inf
-    # G(u) ≤ (alpha+beta)·S·u²/2 for the optimal rule, so this is never above the answer; for the paper's it is the answer
-    low = math.sqrt(y / shape) if rule == PAPER else math.sqrt(2.0 * y / ((alpha + beta) * shape))
-    if not low <= most:
-        return math.inf
     if rule == PAPER:
-        return low
-    high = most
-    u = guess if low < guess < high else low
-    if index_ratio(rule, alpha, beta, shape, high) < y:
+        u = math.sqrt(y / shape)
+        return u if u <= most else math.inf
+    # G(u) ≤ (alpha+beta)·S·u²/2, so this is never above the answer
+    low = math.sqrt(2.0 * y / ((alpha + beta) * shape))
+    if not low <= most or (alpha == 0.0 and y * (shape - 1.0) >= beta):
         return math.inf
-    for _ in range(100):
-        value = index_ratio(rule, alpha, beta, shape, u)
+    high = most
+    sure = False  # that the answer lies below `most`
+    u = guess if low < guess < high else low
+    for _ in range(200):
+        stale, slope = staleness(shape, u)
+        value = 0.5 * alpha * shape * u * u + beta * stale
         if value < y:
             low = u
         else:
             high = u
-        # dG/du = S·u·(alpha + beta·(1+u)^(-S-1))
-        slope = shape * u * u * (alpha + beta * math.exp(-(shape + 1.0) * math.log1p(u)))
-        short = math.log(y / value)
-        step = short * value / slope if slope > 0.0 else math.inf
-        new = u * math.exp(step) if abs(step) < 700.0 else math.inf
-        if abs(step) < 1e-6:
-            return new
-        if abs(short) < 1e-10 or high - low <= 1e-12 * high:  # G is as good as flat here
-            break
+            sure = True
+        short = y / value - 1.0
+        # by Newton: of log G in log u where it is far, which never goes too far when alpha is 0
+        steepness = shape * u * u * (alpha + beta * slope) / value
+        step = (short if abs(short) < 0.01 else math.log1p(short)) / steepness if steepness > 1e-12 else math.inf
+        if abs(step) < _NEAR:
+            return u * (1.0 + step)
+        if abs(short) < 1e-13 or high - low <= 1e-12 * high:  # G is as good as flat here
+            return u
+        new = u * math.exp(step) if step < 50.0 else math.inf
+        if new >= high and not sure:
+            if 0.5 * alpha * shape * most * most + beta * staleness(shape, most)[0] < y:
+                return math.inf
+            sure = True
         u = new if low < new < high else math.sqrt(low * high)
     return u
 

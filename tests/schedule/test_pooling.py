@@ -1,0 +1,78 @@
+import math
+
+import numpy as np
+import pytest
+
+from centime.schedule.book import RefreshBook
+from centime.schedule.observation import DATED, FIRST, QUIET
+from centime.schedule.pooling import FIRST_MEAN, FIRST_SHAPE
+from centime.schedule.refresh_settings import RefreshSettings
+
+DAY = 86400.0
+
+
+def ones(pages: np.ndarray) -> np.ndarray:
+    return np.ones(len(pages))
+
+
+def seen(rates: np.ndarray, hosts: np.ndarray, looks: int) -> RefreshBook:
+    """A book that has seen the last change of every page so many times, at random moments."""
+    random = np.random.default_rng(8)
+    book = RefreshBook(0.0, RefreshSettings(budget=1.0), lambda pages: hosts[np.minimum(pages, len(hosts) - 1)])
+    pages, zeros = np.arange(len(rates)), np.zeros(len(rates))
+    book.record(pages, hosts, 0.0, np.full(len(pages), FIRST), zeros, zeros + 1, zeros + 1)
+    for look in range(1, looks + 1):
+        since = random.exponential(1 / rates)
+        book.record(pages, hosts, look * 2e7, np.where(since < 2e7, DATED, QUIET), since, zeros + 1, zeros + 1)
+    return book
+
+
+def test_the_shape_and_the_mean_of_all_rates_are_learned() -> None:
+    rates = np.random.default_rng(2).gamma(0.8, 1 / (0.8 * 30 * DAY), 4000)
+    book = seen(rates, np.zeros(4000, dtype=np.int64), 3)
+    for _ in range(30):
+        book.refile(1e8, ones)
+    learned = book.statistics()
+    assert learned["prior_shape"] == pytest.approx(0.8, rel=0.15)
+    assert learned["prior_mean_rate"] == pytest.approx(rates.mean(), rel=0.1)
+
+
+def test_a_page_never_seen_to_change_is_believed_to_change_as_its_host_does() -> None:
+    hosts = np.repeat(np.arange(3), 500)
+    rates = np.array([1.0, 10.0, 100.0])[hosts] / (100 * DAY)
+    book = seen(rates, hosts, 5)
+    for _ in range(20):
+        book.refile(1.2e8, ones)
+    worth = book.discovery_worth(np.arange(3))
+    assert worth == pytest.approx(np.array([100.0, 10.0, 1.0]) * DAY, rel=0.2)
+    assert np.isfinite(book.discovery_worth(np.array([7]))).all()
+
+
+def test_a_host_of_one_page_is_taken_to_be_like_the_others() -> None:
+    hosts = np.array([0] * 500 + [1])
+    book = seen(np.array([1e-6] * 500 + [1e-4]), hosts, 5)
+    for _ in range(5):
+        book.refile(1.2e8, ones)
+    alone, all_others = 1 / book.discovery_worth(np.array([1, 0]))
+    assert all_others == pytest.approx(1e-6, rel=0.2)
+    assert 1e-6 < alone < 0.5e-4
+
+
+def test_pages_without_evidence_do_not_hold_the_prior_where_it_was() -> None:
+    hosts = np.zeros(1000, dtype=np.int64)
+    book = seen(np.full(10, 1e-5), hosts[:10], 20)
+    more = np.arange(10, 1000)
+    book.record(more, hosts[more], 1.0, np.full(990, FIRST), np.zeros(990), np.ones(990), np.ones(990))
+    for _ in range(8):
+        book.refile(5e8, ones)
+    mean = book.rates(np.array([500]))[0][0]
+    assert mean == pytest.approx(1e-5, rel=0.5)
+
+
+def test_before_anything_is_seen_the_prior_is_vague() -> None:
+    book = RefreshBook(0.0, RefreshSettings(budget=1.0), lambda pages: pages)
+    mean, low, high = book.rates(np.array([3]))
+    assert mean == pytest.approx(FIRST_MEAN)
+    assert low < mean / 50 < mean * 2 < high
+    assert book.beliefs(np.array([3]))[0] == FIRST_SHAPE
+    assert math.isfinite(book.discovery_worth(np.array([0]))[0])
