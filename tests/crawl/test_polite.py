@@ -77,6 +77,17 @@ def test_no_host_sees_two_requests_closer_than_its_delay_nor_a_disallowed_one(tm
     crawled.shard.pages.close()
 
 
+def test_hosts_that_share_an_address_are_asked_no_closer_than_its_delay(tmp_path: Path) -> None:
+    pause = 0.1
+    box = WebBox(hosts=4, pages=12, crawl_delay_seconds=0.0, traps=False, feeds=False, seed=3)
+    with serve_in_process(box) as served:
+        given = [served.seed_url, "--allow-network", "127.0.0.0/8", "--scope", "any", "--delay", "0", "--workers", "1"]
+        ends_well(start(tmp_path / "c", [*given, "--address-delay", str(pause)]))
+        requests = sorted(served.requests())
+    assert len({seen.host for seen in requests}) == 4
+    assert min(after.time - before.time for before, after in pairwise(requests)) >= pause - CLOCKS_APART
+
+
 @pytest.mark.timeout(120)
 def test_a_crawl_that_is_killed_and_goes_on_at_once_keeps_the_delays(tmp_path: Path) -> None:
     delay = 0.6

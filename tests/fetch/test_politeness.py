@@ -125,11 +125,11 @@ def test_a_host_that_could_not_be_asked_keeps_its_crawl_delay() -> None:
     assert new.crawl_delay == 9.0
 
 
-def test_this_machine_needs_no_delay_per_address() -> None:
-    settings = FetchSettings(address_delay_seconds=0.5)
-    assert address_delay("127.0.0.1", settings) == 0
-    assert address_delay("::1", settings) == 0
-    assert address_delay("8.8.8.8", settings) == 0.5
+def test_this_machine_needs_no_delay_per_address_unless_one_is_given() -> None:
+    for address, usual in (("127.0.0.1", 0.0), ("::1", 0.0), ("8.8.8.8", 0.1)):
+        assert address_delay(address, FetchSettings()) == usual
+        assert address_delay(address, FetchSettings(address_delay_seconds=0.5)) == 0.5
+        assert address_delay(address, FetchSettings(address_delay_seconds=0.0)) == 0.0
 
 
 @pytest.mark.parametrize(

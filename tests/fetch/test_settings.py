@@ -28,6 +28,8 @@ def test_the_robot_is_called_by_its_product_token(agent: str, product: str) -> N
         {"user_agent": "(x)"},
         {"delay_seconds": -1.0},
         {"delay_seconds": float("nan")},
+        {"address_delay_seconds": -1.0},
+        {"address_delay_seconds": float("nan")},
         {"total_seconds": 0.0},
         {"connections": 0},
         {"most_body_bytes": 0},

@@ -33,6 +33,10 @@ def _crawl(
         str | None,
         typer.Option(metavar="TIME", help="Between two requests to a host, at least. Default: 1 s; 0 is for your own servers."),
     ] = None,
+    address_delay: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Between two requests to an address, whatever the hosts. Default: 0.1 s, on this machine 0."),
+    ] = None,
     keep: Annotated[str | None, typer.Option(metavar="WHAT", help="Bodies to keep as WARC: none, xml or all. Default: none.")] = None,
     focus: Annotated[
         list[str] | None, typer.Option(metavar="PATTERN=WEIGHT", help="Pages whose URL has this get WEIGHT times the virtual page's money.")
@@ -96,6 +100,7 @@ def _crawl(
         "exclude": exclude,
         "max-depth": max_depth,
         "delay": delay,
+        "address-delay": address_delay,
         "keep": keep,
         "focus": focus,
         "ledger": ledger,

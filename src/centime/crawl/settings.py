@@ -38,6 +38,7 @@ class CrawlSettings:
     exclude: tuple[str, ...] = ()
     max_depth: int | None = None
     delay: float = 1.0
+    address_delay: float | None = None  # None: a tenth of a second, and none on this machine
     keep: Keep = "none"
     focus: tuple[str, ...] = ()  # PATTERN=WEIGHT
     ledger: LedgerKind = "exact"
@@ -67,6 +68,7 @@ class CrawlSettings:
             if getattr(self, name) not in get_args(kinds):
                 raise BadSetting(f"{name} is one of {', '.join(get_args(kinds))}, not {getattr(self, name)!r}")
         _between("delay", self.delay, 0, 86_400)
+        _between("address-delay", self.address_delay, 0, 86_400)
         _between("damping", self.damping, 0, 0.999999)
         _between("workers", self.workers, 0, MOST_WORKERS)
         _between("max-depth", self.max_depth, 0, 1_000_000)
@@ -163,6 +165,7 @@ class CrawlSettings:
             allow_networks=self.allow_network,
             resolve=self.resolve_rules(),
             delay_seconds=self.delay,
+            address_delay_seconds=self.address_delay,
             most_body_bytes=self.most_page_bytes,
             total_seconds=self.timeout,
             connect_seconds=min(FetchSettings().connect_seconds, self.timeout),
@@ -244,7 +247,7 @@ def _value(name: str, value: Any, where: str) -> Any:
         return value
     if name == "discovery" and isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}"
-    if isinstance(value, str) and name in {"delay", "refresh-after", "timeout", "least-interval"}:
+    if isinstance(value, str) and name in {"delay", "address-delay", "refresh-after", "timeout", "least-interval"}:
         return seconds(value)
     if isinstance(value, str) and name == "rate":
         return per_second(value)

@@ -4,7 +4,7 @@ A page's way: the host's robots.txt is known or is asked for; it permits the pag
 host and address have been left alone for their delays; one request goes out and its answer, whatever it is, comes back as a value.
 
 Guarantees. `fetch` never raises for anything the network does. No host sees two requests closer than its delay, robots.txt and its
-redirects included, and no address but loopback closer than `address_delay_seconds`, within this fetcher and whatever the caller does.
+redirects included, and no address closer than `politeness.address_delay` says, within this fetcher and whatever the caller does.
 Redirects are not followed: each is the caller's to follow by another `fetch`, and so is judged like any other page.
 """
 

@@ -21,6 +21,7 @@ from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome
 
+_ADDRESS_DELAY = 0.1  # seconds
 _SMOOTHING = 0.3  # weight of the latest latency
 _LEAST_BACK_OFF = 1.0  # seconds, where no delay is asked for at all
 _TROUBLED = frozenset({Outcome.SERVER_ERROR, Outcome.BAD_RESPONSE})
@@ -111,8 +112,10 @@ def after(state: HostState, seen: Seen, settings: PolitenessSettings) -> tuple[H
 
 
 def address_delay(address: str, settings: FetchSettings) -> float:
-    """The least time between two requests to an address, whatever the hosts; this machine needs none."""
-    return 0.0 if is_loopback(address) else settings.address_delay_seconds
+    """The least time between two requests to an address, whatever the hosts; this machine needs none unless one was given."""
+    if settings.address_delay_seconds is not None:
+        return settings.address_delay_seconds
+    return 0.0 if is_loopback(address) else _ADDRESS_DELAY
 
 
 def _smooth(latency: float, seconds: float) -> float:
