@@ -84,6 +84,14 @@ def test_an_order_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pyte
     assert "MiB at most" in inbox.refusal(path)
 
 
+def test_few_large_orders_are_taken_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inbox = OrderInbox(tmp_path)
+    for time in range(4):
+        inbox.put(order(float(time), "n" * 100))
+    monkeypatch.setattr(order_inbox, "MOST_BYTES", 200)
+    assert [one.time for _, one in inbox.take()] == [0.0, 1.0]
+
+
 def test_a_publication_of_what_is_no_canonical_url_is_refused(tmp_path: Path) -> None:
     inbox = OrderInbox(tmp_path)
     good, bad = (PublishOrder(id=new_id(), time=1.0, urls=urls) for urls in (b"http://a.example/", b"http://a.example/\nHTTP://a.example"))

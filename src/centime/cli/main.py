@@ -15,6 +15,7 @@ from centime.cli.ending import run
 
 COMMANDS = (
     "bodies",
+    "changes",
     "check",
     "convert",
     "crawl",
@@ -26,9 +27,12 @@ COMMANDS = (
     "lab",
     "page",
     "promotion",
+    "publish",
     "rank",
     "sensitivity",
+    "setting",
     "stats",
+    "subscribe",
     "top",
     "webbox",
     "whatif",

@@ -22,7 +22,7 @@ FOLDER = "orders"
 REFUSED = "refused"
 REASON = ".reason"
 LARGEST = 16 << 20
-MOST = 8  # orders taken at a time: a flood of them does not stall the crawl
+MOST, MOST_BYTES = 8, 2 << 20  # taken at a time: a flood of orders does not stall the crawl
 
 Taken = tuple[Path, Order]
 
@@ -45,10 +45,12 @@ class OrderInbox:
     def take(self, most: int = MOST) -> list[Taken]:
         """The next orders with their files, the oldest first; what cannot be understood is refused. `done` must follow for each."""
         taken: list[Taken] = []
+        size = 0
         for path in self.waiting():
-            if len(taken) == most:
+            if len(taken) == most or size >= MOST_BYTES:
                 break
             try:
+                size += path.lstat().st_size
                 taken.append((path, self._read(path)))
             except BadInput as trouble:
                 self.refuse(path, str(trouble))

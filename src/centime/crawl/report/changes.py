@@ -1,0 +1,222 @@
+"""What changed in the pages of a crawl, the last first: from the records of all visits, in one pass over their file.
+
+    new       the page was read for the first time
+    changed   the content that matters differs from the time before (Mark.CHANGED)
+    gone      it was there and is no longer: 404, 410, or given up after too many failures
+    back      it was gone and is there again
+
+A change was seen by one visit and happened at some moment since the visit that last found the page there: both times are told. Failures in
+between, and redirects, are no change. Importance is that of now.
+
+The pass is a kernel over the records as they lie in the file; what it keeps in memory is 5 bytes a page and 13 a change. Only the changes
+that are shown are looked at any further, a batch at a time, so histories of any length can be written out.
+"""
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.opening import moment
+from centime.crawl.settings import seconds
+from centime.model.errors import BadSetting
+from centime.model.kernel import kernel
+from centime.model.outcome import Outcome, PageKind
+from centime.store.record import Mark
+from centime.store.records import HEAD_TYPE, UNIT, Records
+
+NEW, CHANGED, GONE, BACK = 1, 2, 3, 4
+NAMES = {NEW: "new", CHANGED: "changed", GONE: "gone", BACK: "back"}
+BATCH = 4_096
+ROOM = 1 << 18  # changes that one call of the kernel can tell
+
+Octets = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.uint32]
+
+_TIME = HEAD_TYPE.fields["time"][1] // 8  # type: ignore[index]
+_MARKS, _OUTCOME, _KIND = (HEAD_TYPE.fields[name][1] for name in ("marks", "outcome", "kind"))  # type: ignore[index]
+_LENGTHS, _TEXTS = HEAD_TYPE.itemsize, 10  # where the lengths of a record's texts lie, and how many there are
+_MARK, _DEAD = int(Mark.CHANGED), int(PageKind.DEAD)
+_FIRST, _LAST, _FOUND = int(PageKind.HTML), int(PageKind.OTHER), int(Outcome.UNCHANGED)
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The changes of a time as columns, the oldest first: where the record lies, where that of the last visit before lies which found the
+    page there (0 without), and what kind of change it is."""
+
+    at: Numbers
+    before: Numbers
+    kind: Octets
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.at)
+
+
+def find_changes(opened: OpenCrawl, since: float = 0.0, until: float = float("inf")) -> Changes:
+    """All changes that were seen in a time."""
+    records = opened.shard.pages.records
+    state = np.zeros(opened.shard.pages.count, dtype=np.uint8)
+    last = np.zeros(opened.shard.pages.count, dtype=np.uint32)
+    parts: list[Changes] = []
+    border = len(records.file.base) // UNIT
+    for octets, begin, shift in ((records.file.base, records.first, 0), (records.file.tail, 0, border)):
+        at, end = begin, len(octets) // UNIT
+        whole = octets[: end * UNIT]
+        while at < end:
+            found = Changes(np.empty(ROOM, dtype=np.uint32), np.empty(ROOM, dtype=np.uint32), np.empty(ROOM, dtype=np.uint8))
+            views = whole, whole.view(np.uint16), whole.view(np.uint32), whole.view(np.float64)
+            at, count = _scan(*views, at, shift, since, until, state, last, found.at, found.before, found.kind)
+            parts.append(Changes(found.at[:count].copy(), found.before[:count].copy(), found.kind[:count].copy()))
+    none = np.empty(0, dtype=np.uint32)
+    return Changes(
+        np.concatenate([none, *(part.at for part in parts)]),
+        np.concatenate([none, *(part.before for part in parts)]),
+        np.concatenate([none.astype(np.uint8), *(part.kind for part in parts)]),
+    )
+
+
+def newest_first(opened: OpenCrawl, changes: Changes, match: str = "", most: int | None = None) -> Iterator[dict[str, Any]]:
+    """The changes of pages in whose URL `match` is found, the last first, so many at most."""
+    search = _compiled(match).search
+    known, left = opened.shard.pages, most
+    for end in range(len(changes), 0, -BATCH):
+        begin = max(0, end - BATCH)
+        places = range(end - 1, begin - 1, -1)
+        heads = [known.records.head(int(changes.at[place])) for place in places]
+        pages = np.array([head["page"] for head in heads], dtype=np.int64)
+        urls = known.texts.get_many(pages)
+        importance = opened.shard.ledger.importance(pages)
+        for place, head, url, x in zip(places, heads, urls, importance.tolist(), strict=True):
+            if left == 0:
+                return
+            if search(url):
+                yield _row(known.records, head, int(changes.before[place]), NAMES[int(changes.kind[place])], url, x)
+                left = None if left is None else left - 1
+
+
+def atom(opened: OpenCrawl, rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """The changes as an Atom feed (RFC 4287), piece by piece; ids are the same whenever a change is told."""
+    settings = opened.shard.settings
+    name = opened.folder.path.resolve().name
+    feed = uuid.uuid5(uuid.NAMESPACE_URL, f"{opened.folder.created!r} {' '.join(settings.seeds)}")
+    first = next(rows, None)
+    updated = moment(opened.folder.created) if first is None else first["seen"]
+    yield '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+    yield f" <id>urn:uuid:{feed}</id>\n <title>{_xml(f'What changed in {name}')}</title>\n <updated>{updated}</updated>\n"
+    yield f" <author><name>{_xml(settings.user_agent)}</name></author>\n <generator>centime</generator>\n"
+    while first is not None:
+        yield _entry(feed, first)
+        first = next(rows, None)
+    yield "</feed>\n"
+
+
+def time_of(text: str, now: float) -> float:
+    """A moment: `2026-01-31`, `2026-01-31T12:00:00Z`, or so long ago: `90m`, `2h`, `7d`."""
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*[smhd]\s*", text):
+        return now - seconds(text)
+    try:
+        when = datetime.fromisoformat(text.strip())
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise BadSetting(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago, not {text!r}") from None
+
+
+def _compiled(match: str) -> re.Pattern[str]:
+    try:
+        return re.compile(match)
+    except re.error as error:
+        raise BadSetting(f"{match!r} is not a regular expression: {error}") from error
+
+
+def _row(records: Records, head: Any, before: int, change: str, url: str, importance: float) -> dict[str, Any]:
+    old = records.head(before) if before else None
+    there = change != NAMES[GONE]
+    return {
+        "seen": moment(float(head["time"])),
+        "last_seen_before": None if old is None else moment(float(old["time"])),
+        "change": change,
+        "importance": importance,
+        "status": int(head["status"]) or None,
+        "signature": f"{int(head['signature']):016x}" if there else None,
+        "old_signature": None if old is None else f"{int(old['signature']):016x}",
+        "bytes": int(head["body_bytes"]) if there else None,
+        "old_bytes": None if old is None else int(old["body_bytes"]),
+        "url": url,
+        "seen_seconds": float(head["time"]),
+    }
+
+
+def _entry(feed: uuid.UUID, row: dict[str, Any]) -> str:
+    identity = uuid.uuid5(feed, f"{row['seen_seconds']!r} {row['change']} {row['url']}")
+    between = f"between {row['last_seen_before']} and {row['seen']}" if row["last_seen_before"] else f"seen {row['seen']}"
+    sizes = ", ".join(f"{name} {row[key]}" for name, key in (("bytes before", "old_bytes"), ("bytes now", "bytes")) if row[key] is not None)
+    summary = f"{row['change']}, {between}; importance {row['importance']:.6g}; {sizes}"
+    return (
+        f" <entry>\n  <id>urn:uuid:{identity}</id>\n  <title>{_xml(row['change'] + ': ' + row['url'])}</title>\n"
+        f"  <updated>{row['seen']}</updated>\n  <link rel={quoteattr('alternate')} href={quoteattr(_NOT_XML.sub('', row['url']))}/>\n"
+        f"  <category term={quoteattr(row['change'])}/>\n  <summary>{_xml(summary)}</summary>\n </entry>\n"
+    )
+
+
+def _xml(text: str) -> str:
+    return escape(_NOT_XML.sub("", text))
+
+
+@kernel
+def _scan(
+    octets: Octets,
+    halves: npt.NDArray[np.uint16],
+    words: Numbers,
+    doubles: npt.NDArray[np.float64],
+    at: int,
+    shift: int,
+    since: float,
+    until: float,
+    state: Octets,
+    last: Numbers,
+    found_at: Numbers,
+    found_before: Numbers,
+    found_kind: Octets,
+) -> tuple[int, int]:
+    """Takes the records from `at` on, until the end or until there is no room; where to go on, and how many changes there were."""
+    count = 0
+    end = len(doubles)
+    while at < end and count < len(found_at):
+        place = at * UNIT
+        page = words[at * 2]
+        kind = octets[place + _KIND]
+        before = last[page]
+        change = 0
+        if octets[place + _OUTCOME] <= _FOUND and _FIRST <= kind <= _LAST:
+            if state[page] == 0:
+                change = NEW
+            elif state[page] == _DEAD:
+                change = BACK
+            elif halves[(place + _MARKS) // 2] & _MARK:
+                change = CHANGED
+            state[page] = 1
+            last[page] = at + shift
+        elif kind == _DEAD and state[page] == 1:
+            change = GONE
+            state[page] = _DEAD
+        if change and since <= doubles[at + _TIME] <= until:
+            found_at[count] = at + shift
+            found_before[count] = before
+            found_kind[count] = change
+            count += 1
+        length = _LENGTHS + 2 * _TEXTS
+        for text in range(_TEXTS):
+            length += halves[(place + _LENGTHS) // 2 + text]
+        at += (length + UNIT - 1) // UNIT
+    return at, count

@@ -1,0 +1,33 @@
+"""The subscriptions of a crawl: those it has, and those that were ordered and wait to be taken."""
+
+from pathlib import Path
+from typing import Any
+
+from centime.crawl.order_inbox import OrderInbox
+from centime.crawl.orders import SubscribeOrder, UnsubscribeOrder, unpack_order
+from centime.crawl.report.opening import look_at, moment
+from centime.model.errors import BadInput
+
+
+def subscription_table(path: Path) -> list[dict[str, Any]]:
+    """What is known of each subscription, as the crawl will have it when all orders are taken."""
+    opened = look_at(path)
+    rows = {row["name"]: _row(row, "serving") for row in opened.shard.wishes.subscriptions.facts()}
+    opened.let_go()
+    for file in OrderInbox(path).waiting():
+        try:
+            order = unpack_order(file.read_bytes())
+        except (BadInput, OSError):  # the crawl will refuse it, or has taken it just now
+            continue
+        if isinstance(order, UnsubscribeOrder):
+            rows.pop(order.name, None)
+        elif isinstance(order, SubscribeOrder):
+            told = order.subscription
+            facts = {"name": told.name, "pattern": told.pattern, "xpath": told.xpath or None, "every_seconds": told.every, "to": told.to}
+            rows[told.name] = _row(rows.get(told.name, {"waiting": 0, "delivered": None, "due": None}) | facts, "ordered")
+    return list(rows.values())
+
+
+def _row(facts: dict[str, Any], state: str) -> dict[str, Any]:
+    delivered, due = (value if isinstance(value, str) else moment(value or 0.0) for value in (facts["delivered"], facts["due"]))
+    return facts | {"delivered": delivered, "due": due, "state": state}

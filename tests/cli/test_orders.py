@@ -1,0 +1,267 @@
+"""The commands that give orders to a crawl, and the one that shows what changed."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from lxml import etree
+
+from centime.cli import changes, publish, setting, subscribe
+from centime.cli.ending import run
+from centime.crawl.order_inbox import OrderInbox
+from centime.crawl.orders import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, unpack_order
+from tests.crawl.report.made import ROOT, A, hand_made
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+for module in (changes, publish, setting, subscribe):
+    module.register(app)
+
+
+def centime(*arguments: object) -> int:
+    return run(app, list(map(str, arguments)))
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> Any:
+    said = capsys.readouterr()
+    assert said.err == ""
+    return json.loads(said.out)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "crawl"
+    with hand_made(folder) as opened:
+        opened.close()
+    return folder
+
+
+@pytest.fixture
+def crawl(made: Path) -> Iterator[Path]:
+    yield made
+    inbox = OrderInbox(made)
+    inbox.done(inbox.waiting())
+
+
+def waiting(crawl: Path) -> list[Order]:
+    return [unpack_order(path.read_bytes()) for path in OrderInbox(crawl).waiting()]
+
+
+@contextmanager
+def taking(crawl: Path, *, refuse: str = "", leave: bool = False) -> Iterator[None]:
+    """Stands in for a running crawl: holds its lock and takes orders, or ends without taking any."""
+    from centime.store.folder import CrawlFolder
+
+    folder = CrawlFolder.open(crawl, writable=True)
+    ended = threading.Event()
+
+    def take() -> None:
+        inbox = OrderInbox(crawl)
+        while not ended.wait(0.01):
+            for path, _ in inbox.take():
+                if leave:
+                    folder.close()
+                    return
+                if refuse:
+                    inbox.refuse(path, refuse)
+                inbox.done([path])
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        folder.close()
+
+
+def test_set_orders_other_settings_and_says_who_takes_them(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("set", crawl, "rate=20/s", "ban+=spam.example", "--json") == 0
+    facts = told(capsys)
+    assert facts["by"] == "the next run: no crawl is running here"
+    assert facts["taken"] is False
+    (order,) = waiting(crawl)
+    assert isinstance(order, SetOrder)
+    assert order.values == {"rate": "20/s", "ban+": ["http://spam.example", "https://spam.example"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rat=5"], "did you mean 'rate'?"),
+        (["rate=x"], "a rate is a number a second"),
+        (["alpha=0", "beta=0"], "both 0"),
+        (["rate"], "a setting is NAME=VALUE"),
+    ],
+)
+def test_set_refuses_a_typo_at_once(crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("set", crawl, *words) == 2
+    assert said in capsys.readouterr().err
+    assert waiting(crawl) == []
+
+
+def test_an_order_to_a_running_crawl_is_waited_for(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with taking(crawl):
+        assert centime("set", crawl, "rate=20/s", "--wait", "--json") == 0
+        facts = told(capsys)
+    assert facts["taken"] is True
+    assert "which crawls here" in facts["by"]
+    assert waiting(crawl) == []
+
+
+def test_an_order_that_the_crawl_refuses_is_an_error_with_its_reason(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with taking(crawl, refuse="not today"):
+        assert centime("publish", crawl, ROOT, "--wait") == 2
+    assert "the crawl refused the order: not today" in capsys.readouterr().err
+
+
+def test_nobody_waits_for_a_crawl_that_does_not_run_or_ends_meanwhile(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("publish", crawl, ROOT, "--wait") == 2
+    assert "without --wait the next run takes the order" in capsys.readouterr().err
+    assert waiting(crawl) == []
+    with taking(crawl, leave=True):
+        assert centime("publish", crawl, ROOT, "--wait") == 1
+    assert "the next run takes it" in capsys.readouterr().err
+    assert len(waiting(crawl)) == 1
+
+
+def test_publish_orders_pages_and_names_what_is_out(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("publish", crawl, f"{A}/one#x", f"{A}/p.jpg", "sitemap:http://a.example/s.xml", "--cluster", "c", "--json") == 0
+    facts = told(capsys)
+    assert (facts["pages"], facts["sitemaps"], facts["feeds"], facts["refused"], facts["orders"]) == (1, 1, 0, 1, 2)
+    assert facts["out"] == [{"url": f"{A}/p.jpg", "reason": "pages do not end in .jpg"}]
+    orders = [order for order in waiting(crawl) if isinstance(order, PublishOrder)]
+    assert {(order.source, order.urls, order.cluster) for order in orders} == {
+        ("url", f"{A}/one".encode(), "c"),
+        ("sitemap", b"http://a.example/s.xml", "c"),
+    }
+
+
+def test_publish_tells_people_what_is_out(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("publish", crawl, ROOT, f"{A}/p.jpg") == 0
+    assert f"{A}/p.jpg" in capsys.readouterr().out
+    assert centime("publish", crawl, f"{A}/p.jpg") == 2
+    assert "nothing that was given can be published; http://a.example/p.jpg: pages do not end in .jpg" in capsys.readouterr().err
+
+
+def test_a_large_publication_is_several_orders(crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "u.txt").write_text("".join(f"{A}/{number}\n" for number in range(120_000)))
+    assert centime("publish", crawl, "-f", tmp_path / "u.txt", "--json") == 0
+    assert told(capsys)["orders"] == 3
+    assert [len(order.lines()) for order in waiting(crawl) if isinstance(order, PublishOrder)] == [50_000, 50_000, 20_000]
+
+
+def test_subscribe_orders_a_subscription_with_a_name_that_says_the_same(
+    crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to = f"file:{tmp_path}/news"
+    assert centime("subscribe", crawl, "/news/", "--xpath", "//h1", "--every", "2h", "--to", to, "--json") == 0
+    first = told(capsys)
+    assert centime("subscribe", crawl, "/news/", "--xpath", "//h1", "--every", "1h", "--to", to, "--json") == 0
+    assert told(capsys)["name"] == first["name"]
+    order = waiting(crawl)[0]
+    assert isinstance(order, SubscribeOrder)
+    assert (order.subscription.pattern, order.subscription.xpath, order.subscription.every) == ("/news/", "//h1", 7200.0)
+    assert order.subscription.to == to
+
+
+def test_a_place_is_the_same_wherever_the_crawl_is_started(
+    crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crawl = crawl.absolute()
+    monkeypatch.chdir(tmp_path)
+    assert centime("subscribe", crawl, ".", "--to", "file:news", "--json") == 0
+    assert told(capsys)["to"] == f"file:{tmp_path}/news"
+    assert centime("subscribe", crawl, ".", "--to", "command:sh -c 'a b'", "--json") == 0
+    assert told(capsys)["to"].endswith("/sh -c 'a b'")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "give a PATTERN to subscribe to, or --list, or --remove NAME"),
+        (["x", "--list"], "give a PATTERN to subscribe to"),
+        (["x"], "say whom to tell"),
+        (["(", "--to", "file:a"], "not a regular expression"),
+        (["x", "--to", "mail:me"], "not to 'mail:me'"),
+        (["x", "--to", "file:/no/such/folder/a"], "no such folder to write in"),
+        (["x", "--to", "command:no-such-program"], "there is no program 'no-such-program'"),
+        (["x", "--to", "command:'"], "cannot be understood"),
+        (["x", "--to", "http://127.0.0.1/"], "127.0.0.1 is not a public address"),
+        (["x", "--to", "http://0x7f.1:80/"], "127.0.0.1 is not a public address"),
+        (["x", "--to", "http://[::1]:8/"], "::1 is not a public address"),
+        (["x", "--to", "http://a.localhost/"], "not a public address"),
+        (["x", "--to", "http://"], "is not a URL"),
+        (["x", "--to", "file:a", "--every", "soon"], "a time is a number"),
+        (["x", "--to", "file:a", "--every", "0"], "every second at most"),
+        (["x", "--to", "file:a", "--xpath", "//a["], "is not an XPath"),
+        (["x", "--to", "file:a", "--xpath", "//*[count(//*[count(//*) > 1]) > 1]"], "takes too long"),
+        (["--remove", "nobody"], "no subscription is called 'nobody'; there are: none"),
+    ],
+)
+def test_a_subscription_that_could_not_be_served_is_refused_at_once(
+    crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert centime("subscribe", crawl, *words) == 2
+    assert said in capsys.readouterr().err
+    assert waiting(crawl) == []
+
+
+def test_subscriptions_that_were_ordered_are_listed_and_removed(crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("subscribe", crawl, ".", "--to", f"file:{tmp_path}/a", "--name", "all") == 0
+    capsys.readouterr()
+    assert centime("subscribe", crawl, "--list", "--json") == 0
+    (row,) = told(capsys)["subscriptions"]
+    assert (row["name"], row["state"], row["waiting"], row["every_seconds"]) == ("all", "ordered", 0, 86_400.0)
+    assert centime("subscribe", crawl, "--list") == 0
+    assert "ordered" in capsys.readouterr().out
+    assert centime("subscribe", crawl, "--remove", "all", "--json") == 0
+    assert told(capsys)["removed"] == "all"
+    assert isinstance(waiting(crawl)[-1], UnsubscribeOrder)
+    assert centime("subscribe", crawl, "--list", "--json") == 0
+    assert told(capsys)["subscriptions"] == []
+
+
+def test_changes_are_shown_to_people_to_programs_and_to_readers_of_feeds(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("changes", crawl, "--json") == 0
+    facts = told(capsys)
+    assert facts["seen"] == 3
+    assert [(row["change"], row["url"]) for row in facts["changes"]][-1] == ("new", ROOT)
+    assert centime("changes", crawl, "-n", 1, "--json") == 0
+    assert told(capsys)["changes"] == facts["changes"][:1]
+    assert centime("changes", crawl, "-n", 0, "--json") == 0
+    assert told(capsys) == facts
+    assert centime("changes", crawl) == 0
+    assert ROOT in capsys.readouterr().out
+    assert centime("changes", crawl, "--atom") == 0
+    assert len(etree.fromstring(capsys.readouterr().out.encode()).findall("{*}entry")) == 3
+    assert centime("changes", crawl, "--until", "2020-01-01", "--json") == 0
+    assert told(capsys) == {"known": facts["known"], "seen": 0, "changes": []}
+    assert centime("changes", crawl, "--until", "2020-01-01") == 0
+    assert "none" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--json", "--atom"], "one of them"),
+        (["-n", "-1"], "not -1"),
+        (["--since", "soon"], "a time is written like"),
+        (["--match", "("], "not a regular expression"),
+    ],
+)
+def test_changes_refuses_what_cannot_be_meant(crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("changes", crawl, *words) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["set", "rate=1"], ["publish", ROOT], ["subscribe", ".", "--to", "file:a"], ["changes"]])
+def test_a_folder_without_a_crawl_is_refused(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime(command[0], tmp_path, *command[1:]) == 2
+    assert "no crawl lives here" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,238 @@
+"""What changed: told as it was seen, the last first, in every form, also while the crawl goes on."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from centime.crawl.opened import OpenCrawl, open_crawl, read_crawl
+from centime.crawl.report import changes as module
+from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
+from centime.model.errors import BadSetting
+from centime.model.outcome import Outcome, PageKind
+from centime.store.record import NO_MARK, Mark, Record
+from centime.store.records import Records
+from tests.crawl.report.made import NOW, ROOT, A, hand_made
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def record(page: int, time: float, what: str, signature: int = 1) -> Record:
+    """A record as a visit leaves it."""
+    outcome, kind, marks = {
+        "read": (Outcome.READ, PageKind.HTML, NO_MARK),
+        "changed": (Outcome.READ, PageKind.XML, Mark.CHANGED | Mark.NOINDEX),
+        "same": (Outcome.UNCHANGED, PageKind.HTML, NO_MARK),
+        "gone": (Outcome.GONE, PageKind.DEAD, NO_MARK),
+        "given up": (Outcome.TIMED_OUT, PageKind.DEAD, NO_MARK),
+        "failed": (Outcome.SERVER_ERROR, PageKind.ERROR, NO_MARK),
+        "moved": (Outcome.MOVED, PageKind.ERROR, NO_MARK),
+    }[what]
+    return Record(
+        page=page,
+        time=time,
+        outcome=outcome,
+        kind=kind,
+        marks=marks,
+        signature=signature,
+        body_bytes=int(time) % 1000,
+        status=200,
+        etag="x" * page,
+    )
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCrawl]:
+    with hand_made(tmp_path_factory.mktemp("changes") / "crawl") as opened:
+        yield opened
+
+
+def told(opened: OpenCrawl, **window: float) -> list[tuple[float, str, str, str | None]]:
+    rows = newest_first(opened, find_changes(opened, **window))
+    return [(row["seen_seconds"] - NOW, row["change"], row["url"], row["last_seen_before"]) for row in rows]
+
+
+def with_history(opened: OpenCrawl, story: list[tuple[int, float, str]]) -> None:
+    opened.shard.pages.records.append_many([])
+    for page, time, what in story:
+        opened.shard.pages.records.append(record(page, NOW + time, what, signature=int(time)))
+
+
+def test_new_changed_gone_and_back_are_told_and_nothing_else(crawl: OpenCrawl) -> None:
+    before = told(crawl)
+    assert {change for _, change, _, _ in before} == {"new"}
+    assert {url for _, _, url, _ in before} == {ROOT, f"{A}/one", f"{A}/two"}
+    page = int(crawl.shard.pages.texts.count) - 1
+    url = crawl.shard.pages.texts.get(page)
+    story = [
+        "failed",
+        "gone",
+        "read",
+        "same",
+        "failed",
+        "changed",
+        "moved",
+        "same",
+        "gone",
+        "gone",
+        "failed",
+        "changed",
+        "given up",
+        "read",
+    ]
+    with_history(crawl, [(page, 100.0 + place, what) for place, what in enumerate(story)])
+    found = told(crawl, since=NOW + 100.0)
+    assert [(time, change) for time, change, _, _ in found] == [
+        (113.0, "back"),
+        (112.0, "gone"),
+        (111.0, "back"),
+        (108.0, "gone"),
+        (105.0, "changed"),
+        (102.0, "new"),
+    ]
+    assert {one[2] for one in found} == {url}
+    seen = [datetime.fromtimestamp(NOW + time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for time in (111.0, 111.0, 107.0, 107.0, 103.0)]
+    assert [one[3] for one in found] == [*seen, None]
+    rows = list(newest_first(crawl, find_changes(crawl, NOW + 104, NOW + 109)))
+    assert [(row["old_bytes"], row["bytes"]) for row in rows] == [(107, None), (103, 105)]
+    assert [(row["old_signature"], row["signature"]) for row in rows] == [(f"{107:016x}", None), (f"{103:016x}", f"{105:016x}")]
+
+
+def test_a_reader_sees_changes_that_lie_in_its_own_memory(tmp_path: Path) -> None:
+    """The records of the journal behind the snapshot are appended to the reader's tail."""
+    with hand_made(tmp_path / "c", **{"refresh-after": 1000.0}) as opened:
+        opened.close()
+    with open_crawl(tmp_path / "c", [], {}) as opened:
+        before = told(read_crawl(tmp_path / "c"))
+        from tests.crawl.report.made import visit
+
+        (lease,) = (lease for lease in opened.shard.lease(NOW + 9000, 100) if lease.url == ROOT)
+        opened.shard.record(NOW + 9001, [visit(lease.page, signature=99)])
+        opened.shard.journal.sync()
+        reader = read_crawl(tmp_path / "c")
+        assert len(reader.shard.pages.records.file.tail)
+        after = told(reader)
+        assert after[0][:3] == (9001.0, "changed", ROOT)
+        assert after[1:] == before
+
+
+STORY = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["read", "changed", "same", "gone", "given up", "failed", "moved"])), max_size=60
+)
+
+
+class _Alone:
+    """Records without a crawl around them."""
+
+    def __init__(self, folder: Path, pages: int) -> None:
+        self.shard = self
+        self.pages = self
+        self.count = pages
+        self.records = Records.open(folder, {}, True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(story=STORY, room=st.integers(1, 7), split=st.integers(0, 60))
+def test_the_pass_over_the_file_agrees_with_every_page_told_by_itself(
+    story: list[tuple[int, str]], room: int, split: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("records")
+    alone: Any = _Alone(folder, 4)
+    expected, states, seen = [], dict.fromkeys(range(4), "never"), dict.fromkeys(range(4), 0)
+    for place, (page, what) in enumerate(story):
+        if place == split:  # what was written is a reader's base, what comes is its tail
+            state = alone.records.state()
+            alone.records.close()
+            alone.records = Records.open(folder, state, False)
+        at = alone.records.append(record(page, float(place), what))
+        there = what in ("read", "changed", "same")
+        change = 0
+        if there:
+            change = {"never": 1, "gone": 4}.get(states[page], 2 if what == "changed" else 0)
+        elif what in ("gone", "given up") and states[page] == "there":
+            change = 3
+        if change:
+            expected.append((at, seen[page], change))
+        states[page] = "there" if there else "gone" if change == 3 else states[page]
+        seen[page] = at if there else seen[page]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ROOM", room)
+        found = find_changes(alone)
+    alone.records.close()
+    assert list(zip(found.at.tolist(), found.before.tolist(), found.kind.tolist(), strict=True)) == expected
+
+
+def test_changes_are_chosen_by_their_url_and_counted(crawl: OpenCrawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = find_changes(crawl)
+    every = list(newest_first(crawl, found))
+    assert [row["seen_seconds"] for row in every] == sorted((row["seen_seconds"] for row in every), reverse=True)
+    monkeypatch.setattr(module, "BATCH", 2)
+    assert list(newest_first(crawl, found)) == every
+    assert list(newest_first(crawl, found, most=2)) == every[:2]
+    assert [row["url"] for row in newest_first(crawl, found, match="/(one|two)$")] == [
+        row["url"] for row in every if row["url"].endswith(("/one", "/two"))
+    ]
+    assert list(newest_first(crawl, found, match="nowhere")) == []
+    with pytest.raises(BadSetting, match="not a regular expression"):
+        list(newest_first(crawl, found, match="("))
+
+
+def test_the_feed_is_what_the_rfc_asks_for(crawl: OpenCrawl) -> None:
+    def written() -> bytes:
+        return "".join(atom(crawl, newest_first(crawl, find_changes(crawl)))).encode()
+
+    feed = etree.fromstring(written())
+    rows = list(newest_first(crawl, find_changes(crawl)))
+    assert feed.tag == ATOM + "feed"
+    for holder in (feed, *feed.findall(ATOM + "entry")):
+        for name in ("id", "title", "updated"):
+            assert len(holder.findall(ATOM + name)) == 1, "exactly one of each, RFC 4287, 4.1.1 and 4.1.2"
+        assert holder.findtext(ATOM + "id").startswith("urn:uuid:")
+        datetime.fromisoformat(holder.findtext(ATOM + "updated"))
+    assert len(feed.findall(f"{ATOM}author/{ATOM}name")) == 1
+    entries = feed.findall(ATOM + "entry")
+    assert [entry.find(ATOM + "link").get("href") for entry in entries] == [row["url"] for row in rows]
+    assert [entry.find(ATOM + "category").get("term") for entry in entries] == [row["change"] for row in rows]
+    assert all(entry.find(ATOM + "link").get("rel") == "alternate" for entry in entries)
+    assert len({entry.findtext(ATOM + "id") for entry in entries}) == len(entries)
+    times = [entry.findtext(ATOM + "updated") for entry in entries]
+    assert all(later >= earlier for later, earlier in pairwise(times))
+    assert feed.findtext(ATOM + "updated") == times[0]
+    assert written() == written()
+    empty = etree.fromstring("".join(atom(crawl, iter(()))).encode())
+    assert empty.findtext(ATOM + "updated")
+    assert empty.findall(ATOM + "entry") == []
+
+
+def test_the_feed_is_xml_whatever_a_url_says(crawl: OpenCrawl) -> None:
+    row = next(newest_first(crawl, find_changes(crawl))) | {"url": "http://a.example/?a=1&b=<\"'>\x00\x0b]]>"}
+    feed = etree.fromstring("".join(atom(crawl, iter([row]))).encode())
+    assert feed.find(f"{ATOM}entry/{ATOM}link").get("href") == "http://a.example/?a=1&b=<\"'>]]>"
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [("2h", 1e9 - 7200), ("7d", 1e9 - 604_800), ("1970-01-02", 86_400.0), ("1970-01-01T00:01:00Z", 60.0), ("1970-01-01T01:00+01:00", 0.0)],
+)
+def test_a_time_is_a_date_or_so_long_ago(text: str, time: float) -> None:
+    assert time_of(text, 1e9) == time
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "12", "2026-13-01", "-2h"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(BadSetting, match="a time is written like"):
+        time_of(text, 1e9)
+
+
+def test_a_crawl_without_visits_has_no_changes(tmp_path: Path) -> None:
+    with open_crawl(tmp_path / "c", [ROOT], {}) as opened:
+        assert len(find_changes(opened)) == 0
+        assert list(newest_first(opened, find_changes(opened))) == []
+        assert np.array_equal(find_changes(opened).kind, [])
