@@ -56,6 +56,9 @@ def test_any_markup_is_some_document(text: str, content_type: str, encoding: str
     [
         b"<div>", b"<a href=x><object>", b"<b><div>", b"<font size=1><p>", b"<table><a href=x>", b"<svg><input>", b"<a ", b"<!--",
         b"<span><div></span></div>", b"<div><object></div></object>", b"<i><b></i></b><p>", b"<ul><li>", b"</br>", b"\xff", b"<template>",
+        b"<a href=x>", b"&", b"&a", b"&#1", b"<", b"</", b"<a href='", b"<title>", b"<script><!--<script>", b"<p hidden>",
+        b"<svg><title>", b"<x ",
+        b"<p hidden><button>", b"<table><tr hidden>", b"<li hidden></ul>", b"<b hidden></i>", b"<svg></p>", b"<div style=display:", b"a=b ",
     ],
 )  # fmt: skip
 def test_a_megabyte_of_anything_takes_a_second_at_most(unit: bytes) -> None:
@@ -63,7 +66,7 @@ def test_a_megabyte_of_anything_takes_a_second_at_most(unit: bytes) -> None:
     body = unit * (1_000_000 // len(unit))
     start = time.process_time()
     check(read_document(body, url="https://h/", content_type="text/html"), body)
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 1.0
 
 
 @pytest.mark.compiled
@@ -73,7 +76,7 @@ def test_unclosed_formatting_does_not_multiply() -> None:
     document = read_document(body, url="https://h/", content_type="text/html")
     assert time.process_time() - start < 1.0
     assert document.hrefs == ("/found",)
-    assert "links" in document.trouble
+    assert not document.trouble
 
 
 @pytest.mark.compiled

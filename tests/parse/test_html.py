@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from centime.model.document import ALTERNATE, CANONICAL, EMBEDDED, NOFOLLOW, REFRESH, Document
 from centime.parse.document import read_document
-from centime.parse.tame import flattened
 
 
 def read(text: str, url: str = "https://h/d/p", *, anchors: bool = False) -> Document:
@@ -57,13 +56,6 @@ def test_links_are_those_that_another_parser_finds(text: str) -> None:
     assert set(read(text).hrefs) == independently(text)
 
 
-@given(pages())
-def test_a_flattened_page_has_the_same_links_title_and_directives(text: str) -> None:
-    whole, flat = read(text), read(flattened(text.encode()).decode())
-    assert set(whole.hrefs) == set(flat.hrefs)
-    assert whole.title == flat.title
-
-
 def test_each_kind_of_link_has_its_flag() -> None:
     document = read(
         "<link rel=canonical href=/c><link rel=alternate hreflang=fr href=/fr><link rel='next' href=/n><link rel=stylesheet href=/s>"
@@ -81,10 +73,6 @@ def test_each_kind_of_link_has_its_flag() -> None:
 def test_frames_of_a_frameset_are_links() -> None:
     document = read("<html><frameset><frame src=a.html><frame src=b.html></frameset></html>")
     assert document.hrefs == ("a.html", "b.html")
-    assert set(read(flattened(b"<html><frameset><frame src=a.html><frame src=b.html></frameset></html>").decode()).hrefs) == {
-        "a.html",
-        "b.html",
-    }
 
 
 @pytest.mark.parametrize("href", ["#x", "", " ", "javascript:void(0)", " JavaScript:x", "mailto:a@b", "tel:1", "data:,x", "MAILTO:x"])
@@ -155,3 +143,39 @@ def test_title_language_and_anchors_are_read() -> None:
 def test_hrefs_of_another_encoding_come_out_right() -> None:
     document = read_document("<a href='/é'>x</a>".encode("latin-1"), url="https://h/", content_type="text/html; charset=iso-8859-1")
     assert document.hrefs == ("/é",)
+
+
+def test_the_text_of_a_link_ends_where_it_or_the_next_begins_and_is_cut() -> None:
+    document = read(
+        "<nav><a href=/1>one<br>two &amp; <img alt='a &lt; b'></a></nav><a href=/2>x<a href=/3>" + "é" * 3_000 + "</a> no"
+        "<map><area href=/4 alt=' an  area '></map><a href=/5><script>no</script></a>",
+        anchors=True,
+    )
+    assert document.hrefs == ("/1", "/2", "/3", "/4", "/5")
+    assert document.anchors == ("one two & a < b", "x", "é" * 500, "an area", "")
+
+
+def test_anchors_change_nothing_about_links() -> None:
+    text = (
+        "<a href=/x rel=nofollow>1</a><a href=#a>2</a><a href=mailto:x>3</a><link rel=next href=/n title=N><a href=/n>4</a><a href=/x>5</a>"
+    )
+    with_anchors, without = read(text, anchors=True), read(text)
+    assert (with_anchors.hrefs, with_anchors.flags) == (without.hrefs, without.flags)
+    assert with_anchors.anchors == ("1", "N")
+    assert without.anchors == ()
+
+
+@pytest.mark.parametrize("text", ["<html lang=de>", "<HTML LANG='de '>", "<p>x<html lang=de><html lang=fr>", "<html><html lang=&#100;e>"])
+def test_the_language_is_that_of_the_first_html_with_one(text: str) -> None:
+    assert read(text).language == "de"
+
+
+def test_links_of_many_hrefs_are_kept_once_though_the_table_of_the_seen_is_small() -> None:
+    hrefs = [f"/{number % 3_000}" for number in range(9_000)]
+    assert read("".join(f"<a href={href}>x</a>" for href in hrefs)).hrefs == tuple(hrefs[:3_000])
+
+
+def test_resources_are_no_links_whatever_their_case_and_other_relations_are() -> None:
+    rels = ["STYLESHEET", "icon", "Shortcut Icon", "preload", "next stylesheet", "x", ""]
+    assert read("".join(f"<link rel='{rel}' href=/{place}>" for place, rel in enumerate(rels))).hrefs == ()
+    assert read("<link rel='Up' href=/1><link rel='shortcut next' href=/2><link href=/3 rel=n&#101;xt>").hrefs == ("/1", "/2", "/3")

@@ -1,9 +1,15 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.parse.document import read_document
-from centime.parse.signature import signature_of
+from centime.parse.signature import NOTHING
+from centime.parse.signature import signature_of as signature_of_bytes
+
+
+def signature_of(text: str) -> int | None:
+    return signature_of_bytes(np.frombuffer(bytearray(text.encode()), dtype=np.uint8))
 
 
 @pytest.mark.parametrize(
@@ -52,6 +58,21 @@ def test_any_text_has_one_signature_whatever_its_white_space(text: str) -> None:
     assert signature_of(text) == signature_of(f" \n{text}\t ")
 
 
+@given(st.text(alphabet="aJ1:/-. \u00a0\u00a9é", max_size=30))
+def test_what_is_left_out_leaves_the_rest_as_it_was(text: str) -> None:
+    assert signature_of(f"{text} 12:30 end") == signature_of(f"{text} 9:15 end")
+
+
+def test_white_space_alone_has_no_signature_and_what_passes_alone_has_that_of_nothing() -> None:
+    assert signature_of(" \n\u00a0") is None
+    assert signature_of(" 12:45 ") == NOTHING
+
+
+def test_a_word_without_end_counts_whole() -> None:
+    assert signature_of("x" * 10_000 + "1") != signature_of("x" * 10_000 + "2")
+    assert signature_of("1" * 10_000 + " x") != signature_of("1" * 10_001 + " x")
+
+
 def page(body: str) -> int:
     return read_document(f"<html><body>{body}</body></html>".encode(), url="https://h/", content_type="text/html").signature
 
@@ -75,3 +96,21 @@ def test_what_is_not_the_content_of_a_page_does_not_count(extra: str) -> None:
 
 def test_a_page_of_nothing_but_navigation_is_its_navigation() -> None:
     assert page("<nav>One</nav>") != page("<nav>Two</nav>")
+
+
+def test_a_page_of_nothing_but_a_script_is_its_script_and_its_head_does_not_count() -> None:
+    assert page("<script>one()</script>") != page("<script>two()</script>")
+    assert page("<title>a</title>") == page("<title>b</title>") == NOTHING
+    heads = ["<head><script>one()</script></head><body><p hidden>x", "<head><script>two()</script></head><body><p hidden>x"]
+    one, other = (read_document(head.encode(), url="https://h/", content_type="text/html").signature for head in heads)
+    assert one == other != NOTHING
+
+
+def test_blocks_separate_words_and_elements_of_a_line_do_not() -> None:
+    assert page("<p>a</p><p>b</p>") == page("a b") == page("a<br>b") == page("<table><td>a<td>b</table>") == page("a<li>b")
+    assert page("a<b>b</b>") == page("ab") == page("a<wbr>b") == page("<span>a</span><a href=x>b</a>") == page("a<!-- -->b")
+
+
+def test_references_are_what_they_stand_for() -> None:
+    assert page("&copy; 2024 us &#233;") == page("© 2025 us é")
+    assert page("no&nbsp;break") == page("no break")

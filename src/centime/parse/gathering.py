@@ -1,6 +1,7 @@
 """The links of one page while they are being found: first come, first kept, each href once."""
 
 import re
+from itertools import islice
 
 from centime.model.document import MOST_LINKS, NOFOLLOW
 
@@ -42,9 +43,19 @@ class Gathering:
         self._anchors.append(anchor)
         return True
 
-    def is_followed(self, href: str) -> bool:
-        """Whether a link is there already and nothing can change it: it has no flags, or it is a place on the page itself."""
-        return href[:1] == "#" or self._flags.get(href) == 0
+    def extend(self, hrefs: list[str]) -> None:
+        """Keeps many links without flags at once; they are known to be such as `add` keeps, and stripped."""
+        fresh = dict.fromkeys(hrefs, 0)
+        if self._flags:
+            for href in fresh.keys() & self._flags.keys():
+                self._flags[href] &= ~NOFOLLOW
+                del fresh[href]
+        self.found += len(fresh)
+        room = MOST_LINKS - len(self._flags)
+        if len(fresh) > room:
+            fresh = dict.fromkeys(islice(fresh, room), 0)
+        self._flags.update(fresh)
+        self._anchors.extend([""] * len(fresh))
 
     def call_last(self, anchor: str) -> None:
         """Gives the link that was kept last its anchor text: finding that costs more than the link."""

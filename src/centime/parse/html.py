@@ -1,44 +1,45 @@
-"""HTML to a document, by the parser of lexbor.
+"""HTML to a document, by one pass over its bytes (`parse/scan.py`): no tree is built.
 
 Links are `a` and `area` (NOFOLLOW by rel nofollow, ugc or sponsored), and what `parse/about.py` finds. Visible text makes the
 signature: scripts, styles, hidden elements, `nav`, `footer` and `aside` are left out, unless nothing else is there.
 
-Lessons measured on documentation pages of 25 KB:
-- mutation events cost more than the parse itself: WO_EVENTS brings it from 230 to 120 microseconds;
-- one query for all elements costs 30 microseconds however many kinds it asks for, two cost twice that, walking the tree in Python ten
-  times that;
-- `attrs.sget` builds no dictionary: a third of the time of `attributes`;
-- rel of every `a` costs less than searching the page once for `nofollow`: 12 microseconds;
-- the parser takes bytes for UTF-8, and builds trees in more than linear time: see `parse/encoding.py` and `parse/tame.py`.
+Where this differs from the tree that WHATWG's rules would build:
+- links and frames count wherever they are written, also where the tree drops them: within `select`, a `frame` outside a `frameset`;
+- the first `title` outside SVG counts, wherever it stands;
+- formatting elements that overlap or are never closed are not copied into the paragraphs behind: what a hidden one of them hides
+  ends with the block it is in;
+- text that the tree would move out of a table stays in its place; text in an `iframe`, `noembed` or `noframes` is not visible;
+- in the head, `noscript` may hold anything and ends where it is closed;
+- deeper than 512 elements nothing more is hidden or shown.
 """
-
-from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
 from centime.model.document import NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
 from centime.parse.gathering import LONGEST_ANCHOR
-from centime.parse.signature import signature_of
-from centime.parse.tame import flattened, is_tame
+from centime.parse.names import AREA, BASE, FRAME, HTML, IFRAME, LINK, META, TITLE
+from centime.parse.references import without_references
+from centime.parse.scan import Scan, scan
+from centime.parse.signature import NOTHING, signature_of
 
-_LINKS = "a[href],area[href],base[href],link[href],meta,iframe[src],frame[src],head title"
-_UNSEEN = "script,style,noscript,nav,footer,aside,[hidden],[style*='display:none'],[style*='display: none']"
-_ANCHOR_NODES = 60  # of one link: nested anchors would make the whole quadratic
+_ABOUT = {  # the elements about a page, with the attributes that a row has of them
+    BASE: ("base", {"href": 1}),
+    LINK: ("link", {"href": 1, "rel": 3, "title": 5}),
+    META: ("meta", {"content": 1, "http-equiv": 3, "name": 5}),
+    IFRAME: ("iframe", {"src": 1}),
+    FRAME: ("frame", {"src": 1}),
+}
 
 
 def read_html(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = "") -> Document:
     """The document that valid UTF-8 of HTML says."""
-    if not is_tame(text):
-        text, anchors = flattened(text), False
-        trouble = trouble or "Nested so deeply or so badly that only its links and its text were read."
-    try:
-        tree = LexborHTMLParser(text, options=LexborDocumentOptions.WO_EVENTS)
-    except SelectolaxError as error:
-        return Document(kind=PageKind.HTML, encoding=encoding, base=url, digest=digest, trouble=f"The parser gave up: {error}")
+    found = scan(text, anchors=anchors)
     page = About(url)
-    _gather(tree, page, anchors)
-    language = tree.root.attrs.sget("lang") if tree.root is not None else ""
+    language = _gather(text, found, page)
     links = page.links
+    signature = signature_of(found.text)
+    if signature is None:
+        signature = signature_of(scan(text, everything=True).text)
     return Document(
         kind=PageKind.HTML,
         encoding=encoding,
@@ -52,68 +53,36 @@ def read_html(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: b
         nofollow=page.nofollow,
         title=page.title,
         language=language.strip()[:40],
-        signature=signature_of(_visible(tree) or _whole(text)),
+        signature=NOTHING if signature is None else signature,
         digest=digest,
         trouble=trouble,
     )
 
 
-def _visible(tree: LexborHTMLParser) -> str:
-    """The text that a reader came for, nothing if it is all white space; takes the rest out of the tree."""
-    body = tree.body
-    if body is None:
-        return ""
-    gone = 0
-    for node in reversed(tree.css(_UNSEEN)):  # what lies inside others first, and what is there for two reasons once
-        if node.mem_id != gone:
-            gone = node.mem_id
-            node.decompose()
-    text = body.text_lexbor()
-    return "" if text.isspace() else text
-
-
-def _whole(text: bytes) -> str:
-    """All text of a page where nothing is left without what is unseen: rare, so that parsing it again costs less than keeping it."""
-    body = LexborHTMLParser(text, options=LexborDocumentOptions.WO_EVENTS).body
-    return "" if body is None else body.text_lexbor()
-
-
-def _gather(tree: LexborHTMLParser, page: About, anchors: bool) -> None:
-    """Adds the links that people follow, and what the page says about itself."""
+def _gather(text: bytes, found: Scan, page: About) -> str:
+    """Adds the links that people follow, and what the page says about itself; gives its language."""
     links = page.links
-    add, followed = links.add, links.is_followed
-    for node in tree.css(_LINKS):
-        tag, attributes = node.tag, node.attrs
-        if tag == "a" or tag == "area":
-            href = attributes.sget("href")
-            if followed(href):  # four in ten: it is there already, and no rel takes that back
-                continue
-            rel = attributes.sget("rel")
-            if add(href, NOFOLLOW if rel and not_followed(rel) else 0) and anchors:
-                links.call_last(_anchor(node))
-        elif tag == "title":
-            page.entitle(node.text_lexbor())
-        else:
-            page.take(tag or "", attributes.sget)
+    language = ""
+    taken = 0
+    for row in found.rows:
+        if row[7] > taken:
+            links.extend(found.hrefs[taken : row[7]])
+            taken = row[7]
+        kind = row[0]
+        if kind in _ABOUT:
+            tag, places = _ABOUT[kind]
+            page.take(tag, lambda name, row=row, places=places: _value(text, row, places[name]))  # type: ignore[misc]
+        elif kind == TITLE:
+            page.entitle(without_references(text[row[1] : row[2]], attribute=False))
+        elif kind == HTML:
+            language = language or _value(text, row, 1)
+        elif links.add(_value(text, row, 1), NOFOLLOW if not_followed(_value(text, row, 3)) else 0):
+            call = _value(text, row, 5) if kind == AREA else found.calls[row[5] : row[6]].decode("utf-8", "ignore") if found.calls else ""
+            links.call_last(" ".join(call.split())[:LONGEST_ANCHOR])
+    links.extend(found.hrefs[taken:])
+    return language
 
 
-def _anchor(node: LexborNode) -> str:
-    """The text of a link, white space collapsed; the alternative text of an area or of a picture."""
-    if node.tag == "area":
-        return " ".join(node.attrs.sget("alt").split())[:LONGEST_ANCHOR]
-    pieces: list[str] = []
-    waiting = [node.first_child]
-    for _ in range(_ANCHOR_NODES):
-        if not waiting:
-            break
-        child = waiting.pop()
-        if child is None:
-            continue
-        waiting.append(child.next)
-        if child.tag == "-text":
-            pieces.append(child.text_content or "")
-        elif child.tag == "img":
-            pieces.append(child.attrs.sget("alt"))
-        else:
-            waiting.append(child.first_child)
-    return " ".join("".join(pieces).split())[:LONGEST_ANCHOR]
+def _value(text: bytes, row: list[int], place: int) -> str:
+    """The value of an attribute, nothing if the element has none."""
+    return without_references(text[row[place] : row[place + 1]], attribute=True) if row[place] >= 0 else ""

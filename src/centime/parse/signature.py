@@ -47,11 +47,29 @@ def _codes(words: str) -> npt.NDArray[np.int64]:
 _MONTH_CODES, _COUNTER_CODES = _codes(_MONTHS), _codes(_COUNTERS)
 
 
-def signature_of(text: str) -> int:
-    """64 bits of a text as people read it."""
-    data = np.frombuffer(text.encode("utf-8", "replace"), dtype=np.uint8)
-    out = np.empty(len(data) + 1, dtype=np.uint8)
-    return xxhash.xxh3_64_intdigest(out[: _essence(data, _MONTH_CODES, _COUNTER_CODES, out)].tobytes())
+_BEGINNINGS = np.zeros(1 << 15, dtype=np.uint8)  # the first three letters of months and weekdays, five bits of each
+for _month in _MONTHS.split():
+    _BEGINNINGS[((ord(_month[0]) & 31) << 10) | ((ord(_month[1]) & 31) << 5) | (ord(_month[2]) & 31)] = 1
+
+# Bytes are counted by kind in one number, 12 bits for each kind: letters, digits, beyond ASCII, `:`, strokes. Negative: may end a word.
+_FIELD = 12
+_COUNTED = (1 << _FIELD) - 1  # bytes of a word that are counted
+_WEIGHTS = np.zeros(256, dtype=np.int64)
+_WEIGHTS[[*range(65, 91), *range(97, 123)]] = 1
+_WEIGHTS[48:58] = 1 << _FIELD
+_WEIGHTS[128:] = _OTHER = 1 << 2 * _FIELD
+_WEIGHTS[58] = 1 << 3 * _FIELD
+_WEIGHTS[[47, 45, 46]] = 1 << 4 * _FIELD
+_WEIGHTS[:33] = _WEIGHTS[194] = -1
+NOTHING = xxhash.xxh3_64_intdigest(b"")  # the signature of no words
+
+
+def signature_of(text: Bytes) -> int | None:
+    """64 bits of a text in UTF-8 as people read it, None if it is nothing but white space. Spoils the text."""
+    written = _essence(text)
+    if written == 0 and not text.tobytes().decode("utf-8", "replace").strip():
+        return None
+    return xxhash.xxh3_64_intdigest(text[:written].data)
 
 
 @inlined
@@ -78,63 +96,96 @@ def _code_of(data: Bytes, start: Whole, end: Whole) -> Whole:
     return code
 
 
+@inlined
+def _begins_month(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
+    """Whether a word begins with the three letters of a month or of a weekday."""
+    if end - start < 3:
+        return False
+    first, second, third = np.int64(data[start]) & 31, np.int64(data[start + 1]) & 31, np.int64(data[start + 2]) & 31
+    return bool(_BEGINNINGS[(first << 10) | (second << 5) | third] != 0)
+
+
+@inlined
+def _moved(data: Bytes, start: Whole, end: Whole, to: Whole) -> Whole:
+    """Moves a word forward, a space before it unless it is the first; gives where it ends now."""
+    if to > 0:
+        data[to] = 32
+        to += 1
+    for place in range(start, end):
+        data[to] = data[place]
+        to += 1
+    return to
+
+
+@inlined
+def _ends_word(data: Bytes, at: Whole) -> bool | np.bool_:
+    """Whether white space stands at a place: ASCII, or a no-break space."""
+    return data[at] <= 32 or (data[at] == 194 and at + 1 < len(data) and data[at + 1] == 160)
+
+
 @kernel
-def _essence(data: Bytes, months: npt.NDArray[np.int64], counters: npt.NDArray[np.int64], out: Bytes) -> Whole:
-    """Writes the words that count, each with a space after it; gives the number of bytes written."""
+def _essence(data: Bytes) -> Whole:
+    """Leaves only the words that count, one space between them, at the beginning; gives the number of bytes that they take."""
     size = len(data)
-    at = written = 0
-    number_at = -1  # where the word before began in `out`, if it was a number
+    at = 0
+    written: Whole = 0
+    number_at: Whole = -1  # where writing stood before the last word, if that was a number
     dated = False  # whether the word before belonged to a date
     while at < size:
-        if data[at] <= 32 or (data[at] == 194 and at + 1 < size and data[at + 1] == 160):
+        if data[at] <= 32 or _ends_word(data, at):
             at += 1 if data[at] <= 32 else 2
             continue
-        start = at
-        digits = letters = others = colons = strokes = 0
-        while at < size:
-            byte = np.int64(data[at])
-            if 97 <= (byte | 32) <= 122:  # asked first, for most bytes are letters
-                letters += 1
-            elif byte <= 32 or (byte == 194 and at + 1 < size and data[at + 1] == 160):
-                break
-            elif 48 <= byte <= 57:
-                digits += 1
-            elif byte == 58:
-                colons += 1
-            elif byte in (47, 45, 46):
-                strokes += 1
-            elif byte >= 128:
-                others += 1
-            at += 1
-        number = digits > 0 and letters <= 2 and others == 0
-        kept = True
-        if digits == 0:
-            capital = 65 <= data[start] <= 90
-            # Words are spelled out only where it matters what they say: few are.
-            word = others == 0 and 3 <= letters <= _LONGEST_WORD and (capital or number_at >= 0)
-            code = _code_of(data, start, at) if word else np.int64(0)
-            month = word and capital and _among(months, code)
-            if number_at >= 0 and (month or (word and _among(counters, code))):
-                written = number_at
-            kept = not month
-            number_at = -1
-            dated = month or (at - start == 2 and data[start] == 194 and data[start + 1] == 169)
-        elif (
-            (number and (colons > 0 or strokes >= 2))
-            or (digits >= 4 and others == 0 and letters <= 4 and colons + strokes >= 3)
-            or (digits >= 4 and letters > 0 and digits + letters >= 16 and others == 0 and colons == 0)
-            or (dated and number and digits <= 4)
-        ):
-            kept = False
-            number_at = -1
-            dated = True
-        else:
-            number_at = written if number else -1
-            dated = False
-        if kept:
-            for source in range(start, at):
-                out[written] = data[source]
-                written += 1
-            out[written] = 32
+        start, before = at, written
+        if written > 0:
+            data[written] = 32
             written += 1
+        counts = np.int64(0)
+        last = min(size, start + _COUNTED)
+        while at < last:
+            byte = data[at]
+            weight = _WEIGHTS[byte]
+            if weight < 0:
+                if _ends_word(data, at):
+                    break
+                weight = np.int64(_OTHER)
+            counts += weight
+            data[written] = byte
+            written += 1
+            at += 1
+        while at < size and at >= last and not _ends_word(data, at):
+            data[written] = data[at]
+            written += 1
+            at += 1
+        letters, digits, others = counts & _COUNTED, (counts >> _FIELD) & _COUNTED, (counts >> 2 * _FIELD) & _COUNTED
+        word = written - (at - start)  # where it stands now: what was read may have been written over
+        if digits == 0:
+            # Words are spelled out only where it matters what they say: few are.
+            known = others == 0 and 2 <= letters <= _LONGEST_WORD
+            month = (
+                known
+                and 65 <= data[word] <= 90
+                and _begins_month(data, word, written)
+                and _among(_MONTH_CODES, _code_of(data, word, written))
+            )
+            if month:
+                written = before if number_at < 0 else number_at
+            elif number_at >= 0 and known and _among(_COUNTER_CODES, _code_of(data, word, written)):
+                written = _moved(data, word, written, number_at)
+            number_at = -1
+            dated = month or (written - word == 2 and data[word] == 194 and data[word + 1] == 169)
+        else:
+            colons, strokes = (counts >> 3 * _FIELD) & _COUNTED, counts >> 4 * _FIELD
+            number = letters <= 2 and others == 0
+            if (
+                (number and (colons > 0 or strokes >= 2))
+                or (digits >= 4 and others == 0 and letters <= 4 and colons + strokes >= 3)
+                or (digits >= 4 and letters > 0 and digits + letters >= 16 and others == 0 and colons == 0)
+                or (dated and number and digits <= 4)
+            ):
+                written = before
+                number_at = -1
+                dated = True
+            else:
+                number_at = before if number else -1
+                dated = False
     return written

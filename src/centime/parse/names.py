@@ -1,0 +1,147 @@
+"""The names of HTML that matter, as numbers, and what each element does to the text and to the elements around it.
+
+A name is hashed while it is read: code = (257 * code + lower case byte) mod 2**54. A table finds the element of a code at once. Elements
+that behave alike share a number (h1 to h6; thead, tbody and tfoot), and all names that mean nothing here share UNKNOWN_BUCKETS numbers, so
+that an element that is closed can be found among the open ones without comparing names. Two unknown names of one number may be
+taken for each other; nobody but an enemy makes that happen, and what it spoils is where a hidden part of his own page ends.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import Whole, bare_inlined
+
+Bytes = npt.NDArray[np.uint8]
+
+_NUMBERED = """
+    a area base link meta iframe frame html title textarea xmp plaintext svg math template br img
+    p li dd dt td th tr tbody table caption option optgroup h1 ul ol form button
+"""
+(
+    A, AREA, BASE, LINK, META, IFRAME, FRAME, HTML, TITLE, TEXTAREA, XMP, PLAINTEXT, SVG, MATH, TEMPLATE,
+    BR, IMG, P, LI, DD, DT, TD, TH, TR, SECTION, TABLE, CAPTION, OPTION, OPTGROUP, HEADING, UL, OL, FORM, BUTTON,
+) = range(1, 35)  # fmt: skip
+_ALIASES = {
+    "h2": HEADING, "h3": HEADING, "h4": HEADING, "h5": HEADING, "h6": HEADING, "thead": SECTION, "tfoot": SECTION, "image": IMG,
+}  # fmt: skip
+
+VOID, BREAKS, SPECIAL, FENCE, SCOPE, ENDS_P, UNSEEN, RAW, BREAKOUT, NOTED, IN_HEAD, INTEGRATION, FORMATTING = (
+    1 << bit for bit in range(13)
+)
+_ROLES = {
+    # Has no content and is never closed.
+    VOID: "area base basefont bgsound br col embed frame hr img image input keygen link meta param source track wbr",
+    # Separates the word before from the word behind.
+    BREAKS: "address article aside blockquote body br button caption center col colgroup dd details dialog dir div dl dt fieldset "
+    "figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html iframe input legend li listing main "
+    "menu nav noscript object ol optgroup option p plaintext pre script search section select summary table tbody td "
+    "textarea tfoot th thead title tr ul xmp",
+    # Never closed by the end of an element of no meaning.
+    SPECIAL: "address applet article aside blockquote button caption center colgroup dd details dir div dl dt fieldset figcaption figure "
+    "footer form frameset h1 h2 h3 h4 h5 h6 header hgroup li listing main marquee menu nav noscript object ol p pre search section select "
+    "summary table tbody td template tfoot th thead tr ul",
+    # Where the search for an open li, dd or dt ends.
+    FENCE: "applet article aside blockquote button caption center colgroup dd details dir dl dt fieldset figcaption figure footer form "
+    "frameset h1 h2 h3 h4 h5 h6 header hgroup li listing main marquee menu nav noscript object ol pre search section select summary table "
+    "tbody td template tfoot th thead tr ul",
+    # Where the search for any open element ends.
+    SCOPE: "applet caption marquee object table td template th",
+    ENDS_P: "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 "
+    "header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul xmp dd dt",
+    UNSEEN: "script style noscript nav footer aside",
+    RAW: "script style xmp iframe noembed noframes textarea title plaintext",
+    # Ends SVG or MathML, in which it cannot be.
+    BREAKOUT: "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p "
+    "pre ruby s small span strong strike sub sup table tt u ul var",
+    NOTED: "a area base link meta iframe frame html title img",
+    IN_HEAD: "html head title meta link base script style noscript template",
+    # Elements of SVG and MathML with HTML inside.
+    INTEGRATION: "foreignobject desc title mi mo mn ms mtext",
+    # Closed whatever blocks are open in it.
+    FORMATTING: "a b big code em font i nobr s small strike strong tt u",
+}  # fmt: skip
+
+CODE_MASK = (1 << 54) - 1
+_SLOTS = 2_048
+UNKNOWN_BUCKETS = 64
+
+
+def code_of(name: str) -> int:
+    """The code of a name in lower case."""
+    code = 0
+    for byte in name.encode():
+        code = (257 * code + byte) & CODE_MASK
+    return code
+
+
+def _table() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Codes by slot, the number of each, the roles of each number, and how many numbers there are."""
+    numbers = {name: number for number, name in enumerate(_NUMBERED.split(), 1)} | _ALIASES
+    for names in _ROLES.values():
+        for name in names.split():
+            numbers.setdefault(name, max(numbers.values()) + 1)
+    count = max(numbers.values()) + 1
+    roles = np.zeros(count + UNKNOWN_BUCKETS, dtype=np.int64)
+    for role, names in _ROLES.items():
+        for name in names.split():
+            roles[numbers[name]] |= role
+    codes, found = np.zeros(_SLOTS, dtype=np.int64), np.zeros(_SLOTS, dtype=np.int64)
+    for name, number in numbers.items():
+        slot = _slot(code_of(name))
+        while codes[slot]:
+            slot = (slot + 1) % _SLOTS
+        codes[slot], found[slot] = code_of(name), number
+    return codes, found, roles, count
+
+
+def _slot(code: int) -> int:
+    """Where the search for a code begins."""
+    return (code ^ (code >> 11)) % _SLOTS
+
+
+_CODES, _NUMBERS, ROLES, _KNOWN = _table()
+NAMES = len(ROLES)
+
+# The attributes that are looked for in an element: at most three, and `hidden` and `style` in all of them.
+_WANTED = {
+    A: ("href", "rel"), AREA: ("href", "rel", "alt"), LINK: ("href", "rel", "title"), META: ("content", "http-equiv", "name"),
+    BASE: ("href",), IFRAME: ("src",), FRAME: ("src",), HTML: ("lang",), IMG: ("alt",),
+}  # fmt: skip
+WANTED = np.zeros((NAMES, 3), dtype=np.int64)
+for _number, _names in _WANTED.items():
+    WANTED[_number, : len(_names)] = [code_of(_name) for _name in _names]
+HIDDEN_CODE, STYLE_CODE = code_of("hidden"), code_of("style")
+
+# Kinds of bytes: white space; what ends the name of a tag; what ends the name of an attribute.
+SPACE, TAG_END, NAME_END = 1, 2, 4
+KINDS = np.zeros(256, dtype=np.uint8)
+KINDS[[9, 10, 12, 13, 32]] = SPACE | TAG_END | NAME_END
+KINDS[[47, 62]] = TAG_END | NAME_END
+KINDS[61] = NAME_END
+LOWER = np.arange(256, dtype=np.int64)  # bytes in lower case
+LOWER[65:91] += 32
+
+
+@bare_inlined
+def name_at(data: Bytes, at: Whole, end: Whole, stop: Whole) -> tuple[Whole, Whole]:
+    """The code of the name at a place, and where it ends: before a byte of the kind `stop`, but the first byte may be any."""
+    code = LOWER[data[at]]
+    at += 1
+    while at < end:
+        byte = data[at]
+        if KINDS[byte] & stop:
+            break
+        code = (257 * code + LOWER[byte]) & CODE_MASK
+        at += 1
+    return code, at
+
+
+@bare_inlined
+def element_of(code: Whole) -> Whole:
+    """The number of the element of a code."""
+    slot = (code ^ (code >> 11)) % _SLOTS
+    while _CODES[slot] != 0:
+        if _CODES[slot] == code:
+            return np.int64(_NUMBERS[slot])
+        slot = (slot + 1) % _SLOTS
+    return _KNOWN + code % UNKNOWN_BUCKETS
