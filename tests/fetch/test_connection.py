@@ -88,7 +88,8 @@ def test_nobody_at_the_port_is_no_connection() -> None:
     assert response.detail
 
 
-def test_a_self_signed_server_is_bad_tls() -> None:
+def fetch_over_tls() -> Response:
+    """What comes of asking a server that shows our certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE)
 
@@ -99,22 +100,16 @@ def test_a_self_signed_server_is_bad_tls() -> None:
             await fetcher.close()
             return response
 
-    assert run(work()).outcome is Outcome.BAD_TLS
+    return run(work())
+
+
+def test_a_self_signed_server_is_bad_tls() -> None:
+    assert fetch_over_tls().outcome is Outcome.BAD_TLS
 
 
 def test_a_server_whose_certificate_is_trusted_is_read_over_tls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(CERTIFICATE)
-
-    async def work() -> Response:
-        async with Server({"/page": answer(b"x")}, context) as server:
-            fetcher = Fetcher(settings())
-            response = await fetcher.fetch(Request(url=f"https://localhost:{server.port}/page"))
-            await fetcher.close()
-            return response
-
-    assert run(work()).body == b"x"
+    assert fetch_over_tls().body == b"x"
 
 
 def test_plain_http_on_a_tls_port_is_bad_tls() -> None:
