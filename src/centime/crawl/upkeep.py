@@ -24,7 +24,7 @@ from centime.model.rows import Pages
 from centime.schedule.book import RefreshBook
 from centime.schedule.credit import frequency_verdict, period_of_max_age, verified, weight
 from centime.schedule.dates import observe, reliable, verdict_of
-from centime.schedule.periodic import Rhythm, find_rhythm, next_moment
+from centime.schedule.periodic import Rhythm, find_rhythm, holds, next_moment
 from centime.schedule.retry import Retries
 from centime.schedule.verdict import Verdict
 from centime.store.record import Mark, Record
@@ -33,7 +33,7 @@ from centime.store.records import Records
 MOST_LOOKS = 4_096  # pages looked at in one call: a flood comes over several
 HISTORY = 30  # visits in which a rhythm is looked for
 RHYTHM_AT = frozenset({6, 9, 14, 21, 32})  # so many changes seen: then it is looked for
-MOST_MISSES = 2  # moments after which nothing had changed, before a rhythm is given up
+MOST_MISSES = 2  # visits in a row that did not show what the rhythm says, before it is given up
 JUDGED_AFTER = 8  # visits: then a published frequency is compared with what was seen
 ANY_HOST = np.array([-1])  # stands for all of them together
 LEAST_COST = 300.0  # bytes of the smallest answer
@@ -146,10 +146,7 @@ class Upkeep:
         page = one.visit.page
         beat = self.beats.get(page)
         if beat is not None and verdict in (Verdict.QUIET, Verdict.CHANGED, Verdict.DATED):
-            if verdict != Verdict.QUIET:
-                beat.misses = 0
-            elif next_moment(beat.rhythm, beat.read) <= now:
-                beat.misses += 1
+            beat.misses = 0 if holds(beat.rhythm, beat.read, now, verdict != Verdict.QUIET) else beat.misses + 1
             beat.read = now
             if beat.misses > MOST_MISSES:
                 del self.beats[page]
