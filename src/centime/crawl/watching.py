@@ -54,9 +54,9 @@ def check_pace(text: str) -> None:
             name = names[number % len(names)]
             element = etree.SubElement(element, name, dict.fromkeys(names[:8], "1"))
             element.text = "1"
-        began = time.perf_counter()
+        began = time.thread_time()  # a busy machine must not make a good XPath slow
         check_xpath(text, root)
-        if time.perf_counter() - began > MOST_SECONDS:
+        if time.thread_time() - began > MOST_SECONDS:
             raise BadSetting(f"the XPath {text!r} takes too long: more than {MOST_SECONDS} s on a page of {size} elements")
 
 
