@@ -7,11 +7,12 @@ fallen, after a page proved quicker than its folder, after priors or importance 
 A page that the pass has yet to reach lies in no folder, and is looked at so much later: LENGTH calls of `inspect` at most. One that is due
 when it is reached can be taken at once.
 
-    a pass begins    after max(256, pages/16) observations; after half of that if μ fell below 0.8 of what pages were filed under or the
+    a pass begins    after max(256, pages/8) observations; after half of that if μ fell below 0.8 of what pages were filed under or the
                      priors moved by a tenth; at once when other settings were told that ask for it
     a call takes     max(4096, pages/LENGTH) pages
 
-so that an observation pays for 16 pages of a pass (32 at worst), and no call takes long.
+so that an observation pays for 8 pages of a pass (16 at worst), and no call takes long. Measured with importance walking by 2 % a day, D is
+wrong by 0.2 % at most when the next pass begins; by 10 % a day, by 2 %.
 """
 
 import math
@@ -47,7 +48,7 @@ from centime.schedule.refresh_tables import (
 LENGTH = 128
 FEWEST_PAGES = 4096
 FEWEST_OBSERVATIONS = 256
-PAGES_PER_OBSERVATION = 16
+PAGES_PER_OBSERVATION = 8
 FALLEN = 0.8
 LOOK_AGAIN = 1.25
 """A page handed out is looked at again at so many times its age."""
