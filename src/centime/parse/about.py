@@ -16,10 +16,10 @@ from centime.parse.gathering import Gathering
 AGENT = "centime"
 LONGEST_TITLE = 1_000
 
-_WAYS_ON = (
+_LEADING_ON = (
     "next prev previous start first last up contents toc index chapter section subsection appendix glossary help author license search"
 )
-_ON = frozenset([*_WAYS_ON.split(), "copyright"])
+WAYS_ON = frozenset([*_LEADING_ON.split(), "copyright"])
 _REFRESH = re.compile(r"[\s0-9.]*+[;,]?\s*+(?:url\s*+=\s*+)?(?:\"([^\"]*)|'([^']*)|(.*))", re.IGNORECASE | re.DOTALL)
 _NOT_FOLLOWED = frozenset(["nofollow", "ugc", "sponsored"])
 
@@ -45,9 +45,9 @@ class About:
     def take(self, tag: str, get: Callable[[str], str]) -> None:
         """Notes what one element says; `get` gives an attribute, or nothing."""
         if tag == "link":
-            self._link(get("rel").lower().split(), get("href"), get("title"))
+            self.relate(get("rel"), get("href"), get("title"))
         elif tag == "meta":
-            self._meta(get)
+            self.direct(get("name"), get("http-equiv"), get("content"))
         elif tag == "base":
             self.rebase(get("href"))
         elif tag in ("iframe", "frame"):
@@ -69,8 +69,9 @@ class About:
             if base.startswith(("http://", "https://")):
                 self.base = base
 
-    def _link(self, rel: list[str], href: str, title: str) -> None:
+    def relate(self, relations: str, href: str, title: str) -> None:
         """Notes a `link` element by its rel."""
+        rel = relations.lower().split()
         if "stylesheet" in rel:
             return
         if "canonical" in rel:
@@ -78,17 +79,16 @@ class About:
             self.links.add(href, CANONICAL, title)
         elif "alternate" in rel or "amphtml" in rel:
             self.links.add(href, ALTERNATE, title)
-        elif not _ON.isdisjoint(rel):
+        elif not WAYS_ON.isdisjoint(rel):
             self.links.add(href, 0, title)
 
-    def _meta(self, get: Callable[[str], str]) -> None:
-        """Notes directives for robots and refreshes."""
-        name = get("name").strip().lower()
-        if name in ("robots", AGENT):
-            words = get("content").lower().replace(",", " ").split()
+    def direct(self, name: str, event: str, content: str) -> None:
+        """Notes a `meta` element: directives for robots by its name, a refresh by its http-equiv."""
+        if name.strip().lower() in ("robots", AGENT):
+            words = content.lower().replace(",", " ").split()
             self.noindex = self.noindex or "noindex" in words or "none" in words
             self.nofollow = self.nofollow or "nofollow" in words or "none" in words
-        elif get("http-equiv").strip().lower() == "refresh":
-            target = _REFRESH.match(get("content"))
+        elif event.strip().lower() == "refresh":
+            target = _REFRESH.match(content)
             if target:
                 self.links.add(target[1] or target[2] or target[3] or "", REFRESH)

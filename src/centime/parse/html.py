@@ -13,7 +13,9 @@ Where this differs from the tree that WHATWG's rules would build:
 - deeper than 512 elements nothing more is hidden or shown.
 """
 
-from centime.model.document import NOFOLLOW, Document
+import re
+
+from centime.model.document import EMBEDDED, NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
 from centime.parse.gathering import LONGEST_ANCHOR
@@ -22,13 +24,7 @@ from centime.parse.references import without_references
 from centime.parse.scan import Scan, scan
 from centime.parse.signature import NOTHING, signature_of
 
-_ABOUT = {  # the elements about a page, with the attributes that a row has of them
-    BASE: ("base", {"href": 1}),
-    LINK: ("link", {"href": 1, "rel": 3, "title": 5}),
-    META: ("meta", {"content": 1, "http-equiv": 3, "name": 5}),
-    IFRAME: ("iframe", {"src": 1}),
-    FRAME: ("frame", {"src": 1}),
-}
+_NOT_AS_WRITTEN = re.compile(rb"[&\r\0]").search
 
 
 def read_html(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = "") -> Document:
@@ -61,28 +57,36 @@ def read_html(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: b
 
 def _gather(text: bytes, found: Scan, page: About) -> str:
     """Adds the links that people follow, and what the page says about itself; gives its language."""
+
+    def value(place: int) -> str:
+        start = row[place]
+        if start < 0:
+            return ""
+        written = text[start : row[place + 1]]
+        return without_references(written, attribute=True) if _NOT_AS_WRITTEN(written) else written.decode()
+
     links = page.links
     language = ""
     taken = 0
     for row in found.rows:
-        if row[7] > taken:
-            links.extend(found.hrefs[taken : row[7]])
-            taken = row[7]
-        kind = row[0]
-        if kind in _ABOUT:
-            tag, places = _ABOUT[kind]
-            page.take(tag, lambda name, row=row, places=places: _value(text, row, places[name]))  # type: ignore[misc]
+        kind, before = row[0], row[7]
+        if before > taken:
+            links.extend(found.hrefs[taken:before])
+            taken = before
+        if kind == LINK:
+            page.relate(value(3), value(1), value(5))
+        elif kind == META:
+            page.direct(value(5), value(3), value(1))
         elif kind == TITLE:
             page.entitle(without_references(text[row[1] : row[2]], attribute=False))
         elif kind == HTML:
-            language = language or _value(text, row, 1)
-        elif links.add(_value(text, row, 1), NOFOLLOW if not_followed(_value(text, row, 3)) else 0):
-            call = _value(text, row, 5) if kind == AREA else found.calls[row[5] : row[6]].decode("utf-8", "ignore") if found.calls else ""
+            language = language or value(1)
+        elif kind == BASE:
+            page.rebase(value(1))
+        elif kind in (IFRAME, FRAME):
+            links.add(value(1), EMBEDDED)
+        elif links.add(value(1), NOFOLLOW if not_followed(value(3)) else 0):
+            call = value(5) if kind == AREA else found.calls[row[5] : row[6]].decode("utf-8", "ignore") if found.calls else ""
             links.call_last(" ".join(call.split())[:LONGEST_ANCHOR])
     links.extend(found.hrefs[taken:])
     return language
-
-
-def _value(text: bytes, row: list[int], place: int) -> str:
-    """The value of an attribute, nothing if the element has none."""
-    return without_references(text[row[place] : row[place + 1]], attribute=True) if row[place] >= 0 else ""

@@ -1,6 +1,7 @@
 """The links of a page while its bytes are read: whether an href was there before, and the plain ones written one behind the other.
 
-An href is plain if it is not empty, no fragment, and of no scheme but http and https; its rel does not ask that it be left alone.
+An href is plain if it is not empty, no fragment, and of no scheme but http and https; the rel of an `a` does not ask that it be left
+alone, the rel of a `link` is one word that leads on.
 Whatever may not be plain is left to be looked at more closely (`parse/gathering.py`, `parse/about.py`); so the tests here may doubt too
 much and must not doubt too little.
 
@@ -11,14 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_kernel
+from centime.parse.about import WAYS_ON
 from centime.parse.elements import ELEMENTS_SIZE
-from centime.parse.names import BASE, CODE_MASK, FRAME, HTML, IFRAME, LINK, LOWER, META, code_of
+from centime.parse.names import AREA, CODE_MASK, LINK, LOWER, META, A, code_of
 from centime.parse.references import IN_VALUE, reference
 from centime.parse.tokens import FIRST, SECOND, THIRD
 
 Bytes = npt.NDArray[np.uint8]
 Scratch = npt.NDArray[np.int64]
 
+NOTHING, PLAIN, DOUBTFUL = np.int64(0), np.int64(1), np.int64(2)
 SEEN = 1_024
 SEEN_AT = ELEMENTS_SIZE
 SCRATCH_SIZE = SEEN_AT + 2 * SEEN
@@ -37,6 +40,7 @@ _ABOUT_FILES = (
     "dns-prefetch",
 )
 _RESOURCES = np.array([code_of(rel) for rel in _ABOUT_FILES], dtype=np.int64)
+_ON = np.array(sorted(code_of(rel) for rel in WAYS_ON), dtype=np.int64)
 _TELLING = (
     9,
     10,
@@ -114,7 +118,7 @@ def write_href(data: Bytes, start: Whole, end: Whole, hrefs: Bytes, linked: Whol
 
 
 @bare_kernel
-def may_forbid(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
+def _may_forbid(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
     """Whether a rel may have the word nofollow, ugc or sponsored: looks for three letters of each."""
     for at in range(start, end):
         byte = LOWER[data[at]]
@@ -132,21 +136,25 @@ def may_forbid(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
 
 
 @bare_kernel
-def matters(data: Bytes, number: Whole, scratch: Scratch) -> bool | np.bool_:
-    """Whether an element with the attribute it needs may say something: style sheets and most of `meta` do not."""
+def sort_of(data: Bytes, number: Whole, scratch: Scratch) -> Whole:
+    """What an element with the attribute it needs is: NOTHING that matters, a PLAIN link, or DOUBTFUL."""
+    start, end = scratch[SECOND], scratch[SECOND + 1]
+    if number in (A, AREA):
+        return DOUBTFUL if start >= 0 and _may_forbid(data, start, end) else PLAIN
     if number == LINK:
         code = np.int64(0)
-        for at in range(scratch[SECOND], scratch[SECOND + 1] if scratch[SECOND] >= 0 else scratch[SECOND]):
+        for at in range(start, end if start >= 0 else start):
             code = (257 * code + LOWER[data[at]]) & CODE_MASK
         for rel in _RESOURCES:
             if rel == code:
-                return False
-        return bool(scratch[SECOND] >= 0)
+                return NOTHING
+        for rel in _ON:
+            if rel == code:
+                return PLAIN
+        return DOUBTFUL
     if number == META:
         for slot in (SECOND, THIRD):
-            if 0 <= scratch[slot] < scratch[slot + 1]:
-                first = LOWER[data[scratch[slot]]]
-                if first in _TELLING:  # a space, a reference, r(obots), r(efresh), c(entime)
-                    return True
-        return False
-    return number in (BASE, IFRAME, FRAME, HTML)
+            if 0 <= scratch[slot] < scratch[slot + 1] and LOWER[data[scratch[slot]]] in _TELLING:
+                return DOUBTFUL
+        return NOTHING
+    return DOUBTFUL

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
-from centime.parse.elements import BEYOND, FOREIGN_AT, IN_TEMPLATE, LAST, STEPS, VEIL, close_element, no_elements, open_element
-from centime.parse.links import SCRATCH_SIZE, is_new, matters, may_forbid, none_seen, write_href
+from centime.parse.elements import BEYOND, FOREIGN_AT, FREE, IN_TEMPLATE, LAST, STEPS, VEIL, close_element, no_elements, open_element
+from centime.parse.links import DOUBTFUL, PLAIN, SCRATCH_SIZE, is_new, none_seen, sort_of, write_href
 from centime.parse.names import (
     AREA,
     BREAKS,
@@ -52,7 +52,6 @@ from centime.parse.tokens import (
     IS_CLOSED,
     IS_HIDDEN,
     MARKS,
-    SECOND,
     THIRD,
     attributes,
     cdata_end,
@@ -67,7 +66,9 @@ Scratch = npt.NDArray[np.int64]
 
 LONGEST_CALL = 4_000  # bytes of a link's text that are kept
 _ROW = 8  # numbers of a row: kind, begin and end of three values, plain links before
-_NO_NAME = np.int64(0)  # no attribute has it
+# Places of the scratch array, between those of the elements: rows, plain links, bytes of hrefs, bytes of links' texts, and the row of
+# the link whose text is being read.
+_COUNTED, _LINKS, _LINKED, _CALLED, _CALLING = range(FREE, FREE + 5)
 _SHORTEST_ROW = 8  # bytes of the shortest tag that makes a row
 
 
@@ -109,126 +110,157 @@ def _scan(
     size = len(data)
     no_elements(scratch)
     none_seen(scratch)
+    scratch[_COUNTED] = scratch[_LINKS] = scratch[_LINKED] = scratch[_CALLED] = 0
+    scratch[_CALLING] = -1
     at: Whole = np.int64(0)
     written: Whole = np.int64(0)
-    linked: Whole = np.int64(0)
-    called: Whole = np.int64(0)
-    counted, links, steps = np.int64(0), np.int64(0), np.int64(0)
-    calling = np.int64(-1)  # the row of the link whose text is being read
+    steps = np.int64(0)
     begun = False  # whether the body has
     while at < size:
         steps += 1
-        seen = scratch[VEIL] == 0 or (everything and not scratch[VEIL] & IN_TEMPLATE)
+        seen = _is_seen(everything, scratch)
         if data[at] != 60:
-            if seen or calling >= 0:
+            if seen or scratch[_CALLING] >= 0:
                 start = written
                 at, written = _characters(data, at, text, written)
-                if calling >= 0:
-                    called = _call(text, start, written, calls, called, rows[calling, 5])
+                if scratch[_CALLING] >= 0:
+                    _call(text, start, written, rows, calls, scratch)
                     written = written if seen else start
             else:
                 while at < size and data[at] != 60:
                     at += 1
             continue
-        following = LOWER[data[at + 1]] if at + 1 < size else np.int64(0)
-        if following == 47 and at + 2 < size:
-            following = LOWER[data[at + 2]]
-            if not 97 <= following <= 122:
-                at = at + 3 if following == 62 else declaration_end(data, at)
-                continue
-            code, at = name_at(data, at + 2, size, TAG_END)
-            if at < size and data[at] == 62:
-                at += 1
-            else:
-                at = attributes(data, at, _NO_NAME, _NO_NAME, _NO_NAME, scratch)
-                if at < 0:
-                    break
-            number = element_of(code)
-            if number == A and calling >= 0:
-                rows[calling, 6] = called
-                calling = np.int64(-1)
-            elif ROLES[number] & BREAKS:
-                text[written] = 32
-                written += 1
-                if calling >= 0:
-                    called = _call(text, written - 1, written, calls, called, rows[calling, 5])
-            if scratch[LAST + number] >= 0 or scratch[BEYOND] > 0 or scratch[FOREIGN_AT] >= 0 or number in (TR, SECTION):
-                close_element(scratch, number)
-            continue
+        following = np.int64(LOWER[data[at + 1]]) if at + 1 < size else np.int64(0)
+        closing = following == 47 and at + 2 < size
+        if closing:
+            following = np.int64(LOWER[data[at + 2]])
         if not 97 <= following <= 122:
-            if following == 33 or following == 63:
-                if scratch[FOREIGN_AT] >= 0 and is_cdata(data, at):
-                    end = cdata_end(data, at + 9)
-                    if seen:
-                        written = _copy(data, at + 9, end, text, written)
-                    at = min(end + 3, size)
-                else:
-                    at = declaration_end(data, at)
-            else:
-                if seen:
-                    text[written] = 60
-                    written += 1
-                at += 1
+            at, written = _no_tag(data, at, closing, following, seen, text, written, scratch)
             continue
-        code, at = name_at(data, at + 1, size, TAG_END)
+        code, at = name_at(data, at + 1 + closing, size, TAG_END)
         number = element_of(code)
         role = ROLES[number]
-        at = attributes(data, at, WANTED[number, 0], WANTED[number, 1], WANTED[number, 2], scratch)
-        if at < 0:
-            break
-        hidden = scratch[MARKS] & IS_HIDDEN != 0
+        if at < size and data[at] == 62:
+            at += 1
+            scratch[FIRST] = -1
+            scratch[MARKS] = 0
+        else:
+            at = attributes(data, at, WANTED[number, 0], WANTED[number, 1], WANTED[number, 2], scratch)
+            if at < 0:
+                break
         if role & BREAKS:
             text[written] = 32
             written += 1
-            if calling >= 0:
-                called = _call(text, written - 1, written, calls, called, rows[calling, 5])
+            if scratch[_CALLING] >= 0:
+                _call(text, written - 1, written, rows, calls, scratch)
+        if closing:
+            if number == A:
+                _hang_up(rows, scratch)
+            if scratch[LAST + number] >= 0 or scratch[BEYOND] > 0 or scratch[FOREIGN_AT] >= 0 or number in (TR, SECTION):
+                close_element(scratch, number)
+            continue
         begun = begun or not role & IN_HEAD
         if role & NOTED and not scratch[VEIL] & IN_TEMPLATE:
-            if number in (A, AREA):
-                if number == A and calling >= 0:
-                    rows[calling, 6] = called
-                    calling = np.int64(-1)
-                if scratch[FIRST] >= 0 and is_new(data, scratch):
-                    place = write_href(data, scratch[FIRST], scratch[FIRST + 1], hrefs, linked)
-                    if scratch[SECOND] >= 0 and may_forbid(data, scratch[SECOND], scratch[SECOND + 1]):
-                        place = np.int64(-1)
-                    if place < 0 or (anchors and place > linked):
-                        _note(rows, counted, number, scratch, links)
-                        if anchors and number == A:
-                            calling = counted
-                            rows[counted, 5] = rows[counted, 6] = called
-                        counted += 1
-                    elif place > linked:
-                        linked = place
-                        links += 1
-            elif number == IMG:
-                if calling >= 0 and scratch[FIRST] >= 0:
-                    start = written
-                    end = resolve(data, scratch[FIRST], scratch[FIRST + 1], IN_VALUE, text, written)
-                    called = _call(text, start, end, calls, called, rows[calling, 5])
-            elif number != TITLE and scratch[FIRST] >= 0 and matters(data, number, scratch):
-                _note(rows, counted, number, scratch, links)
-                counted += 1
+            if number == A:
+                _hang_up(rows, scratch)
+            if scratch[FIRST] >= 0:
+                _note(data, number, anchors, rows, text, written, hrefs, calls, scratch)
         is_raw = role & RAW and scratch[FOREIGN_AT] < 0
+        hidden = scratch[MARKS] & IS_HIDDEN != 0
         if role & (SPECIAL | ENDS_P) or hidden or scratch[VEIL] or scratch[FOREIGN_AT] >= 0 or number in (SVG, MATH):
             open_element(scratch, number, hidden, scratch[MARKS] & IS_CLOSED != 0)
         if is_raw:
-            seen = scratch[VEIL] == 0 or (everything and not scratch[VEIL] & IN_TEMPLATE)
             start = at
             at = np.int64(size) if number == PLAINTEXT else raw_end(data, at, code)
-            if number == TITLE:
-                if at > start and not scratch[VEIL] & IN_TEMPLATE:
-                    scratch[FIRST], scratch[FIRST + 1], scratch[SECOND], scratch[THIRD] = start, at, -1, -1
-                    _note(rows, counted, number, scratch, links)
-                    counted += 1
-            elif number == TEXTAREA and seen:
-                written = resolve(data, start, at, IN_TEXT, text, written)
-            elif (seen and number in (XMP, PLAINTEXT)) or (everything and begun):
-                written = _copy(data, start, at, text, written)
-    if calling >= 0:
-        rows[calling, 6] = called
+            if number == TITLE and at > start and not scratch[VEIL] & IN_TEMPLATE:
+                scratch[FIRST], scratch[FIRST + 1] = start, at
+                _write_row(rows, number, scratch)
+            elif _is_seen(everything, scratch):
+                if number == TEXTAREA:
+                    written = resolve(data, start, at, IN_TEXT, text, written)
+                elif number in (XMP, PLAINTEXT) or (everything and begun and number != TITLE):
+                    written = _copy(data, start, at, text, written)
+    _hang_up(rows, scratch)
     scratch[STEPS] += steps
-    return counted, written, linked, called
+    return scratch[_COUNTED], written, scratch[_LINKED], scratch[_CALLED]
+
+
+@bare_inlined
+def _is_seen(everything: bool, scratch: Scratch) -> bool | np.bool_:
+    """Whether text is visible here."""
+    return bool(scratch[VEIL] == 0 or (everything and not scratch[VEIL] & IN_TEMPLATE))
+
+
+@bare_kernel
+def _no_tag(
+    data: Bytes, at: Whole, closing: bool, following: Whole, seen: bool | np.bool_, text: Bytes, written: Whole, scratch: Scratch
+) -> tuple[Whole, Whole]:
+    """Takes a `<` that begins no tag: a comment, a declaration, or itself; gives where reading and where writing go on."""
+    if closing:
+        return (at + 3, written) if following == 62 else (declaration_end(data, at), written)
+    if following in (33, 63):
+        if scratch[FOREIGN_AT] < 0 or not is_cdata(data, at):
+            return declaration_end(data, at), written
+        end = cdata_end(data, at + 9)
+        return min(end + 3, len(data)), _copy(data, at + 9, end, text, written) if seen else written
+    text[written] = 60
+    return at + 1, written + seen
+
+
+@bare_kernel
+def _note(
+    data: Bytes, number: Whole, anchors: bool, rows: Rows, text: Bytes, written: Whole, hrefs: Bytes, calls: Bytes, scratch: Scratch
+) -> None:
+    """Takes an element with the attribute that it needs: a plain link to the hrefs, what needs a closer look to the rows."""
+    start, end = scratch[FIRST], scratch[FIRST + 1]
+    if number == IMG:
+        if scratch[_CALLING] >= 0:
+            _call(text, written, resolve(data, start, end, IN_VALUE, text, written), rows, calls, scratch)
+        return
+    sort = sort_of(data, number, scratch)
+    if number not in (A, AREA) and sort != PLAIN:
+        if sort == DOUBTFUL:
+            _write_row(rows, number, scratch)
+    elif is_new(data, scratch):
+        linked = scratch[_LINKED]
+        place = write_href(data, start, end, hrefs, linked)
+        if sort == DOUBTFUL:
+            place = np.int64(-1)
+        if place < 0 or (anchors and place > linked):
+            if anchors and number == A:
+                scratch[_CALLING] = scratch[_COUNTED]
+                scratch[THIRD] = scratch[_CALLED]
+            _write_row(rows, number, scratch)
+        elif place > linked:
+            scratch[_LINKED] = place
+            scratch[_LINKS] += 1
+
+
+@bare_inlined
+def _write_row(rows: Rows, kind: Whole, scratch: Scratch) -> None:
+    """Adds a row."""
+    row = scratch[_COUNTED]
+    rows[row, 0] = kind
+    for place in range(6):
+        rows[row, 1 + place] = scratch[FIRST + place]
+    rows[row, 7] = scratch[_LINKS]
+    scratch[_COUNTED] = row + 1
+
+
+@bare_kernel
+def _call(text: Bytes, start: Whole, end: Whole, rows: Rows, calls: Bytes, scratch: Scratch) -> None:
+    """Adds a piece to the text of the link that is being read."""
+    called = scratch[_CALLED]
+    room = LONGEST_CALL - (called - rows[scratch[_CALLING], 5])
+    scratch[_CALLED] = _copy(text, start, min(end, start + max(room, 0)), calls, called)
+
+
+@bare_inlined
+def _hang_up(rows: Rows, scratch: Scratch) -> None:
+    """Ends the text of the link that is being read, if one is."""
+    if scratch[_CALLING] >= 0:
+        rows[scratch[_CALLING], 6] = scratch[_CALLED]
+        scratch[_CALLING] = -1
 
 
 @bare_inlined
@@ -259,18 +291,3 @@ def _copy(data: Bytes, at: Whole, end: Whole, text: Bytes, written: Whole) -> Wh
         text[written] = data[place]
         written += 1
     return written
-
-
-@bare_kernel
-def _call(text: Bytes, start: Whole, end: Whole, calls: Bytes, called: Whole, first: Whole) -> Whole:
-    """Adds a piece to the text of a link that began at `first`; gives where writing goes on."""
-    return _copy(text, start, min(end, start + max(LONGEST_CALL - (called - first), 0)), calls, called)
-
-
-@bare_inlined
-def _note(rows: Rows, row: Whole, kind: Whole, scratch: Scratch, links: Whole) -> None:
-    """Writes a row."""
-    rows[row, 0] = kind
-    for place in range(6):
-        rows[row, 1 + place] = scratch[FIRST + place]
-    rows[row, 7] = links
