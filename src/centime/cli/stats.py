@@ -1,5 +1,6 @@
 """`centime stats`: what a crawl has, has done and takes."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from centime.cli.crawl_folder import Folder
 from centime.cli.output import Json, show
 from centime.cli.progress import progress
 
-GROUPS = ("outcomes", "errors", "kinds", "statuses", "disk_bytes", "memory_bytes")
+GROUPS = ("outcomes", "errors", "publishers", "kinds", "statuses", "disk_bytes", "memory_bytes")
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +31,7 @@ def _stats(folder: Folder, as_json: Json = False) -> None:
     from centime.crawl.report.statistics import all_statistics
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
-        report = all_statistics(look_at(folder))
+        report = all_statistics(look_at(folder), time.time())
     show(report if as_json else _for_people(report), as_json=as_json)
 
 

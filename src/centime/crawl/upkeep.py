@@ -184,6 +184,10 @@ class Upkeep:
         beat = self.beats[page]
         return importance * self.settings.beta * max(0.0, next_moment(beat.rhythm, beat.read) - beat.read)
 
+    def next_beat(self, page: int, now: float) -> float:
+        """When a page with a rhythm has surely changed next."""
+        return next_moment(self.beats[page].rhythm, now)
+
     def worth(self, pages: Pages, now: float, importance: Importance) -> npt.NDArray[np.float64]:
         """What reading pages again is worth now; their importance where the book does not have them."""
         known = importance(pages)

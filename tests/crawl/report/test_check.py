@@ -46,7 +46,20 @@ def test_a_sound_crawl_is_proven_in_all_its_parts(folder: Path) -> None:
     assert proof.problems == []
     assert proof.notes == []
     counts = {(row["part"], row["proven"]): row["count"] for row in proof.proven}
-    parts = {"snapshot", "state", "journal", "replay", "ledger", "frontier", "url table", "counts", "rows", "records", "schedule"}
+    parts = {
+        "snapshot",
+        "state",
+        "journal",
+        "replay",
+        "ledger",
+        "frontier",
+        "url table",
+        "counts",
+        "rows",
+        "records",
+        "schedule",
+        "change rates",
+    }
     assert {part for part, _ in counts} == parts
     assert counts["rows", "links lead to known pages"] == 13
     assert counts["records", "visits are recorded"] == 7

@@ -31,7 +31,7 @@ def test_an_unknown_order_of_hosts_is_refused(small: OpenCrawl) -> None:
 
 
 def test_statistics_count_kinds_statuses_bytes_and_memory(small: OpenCrawl) -> None:
-    report = all_statistics(small)
+    report = all_statistics(small, 1e9)
     assert report["kinds"] == {"unread": 3, "html": 3, "error": 2, "dead": 1, "redirect": 1}
     assert report["statuses"] == {"200": 3, "301": 1, "404": 1, "500": 1, "none": 1}
     assert report["settings"] == small.settings.facts()
@@ -42,7 +42,7 @@ def test_statistics_count_kinds_statuses_bytes_and_memory(small: OpenCrawl) -> N
 
 
 def test_statistics_of_a_real_crawl_add_up(box: Path) -> None:
-    report = all_statistics(read_crawl(box))
+    report = all_statistics(read_crawl(box), 1e9)
     assert sum(report["kinds"].values()) == report["known"]
     assert report["kinds"]["unread"] == report["frontier"]
     assert report["disk_bytes"]["bodies"] > 0

@@ -18,6 +18,7 @@ from centime.crawl.report.waiting import Waiting
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import CentimeError
 from centime.model.outcome import Outcome, PageKind
+from centime.schedule.kind import DISCOVERY
 from centime.store.rows import NO_LIMIT
 
 Step = Callable[[float], None]
@@ -31,6 +32,7 @@ def check_state(opened: OpenCrawl, proof: Proof, step: Step) -> None:
     for part, what, count, law in (
         ("ledger", "pages: money is conserved to the last unit", known.count, shard.ledger.check if in_order else None),
         ("frontier", "pages lie in their queues, best first", len(shard.frontier), shard.frontier.check),
+        ("change rates", "pages lie in their folders", len(shard.upkeep.book), lambda: shard.upkeep.book.check(shard.ledger.importance)),
         ("url table", "fingerprints lead to their pages, one to one", known.table.count, known.table.check),
     ):
         try:
@@ -133,7 +135,8 @@ def _places(opened: OpenCrawl, proof: Proof) -> None:
         proof.wrong("schedule", f"page {page} is in {' and '.join(name for name, pages in parts.items() if page in pages)}")
     proof.holds("schedule", "pages are in one of frontier, leases and retries", int(np.count_nonzero(places == 1)), before)
     origins = shard.pages.origins_of(waiting.pages)
-    for entry in np.flatnonzero((origins["host"] != waiting.hosts) | (origins["focus"] != waiting.classes)).tolist():
+    own_class = np.where(waiting.levels == DISCOVERY, origins["focus"], 0)  # the others are ordered by worth, whatever their class
+    for entry in np.flatnonzero((origins["host"] != waiting.hosts) | (own_class != waiting.classes)).tolist():
         proof.wrong("frontier", f"page {waiting.pages[entry]} waits under another host or focus class than its own")
     found = last_visits(shard.pages, "visits", "outcome", "kind")
     outside = places == 0

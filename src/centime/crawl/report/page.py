@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.freshness import refresh_facts
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
 from centime.crawl.report.standing import errors_of, importance_of_all, readiness
@@ -58,7 +59,9 @@ def about_page(opened: OpenCrawl, url: str, *, now: float, step: Callable[[float
         "focus": opened.settings.focus[int(origin["focus"]) - 1] if origin["focus"] else None,
     }
     waiting = Waiting(shard)
-    facts |= next_visit(opened, page, last, waiting, now)
+    freshness = refresh_facts(opened, page, int(origin["host"]), now)
+    facts |= next_visit(opened, page, last, waiting, now, freshness.get("due", ""))
+    facts |= freshness
     facts |= _last_facts(opened, last)
     facts |= _host_facts(opened, int(origin["host"]), waiting, now)
     facts |= _income(opened, page, float(importance[page]), step)
@@ -72,8 +75,8 @@ def _kind(last: Record | None) -> str:
     return KINDS[REDIRECT if last.outcome.redirect else last.kind]
 
 
-def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiting, now: float) -> Facts:
-    """When a page is read next, and why then."""
+def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiting, now: float, due: str = "") -> Facts:
+    """When a page is read next, and why then; `due`: when the book of change rates has it due."""
     shard = opened.shard
     _, leased = shard.leases.state()
     _, again = shard.retries.state()
@@ -91,17 +94,20 @@ def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiti
             ready, f"not before {ready}, for its host's sake"
         )
         return {"next": when, "why": REASONS[level], "level": LEVELS[level], "pages_ahead": waiting.ahead_of(entry)}
-    return _not_waiting(opened, last)
+    return _not_waiting(opened, last, due)
 
 
-def _not_waiting(opened: OpenCrawl, last: Record | None) -> Facts:
+def _not_waiting(opened: OpenCrawl, last: Record | None, due: str) -> Facts:
     if last is None:
         return {"next": "never", "why": "it was lost: it waits nowhere (centime check says more)"}
     after = opened.settings.refresh_after
+    if due and opened.settings.continuous:
+        never = "it changes too often, or matters too little, for the budget: no age makes a read worth it"
+        return {"next": due, "why": never if due == "never" else "then a read is worth what the budget asks for"}
     if PageKind.HTML <= last.kind <= PageKind.OTHER:
         if after is not None:
             return {"next": moment(last.time + after), "why": f"it was read, and --refresh-after is {after:g} seconds"}
-        return {"next": "not wanted", "why": "it was read already, and no refresh is asked for (--refresh-after)"}
+        return {"next": "not wanted", "why": "it was read already, and no refresh is asked for (--continuous, --refresh-after)"}
     if last.outcome.redirect and last.redirect != NO_PAGE:
         return {"next": "not wanted", "why": f"it leads on to {opened.shard.pages.texts.get(last.redirect)}"}
     why = {

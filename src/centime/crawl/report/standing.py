@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import FOUND, KINDS, LEADS_ON, OUTCOMES, kinds_of, last_visits
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
@@ -18,6 +19,7 @@ from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome
 from centime.model.rows import Pages
+from centime.schedule.kind import REFRESH
 
 ORDERS = ("importance", "worth", "change", "errors")
 
@@ -103,17 +105,21 @@ def _next(opened: OpenCrawl, count: int, now: float) -> Rows:
         return []
     waiting = Waiting(shard)
     levels, importance = waiting.levels_of(best), shard.ledger.importance(best)
+    worth = shard.upkeep.worth(best, now, shard.ledger.importance).tolist()
     hosts = shard.pages.origins_of(best)["host"].tolist()
     return [
         {
             "rank": rank,
             "level": LEVELS[level],
             "importance": float(x),
+            "worth": value if level == REFRESH else None,
             "host_ready": readiness(waiting.host_time(host), now),
             "why": REASONS[level],
             "url": url,
         }
-        for rank, (level, x, host, url) in enumerate(zip(levels, importance, hosts, shard.pages.texts.get_many(best), strict=True), 1)
+        for rank, (level, x, value, host, url) in enumerate(
+            zip(levels, importance, worth, hosts, shard.pages.texts.get_many(best), strict=True), 1
+        )
     ]
 
 
@@ -167,7 +173,11 @@ def _changing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
         return [row | {"host": shard.hosts[place].name} for row, place in zip(rows, best.tolist(), strict=True)]
     times = found["changed_time"][best].tolist()
     texts = shard.pages.texts.get_many(best)
-    return [row | {"last_changed": moment(time), "url": url} for row, time, url in zip(rows, times, texts, strict=True)]
+    rates = (shard.upkeep.book.rates(best)[0] * DAY).tolist()
+    return [
+        row | {"changes_per_day": rate, "last_changed": moment(time), "url": url}
+        for row, rate, time, url in zip(rows, rates, times, texts, strict=True)
+    ]
 
 
 def _failing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.freshness import DAY, expected_fresh
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, kinds_of, last_visits
 
 
-def all_statistics(opened: OpenCrawl) -> dict[str, Any]:
+def all_statistics(opened: OpenCrawl, now: float) -> dict[str, Any]:
     """Everything worth counting."""
     shard, folder = opened.shard, opened.folder
     found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes")
@@ -18,6 +19,7 @@ def all_statistics(opened: OpenCrawl) -> dict[str, Any]:
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
         **opened.statistics(),
+        **_refresh(opened, now),
         "created": moment(folder.created),
         "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
         "late_visits": shard.late_visits,
@@ -32,6 +34,23 @@ def all_statistics(opened: OpenCrawl) -> dict[str, Any]:
     }
 
 
+def _refresh(opened: OpenCrawl, now: float) -> dict[str, Any]:
+    """How fresh the copy is held to be, and what comes from outside."""
+    fresh, share = expected_fresh(opened, now)
+    shard = opened.shard
+    told = shard.upkeep.book.statistics()
+    return {
+        "fresh": round(fresh),
+        "fresh_percent_of_importance": 100 * share,
+        "worth_needed": told["threshold"],
+        "changes_per_page_and_day": told["prior_mean_rate"] * DAY,
+        "rhythms": len(shard.upkeep.beats),
+        "subscriptions": len(shard.wishes.subscriptions),
+        "notices_waiting": shard.wishes.subscriptions.waiting,
+        "publishers": shard.wishes.publishers.facts(),
+    }
+
+
 def _memory(opened: OpenCrawl) -> dict[str, int]:
     shard = opened.shard
     parts = {
@@ -40,6 +59,7 @@ def _memory(opened: OpenCrawl) -> dict[str, int]:
         "records": shard.pages.records.nbytes,
         "ledger": shard.ledger.nbytes,
         "frontier": int(shard.frontier.statistics()["bytes"]),
+        "change_rates": int(shard.upkeep.book.statistics()["bytes"]),
     }
     return {**parts, "all": sum(parts.values())}
 

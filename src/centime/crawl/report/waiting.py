@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from centime.crawl.shard import Shard
 from centime.model.rows import Pages
-from centime.schedule.kind import CLASSES
+from centime.schedule.kind import CLASSES, DISCOVERY
 
 LEVELS = {1: "entity", 2: "published", 3: "deadline", 4: "refresh", 5: "discovery"}
 REASONS = {
@@ -29,7 +29,9 @@ class Waiting:
         self.pages: Pages = arrays["pages"].astype(np.int64)
         self.hosts: npt.NDArray[np.int64] = np.repeat(arrays["queue_hosts"].astype(np.int64), arrays["queue_sizes"])
         self.levels, self.classes = np.divmod(kinds, CLASSES)
-        self.worth: npt.NDArray[np.float64] = arrays["keys"].astype(np.float64) + shard.ledger.levels()[self.classes]
+        self.worth: npt.NDArray[np.float64] = arrays["keys"].astype(np.float64)
+        unread = self.levels == DISCOVERY
+        self.worth[unread] += shard.ledger.levels()[self.classes[unread]]
         times = arrays["next_times"].astype(np.float64)
         grouped = np.flatnonzero(arrays["groups"] >= 0)
         times[grouped] = np.maximum(times[grouped], arrays["group_times"][arrays["groups"][grouped]])

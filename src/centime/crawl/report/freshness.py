@@ -1,0 +1,57 @@
+"""How fresh a page's copy is held to be, how often the page changes, and when another read is worth it."""
+
+from typing import Any
+
+import numpy as np
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.report.opening import moment
+from centime.schedule.dates import reliability
+
+DAY = 86_400.0
+
+
+def refresh_facts(opened: OpenCrawl, page: int, host: int, now: float) -> dict[str, Any]:
+    """What the book of change rates says of one page; nothing if the page is not in it."""
+    shard = opened.shard
+    book, beats = shard.upkeep.book, shard.upkeep.beats
+    pages = np.array([page], dtype=np.int64)
+    if not book.contains(pages)[0]:
+        return {}
+    mean, low, high = (float(rate[0]) * DAY for rate in book.rates(pages))
+    shape, scale = (float(value[0]) for value in book.beliefs(pages))
+    importance = shard.ledger.importance(pages)
+    age = max(0.0, now - float(book.read_times(pages)[0]))
+    facts: dict[str, Any] = {
+        "changes_per_day": mean,
+        "changes_per_day_90_percent": [low, high],
+        "age_seconds": age,
+        "probably_fresh": float(np.exp(-shape * np.log1p(age / scale))),
+        "worth": float(book.worth(pages, now, importance)[0]),
+        "worth_needed": book.threshold,
+        "due": due_moment(float(book.due_times(pages, importance)[0])),
+        "host_dates_right": reliability(shard.hosts[host].dates),
+    }
+    if page in beats:
+        rhythm = beats[page].rhythm
+        facts["rhythm_seconds"] = rhythm.period
+        facts["rhythm_next"] = moment(shard.upkeep.next_beat(page, now))
+    return facts
+
+
+def due_moment(time: float) -> str:
+    """A due time in words, `never` if it is never worth it."""
+    return (moment(time) or "now") if time < 1e11 else "never"
+
+
+def expected_fresh(opened: OpenCrawl, now: float) -> tuple[float, float]:
+    """How many of the pages that were read are held to be fresh now, and their share of all importance."""
+    shard = opened.shard
+    book = shard.upkeep.book
+    if not len(book):
+        return 0.0, 0.0
+    pages = np.flatnonzero(book.contains(np.arange(shard.pages.count, dtype=np.int64)))
+    shape, scale = book.beliefs(pages)
+    fresh = np.exp(-shape * np.log1p(np.maximum(now - book.read_times(pages), 0.0) / scale))
+    importance = shard.ledger.importance(pages)
+    return float(fresh.sum()), float((fresh * importance).sum() / shard.pages.count)
