@@ -1,0 +1,1 @@
+"""Reading policies beside each other over one history of changes, without the network: ours, the paper's, other crawlers', the oracle's."""

@@ -1,0 +1,52 @@
+import math
+
+import numpy as np
+import pytest
+
+from centime.crawl.policies.history import ChangeHistory, poisson_history
+from centime.crawl.policies.named import POLICIES, checked_names, policy_named
+from centime.crawl.policies.ours import Ours
+from centime.crawl.policies.simulation import DAY, simulate
+from centime.model.errors import BadSetting
+from centime.schedule.refresh_settings import RefreshSettings
+
+PAGES = 1000
+
+
+@pytest.fixture(scope="module")
+def history() -> ChangeHistory:
+    chance = np.random.default_rng(8)
+    rates = chance.lognormal(math.log(0.1), 1.2, PAGES) / DAY
+    importance = chance.pareto(1.5, PAGES) + 0.1
+    hosts = np.arange(PAGES) // 50
+    return poisson_history(rates, importance / importance.mean(), 150, hosts=hosts, dated=np.arange(PAGES) % 2 == 0, seed=2)
+
+
+@pytest.fixture(scope="module")
+def realised(history: ChangeHistory) -> dict[str, float]:
+    settings = RefreshSettings(budget=0.1 * PAGES / DAY)
+    return {
+        name: simulate(history, policy_named(name, history, settings), settings.budget, warm=100 * DAY, tick=4 * 3600).freshness
+        for name in POLICIES
+    }
+
+
+def test_ours_is_near_the_oracle_and_above_all_others(realised: dict[str, float]) -> None:
+    assert realised["optimal"] >= 0.92 * realised["oracle"]
+    assert realised["optimal"] <= realised["oracle"] + 0.01
+    assert all(realised["optimal"] > realised[name] for name in ("uniform", "paper", "nutch", "storm"))
+
+
+def test_the_same_history_gives_the_same_result(history: ChangeHistory, realised: dict[str, float]) -> None:
+    settings = RefreshSettings(budget=0.1 * PAGES / DAY)
+    again = simulate(history, Ours(history, settings), settings.budget, warm=100 * DAY, tick=4 * 3600)
+    assert again.freshness == realised["optimal"]
+
+
+def test_names_are_put_in_order_and_unknown_ones_refused(history: ChangeHistory) -> None:
+    assert checked_names(["oracle", "uniform", "oracle"]) == ["uniform", "oracle"]
+    assert checked_names(["all"]) == list(POLICIES)
+    with pytest.raises(BadSetting, match="no policy is called 'best'"):
+        checked_names(["best"])
+    with pytest.raises(BadSetting, match="no policy is called 'best'"):
+        policy_named("best", history, RefreshSettings(budget=1.0))
