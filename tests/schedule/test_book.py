@@ -269,3 +269,31 @@ def test_the_next_look_is_told_and_nothing_is_due_before_it() -> None:
         found = book.inspect(now, importance_of, 100)[0].tolist()
     due = book.due_times(np.arange(40), importance_of(np.arange(40)))
     assert now - 2 <= due.min() <= now
+
+
+def test_settings_told_to_an_empty_book_leave_nothing_to_do() -> None:
+    book = make_book()
+    book.tell(RefreshSettings(policy="paper", budget=3.0))
+    assert book.earliest() == math.inf
+    assert not len(book.inspect(2000.0, importance_of, 5)[0])
+
+
+def test_a_host_that_nobody_mentioned_and_an_importance_that_is_no_number_do_no_harm() -> None:
+    book = RefreshBook(1000.0, RefreshSettings(budget=0.001, least_interval=60.0), lambda pages: pages + 10**9)
+    read(book, np.arange(300), 1000.0)
+    read(book, np.arange(300), 9000.0, CHANGED)
+    found, _ = book.inspect(1e8, lambda pages: np.full(len(pages), math.nan), 300)
+    assert not len(found)
+    assert math.isfinite(book.statistics()["roots"])
+    assert len(book.inspect(1.1e8, importance_of, 300)[0])  # the pass that the fallen threshold called for has filed them anew
+    book.check(importance_of)
+
+
+def test_reads_out_of_order_are_no_evidence() -> None:
+    book = make_book()
+    read(book, [1], 5000.0)
+    before = book.beliefs(np.array([1]))
+    read(book, [1], 4000.0, CHANGED)
+    read(book, [1], 5000.0, QUIET)
+    assert book.beliefs(np.array([1])) == before
+    assert book.read_times(np.array([1, 2]))[0] == 5000.0

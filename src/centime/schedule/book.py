@@ -101,7 +101,7 @@ class RefreshBook:
         before, self._settings = self._settings, settings
         if not settings.same_rule(before):
             self._draw()
-            self._t.counts[[STALE, URGENT]] = 1
+            self._t.counts[[STALE, URGENT]] = self._t.counts[LIMIT] > 0
             self._t.counts[SOUND] = 0
         else:
             self._retune()
@@ -131,7 +131,7 @@ class RefreshBook:
         cost: npt.NDArray[Any],
         importance: npt.NDArray[Any],
     ) -> None:
-        """Takes in what reads have shown (verdicts: `observation.py`); `cost` is what the next read is expected to cost, in bytes."""
+        """Takes in what reads have shown (`verdict.py`); `cost` is what the next read is expected to cost, in bytes."""
         pages = _checked_pages(pages)
         hosts = np.asarray(hosts, dtype=np.int64)
         verdict = np.asarray(verdict, dtype=np.uint8)

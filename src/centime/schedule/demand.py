@@ -17,7 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import bare_inlined, bare_kernel
+from centime.model.kernel import bare_kernel
 from centime.schedule.curves import COLUMNS, LOW_INDEX, STEPS, Curves
 
 LOW = -48.0
@@ -27,7 +27,7 @@ _NOTHING = 1e-12  # where nothing more is asked for, log D is taken to fall to s
 Demand = npt.NDArray[np.float64]
 
 
-@bare_inlined
+@bare_kernel
 def add_demand(
     demand: Demand, curves: Curves, row: float, rate: float, scale: float, cost: float, least_interval: float, sign: float
 ) -> None:

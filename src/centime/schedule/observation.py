@@ -1,8 +1,8 @@
-"""Observations: what a read, or somebody's word, tells about a page, taken into its record and the sums.
+"""Observations: what a read, or somebody's word, tells about a page (`verdict.py`), taken into its record and the sums.
 
-FIRST    a first read: there is no interval yet              QUIET    no change since the last read
-CHANGED  a change at some time since the last read           DATED    a change, the last one `since` seconds before this read
-FAILED   the page could not be read: no evidence, and the copy keeps its age
+A page that is not refreshed joins with its first read, whatever the verdict on it. A read that is not later than the last is no evidence.
+A page already filed stays where it is: at worst it is looked at too early or, if it proves much quicker than its folder, up to a quarter of
+its last age late; the next pass (`sweep.py`) files it anew.
 """
 
 import math
@@ -29,13 +29,15 @@ from centime.schedule.refresh_tables import (
     TICKS,
     RefreshTables,
 )
+from centime.schedule.verdict import Verdict
 
-FIRST: Final = 0
-QUIET: Final = 1
-CHANGED: Final = 2
-DATED: Final = 3
-FAILED: Final = 4
-VERDICTS: Final = 5
+# plain numbers, for kernels
+FIRST: Final = Verdict.FIRST.value
+QUIET: Final = Verdict.QUIET.value
+CHANGED: Final = Verdict.CHANGED.value
+DATED: Final = Verdict.DATED.value
+FAILED: Final = Verdict.FAILED.value
+VERDICTS: Final = len(Verdict)
 
 Floats = npt.NDArray[np.float64]
 Pages = npt.NDArray[np.int64]

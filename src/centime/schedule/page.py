@@ -2,7 +2,7 @@
 
 import math
 
-from centime.model.kernel import Whole, bare_inlined
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.schedule.belief import UNIT
 from centime.schedule.curves import guess_ratio, row_of
 from centime.schedule.demand import add_demand
@@ -28,7 +28,7 @@ LEAST_IMPORTANCE = 1e-30
 @bare_inlined
 def mean_of_host(t: RefreshTables, host: Whole) -> float:
     """m: the pooled mean rate of the host, or of all pages where it has none."""
-    mean = float(t.means[host])
+    mean = float(t.means[host]) if 0 <= host < t.means.size else 0.0
     return mean if mean > 0.0 else t.facts[MEAN]
 
 
@@ -66,7 +66,7 @@ def index_of(t: RefreshTables, shape: float, rate: float, scale: float, age: flo
     return scale * rate * index_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, max(age, 0.0) / rate)
 
 
-@bare_inlined
+@bare_kernel
 def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold: float) -> float:
     """The age at which a read is worth the threshold, the least interval at least; infinity if never."""
     if math.isinf(threshold):
@@ -77,10 +77,11 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
     return float(max(rate * u, t.facts[LEAST_INTERVAL]))
 
 
-@bare_inlined
+@bare_kernel
 def tally(t: RefreshTables, kept: Whole, shape: float, rate: float, importance: float, cost: float, sign: float) -> None:
     """Adds the page to one of the two rows of sums, or takes it off."""
     scale = scale_of(t, importance, cost)
+    known = importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE
     add_demand(t.demand[kept], t.curves, row_of(shape), rate, scale, cost, t.facts[LEAST_INTERVAL], sign)
-    t.sums[kept, ROOTS] += sign * math.sqrt(max(importance, 0.0) * shape / rate)
+    t.sums[kept, ROOTS] += sign * math.sqrt(known * shape / rate)
     t.sums[kept, COSTS] += sign * cost

@@ -7,8 +7,8 @@ fallen, after a page proved quicker than its folder, after priors or importance 
 A page that the pass has yet to reach lies in no folder, and is looked at so much later: LENGTH calls of `inspect` at most. One that is due
 when it is reached can be taken at once.
 
-    a pass begins    after max(256, pages/8) observations; after half of that if μ fell below 0.8 of what pages were filed under or the
-                     priors moved by a tenth; at once when other settings were told that ask for it
+    a pass begins    after max(256, pages/8) observations, or half of that if the priors moved by a tenth;
+                     at once if μ fell below 0.8 of what pages were filed under, or settings were told that ask for it
     a call takes     max(4096, pages/LENGTH) pages
 
 so that an observation pays for 8 pages of a pass (16 at worst), and no call takes long. Measured with importance walking by 2 % a day, D is
@@ -58,12 +58,10 @@ _SLACK = 1.0 - 1e-9
 
 def is_wanted(t: RefreshTables) -> bool:
     """Whether a pass is to begin, if none is under way."""
-    if t.counts[URGENT]:
+    if t.counts[URGENT] or t.facts[THRESHOLD] < FALLEN * t.facts[HIGHEST_THRESHOLD]:
         return True
     needed = max(FEWEST_OBSERVATIONS, int(t.counts[PAGE_COUNT]) // PAGES_PER_OBSERVATION)
-    if t.counts[MOVED] or t.facts[THRESHOLD] < FALLEN * t.facts[HIGHEST_THRESHOLD]:
-        needed //= 2
-    return bool(t.counts[OBSERVED] >= needed)
+    return bool(t.counts[OBSERVED] >= (needed // 2 if t.counts[MOVED] else needed))
 
 
 def next_stretch(t: RefreshTables) -> tuple[int, int]:
@@ -112,7 +110,7 @@ def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, 
             file_page(folders, t.records, page, read + LOOK_AGAIN * (now - read))
         else:
             hand_in(folders, t.records, page)
-        if record["b"] > 0.0:
+        if record["b"] > 0.0 and 0 <= host < t.host_pages.size:
             t.host_rates[host] += shape / rate
             t.host_pages[host] += 1
             t.pooled[RATES] += shape / rate
