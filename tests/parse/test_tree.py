@@ -70,7 +70,7 @@ LINES = tags("span b i em code font label q u small")
 BLOCKS = tags("div p ul li ol dl dt dd section article main blockquote h1 h2 pre fieldset button address figure details summary")
 ANY = [*WORDS, *WORDS, *MANY, *ODD, *RAW, *BLOCKS, *LINES, *HIDING, *HIDING]
 FOREIGN = [
-    *WORDS, *tags("svg g svg"), "<path d='>' />", "<g/>", "<svg/>", "<svg><title> s </title></svg>",
+    *WORDS, *tags("svg svg"), "<svg><g>", "</g>", "<path d='>' />", "<g/>", "<svg/>", "<svg><title> s </title></svg>",
     "<svg><![CDATA[ cd <a href=/no> ]]></svg>",
     "<svg><style> no </style></svg>", "<svg><a href=/s>", "</a>", "<div>", "</div>", "<nav>", "</nav>", "<p>",
 ]  # fmt: skip

@@ -110,6 +110,7 @@ def _scan(
     size = len(data)
     no_elements(scratch)
     none_seen(scratch)
+    scratch[FIRST : MARKS + 1] = -1
     scratch[_COUNTED] = scratch[_LINKS] = scratch[_LINKED] = scratch[_CALLED] = 0
     scratch[_CALLING] = -1
     at: Whole = np.int64(0)
