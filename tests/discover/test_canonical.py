@@ -55,6 +55,17 @@ def test_a_canonicaliser_answers_as_if_it_remembered_nothing(pages: list[tuple[l
         assert canonicaliser.many(hrefs, base) == [canonical(href, base) for href in hrefs]
 
 
+@pytest.mark.parametrize(
+    "href", ["x#f", "x #f", "x\t#f", "x?a=1#f", "x##f", "http://h#f", "http://h/#f", "/%#f", "é#f", "x#" + "f" * 9_000, "x" * 9_000 + "#f"]
+)
+def test_a_canonicaliser_takes_links_that_differ_in_their_fragments_alone_for_one(href: str) -> None:
+    canonicaliser = Canonicaliser()
+    base = "http://h/d/p"
+    without = href.partition("#")[0]
+    for hrefs in ([href, without], [without, href]):
+        assert canonicaliser.many(hrefs, base) == [canonical(each, base) for each in hrefs]
+
+
 def test_a_canonicaliser_forgets_what_it_cannot_hold() -> None:
     canonicaliser = Canonicaliser(entries=100)
     for page in range(200):

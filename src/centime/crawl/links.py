@@ -23,6 +23,7 @@ Fingerprints = npt.NDArray[np.uint64]
 SENT_BITS = 20
 VERDICTS = 1 << 18  # as many canonical URLs are remembered with what was decided about them
 
+_FOLLOWED = frozenset(flags for flags in range(256) if not flags & NOFOLLOW)
 _hash = xxhash.xxh3_64_intdigest
 
 
@@ -47,7 +48,7 @@ class LinkReader:
         if nofollow:
             return self._chosen([], lease.depth)
         hrefs = document.hrefs
-        if any(flag & NOFOLLOW for flag in set(document.flags)):
+        if not _FOLLOWED.issuperset(document.flags):
             hrefs = tuple(href for href, flag in zip(hrefs, document.flags, strict=True) if not flag & NOFOLLOW)
         return self._chosen(self._canonical.many(hrefs, document.base or lease.url), lease.depth)
 

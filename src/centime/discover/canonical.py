@@ -38,6 +38,11 @@ _index = re.compile(r"(.*/)(?:index|default)\.(?:html?|xhtml|shtml|php[0-9]?|asp
 
 def canonical(href: str, base: str | None = None) -> str | None:
     """The canonical URL that an href means on a page at `base`, or None if it is not a page's."""
+    return _canonical(href, base, None if base is None else _place(base))
+
+
+def _canonical(href: str, base: str | None, place: tuple[str, str] | None) -> str | None:
+    """The same, where the place of the base is known."""
     if len(href) > LONGEST_HREF:
         return None
     cut = href.find("#")
@@ -46,12 +51,10 @@ def canonical(href: str, base: str | None = None) -> str | None:
         slash = plain.find("/", 8)
         if slash > 0 and _is_origin(plain[:slash]) and "/." not in plain and _plain(plain, slash):
             return plain if len(plain) <= LONGEST_URL else None
-    elif plain and base is not None and _plain(plain):
-        place = _place(base)
-        if place is not None:
-            joined = _join(plain, *place)
-            if joined:
-                return joined if len(joined) <= LONGEST_URL else None
+    elif plain and place is not None and _plain(plain):
+        joined = _join(plain, *place)
+        if joined:
+            return joined if len(joined) <= LONGEST_URL else None
     return _the_long_way(href, base)
 
 
@@ -65,13 +68,17 @@ class _Directory(dict[str, str | None]):
     """What hrefs mean on the pages of one directory; an unknown one is worked out when it is asked for."""
 
     base = ""
+    place = ("", "")
     learnt = 0
 
     def __missing__(self, href: str) -> str | None:
-        url = canonical(href, self.base)
-        if _the_same_in_a_directory(href):
-            self[href] = url
-            self.learnt += 1
+        if not _the_same_in_a_directory(href):
+            return _canonical(href, self.base, self.place)
+        cut = href.find("#")
+        # Half of the links of documentation differ from others in their fragments alone. White space before one is part of the path.
+        whole = cut < 0 or len(href) > LONGEST_HREF or href[cut - 1] <= " "
+        url = self[href] = _canonical(href, self.base, self.place) if whole else self[href[:cut]]
+        self.learnt += 1
         return url
 
 
@@ -95,7 +102,7 @@ class Canonicaliser:
         if place is None:
             return [canonical(href, base) for href in hrefs]
         directory = self._directory(place[1])
-        directory.base = base
+        directory.base, directory.place = base, place
         before = directory.learnt
         urls = list(map(directory.__getitem__, hrefs))
         self._count += directory.learnt - before
