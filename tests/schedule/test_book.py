@@ -297,3 +297,24 @@ def test_reads_out_of_order_are_no_evidence() -> None:
     read(book, [1], 5000.0, QUIET)
     assert book.beliefs(np.array([1])) == before
     assert book.read_times(np.array([1, 2]))[0] == 5000.0
+
+
+def test_what_a_read_is_expected_to_cost_follows_what_reads_took() -> None:
+    book = make_book(by_bytes=True)
+    read(book, [1, 2], 1000.0, cost=20_000.0)
+    costs = []
+    for day in range(1, 13):
+        read(book, [1], day * DAY, QUIET, cost=200.0)
+        costs.append(int(book.state()[1]["cost"][1]))
+    assert (np.diff(costs[:8]) < 0).all()
+    assert 2 ** (costs[0] / 8) == pytest.approx(0.75 * 20_000 + 50, rel=0.1)
+    assert 2 ** (costs[-1] / 8) < 1200
+
+
+@given(CALLS)
+@settings(max_examples=20)
+def test_the_same_calls_give_the_same_state(calls: list[tuple[str, Any, int]]) -> None:
+    books = make_book(), make_book()
+    assert play(books[0], calls, 2000.0) == play(books[1], calls, 2000.0)
+    states = [book.state()[1] for book in books]
+    assert all(states[0][name].tobytes() == states[1][name].tobytes() for name in states[0])

@@ -131,7 +131,7 @@ class RefreshBook:
         cost: npt.NDArray[Any],
         importance: npt.NDArray[Any],
     ) -> None:
-        """Takes in what reads have shown (`verdict.py`); `cost` is what the next read is expected to cost, in bytes."""
+        """Takes in what reads have shown (`verdict.py`); `cost` is the bytes that each took: a running mean is kept."""
         pages = _checked_pages(pages)
         hosts = np.asarray(hosts, dtype=np.int64)
         verdict = np.asarray(verdict, dtype=np.uint8)

@@ -111,7 +111,7 @@ def open_folder(folders: Folders, records: Records, ring: Whole, place: Whole) -
 @bare_kernel
 def advance(folders: Folders, records: Records, now: float) -> None:
     """Opens all folders whose time has come."""
-    second = np.int64(min(max(math.floor(now), -1.0), 2.0**40))
+    second = np.int64(math.floor(min(max(now, -1.0), 2.0**40)))
     for ring in range(RINGS):
         ahead = second if ring == 0 else (second >> (10 * ring)) + 1  # the first folder whose time has not come
         behind = folders.clocks[ring]

@@ -68,6 +68,18 @@ def _learn(t: RefreshTables, page: Whole, host: Whole, verdict: Whole, interval:
 
 
 @bare_inlined
+def _stored_cost(cost: float) -> np.uint8:
+    return np.uint8(min(math.log2(max(cost, 1.0)) * COST_STEPS + 0.5, 255.0))
+
+
+@bare_inlined
+def _mean_cost(kept: Whole, cost: float) -> np.uint8:
+    """A quarter of the way from what is kept to what this read took: mostly a few bytes, and now and then a whole document."""
+    mean = 2.0 ** (kept / COST_STEPS)
+    return _stored_cost(mean + 0.25 * (cost - mean))
+
+
+@bare_inlined
 def _join(t: RefreshTables, folders: Folders, page: Whole, host: Whole, importance: float) -> None:
     record = t.records[page]
     t.counts[PAGE_COUNT] += 1
@@ -111,7 +123,7 @@ def record_reads(
                 _learn(t, page, host, verdict, interval, since[i])
             record["flags"] = np.uint8(record["flags"] & (INSIDE | FILED))
         record["read"] = np.uint32(max(tick, np.int64(record["read"])) if inside else tick)
-        record["cost"] = np.uint8(min(math.log2(max(costs[i], 1.0)) * COST_STEPS + 0.5, 255.0))
+        record["cost"] = _mean_cost(record["cost"], costs[i]) if inside else _stored_cost(costs[i])
         _tally_kept(t, page, host, importance[i], 1.0)
         if not inside:
             _join(t, folders, page, host, importance[i])
