@@ -318,3 +318,25 @@ def test_the_same_calls_give_the_same_state(calls: list[tuple[str, Any, int]]) -
     assert play(books[0], calls, 2000.0) == play(books[1], calls, 2000.0)
     states = [book.state()[1] for book in books]
     assert all(states[0][name].tobytes() == states[1][name].tobytes() for name in states[0])
+
+
+@pytest.mark.parametrize(("name", "what"), [("demand", "the demand"), ("sums", "a sum")])
+def test_the_full_check_sees_sums_that_are_wrong(name: str, what: str) -> None:
+    book = make_book(budget=20 / DAY)
+    read(book, np.arange(100), 1000.0)
+    book.refile(1000.0, importance_of)
+    book.check(importance_of, in_full=True)
+    facts, arrays = book.state()
+    with pytest.raises(ScheduleBroken, match=what):
+        RefreshBook.from_state(facts, {**arrays, name: arrays[name] * 1.001}, hosts_of).check(importance_of, in_full=True)
+
+
+def test_the_full_check_sees_a_page_that_would_be_looked_at_late() -> None:
+    book = make_book(budget=20 / DAY)
+    read(book, np.arange(100), 1e7)
+    book.refile(1e7, importance_of)
+    book.check(importance_of, in_full=True)
+    facts, arrays = book.state()
+    arrays["read"][8] = 0  # as if it had been read long before, and were due long before its folder's time
+    with pytest.raises(ScheduleBroken, match="page 8 is due at"):
+        RefreshBook.from_state(facts, arrays, hosts_of).check(importance_of, in_full=True)

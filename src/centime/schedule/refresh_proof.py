@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import ScheduleBroken
-from centime.schedule.folders import NONE, RINGS, SIZE, Folders, opening_time
+from centime.model.kernel import bare_kernel
+from centime.schedule.folders import NONE, RINGS, SIZE, Folders, Records, opening_time
 from centime.schedule.observation import Floats, Pages
 from centime.schedule.refresh_tables import (
     CURSOR,
@@ -31,25 +32,29 @@ from centime.schedule.sweep import due_times_of_pages, tally_pages
 TOLERANCE = 1e-6
 
 
-def _walk(t: RefreshTables, head: int, when: float, opens: Floats) -> None:
-    page = head
+@bare_kernel
+def _walk(records: Records, head: int, when: float, opens: Floats) -> int:
+    """Writes down when the pages of a list are opened; gives the page at which the list goes wrong, or NONE."""
+    page = np.int64(head)
     while page != NONE:
-        if not 0 <= page < t.counts[LIMIT]:
-            raise ScheduleBroken(f"a folder holds {page}, which is no page of the book")
-        if not math.isnan(opens[page]):
-            raise ScheduleBroken(f"page {page} lies in two folders")
+        if not 0 <= page < opens.size or not math.isnan(opens[page]):
+            return int(page)
         opens[page] = when
-        page = int(t.records[page]["next"])
+        page = np.int64(records[page]["next"])
+    return NONE
 
 
 def _opening_times(t: RefreshTables, folders: Folders) -> Floats:
     """When each page's folder is opened; not a number for pages in none."""
     opens = np.full(int(t.counts[LIMIT]), math.nan)
     for ring in range(RINGS):
-        _walk(t, int(folders.open_heads[ring]), -math.inf, opens)
         clock = int(folders.clocks[ring])
-        for number in range(clock, clock + SIZE):
-            _walk(t, int(folders.heads[ring, number % SIZE]), opening_time(ring, number), opens)
+        lists = [(int(folders.open_heads[ring]), -math.inf)]
+        lists += [(int(folders.heads[ring, n % SIZE]), opening_time(ring, n)) for n in range(clock, clock + SIZE)]
+        for head, when in lists:
+            wrong = _walk(t.records, head, when, opens) if head != NONE else NONE
+            if wrong != NONE:
+                raise ScheduleBroken(f"a folder holds {wrong}, which is no page of the book or lies in a folder already")
     return opens
 
 
