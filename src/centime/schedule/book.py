@@ -49,7 +49,6 @@ from centime.schedule.refresh_tables import (
     NEXT_SHAPE,
     NO_PASS,
     OBSERVATIONS,
-    OBSERVED,
     PAGE_COUNT,
     PASSES,
     ROOTS,
@@ -220,36 +219,19 @@ class RefreshBook:
         if t.counts[CURSOR] == NO_PASS:
             if not sweep.is_wanted(t):
                 return
-            self._begin_pass()
+            sweep.begin_pass(t, self._folders)
         first, last = sweep.next_stretch(t)
         pages = self._inside(first, last, 1)
         hosts, weights = self._facts_of(pages, importance)
         sweep.sweep_pages(t, self._folders, pages, hosts, weights, time)
         t.counts[CURSOR] = last
         if last == t.counts[LIMIT]:
-            self._end_pass()
+            sweep.end_pass(t)
+            self._retune()
 
     def _inside(self, first: int, last: int, step: int) -> Pages:
         pages = np.empty(-(-(last - first) // step), dtype=np.int64)
         return pages[: sweep.pages_inside(self._t, first, last, step, pages)]
-
-    def _begin_pass(self) -> None:
-        t = self._t
-        pooling.begin_pooling(t)
-        filing.clear(self._folders)
-        t.demand[1], t.sums[1] = 0.0, 0.0
-        t.counts[[CURSOR, OBSERVED, URGENT]] = 0
-        t.counts[SOUND] = 1
-        t.facts[HIGHEST_THRESHOLD] = t.facts[THRESHOLD]
-
-    def _end_pass(self) -> None:
-        t = self._t
-        t.counts[CURSOR] = NO_PASS
-        t.counts[PASSES] += 1
-        pooling.end_pooling(t)
-        if t.counts[SOUND]:
-            t.demand[0], t.sums[0] = t.demand[1], t.sums[1]
-            self._retune()
 
     def _estimate(self, importance: OfPages) -> None:
         """The sums from a sample of pages, until a pass has made them."""

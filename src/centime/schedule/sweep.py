@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import bare_kernel
-from centime.schedule.folders import Folders, file_page, hand_in
+from centime.schedule.folders import Folders, clear, file_page, hand_in
 from centime.schedule.gamma import digamma
 from centime.schedule.observation import Floats, Pages
 from centime.schedule.page import belief_of, cost_of, due_age, index_of, mean_of_host, read_time, scale_of, tally
+from centime.schedule.pooling import begin_pooling, end_pooling
 from centime.schedule.refresh_tables import (
     CURSOR,
     FILED,
@@ -34,10 +35,13 @@ from centime.schedule.refresh_tables import (
     LEAST_INTERVAL,
     LIMIT,
     MOVED,
+    NO_PASS,
     OBSERVED,
     PAGE_COUNT,
+    PASSES,
     RATED,
     RATES,
+    SOUND,
     SPREAD,
     SPREAD_COUNT,
     THRESHOLD,
@@ -62,6 +66,25 @@ def is_wanted(t: RefreshTables) -> bool:
         return True
     needed = max(FEWEST_OBSERVATIONS, int(t.counts[PAGE_COUNT]) // PAGES_PER_OBSERVATION)
     return bool(t.counts[OBSERVED] >= (needed // 2 if t.counts[MOVED] else needed))
+
+
+def begin_pass(t: RefreshTables, folders: Folders) -> None:
+    """Drops all lists, puts the sums in the making to nought and the priors that the last pass found into effect."""
+    begin_pooling(t)
+    clear(folders)
+    t.demand[1], t.sums[1] = 0.0, 0.0
+    t.counts[[CURSOR, OBSERVED, URGENT]] = 0
+    t.counts[SOUND] = 1
+    t.facts[HIGHEST_THRESHOLD] = t.facts[THRESHOLD]
+
+
+def end_pass(t: RefreshTables) -> None:
+    """Lets the sums that were made take the place of the kept ones, unless the rule became another on the way."""
+    t.counts[CURSOR] = NO_PASS
+    t.counts[PASSES] += 1
+    end_pooling(t)
+    if t.counts[SOUND]:
+        t.demand[0], t.sums[0] = t.demand[1], t.sums[1]
 
 
 def next_stretch(t: RefreshTables) -> tuple[int, int]:
