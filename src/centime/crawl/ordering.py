@@ -92,7 +92,8 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
 
 
 def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: int) -> None:
-    said = periods > 0
+    """Takes published frequencies as evidence on pages whose own visits say nothing yet: the same word counts once."""
+    said = (periods > 0) & (state.pages.records.heads(pages)["visits"] <= 1)
     if said.any():
         state.upkeep.book.claim(pages[said], periods[said], np.full(int(said.sum()), weight(state.hosts[host].claims)))
 

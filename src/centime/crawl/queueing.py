@@ -26,7 +26,7 @@ def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
     moved = bool(len(expired) or len(again) or len(late) or due)
     moved = _look(state, now) or moved
     moved = _enlist(state, now) or moved
-    pages = state.frontier.lease(now, count, state.ledger.levels(), state.upkeep.discovery())
+    pages = state.frontier.lease(now, count, state.ledger.levels(), state.upkeep.discovery() * state.ledger.unit())
     if len(pages):
         state.leases.grant(pages, now)
     return pages, moved

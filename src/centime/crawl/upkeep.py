@@ -31,7 +31,7 @@ from centime.store.record import Mark, Record
 from centime.store.records import Records
 
 MOST_LOOKS = 4_096  # pages looked at in one call: a flood comes over several
-HISTORY = 30  # visits in which a rhythm is looked for
+HISTORY, ENOUGH = 400, 12  # visits in which a rhythm is looked for at most, and changes among them that suffice
 RHYTHM_AT = frozenset({6, 9, 14, 21, 32})  # so many changes seen: then it is looked for
 MOST_MISSES = 2  # visits in a row that did not show what the rhythm says, before it is given up
 JUDGED_AFTER = 8  # visits: then a published frequency is compared with what was seen
@@ -182,7 +182,8 @@ class Upkeep:
     def beat_worth(self, page: int, importance: float) -> float:
         """What reading a page just after its moment is worth: for so long would the copy be wrong otherwise."""
         beat = self.beats[page]
-        return importance * self.settings.beta * max(0.0, next_moment(beat.rhythm, beat.read) - beat.read)
+        cost = 1.0 if not self.book.settings.by_bytes else self.book.cost(page)
+        return importance * self.settings.beta * max(0.0, next_moment(beat.rhythm, beat.read) - beat.read) / cost
 
     def next_beat(self, page: int, now: float) -> float:
         """When a page with a rhythm has surely changed next."""
@@ -238,9 +239,10 @@ def _is_closed(record: Record) -> bool:
 
 def _rhythm_of(records: Records, page: int) -> Rhythm | None:
     """The rhythm in which a page changed over its last visits, if it has one."""
-    times, changed = [], []
+    times: list[float] = []
+    changed: list[bool] = []
     for number, record in enumerate(records.history(page)):
-        if number == HISTORY:
+        if number == HISTORY or sum(changed) == ENOUGH:
             break
         if record.outcome in (Outcome.READ, Outcome.UNCHANGED):
             times.append(record.time)

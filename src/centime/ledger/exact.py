@@ -179,6 +179,10 @@ class ExactLedger:
         """What the virtual page has given to a page of each focus class: standing and level together are in proportion to importance."""
         return self._accounts.books.shares.astype(np.float64)
 
+    def unit(self) -> float:
+        """What one unit of standing and level is in importance."""
+        return 1.0 / self._accounts.mean if self.pages else 0.0
+
     def use_rows(self, rows: RowStore) -> None:
         """Goes on with a store that holds the same rows."""
         self.rows = self._accounts.rows = rows

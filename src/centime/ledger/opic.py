@@ -171,6 +171,10 @@ class OpicLedger:
         level = self._virtual.level[UNREAD:] if self._virtual.tracked else self._virtual.level[:UNREAD]
         return level.astype(np.float64)
 
+    def unit(self) -> float:
+        """What one unit of standing and level is beside the mean cash: the importance of a page never read is judged by its cash."""
+        return 1.0 / MEAN_CASH
+
     def cash(self, pages: npt.ArrayLike | None = None) -> Vector:
         """The cash of these pages, or of all, in units of the mean cash."""
         held = self._virtual.held() / MEAN_CASH

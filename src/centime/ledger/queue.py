@@ -50,7 +50,7 @@ def make_queue(filed: npt.NDArray[np.uint8]) -> Queue:
     chunks = len(filed) * 5 // (4 * CHUNK) + BUCKETS + 1
     queue = Queue(
         filed,
-        np.empty(chunks * CHUNK, dtype=np.int32),
+        np.zeros(chunks * CHUNK, dtype=np.int32),  # written to snapshots whole: no leavings of others
         np.empty(chunks, dtype=np.int32),
         np.empty((BUCKETS, 4), dtype=np.int32),
         np.empty(3, dtype=np.int64),

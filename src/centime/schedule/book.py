@@ -37,6 +37,7 @@ from centime.schedule.refresh_tables import (
     BETA,
     BY_BYTES,
     CLOCK,
+    COST_STEPS,
     COSTS,
     CURSOR,
     HIGHEST_THRESHOLD,
@@ -174,6 +175,10 @@ class RefreshBook:
         inside = np.zeros(len(pages), dtype=np.bool_)
         inside[known] = self._t.records["flags"][pages[known]] & INSIDE
         return inside
+
+    def cost(self, page: int) -> float:
+        """What reading a page is expected to cost, in bytes."""
+        return float(2.0 ** (self._t.records["cost"][page] / COST_STEPS))
 
     def read_times(self, pages: npt.NDArray[Any]) -> Floats:
         """When each page was last read; nan for those that are not inside."""

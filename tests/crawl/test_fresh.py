@@ -1,0 +1,289 @@
+"""A crawl that goes on for ever: it discovers, then reads again what is worth it, and does what people order meanwhile."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from centime.crawl.message import CLAIM, Lease, pack, unpack_visit
+from centime.crawl.notices import Change
+from centime.crawl.opened import OpenCrawl, read_crawl
+from centime.crawl.orders import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id
+from centime.crawl.report.page import about_page
+from centime.crawl.subscriptions import Subscription
+from centime.model.address import fingerprint
+from centime.model.errors import BadSetting
+from centime.model.outcome import Outcome
+from centime.schedule.kind import DEADLINE, PUBLISHED, REFRESH
+from tests.crawl.test_shard import same
+from tests.crawl.world import World, crawl, url_of
+
+HOUR, DAY = 3600.0, 86_400.0
+START = 1_000_000.0
+FOREVER: dict[str, Any] = {"continuous": True, "rate": 0.01, "least_interval": 60.0, "delay": 1.0}
+
+
+class ChangingWorld(World):
+    """Page n changes every (n mod 10 + 1) · `period` seconds by chance, page 7 on the hour; the date says when, where a page has one."""
+
+    def __init__(self, pages: int = 40, period: float = HOUR, dated: bool = False) -> None:
+        super().__init__(pages)
+        chance = np.random.default_rng(5)
+        self.dated = dated
+        self.changes = {
+            page: np.arange(0, 4000) * HOUR + START + 600.0
+            if page == 7
+            else START + np.cumsum(chance.exponential((page % 10 + 1) * period, 4000))
+            for page in range(pages)
+        }
+        self.claims = b""
+        self.read: list[tuple[float, int]] = []
+
+    def visit(self, lease: Lease, now: float) -> bytes:
+        """The page as it is now."""
+        came = unpack_visit(super().visit(lease, now))
+        page = int(lease.url.rsplit("p", 1)[1])
+        version = int(np.searchsorted(self.changes[page], now))
+        self.read.append((now, page))
+        if came.outcome is not Outcome.READ:
+            return pack(came)
+        return pack(msgspec.structs.replace(came, signature=1000 * (page + 1) + version, claims=self.claims if page == 0 else b""))
+
+
+def live(opened: OpenCrawl, world: World, until: float, *, start: float = START, step: float = 100.0) -> float:
+    """Turns of lease and record at a page for each step of time, until then."""
+    now = start
+    while now < until:
+        leases = opened.shard.lease(now, 1)
+        if leases:
+            opened.shard.record(now + 1.0, [world.visit(lease, now + 1.0) for lease in leases])
+        now += step
+    return now
+
+
+def page_of(opened: OpenCrawl, number: int) -> int:
+    return int(opened.shard.pages.table.find(np.array([fingerprint(url_of(number))], dtype=np.uint64))[0])
+
+
+def order(opened: OpenCrawl, now: float, given: Order) -> Order:
+    assert opened.shard.order(now, given)
+    assert not opened.shard.order(now, given), "an order is carried out once"
+    return given
+
+
+def publish(opened: OpenCrawl, now: float, *numbers: int, **more: Any) -> Order:
+    urls = "\n".join(map(url_of, numbers)).encode()
+    return order(opened, now, PublishOrder(id=new_id(), time=now, urls=urls, **more))
+
+
+def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(tmp_path: Path) -> None:
+    world = ChangingWorld()
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        shard = opened.shard
+        now = live(opened, world, START + 2 * HOUR)
+        assert shard.read_count == world.pages
+        now = live(opened, world, START + DAY, start=now)
+        opened._start()
+        opened._finish()
+        live(opened, world, START + 3 * DAY, start=now)
+        leased = shard.frontier.statistics()["leased"]
+        assert leased[5] == world.pages
+        assert leased[4] > 500
+        shard.upkeep.book.check(shard.ledger.importance)
+        shard.frontier.check()
+        shard.journal.flush()
+        again = read_crawl(tmp_path / "c")
+        assert again.folded > 500
+        same(shard, again.shard)
+
+
+def test_what_changes_more_often_is_believed_to_and_the_budget_is_kept(tmp_path: Path) -> None:
+    world = ChangingWorld()
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        live(opened, world, START + 8 * DAY)
+        pages = np.array([page_of(opened, number) for number in range(world.pages) if number != 7])
+        mean, low, high = opened.shard.upkeep.book.rates(pages)
+        true = np.array([1 / ((number % 10 + 1) * HOUR) for number in range(world.pages) if number != 7])
+        assert np.median(np.abs(np.log(mean / true))) < 0.4
+        assert np.mean((low < true) & (true < high)) > 0.7
+        spent = len(world.read) / (8 * DAY)
+        assert 0.7 * FOREVER["rate"] < spent <= FOREVER["rate"]
+        facts = about_page(opened, url_of(3), now=START + 8 * DAY)
+        assert facts["changes_per_day_90_percent"][0] < facts["changes_per_day"] < facts["changes_per_day_90_percent"][1]
+        assert 0 < facts["probably_fresh"] <= 1
+        assert facts["worth_needed"] > 0
+
+
+def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> None:
+    world = ChangingWorld(pages=12, period=40 * HOUR)
+    world.changes[7] = np.arange(0, 4000) * DAY + START + 600.0
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002}) as opened:
+        live(opened, world, START + 25 * DAY)
+        page = page_of(opened, 7)
+        assert opened.shard.upkeep.beats[page].rhythm.period == DAY
+        late = [(now - START - 600.0) % DAY for now, number in world.read if number == 7 and now > START + 15 * DAY]
+        assert len(late) >= 8
+        assert np.median(late) < 2 * HOUR, "and not twelve hours, as by chance"
+
+
+def test_a_published_change_comes_before_what_is_due_and_a_liar_loses_its_credit(tmp_path: Path) -> None:
+    world = ChangingWorld(period=1000 * HOUR)
+    with crawl(tmp_path / "c", **FOREVER | {"least_interval": 30 * DAY}) as opened:
+        shard = opened.shard
+        now = live(opened, world, START + 2 * HOUR)
+        numbers = [page_of(opened, number) for number in (1, 2, 3)]
+        publish(opened, now, 1, 2, 3, publisher="liar")
+        assert shard.frontier.levels(np.array(numbers)).tolist() == [PUBLISHED] * 3
+        now = live(opened, world, now + 1000.0, start=now)
+        assert {page for _, page in world.read[-3:]} == {1, 2, 3}
+        assert shard.wishes.publishers.credit("liar") == pytest.approx(1 / 5)
+        publish(opened, now, 4, publisher="liar")
+        assert shard.frontier.levels(np.array([page_of(opened, 4)])).tolist() == [6], "nobody hears it any more"
+        publish(opened, now, 4, publisher="somebody")
+        assert shard.frontier.levels(np.array([page_of(opened, 4)])).tolist() == [PUBLISHED]
+        world.changes[4] = np.array([now])
+        live(opened, world, now + 1000.0, start=now)
+        assert shard.wishes.publishers.credit("somebody") == pytest.approx(2 / 3)
+        shard.journal.flush()
+        same(shard, read_crawl(tmp_path / "c").shard)
+
+
+def test_a_cluster_is_read_one_page_after_the_other_and_new_pages_of_it_are_known(tmp_path: Path) -> None:
+    world = ChangingWorld(period=1000 * HOUR)
+    world.links[41], world.links[42] = [], []
+    world.changes |= {41: np.empty(0), 42: np.empty(0)}
+    with crawl(tmp_path / "c", **FOREVER | {"least_interval": 30 * DAY}) as opened:
+        now = live(opened, world, START + 2 * HOUR)
+        publish(opened, now, 30, 31, 32, 33)
+        publish(opened, now, 11, 12, 41, 42, cluster="catalogue", publisher="shop")
+        live(opened, world, now + 2000.0, start=now)
+        order_read = [page for _, page in world.read[-8:]]
+        places = [order_read.index(page) for page in (11, 12, 41, 42)]
+        assert max(places) - min(places) == 3
+
+
+def test_what_a_sitemap_says_has_changed_is_read_and_what_we_have_is_not(tmp_path: Path) -> None:
+    world = ChangingWorld(period=1000 * HOUR)
+    with crawl(tmp_path / "c", **FOREVER | {"least_interval": 30 * DAY}) as opened:
+        shard = opened.shard
+        now = live(opened, world, START + 2 * HOUR)
+        said = [(url_of(5), now), (url_of(6), START - DAY), ("http://h0.example/unknown", now)]
+        world.claims = np.array([(fingerprint(url), time, DAY) for url, time in said], dtype=CLAIM).tobytes()
+        before = shard.upkeep.book.rates(np.array([page_of(opened, 6)]))[0]
+        publish(opened, now, 0)
+        live(opened, world, now + 50.0, start=now)
+        assert shard.frontier.levels(np.array([page_of(opened, 5), page_of(opened, 6)])).tolist() == [PUBLISHED, 6]
+        assert shard.upkeep.book.rates(np.array([page_of(opened, 6)]))[0] != before, "a published frequency is evidence"
+
+
+def test_a_subscription_is_told_of_changes_and_its_pages_are_read_in_time(tmp_path: Path) -> None:
+    world = ChangingWorld(period=6 * HOUR)
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 1e-6, "least_interval": 30 * DAY}) as opened:
+        shard = opened.shard
+        now = live(opened, world, START + 2 * HOUR)
+        told = Subscription("watch", r"/p1\d$", 4 * HOUR, "file:/dev/null")
+        order(opened, now, SubscribeOrder(id=new_id(), time=now, subscription=told))
+        world.read.clear()
+        now = live(opened, world, now + 2 * DAY, start=now)
+        read = Counter(page for _, page in world.read)
+        assert set(read) == set(range(10, 20))
+        assert min(read.values()) >= 10
+        assert shard.frontier.statistics()["leased"][DEADLINE] == sum(read.values())
+        [batch] = shard.wishes.subscriptions.due(now)
+        assert {notice.change for notice in batch.notices} == {Change.CHANGED}
+        shard.delivered(now, "watch", batch.up_to)
+        assert shard.wishes.subscriptions.due(now) == []
+        order(opened, now, UnsubscribeOrder(id=new_id(), time=now, name="watch"))
+        shard.journal.flush()
+        same(shard, read_crawl(tmp_path / "c").shard)
+
+
+def test_the_budget_the_discovery_and_the_bans_change_while_it_runs(tmp_path: Path) -> None:
+    world = ChangingWorld()
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        shard = opened.shard
+        now = live(opened, world, START + 2 * DAY)
+        before = shard.upkeep.book.threshold
+        order(
+            opened,
+            now,
+            SetOrder(id=new_id(), time=now, values={"rate": "0.001", "alpha": 0.5, "discovery": "30%", "ban": ["http://h1.example"]}),
+        )
+        assert shard.settings.rate == 0.001
+        assert shard.settings.alpha == 0.5
+        assert shard.upkeep.discovery() == 0.0, "shares decide now"
+        world.read.clear()
+        live(opened, world, now + 2 * HOUR, start=now)
+        assert shard.upkeep.book.threshold > before
+        assert {page % 5 for _, page in world.read} & {1} == set()
+        assert shard.wishes.banned == {shard.hosts.find("http://h1.example")}
+        order(opened, now, SetOrder(id=new_id(), time=now, values={"ban": []}))
+        assert shard.wishes.banned == set()
+        with pytest.raises(BadSetting, match="delay of 0"):
+            shard.order(now, SetOrder(id=new_id(), time=now, values={"delay": "0"}))
+
+
+def test_unread_pages_and_due_ones_are_weighed_against_each_other(tmp_path: Path) -> None:
+    def shares(folder: str, weight: float) -> Counter[int]:
+        world = ChangingWorld(pages=400, period=HOUR)
+        with crawl(tmp_path / folder, **FOREVER | {"discovery_weight": weight}) as opened:
+            live(opened, world, START + 8 * HOUR)
+            return Counter(opened.shard.frontier.statistics()["leased"])
+
+    little, much = shares("little", 1e-6), shares("much", 100.0)
+    assert much[REFRESH] == 0
+    assert little[REFRESH] > 20
+
+
+def test_a_flood_of_publications_neither_stalls_nor_crowds_a_host(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        shard = opened.shard
+        urls = [f"http://h{number % 50}.example/q{number}" for number in range(100_000)]
+        for begin in range(0, len(urls), 25_000):
+            text = "\n".join(urls[begin : begin + 25_000]).encode()
+            order(opened, START, PublishOrder(id=new_id(), time=START, urls=text, publisher="flood"))
+        leases = shard.lease(START, 1000)
+        assert len(leases) == 50, "one of each host"
+        assert len({lease.url.split("/")[2] for lease in leases}) == 50
+        shard.frontier.check()
+
+
+def test_a_redirect_that_leads_elsewhere_is_a_change_and_a_page_that_is_gone_is_read_no_more(tmp_path: Path) -> None:
+    world = ChangingWorld(period=1000 * HOUR)
+    world.outcomes = {5: Outcome.MOVED}
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        book = opened.shard.upkeep.book
+        now = live(opened, world, START + 2 * HOUR)
+        page, gone = np.array([page_of(opened, 5)]), np.array([page_of(opened, 6)])
+        book = opened.shard.upkeep.book
+        before = book.rates(page)[0][0]
+        world.links[5] = [9, 10]
+        world.outcomes[6] = Outcome.GONE
+        publish(opened, now, 5, 6)
+        live(opened, world, now + 500.0, start=now)
+        assert book.rates(page)[0][0] > before
+        assert not book.contains(gone)[0]
+
+
+def test_a_crawl_without_a_budget_cannot_go_on_for_ever(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="budget"), crawl(tmp_path / "c", continuous=True):
+        raise AssertionError
+    with pytest.raises(BadSetting, match="one of them"), crawl(tmp_path / "c", **FOREVER, refresh_after=10.0):
+        raise AssertionError
+
+
+def test_visits_of_pages_in_passing_trouble_teach_nothing(tmp_path: Path) -> None:
+    world = ChangingWorld(period=1000 * HOUR)
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        now = live(opened, world, START + 2 * HOUR)
+        page = np.array([page_of(opened, 8)])
+        book = opened.shard.upkeep.book
+        before, read = book.beliefs(page), book.read_times(page)[0]
+        world.outcomes[8] = Outcome.TIMED_OUT
+        publish(opened, now, 8)
+        live(opened, world, now + 150.0, start=now)
+        assert book.read_times(page)[0] == read
+        assert np.array_equal(np.concatenate(book.beliefs(page)), np.concatenate(before))
