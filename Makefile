@@ -8,7 +8,7 @@ READY := .venv/ready
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check faults bench bench-rank bench-crawl lock clean
+.PHONY: help demo test check faults bench bench-rank bench-crawl bench-refresh lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench-rank: $(READY) ## measure ranking beside its peers, which it installs firs
 bench-crawl: $(READY) ## measure the crawler beside its peers on real pages, both of which it fetches first
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
 	$(BIN)/python -m bench.crawl
+
+bench-refresh: $(READY) ## measure how fresh the copy is kept, beside other policies and the one that knows the truth
+	$(BIN)/python -m bench.refresh
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
 	$(BIN)/pip-compile $(UPGRADE) --extra dev --generate-hashes --allow-unsafe --strip-extras --no-header \

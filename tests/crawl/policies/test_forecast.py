@@ -62,7 +62,7 @@ def test_the_coming_time_is_the_integral_over_it(shape: float, interval: float, 
     if len(edges) == 400:
         return
     whole = sum(quad(lambda u: fresh(shape, u), low, high, limit=200)[0] for low, high in edges)
-    found = expected_coming(beliefs, worth, horizon * DAY)
+    found = expected_coming(beliefs, intervals_at(beliefs, worth), horizon * DAY)
     assert found.freshness == pytest.approx(whole / horizon, rel=2e-3, abs=1e-6)
 
 
@@ -70,7 +70,7 @@ def test_the_coming_time_is_the_integral_over_it(shape: float, interval: float, 
 def test_the_steady_state_is_the_mean_over_an_interval(shape: float, interval: float) -> None:
     beliefs = one(shape, DAY)
     worth = float(forecast.worth_of(one(shape, DAY, interval * DAY))[0])
-    found = expected_steady(beliefs, worth)
+    found = expected_steady(beliefs, intervals_at(beliefs, worth))
     interval = float(intervals_at(beliefs, worth)[0]) / DAY
     assert found.freshness == pytest.approx(quad(lambda u: fresh(shape, u), 0, interval, limit=200)[0] / interval, rel=1e-3)
     age = quad(lambda u: (interval - u) * -math.expm1(-shape * math.log1p(u)), 0, interval, limit=200)[0] / interval
@@ -80,8 +80,8 @@ def test_the_steady_state_is_the_mean_over_an_interval(shape: float, interval: f
 def test_a_page_whose_reads_are_never_worth_it_is_never_fresh() -> None:
     beliefs = one(3.0, DAY)
     assert intervals_at(beliefs, DAY).tolist() == [math.inf]
-    assert expected_steady(beliefs, DAY).freshness == 0.0
-    assert expected_steady(beliefs, DAY).age_days == math.inf
+    assert expected_steady(beliefs, intervals_at(beliefs, DAY)).freshness == 0.0
+    assert expected_steady(beliefs, intervals_at(beliefs, DAY)).age_days == math.inf
 
 
 @given(st.floats(0, 2), st.floats(0, 2), shapes, st.floats(0.01, 100))
@@ -117,7 +117,7 @@ def test_beliefs_that_know_the_rates_foretell_the_closed_form_and_what_the_simul
     budget = 0.1 * 1500 / DAY
     beliefs = surely(rates, importance)
     worth = threshold_for(beliefs, budget)
-    steady = expected_steady(beliefs, worth)
+    steady = expected_steady(beliefs, intervals_at(beliefs, worth))
     assert steady.freshness == pytest.approx(weighted_freshness(importance, rates, threshold(importance, rates, budget)), abs=1e-3)
     history = poisson_history(rates, importance, 200, seed=4)
     realised = simulate(history, Oracle(history), budget, warm=80 * DAY)

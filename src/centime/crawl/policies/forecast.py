@@ -18,7 +18,7 @@ be 0/0; the integral of E at small ages comes from its series.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -51,15 +51,15 @@ class Beliefs:
 
     def taken(self, places: npt.NDArray[np.int64]) -> "Beliefs":
         """The same of some of the pages."""
-        return Beliefs(
-            shape=self.shape[places],
-            scale=self.scale[places],
-            importance=self.importance[places],
-            cost=self.cost[places],
-            age=self.age[places],
-            alpha=self.alpha,
-            beta=self.beta,
-            least_interval=self.least_interval,
+        return replace(self, **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")})
+
+    def told(self, *, alpha: float | None = None, beta: float | None = None, cost: Vector | None = None) -> "Beliefs":
+        """The same under other weights or costs."""
+        return replace(
+            self,
+            alpha=self.alpha if alpha is None else alpha,
+            beta=self.beta if beta is None else beta,
+            cost=self.cost if cost is None else cost,
         )
 
 
@@ -216,17 +216,16 @@ def expected_now(beliefs: Beliefs) -> Expected:
     return _weighted(beliefs, fresh, stale)
 
 
-def expected_coming(beliefs: Beliefs, worth: float, seconds: float) -> Expected:
-    """The means over the time ahead under a threshold, from the ages that the copies have now on."""
+def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expected:
+    """The means over the time ahead when pages are read after these intervals, from the ages that the copies have now on."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
-    _write_coming(beliefs.shape, beliefs.scale, beliefs.age, intervals_at(beliefs, worth), seconds, fresh, stale)
+    _write_coming(beliefs.shape, beliefs.scale, beliefs.age, intervals, seconds, fresh, stale)
     return _weighted(beliefs, fresh, stale)
 
 
-def expected_steady(beliefs: Beliefs, worth: float) -> Expected:
-    """The means in the long run under a threshold; the age is that of the pages which are read at all."""
+def expected_steady(beliefs: Beliefs, intervals: Vector) -> Expected:
+    """The means in the long run; the age is that of the pages which are read at all."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
-    intervals = intervals_at(beliefs, worth)
     _write_steady(beliefs.shape, beliefs.scale, intervals, fresh, stale)
     read = np.isfinite(intervals)
     weights = beliefs.importance

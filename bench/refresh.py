@@ -1,0 +1,117 @@
+"""The benchmarks of refreshing: prints each figure beside what was promised, and ends with code 1 if a promise is not kept.
+
+    python -m bench.refresh [PART ...] [--json]
+
+`policies` runs six policies over one simulated web (20 000 pages on 200 hosts) in one process: the same changes, the same budget, the same
+warm-up, which begins with one read of every page. The warm-up is longer for a small budget, so that every policy has seen about as much:
+ten reads a page, sixty days at least.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.figure import Figure
+from bench.report import Benchmarks, report
+from centime.crawl.policies.forecast import expected_coming, intervals_at, threshold_for
+from centime.crawl.policies.history import ChangeHistory
+from centime.crawl.policies.named import POLICIES, policy_named
+from centime.crawl.policies.ours import Ours
+from centime.crawl.policies.simulation import DAY, Realised, Run
+from centime.lab.refreshing import webbox_history
+from centime.lab.webbox.box import WebBox
+from centime.schedule.refresh_settings import RefreshSettings
+
+PAGES, HOSTS, SEED = 20_000, 200, 5
+WARM_UPS = {0.02: 500, 0.1: 100, 0.3: 60}  # budget (reads per page and day): days
+MEASURED_DAYS = 100
+TICKS = {0.02: 3600.0, 0.1: 1800.0, 0.3: 900.0}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the policies realised under one budget, and what ours had foretold."""
+
+    budget: float
+    realised: dict[str, Realised]
+    foretold: float
+
+    def over(self, other: str) -> float:
+        """Our freshness over another's."""
+        return float(self.realised["optimal"].freshness / self.realised[other].freshness)
+
+
+def measured(history: ChangeHistory, budget: float) -> Measured:
+    """All policies under one budget."""
+    warm, end = history.begin + WARM_UPS[budget] * DAY, history.begin + (WARM_UPS[budget] + MEASURED_DAYS) * DAY
+    each_second = budget * history.pages / DAY
+    settings = RefreshSettings(budget=each_second)
+    realised = {}
+    foretold = 0.0
+    for name in POLICIES:
+        policy = policy_named(name, history, settings)
+        run = Run(history, policy, each_second, warm=warm, tick=TICKS[budget])
+        run.advance(warm)
+        if isinstance(policy, Ours):
+            beliefs = policy.beliefs(run.now)
+            intervals = intervals_at(beliefs, threshold_for(beliefs, each_second))
+            foretold = expected_coming(beliefs, intervals, MEASURED_DAYS * DAY).freshness
+        run.advance(end)
+        realised[name] = run.result()
+    return Measured(budget, realised, foretold)
+
+
+def table_of(found: list[Measured]) -> Table:
+    """Freshness, and in brackets the age in days, of all policies."""
+    table = Table(title="importance-weighted freshness (age in days, budget spent)", title_justify="left", box=None)
+    for column in ("policy", *(f"{each.budget:g}" for each in found)):
+        table.add_column(column, justify="left" if column == "policy" else "right")
+    for name in POLICIES:
+        cells = [each.realised[name] for each in found]
+        table.add_row(name, *(f"{cell.freshness:.3f} ({cell.age_days:.3g}, {cell.spent:.0%})" for cell in cells))
+    table.add_row("ours, foretold", *(f"{each.foretold:.3f}" for each in found))
+    return table
+
+
+def policies() -> Iterator[Figure]:
+    """Six policies on one simulated web."""
+    box = WebBox(hosts=HOSTS, pages=PAGES, seed=SEED, traps=False, feeds=False)
+    history = webbox_history(box, max(WARM_UPS.values()) + MEASURED_DAYS)
+    found = [measured(history, budget) for budget in WARM_UPS]
+    Console(stderr=True).print(table_of(found))
+    for each in found:
+        what = f"{each.budget:g} reads a page and day"
+        ours = each.realised["optimal"]
+        yield Figure(f"{what}: freshness of ours", ours.freshness, "")
+        yield Figure(f"{what}: over the oracle's", each.over("oracle"), "", "at least", 0.95)
+        best = max(("uniform", "paper", "nutch", "storm"), key=lambda name: each.realised[name].freshness)
+        yield Figure(f"{what}: over the best of the others ({best})", each.over(best), "", "at least", 1.0)
+        if each.budget == 0.02:
+            yield Figure(f"{what}: over the paper's rule", each.over("paper"), "", "at least", 1.10)
+            yield Figure(f"{what}: over uniform", each.over("uniform"), "", "at least", 1.5)
+        yield Figure(f"{what}: foretold less realised", 100 * abs(each.foretold - ours.freshness), "points", "at most", 2.0)
+        yield Figure(f"{what}: budget spent", 100 * ours.spent, "%")
+
+
+PARTS: Benchmarks = {"policies": policies}
+ABOUT = {"policies": "six policies on one simulated web"}
+
+
+def main() -> int:
+    """The exit code: 1 if a promise is not kept."""
+    listed = "; ".join(f"{name}: {about}" for name, about in ABOUT.items())
+    parser = argparse.ArgumentParser(prog="python -m bench.refresh", description=f"The benchmarks of refreshing. {listed}.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"which: {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.parts) - set(PARTS):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}")
+    return report(PARTS, chosen.parts or PARTS, as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

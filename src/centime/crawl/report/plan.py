@@ -1,0 +1,155 @@
+"""What a budget would keep fresh: freshness and age now, over the coming days and in the long run, and what is read next and why.
+
+All of it follows from what the crawl's book believes (`centime.crawl.policies.forecast` has the equations); nothing is sampled but the
+threshold of crawls of very many pages. The present budget stands beside 10 % more of it and beside another one, if asked for.
+
+The paper's rule is the index with alpha = 2 and beta = 0; the uniform one reads every page after the same interval.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.policies import forecast
+from centime.crawl.policies.forecast import Beliefs, Vector
+from centime.crawl.policies.ours import beliefs_of
+from centime.crawl.report.freshness import due_moment
+from centime.crawl.report.visits import last_visits
+from centime.crawl.upkeep import LEAST_COST
+from centime.model.errors import BadInput, BadSetting
+from centime.model.rows import Pages
+
+DAY = 86_400.0
+MORE = 1.1
+
+
+def plan(
+    opened: OpenCrawl,
+    *,
+    now: float,
+    rate: float | None = None,
+    bandwidth: float | None = None,
+    days: float = 7.0,
+    alpha: float | None = None,
+    beta: float | None = None,
+    count: int = 20,
+) -> dict[str, Any]:
+    """The forecast under the crawl's budget and, if given, another one of pages or bytes a second; and the pages that are next."""
+    if not days > 0:
+        raise BadSetting(f"a plan looks some days ahead, not {days:g}")
+    if count < 0:
+        raise BadSetting(f"the next 0 or more pages can be shown, not {count}")
+    if rate is not None and bandwidth is not None:
+        raise BadSetting("a budget is a number of pages or of bytes: give one of them")
+    book = opened.shard.upkeep.book
+    if not len(book):
+        raise BadInput(f"{opened.folder.path}: the crawl has read no page yet, so there is nothing to plan with")
+    settings = book.settings
+    pages: Pages = np.flatnonzero(book.contains(np.arange(opened.shard.pages.count, dtype=np.int64)))
+    costs = np.maximum(last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST)
+    present = beliefs_of(book, pages, opened.shard.ledger.importance(pages), costs, now)
+    rule = present
+    if settings.policy == "paper":
+        rule = present.told(alpha=2.0, beta=0.0)
+    if alpha is not None or beta is not None:
+        wanted = (settings.alpha if alpha is None else alpha, settings.beta if beta is None else beta)
+        if min(wanted) < 0 or max(wanted) == 0:
+            raise BadSetting("alpha and beta are 0 or more, and one of them is above 0")
+        rule = present.told(alpha=wanted[0], beta=wanted[1])
+    uniform = settings.policy == "uniform" and alpha is None and beta is None
+    unit = "bytes" if settings.by_bytes else "pages"
+    rows = []
+    if settings.budget > 0:
+        rows.append(_row("present", rule, settings.budget, unit, days, uniform=uniform))
+        rows.append(_row("10 % more", rule, MORE * settings.budget, unit, days, uniform=uniform))
+    asked = rule
+    budget = settings.budget
+    if rate is not None or bandwidth is not None:
+        unit = "pages" if rate is not None else "bytes"
+        budget = rate if rate is not None else bandwidth if bandwidth is not None else 0.0
+        if not 0 < budget < math.inf:
+            raise BadSetting(f"a budget is above 0, not {budget:g}")
+        asked = rule.told(cost=np.ones(len(pages)) if rate is not None else costs)
+        rows.append(_row("asked for", asked, budget, unit, days, uniform=uniform))
+        rows.append(_row("asked for, 10 % more", asked, MORE * budget, unit, days, uniform=uniform))
+    if not rows:
+        raise BadInput(f"{opened.folder.path}: the crawl has no budget for reading again; say one with --budget or --bandwidth")
+    is_now = forecast.expected_now(present)
+    return {
+        "pages": len(pages),
+        "unread": opened.shard.pages.count - len(pages),
+        "policy": settings.policy if rule is present or uniform or settings.policy == "paper" else "optimal",
+        "alpha": rule.alpha,
+        "beta": rule.beta,
+        "fresh_now": is_now.freshness,
+        "age_now_days": is_now.age_days,
+        "gain_of_10_percent_more": rows[-1]["fresh_in_the_long_run"] - rows[-2]["fresh_in_the_long_run"],
+        "budgets": rows,
+        "next": _next(opened, pages, asked, budget, count, now, uniform=uniform),
+    }
+
+
+def _intervals(beliefs: Beliefs, budget: float, *, uniform: bool) -> tuple[float, Vector]:
+    """The threshold and the intervals that a budget allows."""
+    if uniform:
+        interval = max(beliefs.least_interval, float(beliefs.cost.sum()) / budget)
+        return interval, np.full(len(beliefs), interval)
+    worth = forecast.threshold_for(beliefs, budget)
+    return worth, forecast.intervals_at(beliefs, worth)
+
+
+def _row(name: str, beliefs: Beliefs, budget: float, unit: str, days: float, *, uniform: bool) -> dict[str, Any]:
+    worth, intervals = _intervals(beliefs, budget, uniform=uniform)
+    coming = forecast.expected_coming(beliefs, intervals, days * DAY)
+    steady = forecast.expected_steady(beliefs, intervals)
+    return {
+        "budget": name,
+        "per_day": budget * DAY,
+        "unit": unit,
+        "worth_needed": worth,
+        "fresh_in_the_coming_days": coming.freshness,
+        "age_in_the_coming_days": coming.age_days,
+        "fresh_in_the_long_run": steady.freshness,
+        "age_in_the_long_run_of_what_is_read": steady.age_days,
+        "pages_never_read": int(np.isinf(intervals).sum()),
+    }
+
+
+def _next(
+    opened: OpenCrawl, pages: Pages, beliefs: Beliefs, budget: float, count: int, now: float, *, uniform: bool
+) -> list[dict[str, Any]]:
+    """What is due, the most worth first; then what will be, the soonest first."""
+    if budget <= 0:
+        return []
+    _, intervals = _intervals(beliefs, budget, uniform=uniform)
+    wait = intervals - beliefs.age
+    worth = forecast.worth_of(beliefs)
+    order = np.lexsort((-worth, np.maximum(wait, 0.0)))[:count]
+    fresh = np.exp(-beliefs.shape * np.log1p(beliefs.age / beliefs.scale))
+    rows = []
+    for rank, (place, url) in enumerate(zip(order.tolist(), opened.shard.pages.texts.get_many(pages[order]), strict=True), 1):
+        rate, age = float(beliefs.shape[place] / beliefs.scale[place]), float(beliefs.age[place])
+        rows.append(
+            {
+                "rank": rank,
+                "due": "now" if wait[place] <= 0 else due_moment(now + float(wait[place])),
+                "worth": float(worth[place]),
+                "importance": float(beliefs.importance[place]),
+                "changes_per_day": rate * DAY,
+                "age_days": age / DAY,
+                "probably_fresh": float(fresh[place]),
+                "why": f"it changes every {_length(1 / rate)} or so and was read {_length(age)} ago",
+                "url": url,
+            }
+        )
+    return rows
+
+
+def _length(seconds: float) -> str:
+    """A length of time in words, two digits of it."""
+    for name, unit in (("years", 365.25 * DAY), ("days", DAY), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 1.5 * unit:
+            return f"{float(f'{seconds / unit:.2g}'):g} {name}"
+    return f"{float(f'{seconds:.2g}'):g} seconds"

@@ -1,0 +1,79 @@
+"""A recorded crawl's changes under other policies or another budget, without the network: several policies in one table.
+
+The history is `history.py`'s, the policies and how they are run are those of `centime.crawl.policies`. Every policy begins with the first
+reads as they were recorded, for free, and learns on; what counts is the last part of the time, `days` or the second half.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.policies.named import POLICIES, checked_names, policy_named
+from centime.crawl.policies.simulation import DAY, simulate
+from centime.crawl.report.history import found_visits, recorded_history
+from centime.crawl.report.opening import moment
+from centime.model.errors import BadInput, BadSetting
+
+TICKS = 2000  # in the whole history, or ticks of an hour
+HOUR = 3600.0
+
+
+def replay(
+    opened: OpenCrawl,
+    names: Sequence[str],
+    *,
+    rate: float | None = None,
+    bandwidth: float | None = None,
+    days: float | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """What each policy would have realised under a budget of pages or bytes a second; without one, that of the crawl."""
+    chosen = checked_names(names)
+    if not chosen:
+        raise BadSetting(f"name at least one policy of {', '.join(POLICIES)}")
+    if rate is not None and bandwidth is not None:
+        raise BadSetting("a budget is a rate or a bandwidth: give one of them")
+    if rate is None and bandwidth is None:
+        rate, bandwidth = opened.settings.rate, None if opened.settings.rate is not None else opened.settings.bandwidth
+    by_bytes = bandwidth is not None
+    history = recorded_history(opened, by_bytes=by_bytes, seed=seed)
+    length = history.end - history.begin
+    measured = length / 2 if days is None else days * DAY
+    if not 0 < measured < length:
+        lasts = f"{opened.folder.path}: the history lasts {length / DAY:.3g} days"
+        raise BadInput(f"{lasts}; less than that can be measured, not {measured / DAY:.3g}")
+    said = "given" if rate is not None or by_bytes else "as recorded"
+    budget = bandwidth if bandwidth is not None else rate if rate is not None else _pace(opened, length)
+    settings = replace(opened.settings.refresh_settings(), policy="optimal", budget=budget, by_bytes=by_bytes)
+    tick = min(HOUR, length / TICKS)
+    rows = []
+    for name in chosen:
+        found = simulate(history, policy_named(name, history, settings), budget, warm=history.end - measured, tick=tick)
+        rows.append(
+            {
+                "policy": name,
+                "freshness": float(found.freshness),
+                "age_days": float(found.age_days),
+                "reads": found.reads,
+                "budget_spent_percent": 100 * float(found.spent),
+                "about": POLICIES[name],
+            }
+        )
+    return {
+        "pages": history.pages,
+        "changes": len(history.times),
+        "begin": moment(history.begin),
+        "end": moment(history.end),
+        "measured_days": measured / DAY,
+        "budget_per_day": budget * DAY,
+        "budget_unit": "bytes" if by_bytes else "pages",
+        "budget_is": said,
+        "policies": rows,
+    }
+
+
+def _pace(opened: OpenCrawl, length: float) -> float:
+    """The reads a second that the crawl itself made of pages which it had read before."""
+    visits = found_visits(opened)
+    return float((visits.pages[1:] == visits.pages[:-1]).sum() / length)

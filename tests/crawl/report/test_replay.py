@@ -1,0 +1,94 @@
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from centime.crawl.opened import OpenCrawl
+from centime.crawl.policies.named import POLICIES
+from centime.crawl.report.history import found_visits, recorded_history
+from centime.crawl.report.replay import replay
+from centime.model.errors import BadInput, BadSetting
+from centime.store.record import Mark
+from tests.crawl.report.made import NOW
+from tests.crawl.report.test_plan import followed
+from tests.crawl.world import World, crawl
+
+__all__ = ["followed"]
+DAY = 86_400.0
+
+
+def test_all_visits_that_found_their_page_are_there_by_page_and_time(followed: OpenCrawl) -> None:
+    visits = found_visits(followed)
+    pages = np.unique(visits.pages)
+    assert len(pages) == 60
+    for page in (0, 7, 59):
+        mine = visits.pages == page
+        known = list(followed.shard.pages.records.history(page))[::-1]
+        assert visits.times[mine].tolist() == [record.time for record in known if record.outcome.found]
+        assert visits.changed[mine].tolist() == [Mark.CHANGED in record.marks for record in known if record.outcome.found]
+
+
+def test_a_history_has_changes_where_visits_saw_some_and_none_where_they_saw_none(followed: OpenCrawl) -> None:
+    visits = found_visits(followed)
+    history = recorded_history(followed)
+    for page in range(history.pages):
+        mine = np.flatnonzero(visits.pages == np.unique(visits.pages)[page])
+        changes = history.times[history.offsets[page] : history.offsets[page + 1]]
+        for first, second in pairwise(mine.tolist()):
+            inside = np.count_nonzero((changes > visits.times[first]) & (changes <= visits.times[second]))
+            assert (inside > 0) == visits.changed[second]
+    assert history.end == visits.times.max()
+    assert history.importance.mean() == pytest.approx(1.0)
+
+
+def test_the_same_seed_places_changes_alike_and_another_does_not(followed: OpenCrawl) -> None:
+    one, same, other = (recorded_history(followed, seed=seed).times for seed in (1, 1, 2))
+    assert one.tolist() == same.tolist()
+    assert one.tolist() != other.tolist()
+
+
+def test_policies_stand_in_one_table(followed: OpenCrawl) -> None:
+    found = replay(followed, ["all"], rate=100 / DAY)
+    rows = {row["policy"]: row for row in found["policies"]}
+    assert list(rows) == list(POLICIES)
+    assert found["budget_per_day"] == pytest.approx(100)
+    assert all(0 <= row["freshness"] <= 1 for row in rows.values())
+    assert all(row["budget_spent_percent"] <= 102 for row in rows.values())
+    assert rows["oracle"]["freshness"] >= rows["uniform"]["freshness"] - 0.02
+
+
+def test_more_budget_keeps_more_fresh(followed: OpenCrawl) -> None:
+    fresh = [replay(followed, ["uniform"], rate=rate / DAY)["policies"][0]["freshness"] for rate in (10, 100, 1000)]
+    assert fresh == sorted(fresh)
+
+
+def test_a_budget_of_bytes_counts_bytes(followed: OpenCrawl) -> None:
+    found = replay(followed, ["uniform"], bandwidth=100_000 / DAY, days=3.0)
+    assert found["budget_unit"] == "bytes"
+    assert found["measured_days"] == pytest.approx(3.0)
+    assert found["policies"][0]["reads"] == pytest.approx(300, abs=2)  # a page has a thousand bytes
+
+
+def test_without_a_budget_the_crawl_s_own_pace_counts(followed: OpenCrawl) -> None:
+    found = replay(followed, ["uniform"])
+    assert found["budget_is"] == "as recorded"
+    assert found["budget_per_day"] == pytest.approx(60 * 4, rel=0.1)
+
+
+def test_what_cannot_be_replayed_is_said_in_one_sentence(followed: OpenCrawl, tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="no policy is called 'best'; there are uniform, paper"):
+        replay(followed, ["best"])
+    with pytest.raises(BadSetting, match="name at least one policy"):
+        replay(followed, [])
+    with pytest.raises(BadSetting, match="give one of them"):
+        replay(followed, ["paper"], rate=1.0, bandwidth=1.0)
+    with pytest.raises(BadInput, match=r"the history lasts 9\.75 days; less than that can be measured, not 20"):
+        replay(followed, ["paper"], days=20.0)
+    with crawl(tmp_path / "new") as opened:
+        with pytest.raises(BadInput, match="has read no page yet"):
+            replay(opened, ["paper"])
+        leases = opened.shard.lease(NOW, 5)
+        opened.shard.record(NOW + 1, [World().visit(lease, NOW) for lease in leases])
+        with pytest.raises(BadInput, match="has read no page twice"):
+            replay(opened, ["paper"])
