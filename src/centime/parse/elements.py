@@ -128,9 +128,7 @@ def open_element(scratch: Scratch, number: Whole, hidden: bool | np.bool_, close
             if not closed:
                 inside = np.int64(-1) if role & INTEGRATION else scratch[FOREIGN_AT]
                 role |= SPECIAL | FENCE | SCOPE if role & INTEGRATION else 0
-                _push(
-                    scratch, number, role | (SPECIAL | FENCE | SCOPE if role & INTEGRATION else 0), _veil(scratch, number, hidden), inside
-                )
+                _push(scratch, number, role, _veil(scratch, number, hidden), inside)
             return
         _close(scratch, scratch[FOREIGN_AT])
     if number == FORM and scratch[LAST + FORM] > scratch[LAST + TEMPLATE]:
