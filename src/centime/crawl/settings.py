@@ -81,7 +81,7 @@ class CrawlSettings:
         _between("alpha", self.alpha, 0, 1e6)
         _between("beta", self.beta, 0, 1e6)
         _between("discovery-weight", self.discovery_weight, 1e-9, 1e9)
-        _between("least-interval", self.least_interval, 0, 1e9)
+        _between("least-interval", self.least_interval, 0.01, 1e9)
         if not self.alpha and not self.beta:
             raise BadSetting("alpha and beta are both 0: then nothing is worth reading again")
         if len(self.shares) != 3 or not all(0 < share < 1 for share in self.shares):

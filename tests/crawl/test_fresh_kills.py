@@ -1,0 +1,89 @@
+"""A crawl that goes on for ever, killed again and again: what it knows of changes, who is to be told, and what was ordered survive."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from time import monotonic, time
+
+import pytest
+
+from centime.crawl.opened import OpenCrawl, read_crawl
+from centime.crawl.order_inbox import OrderInbox
+from centime.crawl.orders import SetOrder, SubscribeOrder, new_id
+from centime.crawl.report.check import check_crawl
+from centime.crawl.subscriptions import Subscription
+from centime.lab.webbox import WebBox, serve_in_process
+from centime.store.record import Mark
+
+BOX = WebBox(hosts=5, pages=100, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, speed=86_400.0)
+PATIENCE = 60.0
+
+
+def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "centime", "crawl", str(folder), *options, "--json"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def has_made(visits: int, opened: OpenCrawl) -> bool:
+    return sum(opened.shard.outcomes.values()) > visits
+
+
+def wait_until(folder: Path, holds: Callable[[OpenCrawl], bool]) -> None:
+    until = monotonic() + PATIENCE
+    while monotonic() < until:
+        opened = read_crawl(folder)
+        try:
+            if holds(opened):
+                return
+        finally:
+            opened.let_go()
+    raise AssertionError("the crawl did not come so far")
+
+
+@pytest.mark.timeout(240)
+def test_no_change_goes_untold_however_often_the_crawl_is_killed(tmp_path: Path) -> None:
+    folder, told = tmp_path / "c", tmp_path / "told.jsonl"
+    with serve_in_process(BOX) as served:
+        crawl = ["--allow-network", "127.0.0.0/8", "--scope", "any", "--delay", "0", "--workers", "1"]
+        assert start(folder, served.seed_url, *crawl, "--pages", "20").wait() == 0
+        began = time()
+        subscription = Subscription("all", ".", 1.0, f"file:{told}")
+        OrderInbox(folder).put(SubscribeOrder(id=new_id(), time=began, subscription=subscription))
+        forever = ["--continuous", "--rate", "100/s", "--least-interval", "0.2s"]
+        for number in range(1, 4):
+            process = start(folder, *crawl, *forever)
+            wait_until(folder, partial(has_made, 20 + 150 * number))
+            process.kill()
+            process.wait()
+        process = start(folder, *crawl, *forever)
+        OrderInbox(folder).put(SetOrder(id=new_id(), time=time(), values={"rate": "7/s"}))
+        wait_until(folder, lambda opened: opened.shard.settings.rate == 7.0)
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait() == 0
+    assert check_crawl(folder).problems == []
+    opened = read_crawl(folder)
+    assert opened.settings.rate == 7.0
+    assert opened.shard.upkeep.book.statistics()["observations"] > 400
+    lines = [json.loads(line) for line in told.read_text().splitlines()]
+    arrived = {notice["id"]: notice for line in lines for notice in line["changes"]}
+    [waiting] = opened.shard.wishes.subscriptions.facts()
+    pending = [notice for batch in opened.shard.wishes.subscriptions.due(time() + 1e6) for notice in batch.notices]
+    assert len(pending) == waiting["waiting"]
+    seen = {}
+    records = opened.shard.pages.records
+    for page in range(opened.shard.pages.count):
+        history = [record for record in records.history(page) if record.outcome.found]
+        changes = sum(Mark.CHANGED in record.marks for record in history if record.time > began)
+        seen[opened.shard.pages.texts.get(page)] = changes + any(record.visits == 1 and record.time > began for record in history)
+    counted = dict.fromkeys(seen, 0)
+    for notice in arrived.values():
+        counted[notice["url"]] += notice["changes"]
+    for late in pending:
+        counted[late.url] += late.changes
+    assert sum(seen.values()) > 150
+    assert counted == seen
