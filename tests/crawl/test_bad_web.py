@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from centime.crawl import shard
+from centime.crawl import state
 from centime.crawl.engine import Crawl, Limits
 from centime.crawl.opened import open_crawl
 from centime.crawl.report.check import check_crawl
@@ -49,7 +49,7 @@ def _peak(process: int) -> int:
 
 @pytest.mark.timeout(180)
 def test_a_hostile_host_costs_bounded_memory_and_time_and_never_stops_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard, "LEASES_WITHOUT_DELAY", 90)  # all of its malice at once, which a host's back-off would draw out
+    monkeypatch.setattr(state, "LEASES_WITHOUT_DELAY", 90)  # all of its malice at once, which a host's back-off would draw out
     box = WebBox(hosts=4, pages=150, traps=False, feeds=False, crawl_delay_seconds=0.0, hostile=True, seed=2)
     given = {
         "scope": "any",

@@ -31,6 +31,7 @@ VIEW_SECONDS = 0.5
 PACE_SECONDS = 12.0  # pages a second are counted over so long
 PATIENCE_SECONDS = 300.0  # a crawl waits so long for a host that has pages and cannot be asked now
 DRAIN_SECONDS = 15.0  # when it is to stop, it waits so long for pages that are being read
+LAST_DELIVERY_SECONDS = 5.0  # and so long for subscribers that are being told
 FINAL_ERROR = 1e-6
 FINAL_PAYMENTS_PER_PAGE = 40
 NOT_ASKED = frozenset({Outcome.LOST, Outcome.DISALLOWED, Outcome.NO_ROBOTS, Outcome.REFUSED_ADDRESS})
@@ -94,6 +95,8 @@ class Crawl:
         try:
             with self._signals():
                 self.shard.returned(Returned(self._clock(), [], all=True))
+                while self._inbox.waiting() and not self._stop:
+                    self._hear(self._clock())
                 while not self._turn(fetchers, view):
                     pass
                 self._drain(fetchers, view)
@@ -212,7 +215,7 @@ class Crawl:
         taken = self._inbox.take()
         for path, order in taken:
             try:
-                if isinstance(order, SetOrder):
+                if isinstance(order, SetOrder) and order.id not in self.shard.wishes.recent:
                     self._set(now, order)
                 self.shard.order(now, order)
             except (BadInput, BadSetting) as trouble:
@@ -220,10 +223,13 @@ class Crawl:
         if taken:
             self.shard.journal.sync()
             self._inbox.done(path for path, _ in taken if path.exists())
+        self._deliver(now)
+
+    def _deliver(self, now: float, timeout: float = 0.0) -> None:
         subscriptions = self.shard.wishes.subscriptions
         if len(subscriptions):
             self._delivery.deliver(subscriptions.due(now), now)
-            for name, up_to in self._delivery.receive(now):
+            for name, up_to in self._delivery.receive(now, timeout):
                 self.shard.delivered(now, name, up_to)
 
     def _set(self, now: float, order: SetOrder) -> None:
@@ -239,6 +245,10 @@ class Crawl:
         while fetchers.outstanding and self._clock() < until and self._stop < 2:
             self._receive(fetchers, 0.1)
             self._keep(view)
+        until = self._clock() + LAST_DELIVERY_SECONDS
+        self._deliver(self._clock())
+        while self._delivery.in_hand and self._clock() < until and self._stop < 2:
+            self._deliver(self._clock(), timeout=0.1)
 
     def _close(self, view: Callable[["Crawl", float], None]) -> None:
         self.shard.returned(Returned(self._clock(), [], all=True))

@@ -65,13 +65,14 @@ class _Answer(aiohttp.ClientResponse):
         return self
 
 
-class _Judged(AbstractResolver):
+class Judged(AbstractResolver):
     """Gives the connector what the guard let through, and nothing else."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
 
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
+        """The address of a name, if it may be asked."""
         place = await self._resolver.find(host)
         if place.outcome is Outcome.REFUSED_ADDRESS:
             raise RefusedAddress(place.detail)
@@ -81,7 +82,7 @@ class _Judged(AbstractResolver):
         return [ResolveResult(hostname=host, host=place.address, port=port, family=found, proto=0, flags=socket.AI_NUMERICHOST)]
 
     async def close(self) -> None:
-        pass
+        """There is nothing to let go of."""
 
 
 class Exchange:
@@ -103,7 +104,7 @@ class Exchange:
         connector = aiohttp.TCPConnector(
             limit=0,
             limit_per_host=0,
-            resolver=_Judged(resolver),
+            resolver=Judged(resolver),
             use_dns_cache=False,
             keepalive_timeout=settings.keep_alive_seconds,
             socket_factory=self._open_socket,

@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from centime.fetch.exchange import _Judged
+from centime.fetch.exchange import Judged
 from centime.fetch.failure import RefusedAddress, failure_of
 from centime.fetch.guard import Guard
 from centime.fetch.resolver import Lookup, Resolver
@@ -51,7 +51,7 @@ class Notifier:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(
-                limit=0, resolver=_Judged(self._resolver), use_dns_cache=False, force_close=True, socket_factory=self._open_socket
+                limit=0, resolver=Judged(self._resolver), use_dns_cache=False, force_close=True, socket_factory=self._open_socket
             )
             headers = {"User-Agent": self._settings.user_agent}
             self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers=headers)
