@@ -1,8 +1,12 @@
-import numpy as np
+from pathlib import Path
 
-from centime.lab.refreshing import webbox_history
+import numpy as np
+import pytest
+
+from centime.lab.refreshing import BUDGETS, webbox_history
 from centime.lab.webbox.box import WebBox
 from centime.lab.webbox.change import DAY
+from tests.lab.carried_out import carried_out
 
 
 def test_the_history_of_a_box_has_every_change_of_every_page() -> None:
@@ -24,3 +28,14 @@ def test_pages_of_sites_with_an_honest_last_modified_are_dated() -> None:
     assert all(len(said) == 1 for said in by_host.values())
     assert 0.5 < np.mean([True in said for said in by_host.values()]) < 0.9
     assert by_host[0] == {True}
+
+
+def test_the_experiment_puts_the_rules_and_policies_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = carried_out("refresh", tmp_path, capsys)
+    fresh = {(row["rates"], row["policy"], row["budget"]): row["freshness"] for row in found["results"]}
+    for budget in BUDGETS:
+        for name in ("uniform", "proportional", "square root"):
+            assert fresh["known", "threshold", budget] >= fresh["known", name, budget]
+        for name in ("uniform", "paper", "nutch", "storm"):
+            assert fresh["learned", "optimal", budget] > fresh["learned", name, budget]
+            assert fresh["learned", "oracle", budget] > fresh["learned", name, budget]

@@ -23,6 +23,7 @@ CATALOGUE = MappingProxyType(
         "window-policy": Entry("a changing web: which history to keep (Figures 5 and 6)", "windows"),
         "greedy-cash": Entry("the cash of the page read tends to 2/n (Section 3.1)", "greedy_cash"),
         "growth": Entry("a web discovered from three pages: error and bound, important pages found", "growth", "weblike"),
+        "refresh": Entry("freshness by budget: rules that know the rates, policies that learn them", "refreshing", "weblike"),
         "rates": Entry("change rates by number of observations: the paper's formulas and ours", "rates"),
     }
 )

@@ -1,21 +1,114 @@
-"""The simulated web's history of changes as a value: every change of every page up to a horizon, with the truth that the oracle knows.
+"""How fresh a budget can keep a copy: by rules that know all rates, in closed form, and by policies that must learn them, simulated.
 
-What servers say of a page is part of it: the sites whose Last-Modified is honest are `dated`, of the others (none, the time of the
-request, a date that never moves) a reader learns only that a page has changed, from its content.
+Known: 200 000 pages at most, lognormal rates and Pareto importance, each of one with each of the other (`known_web`). Learned: 1000 pages
+of the web at most, with their importance, lognormal rates of which a part is common to a host, and dates of change on half of the hosts;
+every policy begins with one read of each page, has 100 days to learn, and is measured for 50.
+
+`webbox_history` is the simulated web's history of changes as a value, with the truth that the oracle knows. What servers say is part of it:
+the sites whose Last-Modified is honest are `dated`, of the others (none, the time of the request, a date that never moves) a reader
+learns only that a page has changed, from its content.
 """
 
 import math
 from statistics import NormalDist
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from centime.crawl.policies.history import ChangeHistory, Numbers, Times
+from centime.crawl.policies.history import ChangeHistory, Numbers, Times, poisson_history
+from centime.crawl.policies.named import POLICIES, policy_named
+from centime.crawl.policies.rules import RULES, weighted_freshness
+from centime.crawl.policies.simulation import simulate
+from centime.lab.error import true_importance
+from centime.lab.experiment import Experiment, Findings, Row, Step
+from centime.lab.picture import Look, name_lines, new_picture
 from centime.lab.webbox.box import WebBox
 from centime.lab.webbox.change import DAY, time_of
 from centime.lab.webbox.layout import MODIFIED_MISSING, MODIFIED_NOW, MODIFIED_OLD, START, TRAITS, Layout, site_of
+from centime.model.graph import Graph
 from centime.model.kernel import kernel
+from centime.schedule.refresh_settings import RefreshSettings
 
-MEDIAN_RATE, SPREAD, EXPONENT = 0.0438, 2.025, 1.22
+MEDIAN_RATE, SPREAD, EXPONENT = 0.0438, 2.025, 1.22  # of the known web
+BUDGETS = (0.02, 0.05, 0.1, 0.3)  # reads per page and day
+KNOWN_PAGES, LEARNED_PAGES, PAGES_A_HOST = 200_000, 1000, 50
+LEARNED_RATE, LEARNED_SPREAD, HOST_SPREAD = 0.2, 1.3, 0.5
+WARM_UP, DAYS, TICK = 100, 150, 4 * 3600.0
+
+LOOKS = {
+    "uniform": Look("#999999", "v"),
+    "proportional": Look("#8c564b", "s", ":"),
+    "square root": Look("#e08e00", "^"),
+    "threshold": Look("#0072b2", "D"),
+    "paper": Look("#e08e00", "^"),
+    "nutch": Look("#cc5599", "P"),
+    "storm": Look("#8c564b", "x"),
+    "optimal": Look("#0072b2", "D"),
+    "oracle": Look("#000000", "o", "--"),
+}
+
+
+def run(web: Graph, seed: int, step: Step) -> Findings:
+    """The freshness of every rule and policy under each budget."""
+    rows: list[Row] = []
+    importance, rates = known_web(min(KNOWN_PAGES, web.pages))
+    for budget in BUDGETS:
+        for name, rule in RULES.items():
+            fresh = weighted_freshness(importance, rates, rule(importance, rates, budget * len(rates)))
+            rows.append({"rates": "known", "policy": name, "budget": budget, "freshness": fresh, "age_days": None})
+        step(0.5 / len(BUDGETS))
+    history = learned_web(web, seed)
+    for budget in BUDGETS:
+        settings = RefreshSettings(budget=budget * history.pages / DAY)
+        for name in POLICIES:
+            policy = policy_named(name, history, settings)
+            found = simulate(history, policy, settings.budget, warm=WARM_UP * DAY, tick=TICK)
+            realised = {"freshness": float(found.freshness), "age_days": float(found.age_days)}
+            rows.append({"rates": "learned", "policy": name, "budget": budget, **realised})
+            step(0.5 / len(BUDGETS) / len(POLICIES))
+    table = [
+        {"rates": rates_are, "policy": name}
+        | {f"{row['budget']:g}": round(row["freshness"], 3) for row in rows if (row["rates"], row["policy"]) == (rates_are, name)}
+        for rates_are, names in (("known", RULES), ("learned", POLICIES))
+        for name in names
+    ]
+    fixed = {"known_pages": len(rates), "learned_pages": history.pages, "warm_up_days": WARM_UP, "measured_days": DAYS - WARM_UP}
+    return Findings(rows, "importance-weighted freshness by budget (reads per page and day)", table, settings=fixed)
+
+
+def learned_web(web: Graph, seed: int) -> ChangeHistory:
+    """A history of pages of the web by chance, importance being their own."""
+    chance = np.random.default_rng(seed)
+    pages = np.sort(chance.permutation(web.pages)[:LEARNED_PAGES])
+    hosts = np.arange(len(pages)) // PAGES_A_HOST
+    of_host = HOST_SPREAD * chance.standard_normal(hosts[-1] + 1)
+    rates = LEARNED_RATE * np.exp(LEARNED_SPREAD * chance.standard_normal(len(pages)) + of_host[hosts]) / DAY
+    importance = true_importance(web)[pages]
+    return poisson_history(rates, importance / importance.mean(), DAYS, hosts=hosts, dated=hosts % 2 == 0, seed=seed)
+
+
+def draw(findings: Findings) -> Figure:
+    """Freshness over the budget, rates known and learned."""
+    figure, panels = new_picture("How much of the copy is fresh, weighted by importance, under a budget of reads", panels=2)
+    titles = {"known": "rates known, closed form", "learned": "rates to be learned, simulated"}
+    for axes, (rates_are, title) in zip(panels, titles.items(), strict=True):
+        lines: dict[str, list[Row]] = {}
+        for row in findings.rows:
+            if row["rates"] == rates_are:
+                lines.setdefault(row["policy"], []).append(row)
+        for name, line in lines.items():
+            look = LOOKS[name]
+            budgets, fresh = [row["budget"] for row in line], [row["freshness"] for row in line]
+            axes.plot(budgets, fresh, label=name, color=look.colour, linestyle=look.dashes, marker=look.marker, markersize=5.5)
+        axes.set(xscale="log", ylim=(0, 1), xlabel="reads per page and day", title=title)
+        axes.set_xticks(BUDGETS, [f"{budget:g}" for budget in BUDGETS])
+        axes.minorticks_off()
+        name_lines(axes)
+    panels[0].set_ylabel("share that is fresh, by importance")
+    return figure
+
+
+EXPERIMENTS = {"refresh": Experiment(run, draw)}
 
 
 def known_web(pages: int) -> tuple[Times, Times]:
