@@ -3,10 +3,11 @@ import math
 import numpy as np
 import pytest
 
+from centime.crawl.policies.forecast import expected_coming, intervals_at, threshold_for
 from centime.crawl.policies.history import ChangeHistory, poisson_history
 from centime.crawl.policies.named import POLICIES, checked_names, policy_named
 from centime.crawl.policies.ours import Ours
-from centime.crawl.policies.simulation import DAY, simulate
+from centime.crawl.policies.simulation import DAY, Run, simulate
 from centime.model.errors import BadSetting
 from centime.schedule.refresh_settings import RefreshSettings
 
@@ -41,6 +42,18 @@ def test_the_same_history_gives_the_same_result(history: ChangeHistory, realised
     settings = RefreshSettings(budget=0.1 * PAGES / DAY)
     again = simulate(history, Ours(history, settings), settings.budget, warm=100 * DAY, tick=4 * 3600)
     assert again.freshness == realised["optimal"]
+
+
+def test_what_the_beliefs_foretell_is_what_is_realised(history: ChangeHistory) -> None:
+    settings = RefreshSettings(budget=0.1 * PAGES / DAY)
+    policy = Ours(history, settings)
+    run = Run(history, policy, settings.budget, warm=100 * DAY, tick=4 * 3600)
+    run.advance(100 * DAY)
+    beliefs = policy.beliefs(run.now)
+    intervals = intervals_at(beliefs, threshold_for(beliefs, settings.budget))
+    foretold = expected_coming(beliefs, intervals, 50 * DAY)
+    run.advance(history.end)
+    assert run.result().freshness == pytest.approx(foretold.freshness, abs=0.03)
 
 
 def test_names_are_put_in_order_and_unknown_ones_refused(history: ChangeHistory) -> None:

@@ -114,7 +114,8 @@ class Run:
         if not whole > 0:
             raise BadSetting("nothing of importance was there to be kept fresh after the warm-up")
         length = self.now - self._warm
-        return Realised(sums[0] / whole, sums[1] / whole / DAY, self._reads, self._spent / (self._budget * length), seconds)
+        spent = self._spent / (self._budget * length)
+        return Realised(float(sums[0]) / whole, float(sums[1]) / whole / DAY, self._reads, spent, seconds)
 
     def _welcome(self) -> None:
         """The first reads, which are free."""
