@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.figure import Figure
+from bench.refresh_book import refresh_book
+from bench.refresh_crawl import crawl_fresh
 from bench.report import Benchmarks, report
 from centime.crawl.policies.forecast import expected_coming, intervals_at, threshold_for
 from centime.crawl.policies.history import ChangeHistory
@@ -97,8 +99,12 @@ def policies() -> Iterator[Figure]:
         yield Figure(f"{what}: budget spent", 100 * ours.spent, "%")
 
 
-PARTS: Benchmarks = {"policies": policies}
-ABOUT = {"policies": "six policies on one simulated web"}
+PARTS: Benchmarks = {"policies": policies, "crawl": crawl_fresh, "book": refresh_book}
+ABOUT = {
+    "policies": "six policies on one simulated web",
+    "crawl": "the real crawler over HTTP on such a web",
+    "book": "what 10 million pages cost in time and memory",
+}
 
 
 def main() -> int:

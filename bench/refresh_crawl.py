@@ -1,0 +1,82 @@
+"""The real crawler on a web under a fast clock: what it keeps fresh over HTTP, against what its own plan foretold.
+
+A day of the box lasts DAY_SECONDS. The crawl discovers the web from one seed and keeps it fresh with 0.3 reads a page and day; after the
+warm-up its plan is asked, and then what it has read is held against what truly changed: for every page that was there, the time between a
+read and the next change, weighted with the true importance.
+"""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from bench.figure import Figure
+from centime.crawl.engine import Crawl, Limits
+from centime.crawl.opened import OpenCrawl, open_crawl
+from centime.crawl.report.plan import plan
+from centime.lab.webbox import WebBox, serve_in_process
+from centime.lab.webbox.process import Served
+
+PAGES, HOSTS, SEED = 20_000, 200, 5
+BUDGET = 0.3  # reads a page and day
+DAY_SECONDS = 10.0
+WARM_UP, MEASURED = 24.0, 10.0  # days
+
+
+def crawl_fresh() -> Iterator[Figure]:
+    """A crawl over HTTP, its freshness and its plan."""
+    box = WebBox(hosts=HOSTS, pages=PAGES, seed=SEED, traps=False, feeds=False, crawl_delay_seconds=0.0, speed=86_400.0 / DAY_SECONDS)
+    given = {
+        "scope": "any",
+        "delay": 0.0,
+        "allow-network": ["127.0.0.0/8"],
+        "continuous": True,
+        "rate": BUDGET * PAGES / DAY_SECONDS,
+        "least-interval": DAY_SECONDS / 24,
+        "workers": 1,
+    }
+    with tempfile.TemporaryDirectory(prefix="fresh-") as folder, serve_in_process(box) as served:
+        with open_crawl(Path(folder) / "crawl", [served.seed_url], given) as opened:
+            Crawl(opened, Limits(seconds=WARM_UP * DAY_SECONDS)).run(lambda crawl, now: None)
+            foretold = plan(opened, now=time.time(), days=MEASURED * DAY_SECONDS / 86_400.0)["budgets"][0]["fresh_in_the_coming_days"]
+        with open_crawl(Path(folder) / "crawl", [], {}) as opened:
+            began, visits = time.time(), sum(opened.shard.outcomes.values())
+            Crawl(opened, Limits(seconds=MEASURED * DAY_SECONDS)).run(lambda crawl, now: None)
+            ended = time.time()
+            spent = (sum(opened.shard.outcomes.values()) - visits) / (ended - began) * DAY_SECONDS / PAGES
+            levels = opened.shard.frontier.statistics()["leased"]
+            fresh, pages = realised(opened, served, began, ended)
+    yield Figure("over HTTP, 0.3 reads a page and day: pages that were there", float(pages), "")
+    yield Figure("reads a page and day", spent, "")
+    yield Figure("of them for discovery", 100 * levels[5] / sum(levels.values()), "%")
+    yield Figure("importance-weighted freshness, realised", fresh, "")
+    yield Figure("foretold by the plan less realised", 100 * abs(foretold - fresh), "points", "at most", 2.0)
+
+
+def realised(opened: OpenCrawl, served: Served, began: float, ended: float) -> tuple[float, int]:
+    """The importance-weighted share of the time between two moments during which copies were right, and of how many pages."""
+    box = served.webbox
+    ahead = served.time() - box.speed * time.time()  # box time less what the fast clock makes of ours
+
+    def in_box(moments: np.ndarray) -> np.ndarray:
+        return ahead + box.speed * moments
+
+    shard, importance = opened.shard, box.importance()
+    begin, end = in_box(np.array([began, ended]))
+    total = weight = 0.0
+    pages = 0
+    for page, url in enumerate(shard.pages.texts.get_many(np.arange(shard.pages.count, dtype=np.int64))):
+        number = box.page(url)
+        times = [record.time for record in shard.pages.records.history(page) if record.outcome.found]
+        if number is None or not times:
+            continue
+        reads = in_box(np.array(times[::-1]))
+        changes = np.append(box.changes(number, float(end)), np.inf)
+        until = np.minimum(changes[np.searchsorted(changes, reads, side="right")], np.append(reads[1:], end))
+        fresh = np.clip(until, begin, end) - np.clip(reads, begin, end)
+        total += importance[number] * float(fresh.sum()) / float(end - begin)
+        weight += importance[number]
+        pages += 1
+    return total / weight, pages
