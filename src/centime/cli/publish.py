@@ -27,7 +27,7 @@ def _publish(
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
-    """Announces pages that are new or have changed to the crawl in DIR, which reads them before all others.
+    """Announces pages that are new or have changed to the crawl in DIR, which reads them before what is due by itself.
 
     A sitemap or feed in a file is read here, with the times it tells; one at a URL is read by the crawl. What is out of scope is named.
 
