@@ -73,7 +73,7 @@ def test_no_host_sees_two_requests_closer_than_its_delay_nor_a_disallowed_one(tm
     assert len({seen.host for seen in requests}) == 10
     assert any(rules_of(box, site)[1] for site in range(10))
     crawled = read_crawl(tmp_path / "c")
-    assert crawled.statistics()["outcomes"].get("disallowed", 0) > 0  # there was something to be refused
+    assert crawled.statistics(0.0)["outcomes"].get("disallowed", 0) > 0  # there was something to be refused
     crawled.shard.pages.close()
 
 

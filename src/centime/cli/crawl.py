@@ -1,5 +1,6 @@
 """`centime crawl`: starts, or goes on with, the crawl in a folder."""
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,7 +146,7 @@ def _crawl(
         crawl = engine.Crawl(opened, limits)
         with CrawlView(quiet=as_json) as view:
             ending = crawl.run(view.show)
-        facts = opened.statistics() | {"ended": ending, "visits_now": crawl.run_facts.visits, "seconds": view.seconds}
+        facts = opened.statistics(time.time()) | {"ended": ending, "visits_now": crawl.run_facts.visits, "seconds": view.seconds}
         show(facts | {"top": opened.top(10)}, as_json=as_json)
         if facts["outcomes"].keys() == {"refused_address"}:
             raise CentimeError("no seed has a public address, so nothing was asked; --allow-network CIDR lets others be asked")

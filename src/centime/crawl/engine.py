@@ -113,7 +113,7 @@ class Crawl:
     def statistics(self, now: float) -> dict[str, Any]:
         """What people want to see while it runs."""
         pages, sent = self.run_facts.pace(now)
-        return self.opened.statistics() | {"pages_per_second": pages, "bytes_per_second": sent, "seconds": now - self.run_facts.started}
+        return self.opened.statistics(now) | {"pages_per_second": pages, "bytes_per_second": sent, "seconds": now - self.run_facts.started}
 
     def _turn(self, fetchers: Fetchers, view: Callable[["Crawl", float], None]) -> bool:
         now = self._clock()

@@ -88,16 +88,17 @@ class OpenCrawl:
         self.shard.ledger.watch = None
         self.shard.pages.close()
 
-    def statistics(self) -> dict[str, Any]:
+    def statistics(self, now: float) -> dict[str, Any]:
         """What the crawl has and has done, for people and programs."""
         shard = self.shard
+        fresh, _ = shard.upkeep.fresh(now, shard.pages.count, shard.ledger.importance)
         counts = {outcome.name.lower(): shard.outcomes[outcome] for outcome in Outcome if shard.outcomes[outcome]}
         good = {"read", "unchanged", "moved", "found"}
         return {
             "folder": str(self.folder.path),
             "known": shard.pages.count,
             "read": shard.read_count,
-            "fresh": shard.read_count,
+            "fresh": round(fresh),
             "visits": sum(shard.outcomes.values()),
             "hosts": len(shard.hosts),
             "links": shard.ledger.links if isinstance(shard.ledger, ExactLedger) else None,

@@ -36,6 +36,7 @@ RHYTHM_AT = frozenset({6, 9, 14, 21, 32})  # so many changes seen: then it is lo
 MOST_MISSES = 2  # visits in a row that did not show what the rhythm says, before it is given up
 JUDGED_AFTER = 8  # visits: then a published frequency is compared with what was seen
 ANY_HOST = np.array([-1])  # stands for all of them together
+SAMPLE = 200_000  # pages that are looked at to say how fresh all are
 LEAST_COST = 300.0  # bytes of the smallest answer
 
 Importance = Callable[[Pages], npt.NDArray[np.float64]]
@@ -193,6 +194,17 @@ class Upkeep:
         """What reading pages again is worth now; their importance where the book does not have them."""
         known = importance(pages)
         return np.where(self.book.contains(pages), self.book.worth(pages, now, known), known)
+
+    def fresh(self, now: float, known: int, importance: Importance) -> tuple[float, float]:
+        """How many copies are held to be right now, and their share of all importance; of a sample if there are very many."""
+        stride = 1 + known // SAMPLE
+        pages = np.arange(0, known, stride, dtype=np.int64)
+        pages = pages[self.book.contains(pages)]
+        if not len(pages):
+            return 0.0, 0.0
+        shape, scale = self.book.beliefs(pages)
+        right = np.exp(-shape * np.log1p(np.maximum(now - self.book.read_times(pages), 0.0) / scale))
+        return stride * float(right.sum()), stride * float((right * importance(pages)).sum()) / known
 
     def discovery(self) -> float:
         """What a unit of importance of an unread page is worth beside pages that are due; 0 where shares decide."""

@@ -44,7 +44,7 @@ def compare(opened: OpenCrawl, box: WebBox, time: float) -> Compared:
     first = np.flatnonzero(pages.records.record_at)
     order = first[np.argsort(pages.records.heads(first)["first_time"], kind="stable")]
     estimated = opened.shard.ledger.importance() * (box.pages / max(1, len(urls)))
-    return Compared(urls, estimated, true, true[order], opened.statistics()["certified_error"])
+    return Compared(urls, estimated, true, true[order], opened.statistics(time)["certified_error"])
 
 
 def draw(compared: Compared) -> bytes:

@@ -22,7 +22,7 @@ def test_the_most_important_pages_come_with_both_errors(small: OpenCrawl) -> Non
     importance = small.shard.ledger.importance()
     assert [row["importance"] for row in report["top"]] == sorted(importance, reverse=True)[:3]
     assert urls(report) == small.shard.pages.texts.get_many(np.argsort(-importance, kind="stable")[:3])
-    assert report["certified_error"] == small.statistics()["certified_error"]
+    assert report["certified_error"] == small.statistics(0.0)["certified_error"]
     assert report["largest_error"] == report["certified_error"] * len(importance) / 2
     assert report["known"] == 1 + len(LINKS) + len(LATE)
 

@@ -42,16 +42,3 @@ def refresh_facts(opened: OpenCrawl, page: int, host: int, now: float) -> dict[s
 def due_moment(time: float) -> str:
     """A due time in words, `never` if it is never worth it."""
     return (moment(time) or "now") if time < 1e11 else "never"
-
-
-def expected_fresh(opened: OpenCrawl, now: float) -> tuple[float, float]:
-    """How many of the pages that were read are held to be fresh now, and their share of all importance."""
-    shard = opened.shard
-    book = shard.upkeep.book
-    if not len(book):
-        return 0.0, 0.0
-    pages = np.flatnonzero(book.contains(np.arange(shard.pages.count, dtype=np.int64)))
-    shape, scale = book.beliefs(pages)
-    fresh = np.exp(-shape * np.log1p(np.maximum(now - book.read_times(pages), 0.0) / scale))
-    importance = shard.ledger.importance(pages)
-    return float(fresh.sum()), float((fresh * importance).sum() / shard.pages.count)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from centime.crawl.opened import OpenCrawl
-from centime.crawl.report.freshness import DAY, expected_fresh
+from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, kinds_of, last_visits
 
@@ -18,7 +18,7 @@ def all_statistics(opened: OpenCrawl, now: float) -> dict[str, Any]:
     kinds = np.bincount(kinds_of(found["kind"], found["outcome"]), minlength=len(KINDS)).tolist()
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
-        **opened.statistics(),
+        **opened.statistics(now),
         **_refresh(opened, now),
         "created": moment(folder.created),
         "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
@@ -36,11 +36,10 @@ def all_statistics(opened: OpenCrawl, now: float) -> dict[str, Any]:
 
 def _refresh(opened: OpenCrawl, now: float) -> dict[str, Any]:
     """How fresh the copy is held to be, and what comes from outside."""
-    fresh, share = expected_fresh(opened, now)
     shard = opened.shard
+    _, share = shard.upkeep.fresh(now, shard.pages.count, shard.ledger.importance)
     told = shard.upkeep.book.statistics()
     return {
-        "fresh": round(fresh),
         "fresh_percent_of_importance": 100 * share,
         "worth_needed": told["threshold"],
         "changes_per_page_and_day": told["prior_mean_rate"] * DAY,
