@@ -11,6 +11,8 @@ from centime.model.errors import BadInput, BadSetting, ScheduleBroken
 from centime.schedule.book import RefreshBook
 from centime.schedule.observation import CHANGED, DATED, FAILED, FIRST, QUIET
 from centime.schedule.refresh_settings import RefreshSettings
+from centime.schedule.refresh_tables import ASKED, EXACT
+from centime.schedule.worth import OPTIMAL, TRUST, index_at
 
 DAY = 86400.0
 HOSTS = 7
@@ -95,7 +97,8 @@ def test_whatever_is_called_pages_lie_in_one_folder_and_a_copy_of_the_state_goes
 def test_a_page_is_due_when_its_index_reaches_the_threshold_and_not_before() -> None:
     book = make_book(budget=20 / DAY)
     read(book, np.arange(100), 1000.0)
-    book.refile(1000.0, importance_of)
+    for _ in range(3):  # the first finds how far the sums are off, the second files by it
+        book.refile(1000.0, importance_of)
     pages = np.arange(100)
     due = book.due_times(pages, importance_of(pages))
     first = due.min()
@@ -329,6 +332,68 @@ def test_the_full_check_sees_sums_that_are_wrong(name: str, what: str) -> None:
     facts, arrays = book.state()
     with pytest.raises(ScheduleBroken, match=what):
         RefreshBook.from_state(facts, {**arrays, name: arrays[name] * 1.001}, hosts_of).check(importance_of, in_full=True)
+
+
+@pytest.mark.parametrize(("fact", "what"), [(ASKED, "are said to ask for"), (EXACT, "the demand counts times")])
+def test_the_full_check_sees_what_the_sums_are_multiplied_with(fact: int, what: str) -> None:
+    book = make_book(budget=20 / DAY)
+    read(book, np.arange(100), 1000.0)
+    book.refile(1000.0, importance_of)
+    facts, arrays = book.state()
+    arrays["facts"][fact] *= 1.001
+    with pytest.raises(ScheduleBroken, match=what):
+        RefreshBook.from_state(facts, arrays, hosts_of).check(importance_of, in_full=True)
+
+
+def read_many_ways(book: RefreshBook, count: int) -> npt.NDArray[np.int64]:
+    """Pages read at ages and with luck that differ, so that many are nearly given up."""
+    chance = np.random.default_rng(5)
+    pages = np.arange(count)
+    read(book, pages, 1000.0)
+    for day in range(1, 6):
+        now = 1000.0 + day * 20 * DAY
+        verdicts = np.where(chance.random(count) < chance.random(count), DATED, QUIET).astype(np.uint8)
+        since = chance.exponential(2 * DAY, count)
+        book.record(pages, hosts_of(pages), now, verdicts, since, np.full(count, 1000.0), importance_of(pages))
+    return pages
+
+
+def test_what_pages_ask_for_exactly_is_the_budget_after_two_passes() -> None:
+    book = make_book(budget=0.02 * 5000 / DAY)
+    pages = read_many_ways(book, 5000)
+    for _ in range(3):
+        book.refile(2e7, importance_of)
+    ages = book.due_times(pages, importance_of(pages)) - book.read_times(pages)
+    assert (1 / ages).sum() == pytest.approx(book.settings.budget, rel=0.003)
+    assert book.demand(book.threshold) == pytest.approx(book.settings.budget, rel=1e-3)
+    assert book.threshold_for(book.settings.budget) == book.threshold
+
+
+def test_decisions_are_those_of_a_wider_belief_and_what_is_shown_is_the_belief() -> None:
+    book = make_book(budget=0.02 * 500 / DAY)
+    pages = read_many_ways(book, 500)
+    book.refile(2e7, importance_of)
+    shapes, rates = book.beliefs(pages)
+    s, prior = book.state()[1]["s"][pages] / 1024, book.statistics()["prior_shape"]
+    assert shapes == pytest.approx(prior + s)
+    assert book.rates(pages)[0] == pytest.approx(shapes / rates)
+    for wide in (False, True):
+        trust = TRUST if wide else 1.0
+        index = [
+            index_at(OPTIMAL, 0.0, 1.0, trust * shape, trust * rate, x, 2e7 - read)
+            for shape, rate, x, read in zip(shapes, rates, importance_of(pages), book.read_times(pages), strict=True)
+        ]
+        assert np.allclose(index, book.worth(pages, 2e7, importance_of(pages)), rtol=1e-6) == wide
+
+
+@pytest.mark.parametrize("policy", ["paper", "uniform"])
+def test_the_paper_s_rule_and_the_uniform_one_know_the_mean_alone(policy: str) -> None:
+    book = make_book(budget=0.02 * 500 / DAY, policy=policy)
+    pages = read_many_ways(book, 500)
+    book.refile(2e7, importance_of)
+    mean, age = book.rates(pages)[0], 2e7 - book.read_times(pages)
+    index = importance_of(pages) * mean * age**2 if policy == "paper" else age
+    assert book.worth(pages, 2e7, importance_of(pages)) == pytest.approx(index, rel=1e-9)
 
 
 def test_the_full_check_sees_a_page_that_would_be_looked_at_late() -> None:

@@ -40,6 +40,7 @@ from centime.schedule.refresh_tables import (
     COST_STEPS,
     COSTS,
     CURSOR,
+    EXACT,
     HIGHEST_THRESHOLD,
     HOST_LIMIT,
     INSIDE,
@@ -88,6 +89,7 @@ class RefreshBook:
         facts = self._t.facts
         facts[[SHAPE, NEXT_SHAPE]] = pooling.FIRST_SHAPE
         facts[[MEAN, NEXT_MEAN]] = pooling.FIRST_MEAN
+        facts[EXACT] = 1.0
         self._draw()
         self._retune()
 
@@ -101,6 +103,7 @@ class RefreshBook:
         before, self._settings = self._settings, settings
         if not settings.same_rule(before):
             self._draw()
+            self._t.facts[EXACT] = 1.0
             self._t.counts[[STALE, URGENT]] = self._t.counts[LIMIT] > 0
             self._t.counts[SOUND] = 0
         else:
@@ -118,7 +121,7 @@ class RefreshBook:
 
     def _retune(self) -> None:
         facts = self._t.facts
-        facts[THRESHOLD] = solve_threshold(self._t.demand[0], self._settings.budget)
+        facts[THRESHOLD] = self.threshold_for(self._settings.budget)
         facts[HIGHEST_THRESHOLD] = max(facts[HIGHEST_THRESHOLD], facts[THRESHOLD])
 
     def record(
@@ -175,6 +178,13 @@ class RefreshBook:
         inside = np.zeros(len(pages), dtype=np.bool_)
         inside[known] = self._t.records["flags"][pages[known]] & INSIDE
         return inside
+
+    def is_untold(self, pages: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Of each page whether it is inside and nothing is known of its changes."""
+        pages = np.asarray(pages, dtype=np.int64)
+        untold = self.contains(pages)
+        untold[untold] = self._t.records["b"][pages[untold]] == 0.0
+        return untold
 
     def cost(self, page: int) -> float:
         """What reading a page is expected to cost, in bytes."""
@@ -334,11 +344,11 @@ class RefreshBook:
 
     def demand(self, threshold: float) -> float:
         """What a threshold asks for: pages, or bytes, per second."""
-        return float(demand_at(self._t.demand[0], float(threshold)))
+        return float(self._t.facts[EXACT] * demand_at(self._t.demand[0], float(threshold)))
 
     def threshold_for(self, budget: float) -> float:
         """The threshold at which another budget would be spent."""
-        return float(solve_threshold(self._t.demand[0], float(budget)))
+        return float(solve_threshold(self._t.demand[0], float(budget) / self._t.facts[EXACT]))
 
     def statistics(self) -> dict[str, Any]:
         """Counts and levels for people."""
@@ -367,6 +377,7 @@ class RefreshBook:
             highest = max(self.threshold, float(t.facts[HIGHEST_THRESHOLD]))
             refresh_proof.prove_times(t, self._folders, opens, pages, hosts, weights, highest)
             refresh_proof.prove_sums(t, pages, hosts, weights)
+            refresh_proof.prove_exactness(t, pages, hosts, weights)
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """All that the book is, as facts and arrays of its own."""

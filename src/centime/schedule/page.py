@@ -1,4 +1,7 @@
-"""One page of the refresh book, inside kernels: its belief, its index, its due time, and its part in the sums."""
+"""One page of the refresh book, inside kernels: its belief, its index, its due time, and its part in the sums.
+
+`belief_of` is what is believed; the index, the due age and the demand are those of the wider belief that decides (`worth.py`, TRUST).
+"""
 
 import math
 
@@ -20,7 +23,7 @@ from centime.schedule.refresh_tables import (
     TICKS,
     RefreshTables,
 )
-from centime.schedule.worth import LONGEST, UNIFORM, age_ratio, index_ratio
+from centime.schedule.worth import LONGEST, TRUST, UNIFORM, age_ratio, index_ratio
 
 LEAST_IMPORTANCE = 1e-30
 
@@ -63,6 +66,8 @@ def read_time(t: RefreshTables, page: Whole) -> float:
 @bare_inlined
 def index_of(t: RefreshTables, shape: float, rate: float, scale: float, age: float) -> float:
     """What a read is worth at this age."""
+    shape *= TRUST
+    rate *= TRUST
     return scale * rate * index_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, max(age, 0.0) / rate)
 
 
@@ -71,6 +76,8 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
     """The age at which a read is worth the threshold, the least interval at least; infinity if never."""
     if math.isinf(threshold):
         return math.inf
+    shape *= TRUST
+    rate *= TRUST
     y = threshold / (scale * rate)
     guess = guess_ratio(t.curves, row_of(shape), y)
     u = age_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, y, LONGEST / rate, guess)
@@ -82,6 +89,6 @@ def tally(t: RefreshTables, kept: Whole, shape: float, rate: float, importance: 
     """Adds the page to one of the two rows of sums, or takes it off."""
     scale = scale_of(t, importance, cost)
     known = importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE
-    add_demand(t.demand[kept], t.curves, row_of(shape), rate, scale, cost, t.facts[LEAST_INTERVAL], sign)
+    add_demand(t.demand[kept], t.curves, row_of(TRUST * shape), TRUST * rate, scale, cost, t.facts[LEAST_INTERVAL], sign)
     t.sums[kept, ROOTS] += sign * math.sqrt(known * shape / rate)
     t.sums[kept, COSTS] += sign * cost

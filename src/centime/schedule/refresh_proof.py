@@ -4,7 +4,7 @@ Always:    every page that is refreshed and that no pass under way has yet to re
            twice or a page that is not marked as filed; the counts are right; every record is a number that a record can be.
 In full:   right after a whole pass with the same importance, besides, no page that was not handed out lies in a folder that is opened later
            than a second after it is due (or after the folder that was next when it was filed); D at all μ, and S, are those of all pages
-           counted anew within 1e-6.
+           counted anew within 1e-6, and so is what they are multiplied with.
 """
 
 import math
@@ -14,20 +14,24 @@ import numpy.typing as npt
 
 from centime.model.errors import ScheduleBroken
 from centime.model.kernel import bare_kernel
+from centime.schedule.demand import demand_at
 from centime.schedule.folders import NONE, RINGS, SIZE, Folders, Records, opening_time
 from centime.schedule.observation import Floats, Pages
 from centime.schedule.refresh_tables import (
+    ASKED,
     CURSOR,
+    EXACT,
     FILED,
     HANDED,
     HOST_LIMIT,
     INSIDE,
+    LEVEL,
     LIMIT,
     NO_PASS,
     PAGE_COUNT,
     RefreshTables,
 )
-from centime.schedule.sweep import due_times_of_pages, tally_pages
+from centime.schedule.sweep import LEAST_EXACT, MOST_EXACT, asked_by_pages, due_times_of_pages, tally_pages
 
 TOLERANCE = 1e-6
 
@@ -104,6 +108,16 @@ def prove_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats)
     for kept, counted, what in ((t.demand[0], fresh.demand[0], "the demand"), (t.sums[0], fresh.sums[0], "a sum")):
         if not _alike(kept, counted):
             raise ScheduleBroken(f"{what} is {kept[~np.isclose(kept, counted, TOLERANCE)]}, counted anew it is another")
+
+
+def prove_exactness(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
+    """Raises if what the last pass asked for, or its ratio to what the sums say, is not that of all pages counted anew."""
+    asked = asked_by_pages(t, pages, hosts, importance, t.facts[LEVEL])
+    if not math.isclose(t.facts[ASKED], asked, rel_tol=TOLERANCE, abs_tol=1e-30):
+        raise ScheduleBroken(f"the pages are said to ask for {t.facts[ASKED]} a second, counted anew for {asked}")
+    guessed = demand_at(t.demand[0], t.facts[LEVEL])
+    if guessed > 0.0 and not math.isclose(t.facts[EXACT], min(max(asked / guessed, LEAST_EXACT), MOST_EXACT), rel_tol=TOLERANCE):
+        raise ScheduleBroken(f"the demand counts times {t.facts[EXACT]}, and should times {asked / guessed}")
 
 
 def _alike(kept: npt.NDArray[np.float64], counted: npt.NDArray[np.float64]) -> bool:

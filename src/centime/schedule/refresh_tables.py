@@ -37,7 +37,11 @@ HIGHEST_THRESHOLD: Final = 8  # that any page was filed under since the pass beg
 NEXT_SHAPE: Final = 9  # what the next pass begins with
 NEXT_MEAN: Final = 10
 CLOCK: Final = 11  # the latest time of an inspection
-FACTS: Final = 12
+LEVEL: Final = 12  # the threshold when the pass began
+ASKED: Final = 13  # Σ cost / due age of the pages that the pass has reached
+GUESSED: Final = 14  # what the kept sums say of the same pages under the same thresholds
+EXACT: Final = 15  # ASKED over GUESSED of the last whole pass: what the kept sums are multiplied with
+FACTS: Final = 16
 
 # sums, now (row 0) and in the making (row 1)
 ROOTS: Final = 0  # Σ sqrt(x λ)

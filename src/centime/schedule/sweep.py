@@ -4,6 +4,11 @@ A pass begins with empty folders and goes through the pages by number. Each is f
 added to the sums in the making, which replace the kept ones when the pass is through. What it sets right: due times after the threshold has
 fallen, after a page proved quicker than its folder, after priors or importance have moved; and the drift of the sums.
 
+The sums overrate what is asked for: between the points of their table, pages that are as good as given up still ask for a little. So the
+pass also adds up what every page asks for exactly, and what the sums say of the same pages under the same threshold; until the next pass
+the sums count times the ratio of the two (EXACT). Measured at 0.02 reads a page and day it is 0.95; without it so much of the budget was
+spent.
+
 A page that the pass has yet to reach lies in no folder, and is looked at so much later: LENGTH calls of `inspect` at most. One that is due
 when it is reached can be taken at once.
 
@@ -21,18 +26,23 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import bare_kernel
+from centime.schedule.demand import demand_at
 from centime.schedule.folders import Folders, clear, file_page, hand_in
 from centime.schedule.gamma import digamma
 from centime.schedule.observation import Floats, Pages
 from centime.schedule.page import belief_of, cost_of, due_age, index_of, mean_of_host, read_time, scale_of, tally
 from centime.schedule.pooling import begin_pooling, end_pooling
 from centime.schedule.refresh_tables import (
+    ASKED,
     CURSOR,
+    EXACT,
     FILED,
+    GUESSED,
     HANDED,
     HIGHEST_THRESHOLD,
     INSIDE,
     LEAST_INTERVAL,
+    LEVEL,
     LIMIT,
     MOVED,
     NO_PASS,
@@ -56,6 +66,7 @@ PAGES_PER_OBSERVATION = 8
 FALLEN = 0.8
 LOOK_AGAIN = 1.25
 """A page handed out is looked at again at so many times its age."""
+LEAST_EXACT, MOST_EXACT = 0.5, 2.0
 _SPREAD_PAGES = 50_000
 _SLACK = 1.0 - 1e-9
 
@@ -75,7 +86,8 @@ def begin_pass(t: RefreshTables, folders: Folders) -> None:
     t.demand[1], t.sums[1] = 0.0, 0.0
     t.counts[[CURSOR, OBSERVED, URGENT]] = 0
     t.counts[SOUND] = 1
-    t.facts[HIGHEST_THRESHOLD] = t.facts[THRESHOLD]
+    t.facts[[LEVEL, HIGHEST_THRESHOLD]] = t.facts[THRESHOLD]
+    t.facts[[ASKED, GUESSED]] = 0.0
 
 
 def end_pass(t: RefreshTables) -> None:
@@ -85,6 +97,8 @@ def end_pass(t: RefreshTables) -> None:
     end_pooling(t)
     if t.counts[SOUND]:
         t.demand[0], t.sums[0] = t.demand[1], t.sums[1]
+        if t.facts[GUESSED] > 0.0:
+            t.facts[EXACT] = min(max(t.facts[ASKED] / t.facts[GUESSED], LEAST_EXACT), MOST_EXACT)
 
 
 def next_stretch(t: RefreshTables) -> tuple[int, int]:
@@ -117,6 +131,7 @@ def tally_pages(t: RefreshTables, kept: int, pages: Pages, hosts: Pages, importa
 @bare_kernel
 def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, importance: Floats, now: float) -> None:
     """Files pages that are inside anew and adds them to the sums in the making."""
+    t.facts[GUESSED] -= demand_at(t.demand[1], t.facts[THRESHOLD])
     every = 1 + t.counts[LIMIT] // _SPREAD_PAGES  # logarithms are dear, and so many pages tell the shape well
     for i in range(pages.size):
         page, host = pages[i], hosts[i]
@@ -126,7 +141,9 @@ def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, 
         cost = cost_of(t, page)
         tally(t, 1, shape, rate, importance[i], cost, 1.0)
         read = read_time(t, page)
-        time = read + due_age(t, shape, rate, scale_of(t, importance[i], cost), t.facts[THRESHOLD])
+        age = due_age(t, shape, rate, scale_of(t, importance[i], cost), t.facts[THRESHOLD])
+        t.facts[ASKED] += cost / age
+        time = read + age
         if time > now:
             file_page(folders, t.records, page, time)
         elif record["flags"] & HANDED:
@@ -142,6 +159,7 @@ def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, 
                 mean = mean_of_host(t, host)
                 t.pooled[SPREAD] += shape / (rate * mean) - 1.0 + math.log(mean * rate) - digamma(shape)
                 t.pooled[SPREAD_COUNT] += 1.0
+    t.facts[GUESSED] += demand_at(t.demand[1], t.facts[THRESHOLD])
 
 
 @bare_kernel
@@ -197,3 +215,14 @@ def due_times_of_pages(
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
             shape, rate = belief_of(t, page, hosts[i])
             times[i] = read_time(t, page) + due_age(t, shape, rate, scale_of(t, importance[i], cost_of(t, page)), threshold)
+
+
+@bare_kernel
+def asked_by_pages(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, threshold: float) -> float:
+    """What pages ask for under a threshold, per second, counted exactly."""
+    asked = 0.0
+    for i in range(pages.size):
+        shape, rate = belief_of(t, pages[i], hosts[i])
+        cost = cost_of(t, pages[i])
+        asked += cost / due_age(t, shape, rate, scale_of(t, importance[i], cost), threshold)
+    return asked

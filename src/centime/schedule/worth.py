@@ -13,6 +13,11 @@ For S, B → ∞ with S/B = λ this is (x/λ)(1 - e^(-λa)(1 + λa)) for beta = 
 ≤ 1): a page that surely changes too fast is never worth μ. J loses its digits for small u, where its series is used; relative error below
 1e-8.
 
+Decisions are made with a wider belief than what is believed: Gamma(w·S, w·B), w = TRUST, of the same mean. A read is worth more than the
+index says, for it also teaches; most so where little is known, and there a wider belief is what raises the index of old copies: a page
+that only seems too quick is tried again sooner. The paper's rule and the uniform one know the mean only, and stay as they are. What is
+shown and foretold is what is believed.
+
 `age_ratio` is the inverse of G by Newton's method on logarithms, kept inside a bracket; G rises strictly, so there is one answer or none.
 """
 
@@ -26,6 +31,8 @@ UNIFORM = 2.0
 
 LONGEST = 50 * 365.25 * 86400.0
 """Ages above this (fifty years, in seconds) are never reached."""
+TRUST = 0.6
+"""Of what is believed, so much evidence is counted in decisions."""
 _SERIES = 2e-3
 _NEAR = 3e-5  # the next step would be about the square of this
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from centime.crawl.policies.forecast import expected_coming, intervals_at, threshold_for
+from centime.crawl.policies.forecast import expected_coming, expected_now, intervals_at, threshold_for, worth_of
 from centime.crawl.policies.history import ChangeHistory, poisson_history
 from centime.crawl.policies.named import POLICIES, checked_names, policy_named
 from centime.crawl.policies.ours import Ours
@@ -54,6 +54,27 @@ def test_what_the_beliefs_foretell_is_what_is_realised(history: ChangeHistory) -
     foretold = expected_coming(beliefs, intervals, 50 * DAY)
     run.advance(history.end)
     assert run.result().freshness == pytest.approx(foretold.freshness, abs=0.03)
+
+
+def test_the_book_and_the_forecast_decide_alike_and_the_forecast_foretells_by_what_is_believed(history: ChangeHistory) -> None:
+    settings = RefreshSettings(budget=0.1 * PAGES / DAY)
+    policy = Ours(history, settings)
+    run = Run(history, policy, settings.budget, warm=40 * DAY, tick=4 * 3600)
+    run.advance(40 * DAY)
+    book, beliefs, pages = policy.book, policy.beliefs(run.now), np.arange(PAGES)
+    assert worth_of(beliefs) == pytest.approx(book.worth(pages, run.now, history.importance), rel=1e-5)
+    intervals = intervals_at(beliefs, book.threshold)
+    due = book.due_times(pages, history.importance) - book.read_times(pages)
+    read = np.isfinite(due)
+    assert 0 < read.sum() < PAGES
+    assert (np.isfinite(intervals) == read).all()
+    assert intervals[read] == pytest.approx(due[read], rel=1e-5)
+    for _ in range(2):
+        book.refile(run.now, lambda pages: history.importance[pages])
+    assert threshold_for(policy.beliefs(run.now), settings.budget) == pytest.approx(book.threshold, rel=0.03)
+    fresh = (1 + beliefs.age / beliefs.scale) ** -beliefs.shape
+    believed = (history.importance * fresh).sum() / history.importance.sum()
+    assert expected_now(beliefs).freshness == pytest.approx(believed)
 
 
 def test_names_are_put_in_order_and_unknown_ones_refused(history: ChangeHistory) -> None:

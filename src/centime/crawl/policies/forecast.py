@@ -9,7 +9,9 @@ mean age is the integral of A over T; one never read (T infinite) tends to 0 and
 
     I(a) = x [alpha (S/B) a^2/2 + beta (E(a) - a F(a))] / cost
 
-and the rule reads at I = mu, the threshold under which the reads due, sum of cost/T, are the budget.
+and the rule reads at I = mu, the threshold under which the reads due, sum of cost/T, are the budget. As in the refresh book the decision is
+that of the wider belief Gamma(w S, w B), w = TRUST (`centime.schedule.worth` says why): `worth_of`, `intervals_at` and what follows from
+them are of this one. What comes of it, the `expected_...`, is of the belief itself.
 
 What is foretold is what these beliefs give while they stay as they are; a crawl goes on learning, and does a little better.
 
@@ -24,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import inlined, kernel
+from centime.schedule.worth import TRUST
 
 Vector = npt.NDArray[np.float64]
 
@@ -88,6 +91,9 @@ def _fresh(shape: float, scale: float, age: float) -> float:
 
 @inlined
 def _index(shape: float, scale: float, weight: float, alpha: float, beta: float, age: float) -> float:
+    """The index of the wider belief."""
+    shape *= TRUST
+    scale *= TRUST
     fresh = max(0.0, _whole(shape, scale, age) - age * _fresh(shape, scale, age))
     return weight * (alpha * shape / scale * age * age / 2.0 + beta * fresh)
 
