@@ -18,6 +18,7 @@ from rich.table import Table
 from bench.figure import Figure
 from bench.refresh_book import refresh_book
 from bench.refresh_crawl import crawl_fresh
+from bench.refresh_flood import flood
 from bench.report import Benchmarks, report
 from centime.crawl.policies.forecast import expected_coming, intervals_at, threshold_for
 from centime.crawl.policies.history import ChangeHistory
@@ -99,11 +100,12 @@ def policies() -> Iterator[Figure]:
         yield Figure(f"{what}: budget spent", 100 * ours.spent, "%")
 
 
-PARTS: Benchmarks = {"policies": policies, "crawl": crawl_fresh, "book": refresh_book}
+PARTS: Benchmarks = {"policies": policies, "crawl": crawl_fresh, "book": refresh_book, "flood": flood}
 ABOUT = {
     "policies": "six policies on one simulated web",
     "crawl": "the real crawler over HTTP on such a web",
     "book": "what 10 million pages cost in time and memory",
+    "flood": "a million pages published at once",
 }
 
 

@@ -48,6 +48,7 @@ from centime.store.snapshot import Snapshot, facts_of_all, read_newest, write_sn
 REPLAY_SECONDS = 5.0  # a snapshot is due when the frames behind the last one took so long to apply
 MOST_REPLAY_SECONDS = 10.0  # it waits for the one under way no longer than this
 MOST_GARBAGE = 0.5  # of the file of rows, before it is compacted
+HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
 PARTS = {"frontier": Frontier, "leases": Leases, "retries": Retries}
 WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolation(4.0), "variable": VariableWindow(4)}
 
@@ -91,7 +92,7 @@ class OpenCrawl:
     def statistics(self, now: float) -> dict[str, Any]:
         """What the crawl has and has done, for people and programs."""
         shard = self.shard
-        fresh, _ = shard.upkeep.fresh(now, shard.pages.count, shard.ledger.importance)
+        fresh, _ = shard.upkeep.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
         counts = {outcome.name.lower(): shard.outcomes[outcome] for outcome in Outcome if shard.outcomes[outcome]}
         good = {"read", "unchanged", "moved", "found"}
         return {
@@ -177,7 +178,8 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
             settings = settings_from(given, where=where, start=kept)
             for name in ("ledger", "damping", "focus"):
                 if getattr(settings, name) != getattr(kept, name):
-                    raise BadSetting(f"{path}: the {name} of a crawl cannot be changed once it has begun; it is {getattr(kept, name)}")
+                    hint = HINTS.get(name, "")
+                    raise BadSetting(f"{path}: the {name} of a crawl stays as it was begun: {getattr(kept, name)}{hint}")
             more = [url for url in urls if url not in settings.seeds]
             settings = settings_from({"seeds": [*settings.seeds, *more]}, where=where, start=settings)
             if settings != kept:

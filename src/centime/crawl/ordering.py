@@ -15,6 +15,8 @@ from centime.model.rows import Pages
 from centime.schedule.credit import weight
 from centime.schedule.kind import DISCOVERY, PUBLISHED
 
+PROBATION = 16  # of so many pages that somebody without credit announces one is read
+
 Vector = npt.NDArray[np.float64]
 
 
@@ -48,7 +50,7 @@ def take_claims(state: ShardState, now: float, host: int, claims: npt.NDArray[np
     known = pages >= 0
     claims, pages = claims[known], pages[known].astype(np.int64)
     _claim_periods(state, pages, claims["period"].astype(np.float64), host)
-    dated = claims["modified"] > 0
+    dated = (claims["modified"] > 0) & state.upkeep.book.contains(pages)  # it may name every page: unread ones keep their turn
     _announce(state, now, pages[dated], claims["modified"][dated].astype(np.float64), state.hosts[host].name)
 
 
@@ -82,18 +84,23 @@ def _publish(state: ShardState, now: float, order: PublishOrder) -> None:
 
 
 def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, publisher: str) -> None:
-    """Reads pages before their time that a publisher says have changed; `modified`: when, 0 if it does not say."""
+    """Reads pages before their time that a publisher says are there or have changed; `modified`: when, 0 if it does not say.
+
+    Of one that is not believed a few are read all the same, so that it can win its credit back.
+    """
     read_at = state.upkeep.book.read_times(pages)
     news = ~((modified > 0) & (modified <= read_at)) & (modified <= now + 86_400.0)  # what we have is new enough; or the date is nonsense
-    pages = pages[news & state.upkeep.book.contains(pages)]
-    if len(pages) and state.wishes.publishers.is_heard(publisher):
+    pages = pages[news]
+    if not state.wishes.publishers.is_heard(publisher):
+        pages = pages[pages % PROBATION == 0]
+    if len(pages):
         state.wishes.publishers.announce(publisher, pages.tolist())
         promote(state, pages, PUBLISHED)
 
 
 def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: int) -> None:
-    """Takes published frequencies as evidence on pages whose own visits say nothing yet: the same word counts once."""
-    said = (periods > 0) & (state.pages.records.heads(pages)["visits"] <= 1)
+    """Takes published frequencies as evidence on pages of which nothing else is known yet: the same word counts once."""
+    said = (periods > 0) & state.upkeep.book.is_untold(pages)
     if said.any():
         state.upkeep.book.claim(pages[said], periods[said], np.full(int(said.sum()), weight(state.hosts[host].claims)))
 

@@ -15,9 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from centime.crawl.orders import Value
-from centime.crawl.settings import CrawlSettings, settings_from
-from centime.discover.canonical import canonical
-from centime.model.address import host_of
+from centime.crawl.settings import CrawlSettings, hosts_named, settings_from
 from centime.model.errors import BadSetting
 
 LISTS = ("ban", "focus")
@@ -74,7 +72,7 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
     items = values.setdefault(name, [])
     assert isinstance(items, list)
     if name.startswith("ban") and text:
-        items.extend(_hosts(text))
+        items.extend(hosts_named(text))
     elif name == "focus":
         items.append(text)
     elif name.startswith("focus"):
@@ -92,15 +90,6 @@ def _value(name: str, text: str) -> Value:
         return float(text)
     except ValueError:
         raise BadSetting(f"{name} is a number, not {text!r}") from None
-
-
-def _hosts(text: str) -> list[str]:
-    """The hosts that a word means: with a scheme one, without one both of its schemes."""
-    named = [text] if "://" in text else [f"http://{text}", f"https://{text}"]
-    urls = [canonical(name) for name in named]
-    if any(url is None or not url.endswith("/") or url.count("/") > 3 for url in urls) or any(character in text for character in "?#@"):
-        raise BadSetting(f"a host is a name, as spam.example or https://spam.example:8443, not {text!r}")
-    return [host_of(url) for url in urls if url]
 
 
 def _items(name: str, value: Value) -> list[str]:

@@ -13,8 +13,10 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from centime.discover.canonical import canonical
 from centime.discover.scope import Scope
 from centime.fetch.settings import FetchSettings
+from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.schedule.refresh_settings import RefreshSettings
 
@@ -238,7 +240,7 @@ def _value(name: str, value: Any, where: str) -> Any:
         items = [value] if isinstance(value, str) else value
         if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
             raise BadSetting(f"{where}: {name} is a list of words")
-        return tuple(items)
+        return tuple(items) if name != "ban" else tuple(dict.fromkeys(host for item in items for host in hosts_named(item)))
     if name == "shares":
         return _numbers(name, value, where)
     if name == "continuous":
@@ -257,6 +259,15 @@ def _value(name: str, value: Any, where: str) -> Any:
     if value is not None and (isinstance(value, bool) or isinstance(value, str) != text or not isinstance(value, str | int | float)):
         raise BadSetting(f"{where}: {name} is a {'word' if text else 'number'}, not {value!r}")
     return value
+
+
+def hosts_named(text: str) -> list[str]:
+    """The hosts that a word means: with a scheme one, without one both of its schemes."""
+    named = [text] if "://" in text else [f"http://{text}", f"https://{text}"]
+    urls = [canonical(name) for name in named]
+    if any(url is None or not url.endswith("/") or url.count("/") > 3 for url in urls) or any(character in text for character in "?#@"):
+        raise BadSetting(f"a host is a name, as spam.example or https://spam.example:8443, not {text!r}")
+    return [host_of(url) for url in urls if url]
 
 
 def _numbers(name: str, value: Any, where: str) -> tuple[float, ...]:

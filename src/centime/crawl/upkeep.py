@@ -40,6 +40,7 @@ SAMPLE = 200_000  # pages that are looked at to say how fresh all are
 LEAST_COST = 300.0  # bytes of the smallest answer
 
 Importance = Callable[[Pages], npt.NDArray[np.float64]]
+Flags = npt.NDArray[np.bool_]
 HostsOf = Callable[[Pages], npt.NDArray[np.uint32]]
 
 
@@ -167,11 +168,11 @@ class Upkeep:
         if not self.settings.continuous or min(self.book.earliest(), self.moments.earliest()) > now:
             return None
         pages, worth = self.book.inspect(now, importance, MOST_LOOKS)
-        if self.beats:
+        if self.beats and self.settings.beta:
             steady = np.array([page not in self.beats for page in pages.tolist()], dtype=np.bool_)
             pages, worth = pages[steady], worth[steady]
         due = self.moments.due(now)
-        if len(due):
+        if len(due) and self.settings.beta:  # without beta only age counts, and of that a rhythm says nothing
             worth_now = np.array([self.beat_worth(page, float(x)) for page, x in zip(due.tolist(), importance(due), strict=True)])
             for page, one in zip(due.tolist(), worth_now.tolist(), strict=True):
                 if one < self.book.threshold:  # not worth a read this time: what has changed until the next time is worth more
@@ -195,11 +196,11 @@ class Upkeep:
         known = importance(pages)
         return np.where(self.book.contains(pages), self.book.worth(pages, now, known), known)
 
-    def fresh(self, now: float, known: int, importance: Importance) -> tuple[float, float]:
+    def fresh(self, now: float, known: int, importance: Importance, read: Callable[[Pages], Flags]) -> tuple[float, float]:
         """How many copies are held to be right now, and their share of all importance; of a sample if there are very many."""
         stride = 1 + known // SAMPLE
         pages = np.arange(0, known, stride, dtype=np.int64)
-        pages = pages[self.book.contains(pages)]
+        pages = pages[self.book.contains(pages) & read(pages)]
         if not len(pages):
             return 0.0, 0.0
         shape, scale = self.book.beliefs(pages)

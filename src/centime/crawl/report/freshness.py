@@ -27,11 +27,12 @@ def refresh_facts(opened: OpenCrawl, page: int, host: int, now: float) -> dict[s
         "changes_per_day_90_percent": [low, high],
         "age_seconds": age,
         "probably_fresh": float(np.exp(-shape * np.log1p(age / scale))),
-        "worth": float(book.worth(pages, now, importance)[0]),
-        "worth_needed": book.threshold,
-        "due": due_moment(float(book.due_times(pages, importance)[0])),
         "host_dates_right": reliability(shard.hosts[host].dates),
     }
+    if shard.settings.continuous:
+        facts["worth"] = float(book.worth(pages, now, importance)[0])
+        facts["worth_needed"] = book.threshold
+        facts["due"] = due_moment(float(book.due_times(pages, importance)[0]))
     if page in beats:
         rhythm = beats[page].rhythm
         facts["rhythm_seconds"] = rhythm.period

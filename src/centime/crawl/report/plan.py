@@ -79,7 +79,7 @@ def plan(
     is_now = forecast.expected_now(present)
     return {
         "pages": len(pages),
-        "unread": opened.shard.pages.count - len(pages),
+        "unread": opened.shard.pages.count - int(np.count_nonzero(opened.shard.pages.records.record_at)),
         "policy": settings.policy if rule is present or uniform or settings.policy == "paper" else "optimal",
         "alpha": rule.alpha,
         "beta": rule.beta,

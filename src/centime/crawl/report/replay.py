@@ -34,7 +34,9 @@ def replay(
         raise BadSetting(f"name at least one policy of {', '.join(POLICIES)}")
     if rate is not None and bandwidth is not None:
         raise BadSetting("a budget is a rate or a bandwidth: give one of them")
+    said = "given"
     if rate is None and bandwidth is None:
+        said = "as recorded" if opened.settings.rate is None and opened.settings.bandwidth is None else "the crawl's own"
         rate, bandwidth = opened.settings.rate, None if opened.settings.rate is not None else opened.settings.bandwidth
     by_bytes = bandwidth is not None
     history = recorded_history(opened, by_bytes=by_bytes, seed=seed)
@@ -43,7 +45,6 @@ def replay(
     if not 0 < measured < length:
         lasts = f"{opened.folder.path}: the history lasts {length / DAY:.3g} days"
         raise BadInput(f"{lasts}; less than that can be measured, not {measured / DAY:.3g}")
-    said = "given" if rate is not None or by_bytes else "as recorded"
     budget = bandwidth if bandwidth is not None else rate if rate is not None else _pace(opened, length)
     settings = replace(opened.settings.refresh_settings(), policy="optimal", budget=budget, by_bytes=by_bytes)
     tick = min(HOUR, length / TICKS)

@@ -105,7 +105,7 @@ def _next(opened: OpenCrawl, count: int, now: float) -> Rows:
         return []
     waiting = Waiting(shard)
     levels, importance = waiting.levels_of(best), shard.ledger.importance(best)
-    worth = shard.upkeep.worth(best, now, shard.ledger.importance).tolist()
+    worth = waiting.worth_of(best)
     hosts = shard.pages.origins_of(best)["host"].tolist()
     return [
         {

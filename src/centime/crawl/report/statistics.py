@@ -37,7 +37,7 @@ def all_statistics(opened: OpenCrawl, now: float) -> dict[str, Any]:
 def _refresh(opened: OpenCrawl, now: float) -> dict[str, Any]:
     """How fresh the copy is held to be, and what comes from outside."""
     shard = opened.shard
-    _, share = shard.upkeep.fresh(now, shard.pages.count, shard.ledger.importance)
+    _, share = shard.upkeep.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
     told = shard.upkeep.book.statistics()
     return {
         "fresh_percent_of_importance": 100 * share,

@@ -45,10 +45,18 @@ class Waiting:
 
     def levels_of(self, pages: Pages) -> list[int]:
         """The levels of pages that wait."""
-        order = np.argsort(self.pages, kind="stable")
-        places = order[np.searchsorted(self.pages, pages, sorter=order)]
-        levels: list[int] = self.levels[places].tolist()
+        levels: list[int] = self.levels[self._places(pages)].tolist()
         return levels
+
+    def worth_of(self, pages: Pages) -> list[float]:
+        """What orders pages that wait: their worth when they were last looked at."""
+        worth: list[float] = self.worth[self._places(pages)].tolist()
+        return worth
+
+    def _places(self, pages: Pages) -> Pages:
+        order = np.argsort(self.pages, kind="stable")
+        places: Pages = order[np.searchsorted(self.pages, pages, sorter=order)]
+        return places
 
     def ahead_of(self, entry: int) -> int:
         """How many pages come before this one, by level and importance."""

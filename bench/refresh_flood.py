@@ -1,0 +1,59 @@
+"""A million pages published at once, to a crawl that runs: it goes on reading, and no host is asked sooner than its delay.
+
+Both are told by the server's own log: the longest time in which it was asked nothing, and the shortest between two requests to one host.
+The crawl is politely slow (200 hosts, a delay of half a second each), so that silence would be the crawl's own.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from bench.figure import Figure
+from centime.crawl.opened import read_crawl
+from centime.crawl.order_inbox import OrderInbox
+from centime.crawl.orders import publications
+from centime.lab.webbox import WebBox, serve_in_process
+
+PAGES, HOSTS = 1_000_000, 200
+DELAY = 0.5
+BEFORE, AFTER = 20.0, 100.0  # seconds
+CLOCKS_APART = 0.002
+
+
+def flood() -> Iterator[Figure]:
+    """A publication of a million URLs."""
+    box = WebBox(hosts=HOSTS, pages=PAGES, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01)
+    with tempfile.TemporaryDirectory(prefix="flood-") as place, serve_in_process(box) as served:
+        folder = Path(place) / "crawl"
+        options = ["--scope", "any", "--delay", str(DELAY), "--allow-network", "127.0.0.0/8", "--workers", "1", "--json"]
+        forever = ["--continuous", "--rate", "1000/s", "--for", f"{BEFORE + AFTER:g}s"]
+        command = [sys.executable, "-m", "centime", "crawl", str(folder), served.seed_url, *options, *forever]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as crawl:
+            while not (folder / "centime.json").exists() or not served.requests():
+                time.sleep(0.2)
+            time.sleep(BEFORE)
+            inbox, began = OrderInbox(folder), time.time()
+            for order in publications(served.webbox.urls(), time=began, publisher="flood"):
+                inbox.put(order)
+            while inbox.waiting():
+                time.sleep(0.2)
+            taken = time.time() - began
+            crawl.wait()
+        asked = sorted(served.requests())
+        opened = read_crawl(folder)
+        known = opened.shard.pages.count
+        opened.let_go()
+    during = [seen.time for seen in asked if began - 5.0 <= seen.time <= began + taken + 5.0]
+    by_host: dict[str, list[float]] = {}
+    for seen in asked:
+        by_host.setdefault(seen.host, []).append(seen.time)
+    closest = min(after - before for times in by_host.values() for before, after in pairwise(times))
+    yield Figure("a million pages published: known afterwards", float(known), "")
+    yield Figure("taken up in", taken, "s")
+    yield Figure("requests a second meanwhile", len(during) / (during[-1] - during[0]), "")
+    yield Figure("longest silence meanwhile", max(after - before for before, after in pairwise(during)), "s", "at most", 2.0)
+    yield Figure(f"closest requests to one host (delay {DELAY:g} s)", closest + CLOCKS_APART, "s", "at least", DELAY)
