@@ -271,6 +271,24 @@ def test_a_redirect_that_leads_elsewhere_is_a_change_and_a_page_that_is_gone_is_
         assert not book.contains(gone)[0]
 
 
+def test_a_page_that_was_gone_or_never_read_is_read_when_it_is_published(tmp_path: Path) -> None:
+    world = ChangingWorld(period=1000 * HOUR)
+    world.outcomes = {6: Outcome.GONE}
+    with crawl(tmp_path / "c", **FOREVER | {"least_interval": 30 * DAY}) as opened:
+        now = live(opened, world, START + 500.0)
+        unread = next(number for number in range(world.pages) if page_of(opened, number) >= 0 and number not in dict(world.read).values())
+        publish(opened, now, unread)
+        now = live(opened, world, now + 50.0, start=now)
+        assert world.read[-1][1] == unread
+        now = live(opened, world, START + 2 * HOUR, start=now)
+        assert not opened.shard.upkeep.book.contains(np.array([page_of(opened, 6)]))[0]
+        del world.outcomes[6]
+        publish(opened, now, 6)
+        live(opened, world, now + 150.0, start=now)
+        assert world.read[-1][1] == 6
+        assert opened.shard.upkeep.book.contains(np.array([page_of(opened, 6)]))[0]
+
+
 def test_a_crawl_without_a_budget_cannot_go_on_for_ever(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="budget"), crawl(tmp_path / "c", continuous=True):
         raise AssertionError
