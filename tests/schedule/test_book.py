@@ -346,25 +346,25 @@ def test_the_full_check_sees_what_the_sums_are_multiplied_with(fact: int, what: 
 
 
 def read_many_ways(book: RefreshBook, count: int) -> npt.NDArray[np.int64]:
-    """Pages read at ages and with luck that differ, so that many are nearly given up."""
+    """Pages of very different rates, read so seldom that many are nearly given up."""
     chance = np.random.default_rng(5)
     pages = np.arange(count)
+    rates = chance.lognormal(math.log(0.3), 1.3, count) / DAY
     read(book, pages, 1000.0)
-    for day in range(1, 6):
-        now = 1000.0 + day * 20 * DAY
-        verdicts = np.where(chance.random(count) < chance.random(count), DATED, QUIET).astype(np.uint8)
-        since = chance.exponential(2 * DAY, count)
-        book.record(pages, hosts_of(pages), now, verdicts, since, np.full(count, 1000.0), importance_of(pages))
+    for look in range(1, 11):
+        since = chance.exponential(1 / rates)
+        verdicts = np.where(since < 20 * DAY, DATED, QUIET).astype(np.uint8)
+        book.record(pages, hosts_of(pages), 1000.0 + look * 20 * DAY, verdicts, since, np.full(count, 1000.0), importance_of(pages))
     return pages
 
 
 def test_what_pages_ask_for_exactly_is_the_budget_after_two_passes() -> None:
-    book = make_book(budget=0.02 * 5000 / DAY)
+    book = make_book(budget=0.005 * 5000 / DAY)
     pages = read_many_ways(book, 5000)
     for _ in range(3):
         book.refile(2e7, importance_of)
     ages = book.due_times(pages, importance_of(pages)) - book.read_times(pages)
-    assert (1 / ages).sum() == pytest.approx(book.settings.budget, rel=0.003)
+    assert (1 / ages).sum() == pytest.approx(book.settings.budget, rel=0.005)
     assert book.demand(book.threshold) == pytest.approx(book.settings.budget, rel=1e-3)
     assert book.threshold_for(book.settings.budget) == book.threshold
 

@@ -76,3 +76,49 @@ def test_before_anything_is_seen_the_prior_is_vague() -> None:
     assert low < mean / 50 < mean * 2 < high
     assert book.beliefs(np.array([3]))[0] == FIRST_SHAPE
     assert math.isfinite(book.discovery_worth(np.array([0]))[0])
+
+
+@pytest.mark.parametrize("faster", [1e-2, 1e3])
+def test_priors_that_are_far_off_are_found_within_a_factor_of_two_in_two_passes(faster: float) -> None:
+    rates = np.random.default_rng(3).gamma(0.5, 2 * faster * FIRST_MEAN, 3000)
+    hosts = np.arange(3000) % 30
+    book = RefreshBook(0.0, RefreshSettings(budget=1.0), lambda pages: hosts[pages])
+    pages, ones_each, interval = np.arange(3000), np.ones(3000), 3 / rates.mean()
+    book.record(pages, hosts, 0.0, np.full(3000, FIRST), 0 * ones_each, ones_each, ones_each)
+    since = np.random.default_rng(4).exponential(1 / rates)
+    book.record(pages, hosts, interval, np.where(since < interval, DATED, QUIET), since, ones_each, ones_each)
+    for _ in range(2):
+        book.refile(interval, ones)
+    assert 0.5 < book.statistics()["prior_mean_rate"] / rates.mean() < 2.0
+    book.check(ones, in_full=True)
+
+
+@pytest.mark.compiled
+def test_a_web_a_thousand_times_quicker_than_was_thought_is_soon_known_and_the_budget_spent() -> None:
+    count, chance = 2000, np.random.default_rng(7)
+    hosts, ones_each = np.arange(count) % 20, np.ones(count)
+    rates = chance.lognormal(0.0, 1.0, count)
+    rates *= 1000 * FIRST_MEAN / rates.mean()
+    budget = 0.3 * rates.sum()
+    book = RefreshBook(0.0, RefreshSettings(budget=budget, least_interval=0.01), lambda pages: hosts[pages])
+    begun = now = count / budget
+    last = now * chance.random(count)
+    book.record(np.arange(count), hosts, last, np.full(count, FIRST), 0 * ones_each, ones_each, ones_each)
+    reads, spare, found = 0, 0.0, []
+    for share in (0.5, 2.0):
+        while reads < share * count:
+            now += begun / 100
+            spare = min(spare + budget * begun / 100, 0.1 * count)
+            while spare >= 1 and len(pages := book.inspect(now, ones, int(spare))[0]):
+                since = chance.exponential(1 / rates[pages])
+                verdicts = np.where(since < now - last[pages], DATED, QUIET)
+                book.record(pages, hosts[pages], now, verdicts, since, ones(pages), ones(pages))
+                last[pages] = now
+                reads += len(pages)
+                spare -= len(pages)
+        found.append((book.statistics()["prior_mean_rate"] / rates.mean(), reads / (budget * (now - begun))))
+    (early, early_spent), (late, late_spent) = found
+    assert 0.6 < early < 1.6
+    assert early_spent > 0.8
+    assert late == pytest.approx(1.0, abs=0.2)
+    assert late_spent > 0.9

@@ -47,6 +47,7 @@ from centime.schedule.refresh_tables import (
     LEAST_INTERVAL,
     LIMIT,
     MEAN,
+    MOVED,
     NEXT_MEAN,
     NEXT_SHAPE,
     NO_PASS,
@@ -242,6 +243,9 @@ class RefreshBook:
         t.counts[CURSOR] = last
         if last == t.counts[LIMIT]:
             sweep.end_pass(t)
+            if t.counts[MOVED]:
+                some = self._inside(0, last, max(2, last // pooling.SAMPLE))
+                pooling.settle(t, some, np.asarray(self._hosts_of(some), dtype=np.int64))
             self._retune()
 
     def _inside(self, first: int, last: int, step: int) -> Pages:

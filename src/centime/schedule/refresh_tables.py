@@ -63,12 +63,13 @@ OBSERVED: Final = 4  # since the pass began
 SOUND: Final = 5  # whether the pass saw one rule only
 STALE: Final = 6  # whether the sums are of another rule
 URGENT: Final = 7  # whether a pass is to begin at once
-MOVED: Final = 8  # whether the next priors are others
+MOVED: Final = 8  # whether the next priors are others: 0, 1, or FAR
 PASSES: Final = 9
 OBSERVATIONS: Final = 10
 COUNTS: Final = 11
 
 NO_PASS: Final = -1
+FAR: Final = 2
 
 _MOST_AHEAD = 1 << 16  # a large array is moved by its page table, not copied, so that steps may be small
 

@@ -12,12 +12,12 @@ spent.
 A page that the pass has yet to reach lies in no folder, and is looked at so much later: LENGTH calls of `inspect` at most. One that is due
 when it is reached can be taken at once.
 
-    a pass begins    after max(256, pages/8) observations, or half of that if the priors moved by a tenth;
+    a pass begins    after max(256, pages/8) observations; half of that if the priors moved by a tenth, an eighth if two-fold;
                      at once if μ fell below 0.8 of what pages were filed under, or settings were told that ask for it
     a call takes     max(4096, pages/LENGTH) pages
 
-so that an observation pays for 8 pages of a pass (16 at worst), and no call takes long. Measured with importance walking by 2 % a day, D is
-wrong by 0.2 % at most when the next pass begins; by 10 % a day, by 2 %.
+so that an observation pays for 8 pages of a pass (16 while priors move, 64 after a leap), and no call takes long. Measured with importance
+walking by 2 % a day, D is wrong by 0.2 % at most when the next pass begins; by 10 % a day, by 2 %.
 """
 
 import math
@@ -67,6 +67,7 @@ FALLEN = 0.8
 LOOK_AGAIN = 1.25
 """A page handed out is looked at again at so many times its age."""
 LEAST_EXACT, MOST_EXACT = 0.5, 2.0
+_SOONER = (1, 2, 8)  # by how far the priors moved
 _SPREAD_PAGES = 50_000
 _SLACK = 1.0 - 1e-9
 
@@ -76,7 +77,7 @@ def is_wanted(t: RefreshTables) -> bool:
     if t.counts[URGENT] or t.facts[THRESHOLD] < FALLEN * t.facts[HIGHEST_THRESHOLD]:
         return True
     needed = max(FEWEST_OBSERVATIONS, int(t.counts[PAGE_COUNT]) // PAGES_PER_OBSERVATION)
-    return bool(t.counts[OBSERVED] >= (needed // 2 if t.counts[MOVED] else needed))
+    return bool(t.counts[OBSERVED] >= needed // _SOONER[t.counts[MOVED]])
 
 
 def begin_pass(t: RefreshTables, folders: Folders) -> None:
