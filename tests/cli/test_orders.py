@@ -152,8 +152,8 @@ def test_publish_tells_people_what_is_out(crawl: Path, capsys: pytest.CaptureFix
 def test_a_large_publication_is_several_orders(crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "u.txt").write_text("".join(f"{A}/{number}\n" for number in range(120_000)))
     assert centime("publish", crawl, "-f", tmp_path / "u.txt", "--json") == 0
-    assert told(capsys)["orders"] == 3
-    assert [len(order.lines()) for order in waiting(crawl) if isinstance(order, PublishOrder)] == [50_000, 50_000, 20_000]
+    assert told(capsys)["orders"] == 6
+    assert [len(order.lines()) for order in waiting(crawl) if isinstance(order, PublishOrder)] == [20_000] * 6
 
 
 def test_subscribe_orders_a_subscription_with_a_name_that_says_the_same(
