@@ -32,7 +32,8 @@ UNIFORM = 2.0
 LONGEST = 50 * 365.25 * 86400.0
 """Ages above this (fifty years, in seconds) are never reached."""
 TRUST = 0.6
-"""Of what is believed, so much evidence is counted in decisions."""
+"""Of what is believed, so much counts in decisions. Measured at 0.02 reads a page and day (mean of three webs, over the freshness of an
+oracle): 0.940 with 1, 0.953 with 0.6, and no better with less; `docs/decisions/refresh-by-threshold.md`."""
 _SERIES = 2e-3
 _NEAR = 3e-5  # the next step would be about the square of this
 
