@@ -39,7 +39,7 @@ def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}', '{"format": 1, "created": "x", "settings": {}}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 2}', '{"format": 2, "created": "x", "settings": {}}'])
 def test_a_damaged_description_is_reported(tmp_path: Path, content: str) -> None:
     (tmp_path / "centime.json").write_text(content)
     with pytest.raises(DamagedFile, match=r"centime\.json: damaged"):
@@ -47,8 +47,8 @@ def test_a_damaged_description_is_reported(tmp_path: Path, content: str) -> None
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "centime.json").write_text(json.dumps({"format": 2, "created": 0, "settings": {}}))
-    with pytest.raises(DamagedFile, match="a crawl of format 2; this version knows format 1"):
+    (tmp_path / "centime.json").write_text(json.dumps({"format": 3, "created": 0, "settings": {}}))
+    with pytest.raises(DamagedFile, match="a crawl of format 3; this version knows format 2"):
         CrawlFolder.open(tmp_path, writable=False)
 
 

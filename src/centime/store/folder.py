@@ -20,7 +20,7 @@ from typing import Any
 from centime.model.errors import BadInput, DamagedFile, InUse
 from centime.store.disk import put_file, sync_folder
 
-FORMAT = 1
+FORMAT = 2
 ABOUT = "centime.json"
 PARTS = ("journal", "snapshots", "state", "bodies")
 BEGUN = ("lock", f".{ABOUT}")  # files that are there before the crawl is
