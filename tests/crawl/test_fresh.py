@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from centime.crawl.message import CLAIM, Lease, pack, unpack_visit
+from centime.crawl.message import CLAIM, Lease, Visit, pack, unpack_visit
 from centime.crawl.notices import Change
 from centime.crawl.opened import OpenCrawl, read_crawl
 from centime.crawl.orders import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id
@@ -16,7 +16,7 @@ from centime.crawl.report.page import about_page
 from centime.crawl.subscriptions import Subscription
 from centime.model.address import fingerprint
 from centime.model.errors import BadSetting
-from centime.model.outcome import Outcome
+from centime.model.outcome import Outcome, PageKind
 from centime.schedule.kind import DEADLINE, PUBLISHED, REFRESH
 from tests.crawl.test_shard import same
 from tests.crawl.world import World, crawl, url_of
@@ -252,6 +252,54 @@ def test_a_flood_of_publications_neither_stalls_nor_crowds_a_host(tmp_path: Path
         assert len(leases) == 50, "one of each host"
         assert len({lease.url.split("/")[2] for lease in leases}) == 50
         shard.frontier.check()
+
+
+def test_a_flood_is_judged_by_a_sample_and_leaves_others_their_turn(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c", **FOREVER | {"delay": 0.0}) as opened:
+        shard = opened.shard
+        gone = Visit(page=0, outcome=Outcome.GONE, kind=PageKind.DEAD, asked_at=START)
+        for part in range(3):
+            urls = "\n".join(f"http://h{number % 50}.example/lie{part}-{number}" for number in range(10_000)).encode()
+            order(opened, START, PublishOrder(id=new_id(), time=START, urls=urls, publisher="flood"))
+        order(opened, START, PublishOrder(id=new_id(), time=START, urls=b"http://h9.example/true", publisher="shop"))
+        leases = shard.lease(START, 50)
+        assert "http://h9.example/true" in [lease.url for lease in leases]
+        for turn in range(20):
+            now = START + 10.0 * turn
+            shard.record(now, [pack(msgspec.structs.replace(gone, page=lease.page)) for lease in leases])
+            leases = shard.lease(now, 100)
+        facts = shard.wishes.publishers.facts()
+        assert facts["flood"]["wrong"] > 20
+        assert facts["flood"]["credit"] < 0.1
+        assert 20_000 < facts["flood"]["not_looked_at"] < 30_000
+        assert facts["shop"]["not_looked_at"] == 0
+        shard.journal.flush()
+        same(shard, read_crawl(tmp_path / "c").shard)
+
+
+@pytest.mark.parametrize("rule", ["a=0.01", "a=nan", "zzz=1e308", "b=0", "b=-1", "(=2"])
+def test_an_order_that_cannot_be_carried_out_leaves_nothing_behind(tmp_path: Path, rule: str) -> None:
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        live(opened, ChangingWorld(), START + HOUR)
+        frames = opened.shard.journal.next_index
+        with pytest.raises(BadSetting, match="focus"):
+            opened.shard.order(START, SetOrder(id=new_id(), time=START, values={"focus": [rule]}))
+        assert opened.shard.journal.next_index == frames
+        assert opened.shard.settings.focus == ()
+
+
+def test_a_new_focus_holds_for_pages_found_from_now_on_also_after_a_kill(tmp_path: Path) -> None:
+    world = ChangingWorld()
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        now = live(opened, world, START + 500.0)
+        order(opened, now, SetOrder(id=new_id(), time=now, values={"focus": ["p1=4"]}))
+        now = live(opened, world, START + 2 * HOUR, start=now)
+        later = opened.shard.pages.origins_of(np.arange(opened.shard.pages.count))["focus"]
+        assert set(later.tolist()) == {0, 1}
+        order(opened, now, SetOrder(id=new_id(), time=now, values={"focus": ["p1=8"]}))
+        opened.shard.ledger.check()
+        opened.shard.journal.flush()
+        same(opened.shard, read_crawl(tmp_path / "c").shard)
 
 
 def test_a_redirect_that_leads_elsewhere_is_a_change_and_a_page_that_is_gone_is_read_no_more(tmp_path: Path) -> None:

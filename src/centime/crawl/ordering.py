@@ -55,22 +55,22 @@ def take_claims(state: ShardState, now: float, host: int, claims: npt.NDArray[np
 
 
 def _set(state: ShardState, order: SetOrder) -> None:
-    settings = changed_live(state.settings, order)
-    for number, (_, given) in enumerate(settings.focus_rules(), 1):
-        state.ledger.set_focus(number, given)
-    state.reconfigure(settings)
+    state.reconfigure(changed_live(state.settings, order))
 
 
 def _publish(state: ShardState, now: float, order: PublishOrder) -> None:
     urls = order.lines()
     fingerprints = fingerprints_of(urls)
     publisher = order.publisher or host_of(urls[0])
-    heard = state.wishes.publishers.is_heard(publisher)
+    publishers = state.wishes.publishers
+    heard = publishers.is_heard(publisher)
     known = state.pages.table.find(fingerprints)
     fresh = join(state, fingerprints, urls, np.zeros(len(urls), dtype=np.uint8), PUBLISHED if heard else DISCOVERY)
     pages = state.pages.table.find(fingerprints) if fresh else known
     if fresh:
-        state.wishes.publishers.announce(publisher, pages[(known < 0) & (pages >= 0)].tolist())
+        new = pages[(known < 0) & (pages >= 0)].astype(np.int64)
+        state.frontier.update_worth(new, publishers.hearing(publisher, len(new)) * state.ledger.importance(new))
+        publishers.announce(publisher, new.tolist())
     old = known >= 0
     if order.source == "url":
         origins = state.pages.origins_of(known[old].astype(np.int64))
@@ -94,8 +94,9 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
     if not state.wishes.publishers.is_heard(publisher):
         pages = pages[pages % PROBATION == 0]
     if len(pages):
+        hearing = state.wishes.publishers.hearing(publisher, len(pages))
         state.wishes.publishers.announce(publisher, pages.tolist())
-        promote(state, pages, PUBLISHED)
+        promote(state, pages, PUBLISHED, hearing)
 
 
 def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: int) -> None:

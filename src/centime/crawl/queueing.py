@@ -74,16 +74,17 @@ def requeue(state: ShardState, pages: list[int], now: float) -> None:
     promote(state, numbers[announced], PUBLISHED)
 
 
-def promote(state: ShardState, pages: Pages, level: int) -> None:
-    """Puts pages that are not out at a level, unless they are at a higher one, by their importance."""
+def promote(state: ShardState, pages: Pages, level: int, hearing: npt.ArrayLike = 1.0) -> None:
+    """Puts pages that are not out at a level, unless they are at a higher one, by so many times their importance."""
     if not len(pages):
         return
-    pages = pages[~state.leases.out(pages) & (state.frontier.levels(pages) >= level)]
+    free = ~state.leases.out(pages) & (state.frontier.levels(pages) >= level)
+    pages, counted = pages[free], np.broadcast_to(hearing, len(pages))[free]
     if len(pages):
         state.frontier.remove(pages)
         for page in pages.tolist():
             state.retries.remove(page)
-        _add(state, pages, level, state.ledger.importance(pages))
+        _add(state, pages, level, counted * state.ledger.importance(pages))
 
 
 def reorder(state: ShardState) -> None:

@@ -26,6 +26,7 @@ LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
 Policy = Literal["optimal", "paper", "uniform"]
 
 MOST_WORKERS = 64
+LEAST_WEIGHT, MOST_WEIGHT, MOST_RULES = 1 / 16, 65_536.0, 127  # of a focus: what ledgers take
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 
@@ -148,6 +149,10 @@ class CrawlSettings:
                 equals = ""
             if not equals or not pattern:
                 raise BadSetting(f"a focus is PATTERN=WEIGHT, with a regular expression and a number, not {rule!r}")
+            if not LEAST_WEIGHT <= rules[-1][1] <= MOST_WEIGHT or rules[-1][1] % LEAST_WEIGHT:
+                raise BadSetting(f"the weight of a focus is a multiple of 1/16 from 1/16 to {MOST_WEIGHT:g}, not {weight}")
+        if len(rules) > MOST_RULES:
+            raise BadSetting(f"there are {MOST_RULES} rules of focus at most, not {len(rules)}")
         return rules
 
     def resolve_rules(self) -> tuple[tuple[str, str], ...]:

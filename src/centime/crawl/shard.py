@@ -21,8 +21,8 @@ from centime.crawl import queueing
 from centime.crawl.filing import take_visits
 from centime.crawl.joining import take_found
 from centime.crawl.message import Delivered, Found, Granted, Lease, Ordered, Returned, Settled, Told, Visit, Visits, pack
-from centime.crawl.ordering import carry_out
-from centime.crawl.orders import Order, pack_order, unpack_order
+from centime.crawl.ordering import carry_out, changed_live
+from centime.crawl.orders import Order, SetOrder, pack_order, unpack_order
 from centime.crawl.pages import KnownPages
 from centime.crawl.settings import CrawlSettings, settings_from
 from centime.crawl.state import ShardState
@@ -93,9 +93,11 @@ class Shard(ShardState):
         queueing.take_back(self, frame)
 
     def order(self, now: float, order: Order) -> bool:
-        """Carries out an order from outside; False if it was carried out before."""
+        """Carries out an order from outside; False if it was carried out before. BadSetting: it cannot be, and nothing has changed."""
         if order.id in self.wishes.recent:
             return False
+        if isinstance(order, SetOrder):
+            changed_live(self.settings, order)  # refuses it before it is in the journal
         self.journal.append(ORDERED, pack(Ordered(now, pack_order(order))))
         carry_out(self, now, order)
         return True

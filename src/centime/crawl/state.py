@@ -54,6 +54,7 @@ class ShardState:
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose standing the frontier must be told
         self.all_paid = False
         ledger.watch = self._watch
+        self.settings = settings
         self.configure(settings)
 
     def configure(self, settings: CrawlSettings) -> None:
@@ -63,13 +64,16 @@ class ShardState:
 
     def reconfigure(self, settings: CrawlSettings) -> None:
         """Goes on with settings that differ in what may change while leases are out."""
+        if settings.focus != self.settings.focus:
+            for number, (_, weight) in enumerate(settings.focus_rules(), 1):
+                self.ledger.set_focus(number, weight)
         self.settings = settings
         self.limits.pages_per_host = settings.pages_per_host
         self.manners.tell(settings)
         self.upkeep.tell(settings)
         self.frontier.set_shares(settings.level_shares())
         self.focus = settings.focus_rules()
-        banned = {number for name in settings.ban if (number := self.hosts.find(name)) is not None}
+        banned = {known for name in settings.ban if (known := self.hosts.find(name)) is not None}
         for number in sorted(self.wishes.banned - banned):
             self.frontier.unblock(number)
         for number in sorted(banned - self.wishes.banned):

@@ -85,7 +85,7 @@ class Accounts:
 
     def set_focus(self, focus: int, weight: float) -> None:
         """Makes the virtual page give pages of a focus class `weight` times as much as others."""
-        whole = round(weight * FOCUS_UNIT) if math.isfinite(weight) else 0
+        whole = round(weight * FOCUS_UNIT) if 0 < weight <= 2**20 else 0
         if not 1 <= whole <= 2**20 or whole != weight * FOCUS_UNIT:
             most = 2**20 // FOCUS_UNIT
             raise BadSetting(f"a focus weight is a multiple of 1/{FOCUS_UNIT} between 1/{FOCUS_UNIT} and {most}, not {weight}")
