@@ -2,7 +2,7 @@
 
     python -m bench.crawl [PART ...] [--json]
 
-`pages` fetches nginx and four packages of documentation from Debian, about 52 MB, once, into `build/bench`.
+`pages` and `size` fetch nginx and four packages of documentation from Debian, about 52 MB, once, into `build/bench`.
 """
 
 import argparse

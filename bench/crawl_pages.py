@@ -13,17 +13,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.crawl_server import NotToBeHad, Served, documentation
 from bench.figure import Figure
+from centime.lab.webbox import WebBox, serve_in_process
 
 FEW, ALL = 200, 1_000_000
 HOSTS = 2
 MANY_HOSTS, MANY = 20, 10_000  # by the clock: so many hosts that fetchers never wait for one
 REPEATS, SCRAPY_REPEATS = 3, 2
+BOX = WebBox(hosts=HOSTS, pages=10_000, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,21 @@ def pages() -> Iterator[Figure]:
             yield from _compare(served)
     except NotToBeHad as error:
         yield Figure(f"left out: {error}", float("nan"), "")
+
+
+def page_cost() -> tuple[float, str]:
+    """Seconds of CPU that a page costs a crawl with one fetcher, start-up taken out, and whose pages they were."""
+    try:
+        with documentation() as served:
+            return _page_cost(served.seeds(HOSTS), "host"), "documentation by nginx"
+    except NotToBeHad as error:
+        with serve_in_process(BOX) as box:
+            return _page_cost([box.seed_url], "any"), f"the webbox, because {error}"
+
+
+def _page_cost(seeds: list[str], scope: str) -> float:
+    _crawl(seeds, scope, 1, FEW)  # compiles what is not compiled yet
+    return 1.0 / _per_cpu_second([(_crawl(seeds, scope, 1, FEW), _crawl(seeds, scope, 1, ALL)) for _ in range(REPEATS)])
 
 
 def _compare(served: Served) -> Iterator[Figure]:
@@ -90,21 +107,25 @@ def _pace(runs: list[tuple[Run, Run]]) -> float:
 
 
 def _centime(served: Served, workers: int, most: int, hosts: int = HOSTS) -> Run:
+    return _crawl(served.seeds(hosts), "host", workers, most, served.cpu)
+
+
+def _crawl(seeds: list[str], scope: str, workers: int, most: int, server_cpu: Callable[[], float] = float) -> Run:
     folder = Path(tempfile.mkdtemp(prefix="crawl-", dir=Path(tempfile.gettempdir())))
     try:
-        program = [sys.executable, "-m", "centime", "crawl", str(folder / "crawl"), *served.seeds(hosts), "--scope", "host", "--delay", "0"]
+        program = [sys.executable, "-m", "centime", "crawl", str(folder / "crawl"), *seeds, "--scope", scope, "--delay", "0"]
         limits = ["--workers", str(workers), "--pages", str(most), "--allow-network", "127.0.0.0/8", "--json"]
-        return _measured(served, [*program, *limits])
+        return _measured([*program, *limits], server_cpu)
     finally:
         shutil.rmtree(folder)
 
 
 def _peer(served: Served, module: str, hosts: int, most: int) -> Run:
-    return _measured(served, [sys.executable, "-m", f"bench.{module}", str(most), *served.seeds(hosts)])
+    return _measured([sys.executable, "-m", f"bench.{module}", str(most), *served.seeds(hosts)], served.cpu)
 
 
-def _measured(served: Served, command: list[str]) -> Run:
-    before, started = served.cpu(), time.perf_counter()
+def _measured(command: list[str], server_cpu: Callable[[], float]) -> Run:
+    before, started = server_cpu(), time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     said = process.stdout.read()
@@ -114,4 +135,4 @@ def _measured(served: Served, command: list[str]) -> Run:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     found = json.loads(said.splitlines()[-1])
-    return Run(found if isinstance(found, int) else found["read"], used.ru_utime + used.ru_stime, wall, served.cpu() - before)
+    return Run(found if isinstance(found, int) else found["read"], used.ru_utime + used.ru_stime, wall, server_cpu() - before)
