@@ -337,6 +337,18 @@ def test_a_page_that_was_gone_or_never_read_is_read_when_it_is_published(tmp_pat
         assert opened.shard.upkeep.book.contains(np.array([page_of(opened, 6)]))[0]
 
 
+def test_a_fixed_share_for_discovery_is_kept_while_the_web_grows(tmp_path: Path) -> None:
+    world = ChangingWorld(pages=3000, period=DAY)
+    with crawl(tmp_path / "c", **FOREVER | {"discovery": "20%", "rate": 0.1, "delay": 0.0}) as opened:
+        now = live(opened, world, START + 10_000.0, step=10.0)
+        before = Counter(opened.shard.frontier.statistics()["leased"])
+        live(opened, world, now + 8_000.0, start=now, step=10.0)
+        leased = Counter(opened.shard.frontier.statistics()["leased"])
+        leased.subtract(before)
+        assert 0.15 < leased[5] / sum(leased.values()) < 0.3
+        assert opened.shard.read_count < world.pages, "there was more to discover"
+
+
 def test_a_crawl_without_a_budget_cannot_go_on_for_ever(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="budget"), crawl(tmp_path / "c", continuous=True):
         raise AssertionError

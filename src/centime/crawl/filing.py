@@ -109,6 +109,15 @@ def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
     state.upkeep.record(now, filed, state.hosts, state.pages.records, state.ledger.importance)
     requeue(state, again, now)  # when the records are there: they say how far up a page belongs
     _tell(state, now, filed)
+    _spend(state, now, filed)
+
+
+def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
+    """Counts what visits cost of the budget for reading again: all of them where worth decides what is unread, else the rest."""
+    counted = filed
+    if state.settings.discovery_share() is not None:
+        counted = [one for one in filed if one.before is not None]
+    state.upkeep.spend(now, len(counted), sum(one.visit.wire_bytes for one in counted))
 
 
 def _filed(state: ShardState, now: float, visit: Visit, number: int, depth: int, importance: float) -> Filed:

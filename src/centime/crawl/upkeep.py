@@ -9,6 +9,7 @@ A part of the shard's state: time is an argument, and everything follows from th
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import nan
 from typing import Any
 
@@ -16,6 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from centime.crawl.eagerness import Eagerness
 from centime.crawl.hosts import Hosts
 from centime.crawl.message import Visit
 from centime.crawl.settings import CrawlSettings
@@ -25,6 +27,7 @@ from centime.schedule.book import RefreshBook
 from centime.schedule.credit import frequency_verdict, period_of_max_age, verified, weight
 from centime.schedule.dates import observe, reliable, verdict_of
 from centime.schedule.periodic import Rhythm, find_rhythm, holds, next_moment
+from centime.schedule.refresh_settings import RefreshSettings
 from centime.schedule.retry import Retries
 from centime.schedule.verdict import Verdict
 from centime.store.record import Mark, Record
@@ -71,19 +74,32 @@ class Upkeep:
         self.moments = Retries()
         self.deadlines = Retries()
         self.beats: dict[int, Beat] = {}
+        self.eagerness = Eagerness()
         self.tell(settings)
 
     def tell(self, settings: CrawlSettings) -> None:
         """Goes on with other settings."""
         self.settings = settings
-        self.book.tell(settings.refresh_settings())
+        self.book.tell(self._rules())
+
+    def _rules(self) -> RefreshSettings:
+        """What the book is told: the settings, with the budget that lets all of it be spent."""
+        rules = self.settings.refresh_settings()
+        return replace(rules, budget=rules.budget * self.eagerness.factor)
+
+    def spend(self, now: float, pages: int, wire_bytes: int) -> None:
+        """Takes in what was spent on visits."""
+        rules = self.settings.refresh_settings()
+        unit = wire_bytes / pages if rules.by_bytes and pages else 1.0
+        if self.settings.continuous and self.eagerness.observe(now, pages * unit, rules.budget, unit):
+            self.book.tell(self._rules())
 
     # ---- what visits say
 
     def record(self, now: float, filed: Sequence[Filed], hosts: Hosts, records: Records, importance: Importance) -> None:
         """Takes what visits say about changes."""
         if not len(self.book):
-            self.book = RefreshBook(now, self.settings.refresh_settings(), self._hosts_of)
+            self.book = RefreshBook(now, self._rules(), self._hosts_of)
         over = [one.visit.page for one in filed if one.over or _is_closed(one.record)]
         if over:
             self.book.forget(np.array(over, dtype=np.int64))
@@ -226,6 +242,7 @@ class Upkeep:
         kept = {f"book_{name}": array for name, array in arrays.items()}
         for name, heap in (("moments", self.moments), ("deadlines", self.deadlines)):
             kept |= {f"{name}_{title}": array for title, array in heap.state()[1].items()}
+        kept["eagerness"] = np.frombuffer(msgspec.msgpack.encode(self.eagerness), dtype=np.uint8)
         kept["beats"] = np.frombuffer(msgspec.msgpack.encode(self.beats), dtype=np.uint8)
         return {"book": facts}, kept
 
@@ -240,6 +257,7 @@ class Upkeep:
         made.book = RefreshBook.from_state(facts["book"], part("book"), like._hosts_of)
         made.moments = Retries.from_state({}, part("moments"))
         made.deadlines = Retries.from_state({}, part("deadlines"))
+        made.eagerness = msgspec.msgpack.decode(arrays["eagerness"].tobytes(), type=Eagerness)
         made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[int, Beat])
         return made
 
