@@ -6,8 +6,8 @@ to be left alone cannot be asked: then less is read. From time to time what was 
     read < 95 % of it                                       the book is told of a budget larger by what is missing, twice at most
     otherwise, while more than the budget is asked for      it is told of one smaller by a tenth, until it is the true one
 
-Harmless where it does not help: what waits is ordered by worth, so pages that come early only fill gaps. With a share for discovery only the
-rest counts as refreshing; without one all reads count, whatever they were for.
+Harmless where it does not help: what waits is ordered by worth, so pages that come early only fill gaps. With a share for discovery only
+the rest counts as refreshing; without one all reads count, whatever they were for.
 """
 
 import msgspec
