@@ -253,6 +253,7 @@ def test_changes_are_shown_to_people_to_programs_and_to_readers_of_feeds(crawl: 
         (["-n", "-1"], "not -1"),
         (["--since", "soon"], "a time is written like"),
         (["--match", "("], "not a regular expression"),
+        (["--match", "(a+)+$"], "takes too long"),
     ],
 )
 def test_changes_refuses_what_cannot_be_meant(crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

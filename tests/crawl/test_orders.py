@@ -14,6 +14,7 @@ from centime.crawl.orders import (
     SubscribeOrder,
     UnsubscribeOrder,
     check_subscription,
+    check_urls,
     column_of,
     new_id,
     pack_order,
@@ -78,6 +79,7 @@ def test_an_order_that_cannot_be_carried_out_is_refused(change: dict[str, object
     [
         ({"name": "a b"}, "name of a subscription"),
         ({"pattern": "("}, "not a regular expression"),
+        ({"pattern": "(a+)+$"}, "takes too long"),
         ({"every": 0.0}, "every second at most"),
         ({"every": float("nan")}, "every second at most"),
         ({"to": "mail:me"}, "not to 'mail:me'"),
@@ -106,3 +108,10 @@ def test_the_last_ids_are_remembered_also_through_a_snapshot(numbers: list[int],
     assert ids.state() == kept
     assert len(ids) == len(kept)
     assert all(identity in ids for identity in kept)
+
+
+def test_a_pattern_that_takes_too_long_is_refused_where_it_is_new_and_never_when_a_journal_is_read_again() -> None:
+    order = SubscribeOrder(id=new_id(), time=1.0, subscription=msgspec.structs.replace(GOOD, pattern="(a+)+$"))
+    assert unpack_order(pack_order(order)) == order
+    with pytest.raises(BadSetting, match="takes too long"):
+        check_urls(order)

@@ -39,6 +39,7 @@ def _changes(
       centime changes museum --match /news/ --since 2026-01-31 --until 2026-02-01 -n 0 --json
       centime changes museum --atom > museum.atom
     """
+    from centime.crawl.patterns import check_pattern
     from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
     from centime.crawl.report.opening import look_at
 
@@ -46,6 +47,7 @@ def _changes(
         raise BadSetting("either --json or --atom: one of them")
     if count < 0:
         raise BadSetting(f"the last 0 (all) or more can be shown, not {count}")
+    check_pattern(match)
     now = time.time()
     first = time_of(since, now) if since is not None else 0.0
     last = time_of(until, now) if until is not None else float("inf")

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from centime.crawl.patterns import check_pattern
 from centime.crawl.subscriptions import Subscription
 from centime.crawl.watching import check_xpath
 from centime.discover.canonical import canonical
@@ -103,13 +104,19 @@ def check_order(order: Order) -> None:
         case PublishOrder():
             _check_publication(order)
         case SubscribeOrder():
-            check_subscription(order.subscription)
+            _check_told(order.subscription)
         case _:
             pass
 
 
 def check_subscription(told: Subscription) -> None:
-    """Refuses a subscription that could never be served."""
+    """Refuses a subscription that could never be served, or would hold up the crawl; for new ones, as its pattern is timed."""
+    _check_told(told)
+    check_pattern(told.pattern)
+
+
+def _check_told(told: Subscription) -> None:
+    """Refuses a subscription that could never be served; the same whenever it is asked, so that a journal can be read again."""
     if not _NAME(told.name):
         raise BadSetting(f"the name of a subscription is 1 to 100 letters, digits and any of _ . : -, not {told.name!r}")
     try:
@@ -125,7 +132,12 @@ def check_subscription(told: Subscription) -> None:
 
 
 def check_urls(order: Order) -> None:
-    """Refuses a publication of what are no canonical URLs: an order that another program wrote would make pages of them."""
+    """Refuses a publication of what are no canonical URLs: an order that another program wrote would make pages of them.
+
+    And a subscription to URLs by a pattern that takes too long, for the same reason; what is in the journal has passed already.
+    """
+    if isinstance(order, SubscribeOrder):
+        check_pattern(order.subscription.pattern)
     if isinstance(order, PublishOrder):
         wrong = next((url for url in order.lines() if canonical(url) != url), None)
         if wrong is not None:
