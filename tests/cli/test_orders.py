@@ -1,6 +1,7 @@
 """The commands that give orders to a crawl, and the one that shows what changed."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +12,16 @@ import pytest
 import typer
 from lxml import etree
 
-from centime.cli import changes, publish, setting, subscribe
+from centime.cli import changes, publish, setting, stats, subscribe
 from centime.cli.ending import run
+from centime.crawl.delivery import Trouble, write_troubles
 from centime.crawl.order_inbox import OrderInbox
-from centime.crawl.orders import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, unpack_order
-from tests.crawl.report.made import ROOT, A, hand_made
+from centime.crawl.orders import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id, unpack_order
+from centime.crawl.subscriptions import Subscription
+from tests.crawl.report.made import NOW, ROOT, A, hand_made
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-for module in (changes, publish, setting, subscribe):
+for module in (changes, publish, setting, stats, subscribe):
     module.register(app)
 
 
@@ -190,6 +193,8 @@ def test_a_place_is_the_same_wherever_the_crawl_is_started(
         (["(", "--to", "file:a"], "not a regular expression"),
         (["x", "--to", "mail:me"], "not to 'mail:me'"),
         (["x", "--to", "file:/no/such/folder/a"], "no such folder to write in"),
+        (["x", "--to", "file:/dev/null"], "/dev/null is not a file"),
+        (["x", "--to", "file:/"], "this is a folder"),
         (["x", "--to", "command:no-such-program"], "there is no program 'no-such-program'"),
         (["x", "--to", "command:'"], "cannot be understood"),
         (["x", "--to", "http://127.0.0.1/"], "127.0.0.1 is not a public address"),
@@ -225,6 +230,52 @@ def test_subscriptions_that_were_ordered_are_listed_and_removed(crawl: Path, tmp
     assert isinstance(waiting(crawl)[-1], UnsubscribeOrder)
     assert centime("subscribe", crawl, "--list", "--json") == 0
     assert told(capsys)["subscriptions"] == []
+
+
+def test_a_subscriber_in_trouble_is_listed_with_the_reason_and_the_next_attempt(
+    crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("well", "ill"):
+        assert centime("subscribe", crawl, ".", "--to", f"file:{tmp_path}/a", "--name", name) == 0
+    write_troubles(crawl, {"ill": Trouble(3, 1_800_000_000.0, "false ended with code 1"), "removed": Trouble(1, 1.0, "x")})
+    capsys.readouterr()
+    assert centime("subscribe", crawl, "--list", "--json") == 0
+    rows = {row["name"]: row for row in told(capsys)["subscriptions"]}
+    assert [rows["ill"][name] for name in ("failures", "tried_again", "trouble")] == [3, "2027-01-15T08:00:00Z", "false ended with code 1"]
+    assert [rows["well"][name] for name in ("failures", "tried_again", "trouble")] == [0, None, None]
+    assert centime("subscribe", crawl, "--list") == 0
+    assert "false ended with code 1" in capsys.readouterr().out
+    write_troubles(crawl, {})
+
+
+@pytest.mark.parametrize("place", ["crawl/news", "link/news", "dangling", "crawl/bodies/../centime.json"])
+def test_changes_are_not_told_to_the_folder_of_the_crawl_itself(
+    crawl: Path, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "crawl").symlink_to(crawl)
+    (tmp_path / "link").symlink_to(crawl)
+    (tmp_path / "dangling").symlink_to(crawl / "news")
+    assert centime("subscribe", crawl, ".", "--to", f"file:{tmp_path / place}") == 2
+    assert "lies in the crawl's own folder" in capsys.readouterr().err
+    assert waiting(crawl) == []
+
+
+def test_stats_tells_publishers_in_words_and_counts_subscribers_in_trouble(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with hand_made(tmp_path / "crawl") as opened:
+        given = Subscription("ill", ".", 60.0, f"file:{tmp_path}/a")
+        opened.shard.order(NOW + 3, SubscribeOrder(id=new_id(), time=NOW, subscription=given))
+        opened.shard.order(NOW + 3, PublishOrder(id=new_id(), time=NOW, urls=f"{A}/seven".encode(), publisher="newsroom"))
+        opened.close()
+    write_troubles(tmp_path / "crawl", {"ill": Trouble(3, 1.0, "x"), "removed": Trouble(1, 1.0, "x")})
+    assert centime("stats", tmp_path / "crawl", "--json") == 0
+    facts = told(capsys)
+    assert facts["subscribers_in_trouble"] == 1
+    assert set(facts["publishers"]["newsroom"]) == {"credit", "right", "wrong", "not_looked_at"}
+    assert centime("stats", tmp_path / "crawl") == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^name +credit +right +wrong +not looked at *$", said, re.MULTILINE)
+    assert re.search(r"^newsroom +[0-9.]+ +0 +0 +1 *$", said, re.MULTILINE)
+    assert "{" not in said
 
 
 def test_changes_are_shown_to_people_to_programs_and_to_readers_of_feeds(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from centime.crawl import delivery as module
 from centime.crawl.delivering import append_line
-from centime.crawl.delivery import Delivery
+from centime.crawl.delivery import TROUBLES, Delivery, Trouble, read_troubles, write_troubles
 from centime.crawl.notices import Batch, Change, Notice
 from centime.crawl.subscriptions import Subscription, Subscriptions
 from centime.fetch.settings import FetchSettings
@@ -87,6 +87,7 @@ def test_a_command_gets_the_batch_on_its_standard_input(delivery: Delivery, tmp_
     assert answers(slow, 1.0) == [("s", 1)]
     slow.close()
     assert lines(tmp_path / "a")[0]["subscription"] == "s"
+    assert (tmp_path / "a").read_bytes().endswith(b"}\n"), "a program that reads lines reads it"
 
 
 @pytest.mark.parametrize(
@@ -224,3 +225,36 @@ def test_a_line_is_appended_once_and_a_cut_one_of_ours_is_removed(tmp_path: Path
     path.write_bytes(before)
     assert append_line(str(path), b'{"id":"2-3@s","n":1}', "2-3@s") == ""
     assert path.read_bytes() == after
+
+
+def test_nothing_is_written_into_the_folder_of_the_crawl_wherever_links_lead(tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    (tmp_path / "link").symlink_to(crawl)
+    (tmp_path / "dangling").symlink_to(crawl / "news")
+    delivery = Delivery(FetchSettings(), crawl=tmp_path / "link")
+    for number, place in enumerate((crawl / "news", tmp_path / "link" / "news", tmp_path / "dangling", crawl / ".." / "crawl" / "news")):
+        delivery.deliver([batch(f"file:{place}")], 1e6 * number)
+        assert answers(delivery, 1e6 * number) == []
+        assert "lies in the crawl's own folder" in delivery.troubles["s"].reason
+    assert list(crawl.iterdir()) == []
+    delivery.deliver([batch(f"file:{tmp_path}/crawl.jsonl")], 1e8)
+    assert answers(delivery, 1e8) == [("s", 1)]
+    delivery.close()
+
+
+def test_troubles_are_noted_in_the_folder_when_they_change_and_only_then(tmp_path: Path) -> None:
+    troubles = {"s": Trouble(2, 180.0, "false ended with code 1"), "t": Trouble(1, 60.5, "ä")}
+    assert not write_troubles(tmp_path, {})
+    assert list(tmp_path.iterdir()) == []
+    assert write_troubles(tmp_path, troubles)
+    assert read_troubles(tmp_path) == troubles
+    assert not write_troubles(tmp_path, dict(reversed(troubles.items())))
+    assert write_troubles(tmp_path, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("octets", [b"", b"{", b"\xff", b'{"s": 1}', b"[]"])
+def test_a_note_of_troubles_that_cannot_be_read_is_none(tmp_path: Path, octets: bytes) -> None:
+    (tmp_path / TROUBLES).write_bytes(octets)
+    assert read_troubles(tmp_path) == {}

@@ -10,7 +10,7 @@ from centime.cli.crawl_folder import Folder
 from centime.cli.output import Json, show
 from centime.cli.progress import progress
 
-GROUPS = ("outcomes", "errors", "publishers", "kinds", "statuses", "disk_bytes", "memory_bytes")
+GROUPS = ("outcomes", "errors", "kinds", "statuses", "disk_bytes", "memory_bytes")
 
 
 def register(app: typer.Typer) -> None:
@@ -27,11 +27,14 @@ def _stats(folder: Folder, as_json: Json = False) -> None:
       centime stats museum
       centime stats museum --json
     """
+    from centime.crawl.delivery import read_troubles
     from centime.crawl.report.opening import look_at
     from centime.crawl.report.statistics import all_statistics
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
-        report = all_statistics(look_at(folder), time.time())
+        opened = look_at(folder)
+        known = opened.shard.wishes.subscriptions
+        report = all_statistics(opened, time.time()) | {"subscribers_in_trouble": sum(name in known for name in read_troubles(folder))}
     show(report if as_json else _for_people(report), as_json=as_json)
 
 
@@ -39,6 +42,8 @@ def _for_people(report: dict[str, Any]) -> dict[str, Any]:
     told = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
     shown = {name: _listed(value) if name in GROUPS else value for name, value in told.items()}
     settings = [{"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])]
+    if report["publishers"]:
+        shown["publishers"] = [{"name": name, **facts} for name, facts in report["publishers"].items()]
     return {**shown, "settings": settings}
 
 

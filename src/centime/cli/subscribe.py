@@ -81,6 +81,7 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
     """The subscription that is meant, as the crawl will serve it, wherever it is started from."""
     from xxhash import xxh3_64_hexdigest
 
+    from centime.crawl.delivering import unfit
     from centime.crawl.orders import check_subscription
     from centime.crawl.settings import seconds
     from centime.crawl.subscriptions import Subscription
@@ -91,8 +92,10 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
     scheme, colon, place = to.partition(":")
     if scheme == "file" and place:
         path = Path(place).absolute()
-        if path.is_dir() or not path.parent.is_dir():
-            raise BadInput(f"{path}: {'this is a folder' if path.is_dir() else 'there is no such folder to write in'}")
+        if trouble := unfit(str(path), str(folder)):
+            raise BadInput(f"changes cannot be told to {trouble}")
+        if not path.parent.is_dir():
+            raise BadInput(f"{path}: there is no such folder to write in")
         to = f"file:{path}"
     elif scheme == "command" and place:
         try:

@@ -5,8 +5,9 @@
 It remembers nothing: what failed is given to it again by the crawl (delivery.py), what it held when it was killed too. Attempts run side
 by side and each has a time limit, so a subscriber that hangs keeps nobody waiting.
 
-    file:PATH           a line of JSON is appended and synced, unless its id stands among the last already; a line that was cut is removed
-    command:PROGRAM     is started with the JSON on its standard input, without a shell; code 0 is success; killed when its time is over
+    file:PATH           a line of JSON is appended and synced, unless its id stands among the last already; a line that was cut is removed;
+                        what is no file, or lies in the crawl's own folder, is left alone
+    command:PROGRAM     is started with the line on its standard input, without a shell; code 0 is success; killed when its time is over
     http://, https://   are asked by POST (fetch/notice.py); any 2xx is success
 """
 
@@ -21,6 +22,7 @@ import stat
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import msgspec
 import uvloop
@@ -42,6 +44,7 @@ class DeliverySettings(msgspec.Struct, array_like=True, frozen=True):
     fetch: FetchSettings
     command_seconds: float = 60.0
     http_seconds: float = 30.0
+    crawl: str = ""  # the folder in which nothing is written, if there is one
 
 
 class Attempted(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -99,19 +102,31 @@ class DeliveringProcess:
         match scheme:
             case "file":
                 async with self._files.setdefault(os.path.realpath(place), asyncio.Lock()):
-                    return await asyncio.to_thread(append_line, place, body, batch.id)
+                    return await asyncio.to_thread(append_line, place, body, batch.id, self._settings.crawl)
             case "command":
-                return await _run(shlex.split(place), body, self._settings.command_seconds)
+                return await _run(shlex.split(place), body + b"\n", self._settings.command_seconds)
             case _:
                 return await self._notifier.post(batch.to, body, batch.id, seconds=self._settings.http_seconds)
 
 
-def append_line(path: str, body: bytes, identity: str) -> str:
+def unfit(path: str, crawl: str) -> str:
+    """Why nothing can be appended at a path: it is no file, or lies in the folder of the crawl, wherever links lead; nothing if it can."""
+    place = Path(os.path.realpath(path))  # Path.resolve raises at links that lead to each other
+    if crawl and place.is_relative_to(os.path.realpath(crawl)):
+        return f"{path} lies in the crawl's own folder"
+    if place.is_dir():
+        return f"{path}: this is a folder"
+    return f"{path} is not a file" if place.exists() and not place.is_file() else ""
+
+
+def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
     """Appends a line to a file and waits for the disk, unless the line of this id is there; why it could not, nothing if it could."""
+    if trouble := unfit(path, crawl):
+        return trouble
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o666)
-    except OSError as trouble:
-        return f"{path}: {trouble.strerror}"
+    except OSError as error:
+        return f"{path}: {error.strerror}"
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return f"{path} is not a file"
@@ -132,8 +147,8 @@ def append_line(path: str, body: bytes, identity: str) -> str:
         os.fsync(handle)
     except BlockingIOError:
         return f"{path} is locked by another program"
-    except OSError as trouble:
-        return f"{path}: {trouble.strerror}"
+    except OSError as error:
+        return f"{path}: {error.strerror}"
     finally:
         os.close(handle)
     return ""

@@ -7,6 +7,10 @@ under the same id. A batch that failed has its next turn after
 
 At most MOST_IN_HAND are in hand at a time; the rest waits in the shard's state, so nothing here grows. The process that does the
 work is started with the first batch; when it dies, or is silent for too long, another takes its place and what it held is due again.
+
+    DIR/deliveries.json     the subscribers in trouble, for whoever looks at the crawl; no such file if there are none
+
+It is a note for people and no state: a run begins without troubles, and with a new attempt.
 """
 
 import contextlib
@@ -14,19 +18,24 @@ import select
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 from centime.crawl.delivering import DeliverySettings, unpack_attempted
 from centime.crawl.message import LENGTH, Inbox, pack
 from centime.crawl.notices import Batch
 from centime.fetch.settings import FetchSettings
+from centime.store.disk import put_file
 
 MOST_IN_HAND = 32
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 3600.0
 SILENCE_SECONDS = 300.0  # longer than any attempt may take
 RESTART_SECONDS = 1.0
 READ_BYTES = 1 << 16
+TROUBLES = "deliveries.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,32 @@ class Trouble:
     failures: int
     next_time: float
     reason: str
+
+
+_pack_troubles = msgspec.json.Encoder(order="sorted").encode
+_unpack_troubles = msgspec.json.Decoder(dict[str, Trouble]).decode
+
+
+def write_troubles(folder: Path, troubles: Mapping[str, Trouble]) -> bool:
+    """Notes the subscribers in trouble in the crawl's folder, whole or not at all; whether that was anything new."""
+    path = folder / TROUBLES
+    before = path.read_bytes() if path.exists() else b""
+    now = _pack_troubles(troubles) if troubles else b""
+    if now == before:
+        return False
+    if troubles:
+        put_file(path, now)
+    else:
+        path.unlink()
+    return True
+
+
+def read_troubles(folder: Path) -> dict[str, Trouble]:
+    """The subscribers in trouble as the crawl in a folder noted them last; none where nothing can be read."""
+    try:
+        return _unpack_troubles((folder / TROUBLES).read_bytes())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
 
 
 class _Process:
@@ -86,9 +121,11 @@ class _Process:
 class Delivery:
     """The deliveries of one run of a crawl."""
 
-    def __init__(self, fetch: FetchSettings, *, command_seconds: float = 60.0, http_seconds: float = 30.0) -> None:
-        """Nothing is started before there is something to deliver."""
-        self._settings = DeliverySettings(fetch, command_seconds, http_seconds)
+    def __init__(
+        self, fetch: FetchSettings, *, crawl: Path | None = None, command_seconds: float = 60.0, http_seconds: float = 30.0
+    ) -> None:
+        """Nothing is started before there is something to deliver; no file in the folder `crawl` is written to."""
+        self._settings = DeliverySettings(fetch, command_seconds, http_seconds, "" if crawl is None else str(crawl.absolute()))
         self._process: _Process | None = None
         self._restart_time = 0.0
         self._in_hand: dict[str, tuple[int, float]] = {}  # subscription -> the number its batch goes up to, since when

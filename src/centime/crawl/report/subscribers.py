@@ -1,8 +1,9 @@
-"""The subscriptions of a crawl: those it has, and those that were ordered and wait to be taken."""
+"""The subscriptions of a crawl: those it has, and those that were ordered and wait to be taken; and which are in trouble."""
 
 from pathlib import Path
 from typing import Any
 
+from centime.crawl.delivery import Trouble, read_troubles
 from centime.crawl.order_inbox import OrderInbox
 from centime.crawl.orders import SubscribeOrder, UnsubscribeOrder, unpack_order
 from centime.crawl.report.opening import look_at, moment
@@ -25,7 +26,15 @@ def subscription_table(path: Path) -> list[dict[str, Any]]:
             told = order.subscription
             facts = {"name": told.name, "pattern": told.pattern, "xpath": told.xpath or None, "every_seconds": told.every, "to": told.to}
             rows[told.name] = _row(rows.get(told.name, {"waiting": 0, "delivered": None, "due": None}) | facts, "ordered")
-    return list(rows.values())
+    troubles = read_troubles(path)
+    return [row | _trouble(troubles.get(name)) for name, row in rows.items()]
+
+
+def _trouble(found: Trouble | None) -> dict[str, Any]:
+    """Why a subscriber did not get its batch, so many times in a row, and when it is tried again; nothing of it if all is well."""
+    if found is None:
+        return {"failures": 0, "tried_again": None, "trouble": None}
+    return {"failures": found.failures, "tried_again": moment(found.next_time), "trouble": found.reason}
 
 
 def _row(facts: dict[str, Any], state: str) -> dict[str, Any]:
