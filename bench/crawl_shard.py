@@ -8,10 +8,12 @@ are not to be had here. All of this is measured in the same run:
 
     c           CPU that a page costs all processes of a real crawl with one fetcher, start-up taken out (`crawl_pages.page_cost`)
     s, S        CPU of the shard a visit, lease and record, with 100 000 and with ten million pages known
-    f = c - s   what a page costs outside the shard: fetching, parsing and canonical links do not depend on how many pages are known
+    f = c - s   what a page costs outside the shard, taken as the same for both
     rate at ten million over rate at 100 000  =  (f + s) / (f + S)  =  c / (c + S - s)
 
-So what counts is c and by how much the shard's part grows. Trap: c is of pages of 26 KB; shorter pages cost less, and the ratio is lower.
+Traps: c is of pages of 26 KB; shorter pages cost less, and the ratio is lower. And f is the same only as far as fetchers remember links as
+well as in that crawl: their memories hold some 100 000 links, which is all of a small crawl and little of a large one. What a link costs
+that is not remembered is measured too (m), and the ratio is given again for a quarter of the links forgotten, c / (c + S - s + 16 m).
 
     python -m bench.crawl_shard FOLDER PAGES     builds a crawl, says what it takes, and waits to be killed
     python -m bench.crawl_shard FOLDER           opens it, says how long that took, and closes it
@@ -32,8 +34,11 @@ import xxhash
 
 from bench.crawl_pages import page_cost
 from bench.figure import Figure
+from centime.crawl.links import LinkReader
 from centime.crawl.message import Lease, Visit, pack
 from centime.crawl.opened import OpenCrawl, open_crawl
+from centime.discover.scope import Scope
+from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 
 HOSTS, LINKS, HOSTS_PER_VISIT, BATCH = 10_000, 64, 8, 64
@@ -92,13 +97,8 @@ class MadeUp:
         return links
 
     def _new_links(self) -> tuple[bytes, bytes, bytes]:
-        hosts = self.random.integers(0, HOSTS, HOSTS_PER_VISIT).repeat(LINKS // HOSTS_PER_VISIT).tolist()
-        numbers = range(self.serial, self.serial + LINKS)
+        urls = new_urls(self.random, self.serial)
         self.serial += LINKS
-        urls = [
-            f"https://www.host{host}.example/section/{one}/article-{one * 7919 % 1000003}.html"
-            for host, one in zip(hosts, numbers, strict=True)
-        ]
         links = np.array([xxhash.xxh3_64_intdigest(url) for url in map(str.encode, urls)], dtype=np.uint64).tobytes()
         return links, links, "\n".join(urls).encode()
 
@@ -126,6 +126,32 @@ class MadeUp:
         )
 
 
+def new_urls(random: np.random.Generator, first: int) -> list[str]:
+    """The links of a visit, to pages that nobody has seen."""
+    hosts = random.integers(0, HOSTS, HOSTS_PER_VISIT).repeat(LINKS // HOSTS_PER_VISIT).tolist()
+    numbers = range(first, first + LINKS)
+    return [
+        f"https://www.host{host}.example/section/{one}/article-{one * 7919 % 1000003}.html"
+        for host, one in zip(hosts, numbers, strict=True)
+    ]
+
+
+def forgotten_link() -> float:
+    """Seconds of CPU that a link costs a fetcher which does not remember it, above what one costs that it does."""
+    random = np.random.default_rng(4)
+    written = [tuple(new_urls(random, LINKS * visit)) for visit in range(1_000)]
+    pages = [Document(kind=PageKind.HTML, hrefs=hrefs, flags=bytes(LINKS)) for hrefs in written]
+    lease, seconds = Lease(0, "https://www.host0.example/", 0), []
+    for _ in range(3):
+        reader = LinkReader(Scope(kind="any", seeds=frozenset()), None)
+        for _ in range(2):
+            started = time.process_time()
+            for page in pages:
+                reader.of_page(lease, page, nofollow=False)
+            seconds.append(time.process_time() - started)
+    return (min(seconds[::2]) - min(seconds[1::2])) / (len(pages) * LINKS)
+
+
 def ingest() -> Iterator[Figure]:
     """How quickly links to new URLs become pages."""
     folder = Path(tempfile.mkdtemp(prefix="ingest-"))
@@ -142,6 +168,7 @@ def ingest() -> Iterator[Figure]:
 def size() -> Iterator[Figure]:
     """What ten million known URLs take, and how quickly they are there again."""
     cost, whose = page_cost()
+    forgotten = forgotten_link()
     folder = Path(tempfile.mkdtemp(prefix="size-"))
     try:
         command = [sys.executable, "-m", "bench.crawl_shard", str(folder / "crawl")]
@@ -167,6 +194,8 @@ def size() -> Iterator[Figure]:
     growth = 1 / said["large"] - 1 / said["small"]
     yield Figure("... by how much the shard's part of it grows", growth * 1e6, "µs of CPU")
     yield Figure("crawl rate at 10 million known over that at 100 000", cost / (cost + growth), "", "at least", 0.8)
+    yield Figure("... a link that its fetcher has forgotten costs more", forgotten * 1e6, "µs of CPU")
+    yield Figure("... the rate, were a quarter of the links forgotten", cost / (cost + growth + LINKS / 4 * forgotten), "")
     yield Figure(f"open after a kill, {killed['frames']} frames to fold", killed["seconds"], "s", "at most", 15.0)
     yield Figure("... seconds of CPU of it", killed["cpu"], "s")
     yield Figure("open after a clean stop", clean["seconds"], "s", "at most", 5.0)
