@@ -5,8 +5,8 @@ import pytest
 
 from centime.schedule.book import RefreshBook
 from centime.schedule.observation import DATED, FIRST, QUIET
-from centime.schedule.pooling import FIRST_MEAN, FIRST_SHAPE
-from centime.schedule.refresh_settings import RefreshSettings
+from centime.schedule.pooling import FIRST_SHAPE
+from centime.schedule.refresh_settings import FIRST_RATE, RefreshSettings
 
 DAY = 86400.0
 
@@ -72,7 +72,7 @@ def test_pages_without_evidence_do_not_hold_the_prior_where_it_was() -> None:
 def test_before_anything_is_seen_the_prior_is_vague() -> None:
     book = RefreshBook(0.0, RefreshSettings(budget=1.0), lambda pages: pages)
     mean, low, high = book.rates(np.array([3]))
-    assert mean == pytest.approx(FIRST_MEAN)
+    assert mean == pytest.approx(FIRST_RATE)
     assert low < mean / 50 < mean * 2 < high
     assert book.beliefs(np.array([3]))[0] == FIRST_SHAPE
     assert math.isfinite(book.discovery_worth(np.array([0]))[0])
@@ -80,7 +80,7 @@ def test_before_anything_is_seen_the_prior_is_vague() -> None:
 
 @pytest.mark.parametrize("faster", [1e-2, 1e3])
 def test_priors_that_are_far_off_are_found_within_a_factor_of_two_in_two_passes(faster: float) -> None:
-    rates = np.random.default_rng(3).gamma(0.5, 2 * faster * FIRST_MEAN, 3000)
+    rates = np.random.default_rng(3).gamma(0.5, 2 * faster * FIRST_RATE, 3000)
     hosts = np.arange(3000) % 30
     book = RefreshBook(0.0, RefreshSettings(budget=1.0), lambda pages: hosts[pages])
     pages, ones_each, interval = np.arange(3000), np.ones(3000), 3 / rates.mean()
@@ -98,7 +98,7 @@ def test_a_web_a_thousand_times_quicker_than_was_thought_is_soon_known_and_the_b
     count, chance = 2000, np.random.default_rng(7)
     hosts, ones_each = np.arange(count) % 20, np.ones(count)
     rates = chance.lognormal(0.0, 1.0, count)
-    rates *= 1000 * FIRST_MEAN / rates.mean()
+    rates *= 1000 * FIRST_RATE / rates.mean()
     budget = 0.3 * rates.sum()
     book = RefreshBook(0.0, RefreshSettings(budget=budget, least_interval=0.01), lambda pages: hosts[pages])
     begun = now = count / budget

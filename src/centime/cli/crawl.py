@@ -60,6 +60,9 @@ def _crawl(
         float | None, typer.Option(metavar="W", help="What an unread page counts beside a stale one, with auto. Default: 1.")
     ] = None,
     least_interval: Annotated[str | None, typer.Option(metavar="TIME", help="Between two reads of a page, at least. Default: 1h.")] = None,
+    first_rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="How often a page changes, before anything was seen: 5/d. Default: 0.1/d.")
+    ] = None,
     shares: Annotated[
         str | None, typer.Option(metavar="A,B,C", help="Of the choices that reach them: what levels 1 to 3 may take. Default: 0.5,0.5,0.5.")
     ] = None,
@@ -114,6 +117,7 @@ def _crawl(
         "discovery": discovery,
         "discovery-weight": discovery_weight,
         "least-interval": least_interval,
+        "first-rate": first_rate,
         "shares": shares,
         "ban": ban,
         "workers": workers,

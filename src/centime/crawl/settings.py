@@ -18,7 +18,7 @@ from centime.discover.scope import Scope
 from centime.fetch.settings import FetchSettings
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
-from centime.schedule.refresh_settings import RefreshSettings
+from centime.schedule.refresh_settings import FIRST_RATE, RefreshSettings
 
 Keep = Literal["none", "xml", "all"]
 ScopeKind = Literal["page", "host", "domain", "any"]
@@ -63,6 +63,7 @@ class CrawlSettings:
     discovery: str = "auto"  # by worth, or so many per cent of the budget
     discovery_weight: float = 1.0  # of an unread page beside one that is stale
     least_interval: float = 3_600.0  # seconds between two reads of a page that nobody asked for
+    first_rate: float = FIRST_RATE  # changes a second that a page is held to have before anything was seen
     shares: tuple[float, ...] = (0.5, 0.5, 0.5)  # what levels 1 to 3 may take of the choices that come down to them
     ban: tuple[str, ...] = ()  # hosts that are not asked
 
@@ -84,6 +85,7 @@ class CrawlSettings:
         _between("alpha", self.alpha, 0, 1e6)
         _between("beta", self.beta, 0, 1e6)
         _between("discovery-weight", self.discovery_weight, 1e-9, 1e9)
+        _between("first-rate", self.first_rate, 1e-12, 10)
         _between("least-interval", self.least_interval, 0.01, 1e9)
         if not self.alpha and not self.beta:
             raise BadSetting("alpha and beta are both 0: then nothing is worth reading again")
@@ -122,6 +124,7 @@ class CrawlSettings:
             budget=budget * (1.0 - (share or 0.0)),
             by_bytes=by_bytes,
             least_interval=self.least_interval,
+            first_rate=self.first_rate,
         )
 
     def level_shares(self) -> tuple[float, ...]:
@@ -256,7 +259,7 @@ def _value(name: str, value: Any, where: str) -> Any:
         return f"{value:g}"
     if isinstance(value, str) and name in {"delay", "address-delay", "refresh-after", "timeout", "least-interval"}:
         return seconds(value)
-    if isinstance(value, str) and name == "rate":
+    if isinstance(value, str) and name in {"rate", "first-rate"}:
         return per_second(value)
     if isinstance(value, str) and name == "bandwidth":
         return bytes_per_second(value)

@@ -8,7 +8,6 @@
   three pages to a million does it a few times, mostly while it is small.)
 """
 
-import math
 from typing import Any
 
 import numpy as np

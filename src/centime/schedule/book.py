@@ -89,7 +89,7 @@ class RefreshBook:
         self._folders: Folders = empty_folders()
         facts = self._t.facts
         facts[[SHAPE, NEXT_SHAPE]] = pooling.FIRST_SHAPE
-        facts[[MEAN, NEXT_MEAN]] = pooling.FIRST_MEAN
+        facts[[MEAN, NEXT_MEAN]] = settings.first_rate
         facts[EXACT] = 1.0
         self._draw()
         self._retune()

@@ -45,8 +45,6 @@ Floats = npt.NDArray[np.float64]
 Pages = npt.NDArray[np.int64]
 
 FIRST_SHAPE = 0.5
-FIRST_MEAN = 1.0 / (10 * 86400.0)
-"""Before anything was seen: a change every ten days, give or take much."""
 STRENGTH = 4.0
 LEAST_SHAPE, MOST_SHAPE = 0.2, 10.0
 LEAST_MEAN, MOST_MEAN = 1e-12, 10.0

@@ -6,7 +6,6 @@ threshold of crawls of very many pages. The present budget stands beside 10 % mo
 The paper's rule is the index with alpha = 2 and beta = 0; the uniform one reads every page after the same interval.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,9 @@ from centime.model.rows import Pages
 
 DAY = 86_400.0
 MORE = 1.1
+MOST_DAYS = 36_500.0
+MOST_WEIGHT = 1e6
+LEAST_RATE, MOST_RATE, MOST_BANDWIDTH = 1e-6, 1e9, 1e15  # a second
 
 
 def plan(
@@ -37,16 +39,17 @@ def plan(
     count: int = 20,
 ) -> dict[str, Any]:
     """The forecast under the crawl's budget and, if given, another one of pages or bytes a second; and the pages that are next."""
-    if not days > 0:
-        raise BadSetting(f"a plan looks some days ahead, not {days:g}")
+    if not 0 < days <= MOST_DAYS:
+        raise BadSetting(f"a plan looks some days ahead, {MOST_DAYS:g} at most, not {days:g}")
     if count < 0:
         raise BadSetting(f"the next 0 or more pages can be shown, not {count}")
     if rate is not None and bandwidth is not None:
         raise BadSetting("a budget is a number of pages or of bytes: give one of them")
+    check_budget(rate, bandwidth)
     book = opened.shard.upkeep.book
     if not len(book):
         raise BadInput(f"{opened.folder.path}: the crawl has read no page yet, so there is nothing to plan with")
-    settings = book.settings
+    settings = opened.shard.settings.refresh_settings()  # not the book's, which is told of more while less is read
     pages: Pages = np.flatnonzero(book.contains(np.arange(opened.shard.pages.count, dtype=np.int64)))
     costs = np.maximum(last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST)
     present = beliefs_of(book, pages, opened.shard.ledger.importance(pages), costs, now)
@@ -55,8 +58,8 @@ def plan(
         rule = present.told(alpha=2.0, beta=0.0)
     if alpha is not None or beta is not None:
         wanted = (settings.alpha if alpha is None else alpha, settings.beta if beta is None else beta)
-        if min(wanted) < 0 or max(wanted) == 0:
-            raise BadSetting("alpha and beta are 0 or more, and one of them is above 0")
+        if not all(0 <= one <= MOST_WEIGHT for one in wanted) or not any(wanted):
+            raise BadSetting(f"alpha and beta are 0 to {MOST_WEIGHT:,.0f}, and one of them is above 0, not {wanted[0]:g} and {wanted[1]:g}")
         rule = present.told(alpha=wanted[0], beta=wanted[1])
     uniform = settings.policy == "uniform" and alpha is None and beta is None
     unit = "bytes" if settings.by_bytes else "pages"
@@ -69,8 +72,6 @@ def plan(
     if rate is not None or bandwidth is not None:
         unit = "pages" if rate is not None else "bytes"
         budget = rate if rate is not None else bandwidth if bandwidth is not None else 0.0
-        if not 0 < budget < math.inf:
-            raise BadSetting(f"a budget is above 0, not {budget:g}")
         asked = rule.told(cost=np.ones(len(pages)) if rate is not None else costs)
         rows.append(_row("asked for", asked, budget, unit, days, uniform=uniform))
         rows.append(_row("asked for, 10 % more", asked, MORE * budget, unit, days, uniform=uniform))
@@ -89,6 +90,14 @@ def plan(
         "budgets": rows,
         "next": _next(opened, pages, asked, budget, count, now, uniform=uniform),
     }
+
+
+def check_budget(rate: float | None, bandwidth: float | None) -> None:
+    """Refuses a budget that no crawl could have; the bounds are those of a crawl's settings."""
+    if rate is not None and not LEAST_RATE <= rate <= MOST_RATE:
+        raise BadSetting(f"a budget of pages is {LEAST_RATE:g} to {MOST_RATE:g} a second, not {rate:g}")
+    if bandwidth is not None and not 1 <= bandwidth <= MOST_BANDWIDTH:
+        raise BadSetting(f"a budget of bytes is 1 to {MOST_BANDWIDTH:g} a second, not {bandwidth:g}")
 
 
 def _intervals(beliefs: Beliefs, budget: float, *, uniform: bool) -> tuple[float, Vector]:
