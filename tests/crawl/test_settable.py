@@ -1,5 +1,6 @@
 """What is said to a running crawl: every setting that can be changed, lists that two people change, and typos."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from centime.crawl.orders import SetOrder, new_id, pack_order, unpack_order
 from centime.crawl.settable import SETTABLE, changed, read_values
 from centime.crawl.settings import SETTINGS, CrawlSettings
+from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadSetting
 
 START = CrawlSettings(ban=("http://a.example",), focus=("/a/=2", "/b/=3"), rate=5.0)
@@ -76,7 +78,16 @@ def test_a_list_can_be_given_word_by_word() -> None:
         (["shares=1,2"], "three numbers"),
         (["shares=a,b,c"], "list of numbers"),
         (["focus=politics"], "PATTERN=WEIGHT"),
-        (["focus=(=2"], "PATTERN=WEIGHT"),
+        (["focus=(=2"], "not a regular expression"),
+        (["focus==2"], "PATTERN=WEIGHT"),
+        (["focus=/a/=heavy"], "PATTERN=WEIGHT"),
+        (["focus=/a/=0.1"], "a multiple of 1/16 between 1/16 and 65536, not 0.1"),
+        (["focus=/a/=0"], "a multiple of 1/16"),
+        (["focus=/a/=-1"], "a multiple of 1/16"),
+        (["focus=/a/=65537"], "a multiple of 1/16"),
+        (["focus=/a/=nan"], "a multiple of 1/16"),
+        (["focus=/a/=inf"], "a multiple of 1/16"),
+        (["focus=(a+)+$=2"], "takes too long"),
         (["focus+=/a/=2"], "focus=PATTERN=WEIGHT"),
         (["ban+="], "names a host"),
         (["ban=a.example/path"], "a host is a name"),
@@ -94,3 +105,15 @@ def test_an_order_that_another_program_wrote_is_held_to_the_same_names() -> None
         changed(START, {"seeds": ["http://a.example/"]})
     with pytest.raises(BadSetting, match="list of words"):
         changed(START, {"ban": "a"})
+
+
+@pytest.mark.parametrize("weight", [0.0625, 1.0, 2.5, 65_536.0, 0.1, 0.03, 65_536.0625, 1e300, -1.0, 0.0])
+def test_a_weight_is_taken_exactly_if_the_ledger_takes_it(weight: float) -> None:
+    def taken(by: Callable[[], object]) -> bool:
+        try:
+            by()
+        except BadSetting:
+            return False
+        return True
+
+    assert taken(lambda: read_values([f"focus=/a/={weight}"])) == taken(lambda: ExactLedger().set_focus(1, weight))

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from centime.crawl.orders import Value
+from centime.crawl.patterns import check_pattern
 from centime.crawl.settings import CrawlSettings, hosts_named, settings_from
 from centime.model.errors import BadSetting
 
@@ -23,6 +24,7 @@ NUMBERS = ("alpha", "beta", "discovery-weight")
 LIMITS = ("rate", "bandwidth")
 SETTABLE = (*LIMITS, "delay", *NUMBERS, "discovery", "least-interval", "shares", "policy", *LISTS)
 NONE = "none"
+WEIGHT_UNIT, MOST_WEIGHT = 16, 65_536  # of a focus, as the ledger has it
 
 
 def read_values(words: Sequence[str]) -> dict[str, Value]:
@@ -74,11 +76,26 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
     if name.startswith("ban") and text:
         items.extend(hosts_named(text))
     elif name == "focus":
+        _check_focus(text)
         items.append(text)
     elif name.startswith("focus"):
         raise BadSetting("a focus is set as focus=PATTERN=WEIGHT; with the weight 1 it is as if it were not there")
     elif name != "ban":
         raise BadSetting(f"{name}= names a host, as {name}=spam.example")
+
+
+def _check_focus(rule: str) -> None:
+    """Refuses a new focus that takes too long to search, or a weight with which the ledger could not divide its money exactly."""
+    pattern, equals, text = rule.rpartition("=")
+    try:
+        weight = float(text)
+    except ValueError:
+        equals = ""
+    if not equals or not pattern:
+        raise BadSetting(f"a focus is PATTERN=WEIGHT, with a regular expression and a number, not {rule!r}")
+    if not 1 / WEIGHT_UNIT <= weight <= MOST_WEIGHT or weight * WEIGHT_UNIT % 1:
+        raise BadSetting(f"a focus weight is a multiple of 1/{WEIGHT_UNIT} between 1/{WEIGHT_UNIT} and {MOST_WEIGHT}, not {text}")
+    check_pattern(pattern)
 
 
 def _value(name: str, text: str) -> Value:
