@@ -100,6 +100,7 @@ def test_set_orders_other_settings_and_says_who_takes_them(crawl: Path, capsys: 
         (["rate=x"], "a rate is a number a second"),
         (["alpha=0", "beta=0"], "both 0"),
         (["rate"], "a setting is NAME=VALUE"),
+        (["focus=/a/=0.1"], "a multiple of 1/16"),
     ],
 )
 def test_set_refuses_a_typo_at_once(crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,6 +153,22 @@ def test_publish_tells_people_what_is_out(crawl: Path, capsys: pytest.CaptureFix
     assert "nothing that was given can be published; http://a.example/p.jpg: pages do not end in .jpg" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--cluster", ""], "the name of the cluster is empty: leave --cluster out"),
+        (["--publisher", " "], "the name of the publisher is empty: leave --publisher out"),
+        (["--publisher", "x" * 201], "the name of a publisher has 200 characters at most, not 201"),
+        (["sitemap:"], "sitemap: names no sitemap; give a URL or a file"),
+        (["feed: "], "feed: names no feed; give a URL or a file"),
+    ],
+)
+def test_publish_refuses_empty_and_endless_names(crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("publish", crawl, ROOT, *words) == 2
+    assert said in capsys.readouterr().err
+    assert waiting(crawl) == []
+
+
 def test_a_large_publication_is_several_orders(crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "u.txt").write_text("".join(f"{A}/{number}\n" for number in range(120_000)))
     assert centime("publish", crawl, "-f", tmp_path / "u.txt", "--json") == 0
@@ -202,6 +219,10 @@ def test_a_place_is_the_same_wherever_the_crawl_is_started(
         (["x", "--to", "http://[::1]:8/"], "::1 is not a public address"),
         (["x", "--to", "http://a.localhost/"], "not a public address"),
         (["x", "--to", "http://"], "is not a URL"),
+        (["x", "--to", "file:a", "--xpath", ""], "leave --xpath out"),
+        (["x", "--to", "file:a", "--xpath", " "], "leave --xpath out"),
+        (["x", "--to", "file:a", "--name", ""], "leave --name out"),
+        (["(a+)+$", "--to", "file:a"], "takes too long"),
         (["x", "--to", "file:a", "--every", "soon"], "a time is a number"),
         (["x", "--to", "file:a", "--every", "0"], "every second at most"),
         (["x", "--to", "file:a", "--xpath", "//a["], "is not an XPath"),

@@ -9,7 +9,7 @@ from centime.cli.crawl_folder import Folder
 from centime.cli.ordering import Wait, hand_over
 from centime.cli.output import Json, show
 from centime.cli.progress import progress
-from centime.model.errors import BadInput
+from centime.model.errors import BadInput, BadSetting
 
 
 def register(app: typer.Typer) -> None:
@@ -22,8 +22,10 @@ def _publish(
     words: Annotated[list[str] | None, typer.Argument(metavar="URL...", help="Pages; or sitemap: or feed: with a URL or FILE.")] = None,
     files: Annotated[list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="URLs, one a line; - is standard input.")] = None,
     indexnow: Annotated[list[str] | None, typer.Option(metavar="FILE", help="URLs in the form of IndexNow; - is standard input.")] = None,
-    cluster: Annotated[str, typer.Option(metavar="NAME", help="Pages that belong together and are read close together.")] = "",
-    publisher: Annotated[str, typer.Option(metavar="NAME", help="Who says so: its credit is learned. Default: the pages' host.")] = "",
+    cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Pages that belong together and are read close together.")] = None,
+    publisher: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who says so: its credit is learned. Default: the pages' host.")
+    ] = None,
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
@@ -40,14 +42,20 @@ def _publish(
       centime publish museum -f changed.txt --cluster exhibition --wait
       centime publish museum --indexnow announced.json
     """
+    from centime.crawl.orders import MOST_NAME
     from centime.crawl.publication import read_publication
     from centime.crawl.report.opening import folder_of
     from centime.crawl.settings import settings_from
 
+    for option, name in (("cluster", cluster), ("publisher", publisher)):
+        if name is not None and not name.strip():
+            raise BadSetting(f"the name of the {option} is empty: leave --{option} out if there is none")
+        if name is not None and len(name) > MOST_NAME:
+            raise BadSetting(f"the name of a {option} has {MOST_NAME} characters at most, not {len(name)}")
     settings = settings_from(folder_of(folder).settings, where=str(folder))
     with progress(1.0, "reading what is announced", quiet=as_json):
         found = read_publication(words or [], settings, files=files or [], indexnow=indexnow or [])
-        orders = found.orders(time=time.time(), cluster=cluster, publisher=publisher)
+        orders = found.orders(time=time.time(), cluster=cluster or "", publisher=publisher or "")
         if not orders:
             first = f"{found.reasons[0]['url']}: {found.reasons[0]['reason']}" if found.reasons else "there is no URL in what was given"
             raise BadInput(f"{folder}: nothing that was given can be published; {first}")

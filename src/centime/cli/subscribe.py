@@ -27,10 +27,12 @@ def register(app: typer.Typer) -> None:
 def _subscribe(
     folder: Folder,
     pattern: Annotated[str | None, typer.Argument(metavar="PATTERN", help="A regular expression: pages in whose URL it is found.")] = None,
-    xpath: Annotated[str, typer.Option(metavar="XPATH", help="Only if what this finds in the page has changed.")] = "",
+    xpath: Annotated[str | None, typer.Option(metavar="XPATH", help="Only if what this finds in the page has changed.")] = None,
     every: Annotated[str, typer.Option(metavar="TIME", help="Tell at most, and read the pages at least, so often.")] = "1d",
     to: Annotated[str | None, typer.Option(metavar="PLACE", help="file:PATH, command:PROGRAM, http://... or https://...")] = None,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What the subscription is called. Default: made from what it says.")] = "",
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the subscription is called. Default: made from what it says.")
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Show the subscriptions.")] = False,
     remove: Annotated[str | None, typer.Option(metavar="NAME", help="End a subscription.")] = None,
     wait: Wait = False,
@@ -62,6 +64,10 @@ def _subscribe(
     if listed:
         show({"subscriptions": table}, as_json=as_json)
         return
+    if xpath is not None and not xpath.strip():
+        raise BadSetting("the XPath is empty: leave --xpath out to be told of every change")
+    if name == "":
+        raise BadSetting("the name is empty: leave --name out to have one made")
     order: Order
     report: dict[str, Any]
     if remove is not None:
@@ -71,7 +77,7 @@ def _subscribe(
         order = UnsubscribeOrder(id=new_id(), time=time.time(), name=remove)
         report = {"removed": remove}
     else:
-        subscription = _subscription(folder, pattern or "", xpath, every, to, name)
+        subscription = _subscription(folder, pattern or "", xpath or "", every, to, name or "")
         order = SubscribeOrder(id=new_id(), time=time.time(), subscription=subscription)
         report = {"name": subscription.name, "every_seconds": subscription.every, "to": subscription.to}
     show(report | hand_over(folder, [order], wait=wait), as_json=as_json)

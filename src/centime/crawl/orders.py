@@ -21,6 +21,7 @@ from centime.model.errors import BadInput, BadSetting
 
 MOST_URLS = 20_000  # in one order: taking it holds the crawl up for a tenth of a second
 MOST_URL_BYTES = 2 << 20
+MOST_NAME = 200  # characters of a publisher's or a cluster's name
 REMEMBERED = 4_096
 LEAST_EVERY, MOST_EVERY = 1.0, 10 * 365 * 86_400.0
 
@@ -134,11 +135,13 @@ def _check_told(told: Subscription) -> None:
 def check_urls(order: Order) -> None:
     """Refuses a publication of what are no canonical URLs: an order that another program wrote would make pages of them.
 
-    And a subscription to URLs by a pattern that takes too long, for the same reason; what is in the journal has passed already.
+    And a subscription by a pattern that takes too long, and endless names, for the same reason; what is in the journal has passed already.
     """
     if isinstance(order, SubscribeOrder):
         check_pattern(order.subscription.pattern)
     if isinstance(order, PublishOrder):
+        if max(len(order.publisher), len(order.cluster)) > MOST_NAME:
+            raise BadInput(f"the name of a publisher or a cluster has {MOST_NAME} characters at most")
         wrong = next((url for url in order.lines() if canonical(url) != url), None)
         if wrong is not None:
             raise BadInput(f"a publication has canonical URLs, a line each, not {wrong[:100]!r}")

@@ -81,6 +81,8 @@ def read_publication(
     publication = Publication(settings.scope_rules())
     for word in words:
         kind, colon, place = word.partition(":")
+        if colon and kind in ("sitemap", "feed") and not place.strip():
+            raise BadInput(f"{kind}: names no {kind}; give a URL or a file, as {kind}:https://a.example/{kind}.xml")
         if colon and kind in ("sitemap", "feed"):
             _read_source(publication, "sitemap" if kind == "sitemap" else "feed", place)
         elif "://" not in word:

@@ -53,8 +53,8 @@ def test_the_present_budget_stands_beside_another_and_ten_per_cent_more(followed
 
 
 def test_a_budget_of_bytes_is_one_of_pages_times_their_size(followed: OpenCrawl) -> None:
-    pages = plan(followed, now=END, rate=20 / DAY)["budgets"][-2]
-    octets = plan(followed, now=END, bandwidth=20_000 / DAY)["budgets"][-2]  # every page of the world has a thousand bytes
+    pages = plan(followed, now=END, rate=200 / DAY)["budgets"][-2]
+    octets = plan(followed, now=END, bandwidth=200_000 / DAY)["budgets"][-2]  # every page of the world has a thousand bytes
     assert octets["unit"] == "bytes"
     assert octets["fresh_in_the_long_run"] == pytest.approx(pages["fresh_in_the_long_run"], abs=1e-6)
 
@@ -94,8 +94,16 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(followed: OpenCrawl, tmp
         ({"days": 0.0}, "some days ahead"),
         ({"count": -1}, "the next 0 or more"),
         ({"rate": 1.0, "bandwidth": 1.0}, "give one of them"),
-        ({"rate": 0.0}, "a budget is above 0"),
-        ({"rate": math.inf}, "a budget is above 0"),
+        ({"days": math.nan}, "some days ahead"),
+        ({"days": 1e300}, "36500 at most, not 1e\\+300"),
+        ({"rate": 0.0}, "a budget of pages is 1e-06 to"),
+        ({"rate": math.inf}, "a budget of pages is 1e-06 to"),
+        ({"rate": 1e300}, "to 1e\\+09 a second, not 1e\\+300"),
+        ({"bandwidth": 1e16}, "a budget of bytes is 1 to 1e\\+15 a second"),
+        ({"bandwidth": math.nan}, "a budget of bytes is 1 to 1e\\+15 a second"),
+        ({"alpha": math.nan}, "alpha and beta are 0 to 1,000,000"),
+        ({"beta": math.inf}, "alpha and beta are 0 to 1,000,000"),
+        ({"beta": -1.0}, "alpha and beta are 0 to 1,000,000"),
         ({"alpha": 0.0, "beta": 0.0}, "one of them is above 0"),
     ):
         with pytest.raises(BadSetting, match=sentence):

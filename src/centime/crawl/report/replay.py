@@ -13,6 +13,7 @@ from centime.crawl.policies.named import POLICIES, checked_names, policy_named
 from centime.crawl.policies.simulation import DAY, simulate
 from centime.crawl.report.history import found_visits, recorded_history
 from centime.crawl.report.opening import moment
+from centime.crawl.report.plan import MOST_DAYS, check_budget
 from centime.model.errors import BadInput, BadSetting
 
 TICKS = 2000  # in the whole history, or ticks of an hour
@@ -34,6 +35,11 @@ def replay(
         raise BadSetting(f"name at least one policy of {', '.join(POLICIES)}")
     if rate is not None and bandwidth is not None:
         raise BadSetting("a budget is a rate or a bandwidth: give one of them")
+    check_budget(rate, bandwidth)
+    if not 0 <= seed < 2**63:
+        raise BadSetting(f"a seed is a number from 0 to 2^63 - 1, not {seed}")
+    if days is not None and not 0 < days <= MOST_DAYS:
+        raise BadSetting(f"the last days that count are above 0 and at most {MOST_DAYS:g}, not {days:g}")
     said = "given"
     if rate is None and bandwidth is None:
         said = "as recorded" if opened.settings.rate is None and opened.settings.bandwidth is None else "the crawl's own"
