@@ -111,10 +111,14 @@ def test_the_last_ids_are_remembered_also_through_a_snapshot(numbers: list[int],
 
 
 def test_a_pattern_that_takes_too_long_is_refused_where_it_is_new_and_never_when_a_journal_is_read_again() -> None:
-    order = SubscribeOrder(id=new_id(), time=1.0, subscription=msgspec.structs.replace(GOOD, pattern="(a+)+$"))
-    assert unpack_order(pack_order(order)) == order
-    with pytest.raises(BadSetting, match="takes too long"):
-        check_urls(order)
+    slow: list[Order] = [
+        SubscribeOrder(id=new_id(), time=1.0, subscription=msgspec.structs.replace(GOOD, pattern="(a+)+$")),
+        SetOrder(id=new_id(), time=1.0, values={"focus": ["/a/=2", "(a+)+$=2"]}),
+    ]
+    for order in slow:
+        assert unpack_order(pack_order(order)) == order
+        with pytest.raises(BadSetting, match="takes too long"):
+            check_urls(order)
 
 
 @pytest.mark.parametrize("name", ["publisher", "cluster"])

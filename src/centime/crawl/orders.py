@@ -135,10 +135,13 @@ def _check_told(told: Subscription) -> None:
 def check_urls(order: Order) -> None:
     """Refuses a publication of what are no canonical URLs: an order that another program wrote would make pages of them.
 
-    And a subscription by a pattern that takes too long, and endless names, for the same reason; what is in the journal has passed already.
+    And a subscription or focus whose pattern takes too long, and endless names, too; what is in the journal has passed already.
     """
     if isinstance(order, SubscribeOrder):
         check_pattern(order.subscription.pattern)
+    if isinstance(order, SetOrder) and isinstance(rules := order.values.get("focus"), list):
+        for rule in rules:
+            check_pattern(rule.rpartition("=")[0])
     if isinstance(order, PublishOrder):
         if max(len(order.publisher), len(order.cluster)) > MOST_NAME:
             raise BadInput(f"the name of a publisher or a cluster has {MOST_NAME} characters at most")
