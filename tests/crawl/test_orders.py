@@ -13,8 +13,8 @@ from centime.crawl.orders import (
     SetOrder,
     SubscribeOrder,
     UnsubscribeOrder,
+    check_content,
     check_subscription,
-    check_urls,
     column_of,
     new_id,
     pack_order,
@@ -118,12 +118,12 @@ def test_a_pattern_that_takes_too_long_is_refused_where_it_is_new_and_never_when
     for order in slow:
         assert unpack_order(pack_order(order)) == order
         with pytest.raises(BadSetting, match="takes too long"):
-            check_urls(order)
+            check_content(order)
 
 
 @pytest.mark.parametrize("name", ["publisher", "cluster"])
 def test_an_endless_name_is_refused_where_it_is_new(name: str) -> None:
     order = PublishOrder(id=new_id(), time=1.0, urls=b"http://a.example/")
-    check_urls(msgspec.structs.replace(order, **{name: "x" * 200}))
+    check_content(msgspec.structs.replace(order, **{name: "x" * 200}))
     with pytest.raises(BadInput, match="200 characters"):
-        check_urls(msgspec.structs.replace(order, **{name: "x" * 201}))
+        check_content(msgspec.structs.replace(order, **{name: "x" * 201}))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from centime.crawl.budget import Bucket
-from centime.crawl.delivery import Delivery
+from centime.crawl.delivery import Delivery, write_troubles
 from centime.crawl.fetchers import Fetchers
 from centime.crawl.message import Returned
 from centime.crawl.opened import OpenCrawl
@@ -82,7 +82,7 @@ class Crawl:
         self._synced = now
         self._viewed = 0.0
         self._inbox = OrderInbox(opened.folder.path)
-        self._delivery = Delivery(settings.fetch_settings())
+        self._delivery = Delivery(settings.fetch_settings(), crawl=opened.folder.path)
 
     def run(self, view: Callable[["Crawl", float], None]) -> str:
         """Crawls until a limit is reached, nothing is left or somebody stops it; in words, why it ended."""
@@ -226,11 +226,10 @@ class Crawl:
         self._deliver(now)
 
     def _deliver(self, now: float, timeout: float = 0.0) -> None:
-        subscriptions = self.shard.wishes.subscriptions
-        if len(subscriptions):
-            self._delivery.deliver(subscriptions.due(now), now)
-            for name, up_to in self._delivery.receive(now, timeout):
-                self.shard.delivered(now, name, up_to)
+        self._delivery.deliver(self.shard.wishes.subscriptions.due(now), now)
+        for name, up_to in self._delivery.receive(now, timeout):
+            self.shard.delivered(now, name, up_to)
+        write_troubles(self.opened.folder.path, self._delivery.troubles)
 
     def _set(self, now: float, order: SetOrder) -> None:
         """Other settings, kept in the folder before the shard is told: the next run begins with them."""

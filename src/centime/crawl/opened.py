@@ -21,6 +21,7 @@ from centime.crawl.hosts import Hosts
 from centime.crawl.memory import give_back_large_blocks
 from centime.crawl.message import Found
 from centime.crawl.pages import KnownPages
+from centime.crawl.patterns import check_pattern
 from centime.crawl.settings import CrawlSettings, settings_from
 from centime.crawl.shard import Shard
 from centime.crawl.upkeep import Upkeep
@@ -159,6 +160,7 @@ class OpenCrawl:
 @contextmanager
 def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where: str = "options") -> Iterator[OpenCrawl]:
     """The crawl in a folder, to go on with; made if it is not there. `given` are settings to go on with from now on."""
+    _check_patterns(given)
     found = read_seeds(seeds)
     urls = (*found.urls, *found.sitemaps)
     fresh = not is_crawl(path)
@@ -197,6 +199,15 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
         yield opened
     finally:
         folder.close()
+
+
+def _check_patterns(given: dict[str, Any]) -> None:
+    """Refuses patterns with which a hostile URL could hold the crawl up; only new ones, since it takes a moment."""
+    for name in ("include", "exclude", "focus"):
+        words = given.get(name, ())
+        for word in [words] if isinstance(words, str) else words:
+            if isinstance(word, str):
+                check_pattern(word.rpartition("=")[0] if name == "focus" else word)
 
 
 def read_crawl(path: Path) -> OpenCrawl:

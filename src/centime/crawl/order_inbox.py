@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from centime.crawl.orders import Order, check_urls, pack_order, unpack_order
+from centime.crawl.orders import Order, check_content, pack_order, unpack_order
 from centime.model.errors import BadInput
 from centime.store.disk import put_file, sync_folder
 
@@ -106,7 +106,7 @@ class OrderInbox:
         if len(packed) > LARGEST:
             raise BadInput(f"an order has {LARGEST >> 20} MiB at most")
         order = unpack_order(packed)
-        check_urls(order)
+        check_content(order)
         return order
 
 

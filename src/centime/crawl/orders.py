@@ -132,7 +132,7 @@ def _check_told(told: Subscription) -> None:
         check_xpath(told.xpath)
 
 
-def check_urls(order: Order) -> None:
+def check_content(order: Order) -> None:
     """Refuses a publication of what are no canonical URLs: an order that another program wrote would make pages of them.
 
     And a subscription or focus whose pattern takes too long, and endless names, too; what is in the journal has passed already.
