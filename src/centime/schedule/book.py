@@ -180,9 +180,8 @@ class RefreshBook:
         inside[known] = self._t.records["flags"][pages[known]] & INSIDE
         return inside
 
-    def is_untold(self, pages: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def is_untold(self, pages: Pages) -> npt.NDArray[np.bool_]:
         """Of each page whether it is inside and nothing is known of its changes."""
-        pages = np.asarray(pages, dtype=np.int64)
         untold = self.contains(pages)
         untold[untold] = self._t.records["b"][pages[untold]] == 0.0
         return untold
@@ -191,9 +190,8 @@ class RefreshBook:
         """What reading a page is expected to cost, in bytes."""
         return float(2.0 ** (self._t.records["cost"][page] / COST_STEPS))
 
-    def read_times(self, pages: npt.NDArray[Any]) -> Floats:
+    def read_times(self, pages: Pages) -> Floats:
         """When each page was last read; nan for those that are not inside."""
-        pages = np.asarray(pages, dtype=np.int64)
         times = np.full(len(pages), np.nan)
         inside = self.contains(pages)
         times[inside] = self._began + self._t.records["read"][pages[inside]] / TICKS
