@@ -150,6 +150,7 @@ class Crawl:
             leases = self.shard.lease(now, count)
             if leases:
                 self._pages.spend(len(leases))
+                self.shard.journal.flush()  # before anybody is asked: whoever goes on after a kill must know whom to leave alone
                 fetchers.hand_out(leases, self.shard.lanes_of(leases))
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:

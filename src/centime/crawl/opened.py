@@ -204,8 +204,8 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
 def _check_patterns(given: dict[str, Any]) -> None:
     """Refuses patterns with which a hostile URL could hold the crawl up; only new ones, since it takes a moment."""
     for name in ("include", "exclude", "focus"):
-        words = given.get(name, ())
-        for word in [words] if isinstance(words, str) else words:
+        words = given.get(name)
+        for word in [words] if isinstance(words, str) else words if isinstance(words, list | tuple) else ():
             if isinstance(word, str):
                 check_pattern(word.rpartition("=")[0] if name == "focus" else word)
 
