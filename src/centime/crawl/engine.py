@@ -20,7 +20,7 @@ from centime.crawl.message import Returned
 from centime.crawl.opened import OpenCrawl
 from centime.crawl.order_inbox import OrderInbox
 from centime.crawl.ordering import changed_live
-from centime.crawl.orders import SetOrder
+from centime.crawl.orders import PublishOrder, SetOrder
 from centime.crawl.settings import fetcher_settings
 from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
@@ -97,6 +97,7 @@ class Crawl:
                 self.shard.returned(Returned(self._clock(), [], all=True))
                 while self._inbox.waiting() and not self._stop:
                     self._hear(self._clock())
+                    opened.keep_snapshots()
                 while not self._turn(fetchers, view):
                     pass
                 self._drain(fetchers, view)
@@ -213,7 +214,7 @@ class Crawl:
 
     def _hear(self, now: float) -> None:
         """Carries out orders that have come, and tells subscribers what they are to be told."""
-        taken = self._inbox.take()
+        taken = [one for one in self._inbox.take() if not (isinstance(one[1], PublishOrder) and self.opened.is_behind)]
         for path, order in taken:
             try:
                 if isinstance(order, SetOrder) and order.id not in self.shard.wishes.recent:

@@ -77,6 +77,12 @@ class OpenCrawl:
         if worked >= REPLAY_SECONDS:
             self._start()
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether a snapshot is being written and the next is due already: what can wait had better wait, or the crawl will have to."""
+        writing = self._writing is not None and self._writing.done() is None
+        return writing and time.process_time() - self._worked >= REPLAY_SECONDS
+
     def close(self) -> None:
         """Everything on disk, so that the next opening replays nothing."""
         self._finish()
