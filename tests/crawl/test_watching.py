@@ -70,5 +70,10 @@ def test_an_xpath_that_takes_too_long_on_a_large_page_is_refused() -> None:
         check_pace(good)
     with pytest.raises(BadSetting, match="too long"):
         check_pace("//*[count(//*[count(//*) > 1]) > 1]")
+    with pytest.raises(BadSetting, match="too long"):
+        check_pace("count(//*" + "[count(//*" * 4 + ")]" * 4 + ")")
+    with pytest.raises(BadSetting, match="at most 4 deep in each other, not 60"):
+        check_pace("count(//*" + "[count(//*" * 60 + ")]" * 60 + ")")
+    check_pace("//a[b[c[. = '[[[[[[[['] or d]]")
     with pytest.raises(BadSetting, match="1000 characters"):
         check_xpath("//a" * 500)

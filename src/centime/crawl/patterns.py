@@ -14,14 +14,15 @@ knows), and the worst may be another one. Times differ from run to run, so this 
 
 import math
 import re
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from itertools import product
 from typing import Any
 
+from centime.crawl.pace import quickest
 from centime.discover.canonical import LONGEST_URL
 from centime.model.errors import BadSetting
 
@@ -89,13 +90,7 @@ def check_pattern(text: str) -> None:
 def _search(text: str, pattern: re.Pattern[str], one: _Hard, length: int) -> float:
     """How long a search takes; BadSetting if that is too long."""
     url = one.of_length(length)
-    took = math.inf
-    for _ in range(2):  # what was in the way once is seldom so twice
-        began = time.thread_time()  # a busy machine must not make a good pattern slow
-        pattern.search(url)
-        took = min(took, time.thread_time() - began)
-        if took < SHORT_SECONDS:
-            break
+    took = quickest(partial(pattern.search, url), SHORT_SECONDS)
     one.times.append((len(url), took))
     if took > MOST_SECONDS or (took > LONG_SECONDS and one.growth() > MOST_GROWTH):
         told = f"the pattern {text!r} takes too long: {took:.2g} s for a URL of {len(url)} characters"
