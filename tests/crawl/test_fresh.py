@@ -1,6 +1,8 @@
 """A crawl that goes on for ever: it discovers, then reads again what is worth it, and does what people order meanwhile."""
 
 from collections import Counter
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +52,10 @@ class ChangingWorld(World):
         self.read.append((now, page))
         if came.outcome is not Outcome.READ:
             return pack(came)
-        return pack(msgspec.structs.replace(came, signature=1000 * (page + 1) + version, claims=self.claims if page == 0 else b""))
+        changed = self.changes[page][version - 1] if version else START - HOUR * (page + 1)
+        date = format_datetime(datetime.fromtimestamp(changed, UTC), usegmt=True) if self.dated else ""
+        claims = self.claims if page == 0 else b""
+        return pack(msgspec.structs.replace(came, signature=1000 * (page + 1) + version, claims=claims, modified=date))
 
 
 def live(opened: OpenCrawl, world: World, until: float, *, start: float = START, step: float = 100.0) -> float:
@@ -115,6 +120,22 @@ def test_what_changes_more_often_is_believed_to_and_the_budget_is_kept(tmp_path:
         assert facts["changes_per_day_90_percent"][0] < facts["changes_per_day"] < facts["changes_per_day_90_percent"][1]
         assert 0 < facts["probably_fresh"] <= 1
         assert facts["worth_needed"] > 0
+
+
+@pytest.mark.parametrize("dated", [False, True])
+def test_once_a_host_s_dates_are_believed_that_of_the_first_read_counts_too(tmp_path: Path, dated: bool) -> None:
+    world = ChangingWorld(pages=200, period=HOUR / 4, dated=dated)
+    for page in range(100, 200):
+        world.changes[page] = np.array([START + 1000 * DAY])
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.05}) as opened:
+        live(opened, world, START + DAY / 2, step=20.0)
+        counts = Counter(page for _, page in world.read)
+        quiet = np.array([page for page in range(100, 200) if counts[page] > 1])
+        assert len(quiet) > 50
+        shapes, scales = opened.shard.upkeep.book.beliefs(np.array([page_of(opened, page) for page in quiet.tolist()]))
+        told = shapes - opened.shard.upkeep.book.statistics()["prior_shape"] > 0.5
+        assert np.mean(told) > 0.6 if dated else not told.any(), "but for those read twice before it was believed"
+        assert (scales[told] > 0.9 * HOUR * (quiet[told] + 1)).all()
 
 
 def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.model.errors import BadInput, BadSetting, ScheduleBroken
+from centime.schedule.belief import FADING, UNIT
 from centime.schedule.book import RefreshBook
-from centime.schedule.observation import CHANGED, DATED, FAILED, FIRST, QUIET
+from centime.schedule.observation import CHANGED, DATED, FAILED, FIRST, LONGEST_STANDING, QUIET
 from centime.schedule.refresh_settings import RefreshSettings
 from centime.schedule.refresh_tables import ASKED, EXACT
 
@@ -29,11 +30,13 @@ def make_book(**changes: Any) -> RefreshBook:
     return RefreshBook(1000.0, RefreshSettings(**{"budget": 0.001, "least_interval": 60.0, **changes}), hosts_of)
 
 
-def read(book: RefreshBook, pages: Any, now: float, verdict: int = FIRST, since: float = 0.0, cost: float = 1000.0) -> None:
+def read(
+    book: RefreshBook, pages: Any, now: float, verdict: int = FIRST, since: float = 0.0, cost: float = 1000.0, stood: float = math.nan
+) -> None:
     pages = np.atleast_1d(np.asarray(pages, dtype=np.int64))
     count = len(pages)
     verdicts = np.full(count, verdict, dtype=np.uint8)
-    book.record(pages, hosts_of(pages), now, verdicts, np.full(count, since), np.full(count, cost), importance_of(pages))
+    book.record(pages, hosts_of(pages), now, verdicts, np.full(count, since), np.full(count, cost), importance_of(pages), stood)
 
 
 CALLS = st.lists(
@@ -56,7 +59,7 @@ def play(book: RefreshBook, calls: list[tuple[str, Any, int]], now: float, check
     for name, value, more in calls:
         kept = book.settings
         if name == "read":
-            read(book, np.arange(value, value + 5), now, more, since=100.0 * more)
+            read(book, np.arange(value, value + 5), now, more, since=100.0 * more, stood=1e5 * (value % 3) or math.nan)
         elif name == "forget":
             book.forget(np.array([value, value + 100]))
         elif name == "claim":
@@ -200,6 +203,26 @@ def test_evidence_moves_the_rate_and_its_bounds() -> None:
     assert (mean < high).all()
     assert mean[0] < 0.1 / DAY < 1 / DAY < mean[1] < mean[2] < 1 / 30
     assert mean[3] > 10 * book.statistics()["prior_mean_rate"]
+
+
+@pytest.mark.parametrize(
+    ("stood", "s", "b"),
+    [(5 * DAY, 1.0, 5 * DAY), (math.nan, 0.0, 0.0), (0.0, 0.0, 0.0), (-DAY, 0.0, 0.0), (math.inf, 1.0, LONGEST_STANDING)],
+)
+def test_for_how_long_the_content_had_stood_at_the_first_read_counts_once_with_the_second(stood: float, s: float, b: float) -> None:
+    book = make_book()
+    read(book, [1, 2], 1000.0, stood=stood)
+    prior = book.beliefs(np.array([1]))
+    assert prior[0][0] == book.statistics()["prior_shape"], "the first read has no read before it"
+    read(book, [1], 1000.0 + 2 * DAY, QUIET, stood=stood)
+    read(book, [2], 1000.0 + 2 * DAY, DATED, since=DAY, stood=stood)
+    shapes, scales = book.beliefs(np.array([1, 2]))
+    assert shapes - prior[0] == pytest.approx([FADING * s, FADING * s + 1], abs=UNIT)
+    assert scales - prior[1] == pytest.approx([FADING * b + 2 * DAY, FADING * b + DAY], rel=1e-6)
+    read(book, [1], 1000.0 + 4 * DAY, QUIET, stood=stood)
+    assert book.beliefs(np.array([1]))[0] - prior[0] == pytest.approx([FADING**2 * s], abs=2 * UNIT)
+    book.refile(1000.0 + 4 * DAY, importance_of)
+    book.check(importance_of, in_full=True)
 
 
 def test_a_million_pages_due_at_once_come_over_several_calls_and_each_once() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.schedule.dates import FULL, NOTHING_KNOWN, SKEW, DateRecord, observe, reliability, reliable, verdict_of
+from centime.schedule.dates import FULL, MOMENT, NOTHING_KNOWN, SKEW, DateRecord, observe, reliability, reliable, stood, verdict_of
 from centime.schedule.verdict import Verdict
 
 NOW, BEFORE = 1_000_000.0, 900_000.0
@@ -113,6 +113,15 @@ def test_a_dated_change_lies_within_its_interval(read: bool, content_changed: bo
         assert 0 <= since < max(NOW - dates[0], 0) + SKEW
     else:
         assert since == 0
+
+
+def test_content_has_stood_since_its_date_where_that_is_believed() -> None:
+    assert stood(1000.0, 400.0, True) == 600.0
+    assert math.isnan(stood(1000.0, 400.0, False))
+    assert math.isnan(stood(1000.0, 1000.0 - MOMENT, True)), "a page made on demand"
+    assert math.isnan(stood(1000.0, 1200.0, True))
+    assert math.isnan(stood(1000.0, math.nan, True))
+    assert math.isnan(stood(math.nan, 400.0, True))
 
 
 def test_the_numbers_of_verdicts_never_change() -> None:

@@ -25,7 +25,7 @@ from centime.model.outcome import Outcome
 from centime.model.rows import Pages
 from centime.schedule.book import RefreshBook
 from centime.schedule.credit import frequency_verdict, period_of_max_age, verified, weight
-from centime.schedule.dates import observe, reliable, verdict_of
+from centime.schedule.dates import observe, reliable, stood, verdict_of
 from centime.schedule.periodic import Rhythm, find_rhythm, holds, next_moment
 from centime.schedule.refresh_settings import RefreshSettings
 from centime.schedule.retry import Retries
@@ -111,8 +111,9 @@ class Upkeep:
             return
         pages = np.array([one.visit.page for one in told], dtype=np.int64)
         read_before = self.book.read_times(pages).tolist()
-        verdicts, since = [], []
+        verdicts, since, standing = [], [], []
         for one, before in zip(told, read_before, strict=True):
+            standing.append(_stood(one, before, hosts))
             verdict, seconds = self._verdict(now, one, before, hosts)
             verdicts.append(verdict)
             since.append(seconds)
@@ -124,6 +125,7 @@ class Upkeep:
             np.array(since),
             np.array([max(LEAST_COST, float(one.visit.wire_bytes)) for one in told]),
             importance(pages),
+            np.array(standing),
         )
         for one, verdict in zip(told, verdicts, strict=True):
             self._published(one, verdict, hosts)
@@ -260,6 +262,12 @@ class Upkeep:
         made.eagerness = msgspec.msgpack.decode(arrays["eagerness"].tobytes(), type=Eagerness)
         made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[int, Beat])
         return made
+
+
+def _stood(one: Filed, read_before: float, hosts: Hosts) -> float:
+    """For how long the copy's content had stood when it was read, by the date of that read."""
+    date = one.before.modified_time if one.before is not None else 0.0
+    return stood(read_before, date or nan, reliable(hosts[one.host].dates))
 
 
 def _is_closed(record: Record) -> bool:

@@ -134,7 +134,7 @@ def webbox_history(box: WebBox, days: float) -> ChangeHistory:
     _write_changes(box.layout, offsets, times)
     sites = box.layout.sites
     hosts = np.searchsorted(sites[:, START], np.arange(box.pages), side="right") - 1
-    unreliable = sites[:, TRAITS] & (MODIFIED_MISSING | MODIFIED_NOW | MODIFIED_OLD)
+    dated = (sites[:, TRAITS] & (MODIFIED_MISSING | MODIFIED_NOW | MODIFIED_OLD))[hosts] == 0
     return ChangeHistory(
         offsets=offsets,
         times=times,
@@ -142,7 +142,8 @@ def webbox_history(box: WebBox, days: float) -> ChangeHistory:
         importance=box.importance(),
         costs=np.ones(box.pages),
         rates=box.rates() / DAY,
-        dated=unreliable[hosts] == 0,
+        dated=dated,
+        stood=np.where(dated, box.start - box.changed(box.start), np.nan),
         born=np.full(box.pages, box.start),
         end=end,
     )

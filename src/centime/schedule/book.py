@@ -134,13 +134,14 @@ class RefreshBook:
         since: npt.NDArray[Any],
         cost: npt.NDArray[Any],
         importance: npt.NDArray[Any],
+        stood: npt.NDArray[Any] | float = math.nan,
     ) -> None:
-        """Takes in what reads have shown (`verdict.py`); `cost` is the bytes that each took: a running mean is kept."""
+        """Takes in reads (`verdict.py`); `stood`: for how long the content had at the read before, by its date, nan if that is not told."""
         pages = _checked_pages(pages)
-        hosts = np.asarray(hosts, dtype=np.int64)
-        verdict = np.asarray(verdict, dtype=np.uint8)
-        times = np.broadcast_to(np.asarray(now, dtype=np.float64) - self._began, pages.shape).copy()
-        since, cost, importance = (np.asarray(array, dtype=np.float64) for array in (since, cost, importance))
+        hosts, verdict = np.asarray(hosts, dtype=np.int64), np.asarray(verdict, dtype=np.uint8)
+        times, stood = (np.array(np.broadcast_to(values, pages.shape), dtype=np.float64) for values in (now, stood))
+        times -= self._began
+        since, cost, importance = (np.asarray(values, dtype=np.float64) for values in (since, cost, importance))
         if not len(pages) == len(hosts) == len(verdict) == len(since) == len(cost) == len(importance):
             raise BadInput("pages, hosts, verdicts, since, costs and importance must be as many")
         if not len(pages):
@@ -150,7 +151,7 @@ class RefreshBook:
         if np.isnan(since).any() or np.isnan(cost).any():
             raise BadInput("since and cost must be numbers")
         self._make_room(pages, hosts)
-        observation.record_reads(self._t, self._folders, pages, hosts, times, verdict, since, cost, importance)
+        observation.record_reads(self._t, self._folders, pages, hosts, times, verdict, since, stood, cost, importance)
         self._retune()
 
     def claim(self, pages: npt.NDArray[Any], period: npt.NDArray[Any], weight: npt.NDArray[Any]) -> None:
@@ -280,9 +281,8 @@ class RefreshBook:
 
     def due_times(self, pages: npt.NDArray[Any], importance: npt.NDArray[Any], threshold: float | None = None) -> Floats:
         """When each page is due under the threshold in force, or another; infinity for never."""
-        pages = np.asarray(pages, dtype=np.int64)
+        pages, weights = np.asarray(pages, dtype=np.int64), np.asarray(importance, dtype=np.float64)
         times = np.empty(len(pages))
-        weights = np.asarray(importance, dtype=np.float64)
         level = self.threshold if threshold is None else float(threshold)
         sweep.due_times_of_pages(self._t, pages, self._hosts_inside(pages), weights, level, times)
         return times + self._began

@@ -75,6 +75,11 @@ def reliable(record: DateRecord) -> bool:
     return reliability(record) >= BELIEF
 
 
+def stood(read: float, date: float, believed: bool) -> float:
+    """For how many seconds the content had stood when it was read, by its date; nan where that does not tell."""
+    return read - date if believed and read - date > MOMENT else math.nan
+
+
 def verdict_of(*, read: bool, content_changed: bool, read_before: float, now: float, date: float, believed: bool) -> tuple[Verdict, float]:
     """What a visit says, and for DATED how many seconds before it the last change was (otherwise 0).
 

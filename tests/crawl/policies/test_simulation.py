@@ -25,6 +25,7 @@ def history_of(changes: Sequence[Sequence[float]], end: float, *, born: Sequence
         costs=np.ones(pages),
         rates=np.full(pages, 1e-6),
         dated=np.full(pages, dated),
+        stood=np.full(pages, 7.0),
         born=np.array(born or [0.0] * pages),
         end=end,
     )
@@ -64,7 +65,7 @@ def test_a_policy_learns_what_a_crawler_would(dated: bool) -> None:
     policy = Listening(history)
     simulate(history, policy, 0.1, warm=0.0, tick=10.0)
     changed = (Verdict.DATED, 2.0) if dated else (Verdict.CHANGED, 2.0)
-    assert policy.heard == [(0, 0.0, Verdict.FIRST, 0.0), (0, 10.0, Verdict.QUIET, 0.0), (0, 20.0, *changed), (0, 30.0, Verdict.QUIET, 0.0)]
+    assert policy.heard == [(0, 0.0, Verdict.FIRST, 7.0), (0, 10.0, Verdict.QUIET, 0.0), (0, 20.0, *changed), (0, 30.0, Verdict.QUIET, 0.0)]
 
 
 def test_a_page_counts_from_its_first_read_on_which_is_free() -> None:

@@ -12,6 +12,7 @@ from centime.model.errors import BadInput, BadSetting
 from centime.store.record import Mark
 from tests.crawl.report.made import NOW
 from tests.crawl.report.test_plan import followed
+from tests.crawl.test_fresh import FOREVER, START, ChangingWorld, live
 from tests.crawl.world import World, crawl
 
 __all__ = ["followed"]
@@ -40,6 +41,18 @@ def test_a_history_has_changes_where_visits_saw_some_and_none_where_they_saw_non
             assert (inside > 0) == visits.changed[second]
     assert history.end == visits.times.max()
     assert history.importance.mean() == pytest.approx(1.0)
+
+
+def test_what_the_first_read_was_dated_is_in_the_history_where_dates_are_believed(followed: OpenCrawl, tmp_path: Path) -> None:
+    assert np.isnan(recorded_history(followed).stood).all()
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.05}) as opened:
+        live(opened, ChangingWorld(dated=True), START + DAY / 4, step=20.0)
+        history = recorded_history(opened)
+        visits = found_visits(opened)
+    first = np.unique(visits.pages, return_index=True)[1]
+    assert np.mean(history.dated) > 0.7
+    assert history.stood[history.dated] == pytest.approx((visits.times - visits.dates)[first][history.dated])
+    assert np.isnan(history.stood[~history.dated]).all()
 
 
 def test_the_same_seed_places_changes_alike_and_another_does_not(followed: OpenCrawl) -> None:

@@ -30,12 +30,13 @@ class ChangeHistory:
     costs: Times  # bytes of a read, or 1
     rates: Times
     dated: Flags
+    stood: Times  # for how long the content had stood at the first read, where that is dated; nan elsewhere
     born: Times
     end: float
 
     def __post_init__(self) -> None:
         pages = len(self.offsets) - 1
-        lengths = {len(column) for column in (self.hosts, self.importance, self.costs, self.rates, self.dated, self.born)}
+        lengths = {len(column) for column in (self.hosts, self.importance, self.costs, self.rates, self.dated, self.stood, self.born)}
         if pages < 1 or lengths != {pages} or self.offsets[-1] != len(self.times):
             raise BadInput("a history of changes needs one entry of each kind for every page, and a page")
         inner = np.ones(len(self.times), dtype=np.bool_)
@@ -63,6 +64,7 @@ def poisson_history(
     per_second = np.asarray(rates, dtype=np.float64)
     end = days * 86_400.0
     chance = np.random.default_rng(seed)
+    told = np.broadcast_to(np.asarray(dated, dtype=np.bool_), per_second.shape)
     counts = chance.poisson(per_second * end)
     offsets = np.zeros(len(per_second) + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
@@ -75,7 +77,8 @@ def poisson_history(
         importance=np.asarray(importance, dtype=np.float64),
         costs=np.ones(len(per_second)),
         rates=per_second,
-        dated=np.broadcast_to(np.asarray(dated, dtype=np.bool_), per_second.shape),
+        dated=told,
+        stood=np.where(told, chance.exponential(1.0, len(per_second)) / np.maximum(per_second, 1e-12), np.nan),
         born=np.zeros(len(per_second)),
         end=end,
     )

@@ -13,6 +13,7 @@ from centime.crawl.policies.scanning import first_by
 from centime.crawl.policies.simulation import Verdicts
 from centime.schedule.book import RefreshBook
 from centime.schedule.refresh_settings import RefreshSettings
+from centime.schedule.verdict import Verdict
 
 LOOKS_PER_READ = 16
 
@@ -23,6 +24,7 @@ class Ours:
     def __init__(self, history: ChangeHistory, settings: RefreshSettings) -> None:
         self._history = history
         self._worth: Times = np.zeros(history.pages)  # 0: not in the pool
+        self._stood: Times = np.full(history.pages, np.nan)
         self._every = np.arange(history.pages)
         self.book = RefreshBook(history.begin, settings, lambda pages: history.hosts[pages])
 
@@ -36,7 +38,12 @@ class Ours:
         """Enters what was seen in the book."""
         history = self._history
         self._worth[pages] = 0.0
-        self.book.record(pages, history.hosts[pages], now, verdicts, since, history.costs[pages], history.importance[pages])
+        first = verdicts == Verdict.FIRST
+        self._stood[pages[first]] = since[first]
+        since = np.where(first, 0.0, since)
+        self.book.record(
+            pages, history.hosts[pages], now, verdicts, since, history.costs[pages], history.importance[pages], self._stood[pages]
+        )
 
     def beliefs(self, now: float) -> Beliefs:
         """What the book believes of all pages that were read."""

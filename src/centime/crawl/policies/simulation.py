@@ -37,7 +37,10 @@ class Policy(Protocol):
         ...
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
-        """Takes in what the reads said; `since` is how long before the read a page changed last, where the verdict is DATED."""
+        """Takes in what the reads said; `since` is how long before the read a page changed last, where the verdict is DATED.
+
+        The same for FIRST; nan where that is not dated.
+        """
         ...
 
 
@@ -125,7 +128,7 @@ class Run:
         if len(pages):
             self._last[pages] = self.now
             self._next[pages] = _behind(self.history.offsets, self.history.times, pages, self.now)
-            self.policy.record(pages, self.now, np.full(len(pages), Verdict.FIRST, dtype=np.uint8), np.zeros(len(pages)))
+            self.policy.record(pages, self.now, np.full(len(pages), Verdict.FIRST, dtype=np.uint8), self.history.stood[pages])
 
     def _read(self, pages: Numbers) -> None:
         history = self.history

@@ -24,7 +24,7 @@ from centime.crawl.upkeep import LEAST_COST
 from centime.model.errors import BadInput
 from centime.model.kernel import Whole, kernel
 from centime.model.outcome import Outcome
-from centime.schedule.dates import reliable
+from centime.schedule.dates import MOMENT, reliable
 from centime.store.record import Mark
 from centime.store.records import HEAD_TYPE, UNIT
 
@@ -94,6 +94,7 @@ def recorded_history(opened: OpenCrawl, *, by_bytes: bool = False, seed: int = 0
     offsets = np.zeros(len(pages) + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=len(pages)), out=offsets[1:])
     importance = shard.ledger.importance(pages)
+    stood = visits.times[first] - visits.dates[first]
     return ChangeHistory(
         offsets=offsets,
         times=times[order],
@@ -102,6 +103,7 @@ def recorded_history(opened: OpenCrawl, *, by_bytes: bool = False, seed: int = 0
         costs=visits.bytes[last] if by_bytes else np.ones(len(pages)),
         rates=rates,
         dated=dated,
+        stood=np.where(dated & (visits.dates[first] > 0) & (stood > MOMENT), stood, np.nan),
         born=visits.times[first],
         end=end,
     )
