@@ -146,6 +146,16 @@ def test_publish_orders_pages_and_names_what_is_out(crawl: Path, capsys: pytest.
     }
 
 
+def test_publish_takes_what_a_hub_has_posted_and_no_signature_without_it(
+    crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "posted.xml").write_text(f"<rss><channel><item><link>{A}/one</link></item></channel></rss>")
+    assert centime("publish", crawl, "--websub", tmp_path / "posted.xml", "--json") == 0
+    assert told(capsys)["pages"] == 1
+    assert centime("publish", crawl, ROOT, "--signature", "sha256=00") == 2
+    assert "--signature and --secret-file verify what --websub gives" in capsys.readouterr().err
+
+
 def test_publish_tells_people_what_is_out(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert centime("publish", crawl, ROOT, f"{A}/p.jpg") == 0
     assert f"{A}/p.jpg" in capsys.readouterr().out

@@ -1,11 +1,14 @@
 """Publications: what is announced in whatever form becomes orders, and what is not in scope is named."""
 
 import gzip
+import hmac
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,7 +29,7 @@ FEED = """<feed xmlns="http://www.w3.org/2005/Atom"><updated>1970-01-03T00:00:00
 <entry><link href="relative"/></entry></feed>"""
 
 
-def published(*words: str, **more: list[str]) -> Publication:
+def published(*words: str, **more: Any) -> Publication:
     return read_publication(words, SETTINGS, **more)
 
 
@@ -144,3 +147,46 @@ def test_no_file_can_harm(body: bytes, kind: str, tmp_path_factory: pytest.TempP
     except BadInput:
         return
     assert all(url.startswith("https://a.example/") for url in found.pages)
+
+
+def hub_post(tmp_path: Path) -> str:
+    body = FEED.replace("<updated>1970-01-03", '<link rel="self" href="https://a.example/feeds/all.atom"/><updated>1970-01-03')
+    (tmp_path / "posted.atom").write_text(body)
+    (tmp_path / "secret").write_text("s3cret\n")
+    return body
+
+
+@pytest.mark.parametrize("method", ["sha1", "sha256", "sha384", "sha512"])
+def test_what_a_hub_posts_is_published_if_it_has_signed_it(tmp_path: Path, method: str) -> None:
+    body = hub_post(tmp_path)
+    wanted = {"https://a.example/news": (60.0, 0.0), "https://a.example/feeds/relative": (0.0, 0.0)}
+    assert read_publication([], SETTINGS, websub=f"{tmp_path}/posted.atom").pages == wanted
+    signed = {"websub": f"{tmp_path}/posted.atom", "secret_file": f"{tmp_path}/secret"}
+    right = hmac.new(b"s3cret", body.encode(), method).hexdigest()
+    assert read_publication([], SETTINGS, **signed, signature=f"{method.upper()}={right.upper()}").pages == wanted
+    wrong = hmac.new(b"s3cret!", body.encode(), method).hexdigest()
+    for bad in (wrong, right[:-1], "é" * len(right)):
+        with pytest.raises(BadInput, match="signature does not fit"):
+            read_publication([], SETTINGS, **signed, signature=f"{method}={bad}")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"signature": "sha256=00"}, "give both --signature and --secret-file, or neither"),
+        ({"secret_file": "secret"}, "give both --signature and --secret-file, or neither"),
+        ({"signature": "md5=00", "secret_file": "secret"}, "'md5=00' is not the signature of a hub"),
+        ({"signature": "sha256", "secret_file": "secret"}, "'sha256' is not the signature of a hub"),
+        ({"signature": "sha256=00", "secret_file": "empty"}, "empty: there is no secret in it"),
+        ({"signature": "sha256=00", "secret_file": "missing"}, "missing: cannot be read"),
+        ({"websub": "secret"}, "secret: "),
+    ],
+)
+def test_a_post_that_cannot_be_verified_or_is_no_feed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], said: str
+) -> None:
+    hub_post(tmp_path)
+    (tmp_path / "empty").write_text("\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=re.escape(said)):
+        read_publication([], SETTINGS, **{"websub": "posted.atom", **given})

@@ -22,6 +22,9 @@ def _publish(
     words: Annotated[list[str] | None, typer.Argument(metavar="URL...", help="Pages; or sitemap: or feed: with a URL or FILE.")] = None,
     files: Annotated[list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="URLs, one a line; - is standard input.")] = None,
     indexnow: Annotated[list[str] | None, typer.Option(metavar="FILE", help="URLs in the form of IndexNow; - is standard input.")] = None,
+    websub: Annotated[str | None, typer.Option(metavar="FILE", help="A feed as a WebSub hub posts it; - is standard input.")] = None,
+    signature: Annotated[str | None, typer.Option(metavar="METHOD=HEX", help="The hub's X-Hub-Signature, to be verified.")] = None,
+    secret_file: Annotated[str | None, typer.Option(metavar="FILE", help="The secret that the hub was given.")] = None,
     cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Pages that belong together and are read close together.")] = None,
     publisher: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who says so: its credit is learned. Default: the pages' host.")
@@ -41,6 +44,7 @@ def _publish(
       centime publish museum feed:news.atom --publisher newsroom
       centime publish museum -f changed.txt --cluster exhibition --wait
       centime publish museum --indexnow announced.json
+      centime publish museum --websub - --signature "$HTTP_X_HUB_SIGNATURE" --secret-file hub.secret < posted.atom
     """
     from centime.crawl.orders import MOST_NAME
     from centime.crawl.publication import read_publication
@@ -52,9 +56,12 @@ def _publish(
             raise BadSetting(f"the name of the {option} is empty: leave --{option} out if there is none")
         if name is not None and len(name) > MOST_NAME:
             raise BadSetting(f"the name of a {option} has {MOST_NAME} characters at most, not {len(name)}")
+    if websub is None and (signature is not None or secret_file is not None):
+        raise BadSetting("--signature and --secret-file verify what --websub gives")
+    pushed = {"websub": websub or "", "signature": signature or "", "secret_file": secret_file or ""}
     settings = settings_from(folder_of(folder).settings, where=str(folder))
     with progress(1.0, "reading what is announced", quiet=as_json):
-        found = read_publication(words or [], settings, files=files or [], indexnow=indexnow or [])
+        found = read_publication(words or [], settings, files=files or [], indexnow=indexnow or [], **pushed)
         orders = found.orders(time=time.time(), cluster=cluster or "", publisher=publisher or "")
         if not orders:
             first = f"{found.reasons[0]['url']}: {found.reasons[0]['reason']}" if found.reasons else "there is no URL in what was given"

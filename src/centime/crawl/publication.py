@@ -5,10 +5,12 @@
     sitemap:FILE, feed:FILE  read here, with the times of change that they tell; parts of a sitemap index are ordered to be read
     a file of URLs           one a line, empty lines and lines that begin with # skipped
     IndexNow                 {"host": ..., "urlList": [...]}, where a URL of another host is refused, as its protocol says
+    WebSub                   the feed that a hub posts, with the signature of its `X-Hub-Signature` field if a secret was agreed upon
 
 Nothing is dropped in silence: what is no URL, or is out of scope, is counted and named. A word that can only be a typo is an error.
 """
 
+import hmac
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +31,7 @@ from centime.schedule.credit import CHANGE_FREQUENCIES
 MOST_NAMED = 20  # of the URLs that were refused
 LARGEST_FILE = 1 << 30
 STANDARD_INPUT = "-"
+SIGNED_BY = ("sha1", "sha256", "sha384", "sha512")  # the methods of WebSub
 
 Said = tuple[float, float]  # when it changed, and how often it does: seconds, 0 if not said
 NOTHING: Said = (0.0, 0.0)
@@ -46,9 +49,9 @@ class Publication:
     reasons: list[dict[str, Any]] = field(default_factory=list)  # the first of those refused
     troubles: list[str] = field(default_factory=list)  # what was wrong with files that were read all the same
 
-    def add(self, href: str, said: Said = NOTHING, source: Source = "url") -> None:
-        """Takes a URL as it was written."""
-        url = canonical(href)
+    def add(self, href: str, said: Said = NOTHING, source: Source = "url", base: str | None = None) -> None:
+        """Takes a URL as it was written, in a document at `base`."""
+        url = canonical(href, base)
         refusal = "it is not the URL of a page" if url is None else self.scope.refusal(url if source == "url" else url.removesuffix(".gz"))
         if url is None or refusal:
             self.refuse(href, refusal)
@@ -75,7 +78,14 @@ class Publication:
 
 
 def read_publication(
-    words: Sequence[str], settings: CrawlSettings, *, files: Sequence[str] = (), indexnow: Sequence[str] = ()
+    words: Sequence[str],
+    settings: CrawlSettings,
+    *,
+    files: Sequence[str] = (),
+    indexnow: Sequence[str] = (),
+    websub: str = "",
+    signature: str = "",
+    secret_file: str = "",
 ) -> Publication:
     """What words and files announce; BadInput names what can only be a mistake."""
     publication = Publication(settings.scope_rules())
@@ -94,8 +104,13 @@ def read_publication(
             publication.add(line)
     for name in indexnow:
         _read_indexnow(publication, name)
-    if not (words or files or indexnow):
-        raise BadInput("nothing is published: give URLs, sitemap:..., feed:..., -f FILE or --indexnow FILE")
+    if websub:
+        body = _body(websub)
+        if signature or secret_file:
+            _verify(websub, body, signature, secret_file)
+        _read_feed(publication, websub, body)
+    if not (words or files or indexnow or websub):
+        raise BadInput("nothing is published: give URLs, sitemap:..., feed:..., -f FILE, --indexnow FILE or --websub FILE")
     return publication
 
 
@@ -106,16 +121,25 @@ def _read_source(publication: Publication, kind: Source, place: str) -> None:
         return
     body = _body(place)
     if kind == "feed":
-        feed = read_feed(body)
-        trouble, found = feed.trouble, len(feed.entries)
-        for item in feed.entries:
-            publication.add(item.link, (item.updated, 0.0))
-    else:
-        sitemap = read_sitemap(body)
-        trouble, found = sitemap.trouble, len(sitemap.entries)
-        for entry in sitemap.entries:
-            said = (max(entry.modified, entry.published), CHANGE_FREQUENCIES.get(entry.frequency, 0.0))
-            publication.add(entry.url, said, "sitemap" if sitemap.is_index else "url")
+        _read_feed(publication, place, body)
+        return
+    sitemap = read_sitemap(body)
+    for entry in sitemap.entries:
+        said = (max(entry.modified, entry.published), CHANGE_FREQUENCIES.get(entry.frequency, 0.0))
+        publication.add(entry.url, said, "sitemap" if sitemap.is_index else "url")
+    _note_trouble(publication, place, sitemap.trouble, len(sitemap.entries))
+
+
+def _read_feed(publication: Publication, place: str, body: bytes) -> None:
+    """Takes the entries of a feed; their links are relative to where it says that it is."""
+    feed = read_feed(body)
+    base = canonical(feed.address)
+    for item in feed.entries:
+        publication.add(item.link, (item.updated, 0.0), base=base)
+    _note_trouble(publication, place, feed.trouble, len(feed.entries))
+
+
+def _note_trouble(publication: Publication, place: str, trouble: str, found: int) -> None:
     if trouble and not found:
         raise BadInput(f"{place}: {trouble}")
     if trouble:
@@ -138,6 +162,22 @@ def _read_indexnow(publication: Publication, name: str) -> None:
             publication.refuse(href, f"its host is not {host}, for which the list speaks")
         else:
             publication.add(href)
+
+
+def _verify(name: str, body: bytes, signature: str, secret_file: str) -> None:
+    """Refuses a body that was not signed with the secret."""
+    if not signature or not secret_file:
+        raise BadInput("a signature is verified with a secret: give both --signature and --secret-file, or neither")
+    method, _, digest = signature.strip().partition("=")
+    if method.lower() not in SIGNED_BY or not digest:
+        raise BadInput(
+            f"{signature!r} is not the signature of a hub: it is METHOD=HEX, the method {', '.join(SIGNED_BY[:-1])} or {SIGNED_BY[-1]}"
+        )
+    secret = _body(secret_file).strip()
+    if not secret:
+        raise BadInput(f"{secret_file}: there is no secret in it")
+    if not hmac.compare_digest(hmac.new(secret, body, method.lower()).hexdigest().encode(), digest.strip().lower().encode()):
+        raise BadInput(f"{name}: the signature does not fit what it is to prove, so nothing is published")
 
 
 def _body(name: str) -> bytes:

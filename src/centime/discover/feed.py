@@ -28,6 +28,7 @@ class Feed:
     entries: tuple[FeedEntry, ...] = ()
     updated: float = 0.0
     ttl_seconds: float = 0.0  # for how long the feed says it holds; 0 when not said
+    address: str = ""  # where the feed says that it is, as written
     trouble: str = ""
 
 
@@ -41,6 +42,7 @@ def read_feed(body: bytes) -> Feed:
         entries=tuple(entry for entry in entries if entry.link),
         updated=_updated(found.outside),
         ttl_seconds=_ttl(found.outside),
+        address=_address(found.outside),
         trouble=found.trouble,
     )
 
@@ -57,6 +59,12 @@ def _link(record: Record) -> str:
         if name == "guid" and attributes.get("isPermaLink", "true") != "false" and text.startswith(("http://", "https://")):
             return text
     return ""
+
+
+def _address(channel: Record) -> str:
+    """The link of a feed to itself."""
+    own = (attributes.get("href", "") for name, _, attributes in channel.fields if name == "link" and attributes.get("rel") == "self")
+    return next(own, "").strip()
 
 
 def _updated(record: Record) -> float:
