@@ -5,12 +5,11 @@
 `pages` and `size` fetch nginx and four packages of documentation from Debian, about 52 MB, once, into `build/bench`.
 """
 
-import argparse
 import sys
 
 from bench.crawl_pages import pages
 from bench.crawl_shard import ingest, size
-from bench.report import Benchmarks, report
+from bench.report import Benchmarks, run_parts
 
 PARTS: Benchmarks = {"pages": pages, "ingest": ingest, "size": size}
 ABOUT = {
@@ -20,17 +19,5 @@ ABOUT = {
 }
 
 
-def main() -> int:
-    """The exit code: 1 if a promise is not kept."""
-    listed = "; ".join(f"{name}: {about}" for name, about in ABOUT.items())
-    parser = argparse.ArgumentParser(prog="python -m bench.crawl", description=f"The crawler's benchmarks. {listed}.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"which: {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
-    chosen = parser.parse_args()
-    if unknown := set(chosen.parts) - set(PARTS):
-        parser.error(f"no part is called {', '.join(sorted(unknown))}")
-    return report(PARTS, chosen.parts or PARTS, as_json=chosen.json)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts("bench.crawl", "The crawler's benchmarks", PARTS, ABOUT))

@@ -7,7 +7,6 @@ warm-up, which begins with one read of every page. The warm-up is longer for a s
 ten reads a page, sixty days at least.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from bench.figure import Figure
 from bench.refresh_book import refresh_book
 from bench.refresh_crawl import crawl_fresh
 from bench.refresh_flood import flood
-from bench.report import Benchmarks, report
+from bench.report import Benchmarks, run_parts
 from centime.crawl.policies.forecast import expected_coming, intervals_at, threshold_for
 from centime.crawl.policies.history import ChangeHistory
 from centime.crawl.policies.named import POLICIES, policy_named
@@ -109,17 +108,5 @@ ABOUT = {
 }
 
 
-def main() -> int:
-    """The exit code: 1 if a promise is not kept."""
-    listed = "; ".join(f"{name}: {about}" for name, about in ABOUT.items())
-    parser = argparse.ArgumentParser(prog="python -m bench.refresh", description=f"The benchmarks of refreshing. {listed}.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"which: {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
-    chosen = parser.parse_args()
-    if unknown := set(chosen.parts) - set(PARTS):
-        parser.error(f"no part is called {', '.join(sorted(unknown))}")
-    return report(PARTS, chosen.parts or PARTS, as_json=chosen.json)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts("bench.refresh", "The benchmarks of refreshing", PARTS, ABOUT))

@@ -1,5 +1,6 @@
 """Runs benchmarks and shows each figure beside what was promised: a table for each benchmark, or one JSON object."""
 
+import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -12,6 +13,18 @@ from rich.table import Table
 from bench.figure import Figure
 
 Benchmarks = Mapping[str, Callable[[], Iterator[Figure]]]
+
+
+def run_parts(program: str, title: str, parts: Benchmarks, about: Mapping[str, str]) -> int:
+    """The exit code of the parts that the command line names, all if it names none: 1 if a promise is not kept."""
+    listed = "; ".join(f"{name}: {text}" for name, text in about.items())
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=f"{title}. {listed}.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"which: {', '.join(parts)} (default: all)")
+    parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.parts) - set(parts):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}")
+    return report(parts, chosen.parts or parts, as_json=chosen.json)
 
 
 def report(benchmarks: Benchmarks, names: Iterable[str], *, as_json: bool) -> int:

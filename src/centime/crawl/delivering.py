@@ -1,6 +1,6 @@
 """The process that tells subscribers: one attempt for each batch that it is given, and what came of it goes back.
 
-    python -m centime.crawl.delivering SOCKET        SOCKET: the number of an open file; settings are the first message
+    python -m centime.crawl.delivering SOCKET        (`servant.py`)
 
 It remembers nothing: what failed is given to it again by the crawl (delivery.py), what it held when it was killed too. Attempts run side
 by side and each has a time limit, so a subscriber that hangs keeps nobody waiting.
@@ -17,21 +17,18 @@ import fcntl
 import os
 import shlex
 import signal
-import socket
 import stat
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
-import uvloop
 
 from centime.crawl.message import LENGTH, pack
 from centime.crawl.notices import Batch
+from centime.crawl.servant import Work, serve_crawl
 from centime.fetch.notice import Notifier
 from centime.fetch.settings import FetchSettings
-from centime.store.parent import die_with_parent
 
 LOOKED_BACK = 16 << 20  # bytes at the end of a file in which an id is looked for: a batch that comes again comes soon
 BEGINNING = b'{"id":"'  # of every line of ours
@@ -67,23 +64,12 @@ class DeliveringProcess:
         self._settings = settings
         self._notifier = Notifier(settings.fetch)
         self._files: dict[str, asyncio.Lock] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Delivers batches until the crawl hangs up."""
         try:
-            while True:
-                (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
-                for batch in unpack_batches(await reader.readexactly(length)):
-                    task = asyncio.create_task(self._attempt(batch, writer))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+            await Work().go_on(reader, unpack_batches, lambda batch: self._attempt(batch, writer))
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._notifier.close()
 
     async def _attempt(self, batch: Batch, writer: asyncio.StreamWriter) -> None:
@@ -179,24 +165,10 @@ async def _run(words: list[str], body: bytes, seconds: float) -> str:
     return f"{words[0]} ended with code {code}" if code else ""
 
 
-async def _main(connection: socket.socket) -> None:
+async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
-    reader, writer = await asyncio.open_connection(sock=connection, limit=1 << 24)
-    (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
-    await DeliveringProcess(unpack_settings(await reader.readexactly(length))).run(reader, writer)
-
-
-def main() -> None:
-    """Delivers over the socket that was handed down."""
-    die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
-    connection = socket.socket(fileno=int(sys.argv[1]))
-    connection.setblocking(False)
-    connection.set_inheritable(False)  # a command that outlives us would keep it open, and the crawl would not see that we are gone
-    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-        uvloop.run(_main(connection))
-    os._exit(0)
+    await DeliveringProcess(unpack_settings(settings)).run(reader, writer)
 
 
 if __name__ == "__main__":
-    main()
+    serve_crawl(_serve)
