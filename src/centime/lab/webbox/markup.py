@@ -77,8 +77,8 @@ PIECES = PATH_PIECES | {
     XML_END: "</catalogue>\n",
     DTD_TEXT: "<!ELEMENT catalogue (entry*)>\n<!ATTLIST catalogue revision CDATA #REQUIRED xmlns:xlink CDATA #FIXED "
     '"http://www.w3.org/1999/xlink">\n<!ELEMENT entry (title, text, see)>\n<!ELEMENT title (#PCDATA)>\n<!ELEMENT text (#PCDATA)>\n'
-    '<!ELEMENT see EMPTY>\n<!ATTLIST see xlink:type CDATA #FIXED "simple" xlink:href CDATA #REQUIRED>\n<!-- Revision ',
-    DTD_END: " -->\n",
+    '<!ELEMENT see EMPTY>\n<!ATTLIST see xlink:type CDATA #FIXED "simple" xlink:href CDATA #REQUIRED>\n<!ENTITY revision "',
+    DTD_END: '">\n',  # not a comment: a change must be one of the content that matters
 }
 FIRST_WORD = len(PIECES)
 FIRST_SENTENCE = FIRST_WORD + len(WORDS)
