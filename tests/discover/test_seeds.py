@@ -34,6 +34,14 @@ def test_a_file_gives_one_seed_a_line(tmp_path: Path) -> None:
     )
 
 
+def test_a_comment_behind_a_seed_is_no_part_of_it_and_a_fragment_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "seeds.txt"
+    path.write_text(
+        "http://h/1\t#\nhttp://h/2  # a note # more\nhttp://h/3#part\n\t# nothing\nsitemap:http://h/s # all\n", encoding="utf-8"
+    )
+    assert read_seeds([str(path)]) == Seeds(("http://h/1", "http://h/2", "http://h/3"), ("http://h/s",))
+
+
 def test_a_bad_line_is_named_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "seeds.txt"
     path.write_text("https://a.example/\nftp://b.example/\n", encoding="utf-8")

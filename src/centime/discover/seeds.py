@@ -2,12 +2,14 @@
 
 - `sitemap:URL` is a sitemap, to be read first.
 - A word with `://` in it is a URL; it must be http or https.
-- A word that names a file is a file of such words, one a line; empty lines and lines that begin with `#` are skipped.
+- A word that names a file is a file of such words, one a line; empty lines are skipped, and what follows a `#` at the beginning of a line
+  or after white space. A `#` within a word is part of it.
 - Any other word is a host with or without a path: `example.org` is `https://example.org/`.
 
 A word that is none of these is refused with its name, and in a file with its line: nothing is skipped in silence.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ from centime.discover.canonical import canonical
 from centime.model.errors import BadInput
 
 LARGEST_FILE = 1 << 30
+
+_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,8 @@ def _read_file(path: Path, urls: dict[str, None], sitemaps: dict[str, None]) -> 
             raise BadInput(f"the file of seeds {path} is larger than 1 GiB")
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
-                word = line.strip()
-                if word and not word.startswith("#"):
+                word = _COMMENT.sub("", line).strip()
+                if word:
                     _take(word, f"line {number} of {path}: ", urls, sitemaps)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"the file of seeds {path} cannot be read: {error}") from error
