@@ -1,8 +1,6 @@
 """A crawl that goes on for ever: it discovers, then reads again what is worth it, and does what people order meanwhile."""
 
 from collections import Counter
-from datetime import UTC, datetime
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from centime.crawl.message import CLAIM, Lease, Visit, pack, unpack_visit
+from centime.crawl.message import CLAIM, Visit, pack
 from centime.crawl.notices import Change
 from centime.crawl.opened import OpenCrawl, read_crawl
 from centime.crawl.orders import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id
@@ -20,53 +18,9 @@ from centime.model.address import fingerprint
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome, PageKind
 from centime.schedule.kind import DEADLINE, PUBLISHED, REFRESH
+from tests.crawl.changing import DAY, FOREVER, HOUR, START, ChangingWorld, live
 from tests.crawl.test_shard import same
-from tests.crawl.world import World, crawl, url_of
-
-HOUR, DAY = 3600.0, 86_400.0
-START = 1_000_000.0
-FOREVER: dict[str, Any] = {"continuous": True, "rate": 0.01, "least_interval": 60.0, "delay": 1.0}
-
-
-class ChangingWorld(World):
-    """Page n changes every (n mod 10 + 1) · `period` seconds by chance, page 7 on the hour; the date says when, where a page has one."""
-
-    def __init__(self, pages: int = 40, period: float = HOUR, dated: bool = False) -> None:
-        super().__init__(pages)
-        chance = np.random.default_rng(5)
-        self.dated = dated
-        self.changes = {
-            page: np.arange(0, 4000) * HOUR + START + 600.0
-            if page == 7
-            else START + np.cumsum(chance.exponential((page % 10 + 1) * period, 4000))
-            for page in range(pages)
-        }
-        self.claims = b""
-        self.read: list[tuple[float, int]] = []
-
-    def visit(self, lease: Lease, now: float) -> bytes:
-        """The page as it is now."""
-        came = unpack_visit(super().visit(lease, now))
-        page = int(lease.url.rsplit("p", 1)[1])
-        version = int(np.searchsorted(self.changes[page], now))
-        self.read.append((now, page))
-        if came.outcome is not Outcome.READ:
-            return pack(came)
-        changed = self.changes[page][version - 1] if version else START - HOUR * (page + 1)
-        date = format_datetime(datetime.fromtimestamp(changed, UTC), usegmt=True) if self.dated else ""
-        claims = self.claims if page == 0 else b""
-        return pack(msgspec.structs.replace(came, signature=1000 * (page + 1) + version, claims=claims, modified=date))
-
-
-def live(opened: OpenCrawl, world: World, until: float, *, start: float = START, step: float = 100.0) -> float:
-    """Turns of lease and record at a page for each step of time, until then."""
-    now = start
-    while now < until:
-        leases = opened.shard.lease(now, 1)
-        if leases:
-            opened.shard.record(now + 1.0, [world.visit(lease, now + 1.0) for lease in leases])
-        now += step
-    return now
+from tests.crawl.world import crawl, url_of
 
 
 def page_of(opened: OpenCrawl, number: int) -> int:
@@ -223,6 +177,29 @@ def test_a_subscription_is_told_of_changes_and_its_pages_are_read_in_time(tmp_pa
         order(opened, now, UnsubscribeOrder(id=new_id(), time=now, name="watch"))
         shard.journal.flush()
         same(shard, read_crawl(tmp_path / "c").shard)
+
+
+def test_a_subscription_that_asks_for_more_than_the_budget_has_all_its_pages_read_in_turn(tmp_path: Path) -> None:
+    world = ChangingWorld(period=6 * HOUR)
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        now = live(opened, world, START + 2 * HOUR)
+        told = Subscription("watch", ".", HOUR / 4, "file:/dev/null")  # 40 pages a quarter of an hour, where 9 are read
+        order(opened, now, SubscribeOrder(id=new_id(), time=now, subscription=told))
+        live(opened, world, now + HOUR, start=now)
+        world.read.clear()
+        live(opened, world, now + 11 * HOUR, start=now + HOUR)
+        read = Counter(page for _, page in world.read)
+        assert set(read) == set(range(world.pages))
+        assert max(read.values()) - min(read.values()) <= 3
+
+
+def test_what_caches_are_told_neither_hides_changes_nor_leaves_the_budget_unspent(tmp_path: Path) -> None:
+    world = ChangingWorld(max_age=365 * DAY)
+    with crawl(tmp_path / "c", **FOREVER | {"first_rate": 1 / HOUR}) as opened:
+        now = live(opened, world, START + 2 * HOUR)
+        world.read.clear()
+        live(opened, world, now + 6 * HOUR, start=now)
+        assert len(world.read) > 0.8 * FOREVER["rate"] * 6 * HOUR
 
 
 def test_the_budget_the_discovery_and_the_bans_change_while_it_runs(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from scipy import integrate, optimize
 from centime.schedule.belief import FADING, MEMORY, MOST_S, UNIT, changed, dated, quiet, stored, unchanged
 
 EVIDENCE = st.tuples(st.floats(0.0, 63.0), st.floats(0.0, 1e8))
-PRIORS = st.tuples(st.floats(0.2, 10.0), st.floats(1e-9, 1e-2))
+PRIORS = st.tuples(st.floats(0.02, 10.0), st.floats(1e-9, 1e-2))
 INTERVALS = st.floats(1.0, 1e9)
 
 
@@ -80,7 +80,7 @@ def test_evidence_fades_so_that_a_new_habit_shows() -> None:
     assert s / b == pytest.approx(1 / 1000, rel=0.1)
 
 
-@given(st.floats(0.2, 75.0), st.floats(1e-3, 1e12), st.floats(0.0, 1e12))
+@given(st.floats(0.02, 75.0), st.floats(1e-3, 1e12), st.floats(0.0, 1e12))
 def test_a_copy_is_fresh_with_a_probability_that_falls_with_age(shape: float, rate: float, age: float) -> None:
     here, later = unchanged(shape, rate, age), unchanged(shape, rate, age * 1.5 + 1)
     assert 0 <= later <= here <= 1

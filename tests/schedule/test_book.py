@@ -205,6 +205,21 @@ def test_evidence_moves_the_rate_and_its_bounds() -> None:
     assert mean[3] > 10 * book.statistics()["prior_mean_rate"]
 
 
+@pytest.mark.parametrize("period", [1.0, 5 * DAY, 3650 * DAY])
+def test_a_published_period_counts_within_what_its_weight_lets_it_differ(period: float) -> None:
+    book = make_book(first_rate=1 / DAY)
+    pages = np.arange(3)
+    shape, scale = (values[0] for values in book.beliefs(pages))
+    book.claim(pages, np.full(3, period), np.array([0.0, 0.5, 1.5]))
+    shapes, scales = book.beliefs(pages)
+    assert shapes - shape == pytest.approx([0.0, 0.5, 1.5])
+    usual = [min(max(period, DAY / factor), DAY * factor) for factor in (1, 4, 64)]
+    assert scales - scale == pytest.approx([0.0, 0.5 * usual[1], 1.5 * usual[2]])
+    read(book, pages, 1000.0)
+    book.refile(1001.0, importance_of)
+    book.check(importance_of, in_full=True)
+
+
 @pytest.mark.parametrize(
     ("stood", "s", "b"),
     [(5 * DAY, 1.0, 5 * DAY), (math.nan, 0.0, 0.0), (0.0, 0.0, 0.0), (-DAY, 0.0, 0.0), (math.inf, 1.0, LONGEST_STANDING)],

@@ -3,6 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from centime.crawl.policies.history import poisson_history
+from centime.crawl.policies.ours import Ours
+from centime.crawl.policies.simulation import Run
 from centime.schedule.book import RefreshBook
 from centime.schedule.observation import DATED, FIRST, QUIET
 from centime.schedule.pooling import FIRST_SHAPE
@@ -67,6 +70,17 @@ def test_pages_without_evidence_do_not_hold_the_prior_where_it_was() -> None:
         book.refile(5e8, ones)
     mean = book.rates(np.array([500]))[0][0]
     assert mean == pytest.approx(1e-5, rel=0.5)
+
+
+def test_a_few_live_pages_among_many_that_never_change_are_believed() -> None:
+    rates = np.array([1e-9] * 300 + [0.5] * 3 + [0.05] * 3)
+    history = poisson_history(rates, np.ones(306), 200 / 86_400, seed=1)
+    policy = Ours(history, RefreshSettings(budget=60.0, least_interval=1.0))
+    run = Run(history, policy, 60.0, warm=10.0, tick=0.5)
+    run.advance(175.0)
+    mean, low, high = policy.book.rates(np.arange(300, 306))
+    assert mean[:3] == pytest.approx([0.5] * 3, rel=0.35)
+    assert np.count_nonzero((low < rates[300:]) & (rates[300:] < high)) >= 5
 
 
 def test_before_anything_is_seen_the_prior_is_vague() -> None:

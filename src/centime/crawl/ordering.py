@@ -96,7 +96,7 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
     if len(pages):
         hearing = state.wishes.publishers.hearing(publisher, len(pages))
         state.wishes.publishers.announce(publisher, pages.tolist())
-        promote(state, pages, PUBLISHED, hearing)
+        promote(state, pages, hearing)
 
 
 def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: int) -> None:

@@ -22,7 +22,7 @@ def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
     due = _read_long_ago(state, now)
     give_back(state, expired, now)
     requeue(state, [*again.tolist(), *due], now)
-    promote(state, late, DEADLINE)
+    _remind(state, late, now)
     moved = bool(len(expired) or len(again) or len(late) or due)
     moved = _look(state, now) or moved
     moved = _enlist(state, now) or moved
@@ -71,20 +71,34 @@ def requeue(state: ShardState, pages: list[int], now: float) -> None:
     if len(known):
         worth = state.upkeep.worth(known, now, state.ledger.importance) if state.settings.continuous else state.ledger.importance(known)
         _add(state, known, REFRESH, worth)
-    promote(state, numbers[announced], PUBLISHED)
+    promote(state, numbers[announced])
 
 
-def promote(state: ShardState, pages: Pages, level: int, hearing: npt.ArrayLike = 1.0) -> None:
-    """Puts pages that are not out at a level, unless they are at a higher one, by so many times their importance."""
-    if not len(pages):
-        return
-    free = ~state.leases.out(pages) & (state.frontier.levels(pages) >= level)
-    pages, counted = pages[free], np.broadcast_to(hearing, len(pages))[free]
+def promote(state: ShardState, pages: Pages, hearing: npt.ArrayLike = 1.0) -> None:
+    """Puts pages among the published ones, by so many times their importance, unless they are out or at a higher level."""
     if len(pages):
-        state.frontier.remove(pages)
-        for page in pages.tolist():
-            state.retries.remove(page)
-        _add(state, pages, level, counted * state.ledger.importance(pages))
+        free = _raised(state, pages, PUBLISHED)
+        _add(state, pages[free], PUBLISHED, np.broadcast_to(hearing, len(pages))[free] * state.ledger.importance(pages[free]))
+
+
+def _remind(state: ShardState, pages: Pages, now: float) -> None:
+    """Puts pages whose deadline is over among those that are late, unless they are out or at a higher level.
+
+    The one that has waited longest comes first, not the most important: where a subscription asks for more than the budget has, its less
+    important pages would never be read.
+    """
+    if len(pages):
+        late = pages[_raised(state, pages, DEADLINE)]
+        _add(state, late, DEADLINE, np.full(len(late), state.upkeep.book.began - now))
+
+
+def _raised(state: ShardState, pages: Pages, level: int) -> npt.NDArray[np.bool_]:
+    """Takes pages out of where they wait if that is no higher than a level, and says which; those that are out stay so."""
+    free = ~state.leases.out(pages) & (state.frontier.levels(pages) >= level)
+    state.frontier.remove(pages[free])
+    for page in pages[free].tolist():
+        state.retries.remove(page)
+    return free
 
 
 def reorder(state: ShardState) -> None:

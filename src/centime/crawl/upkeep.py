@@ -117,6 +117,8 @@ class Upkeep:
             verdict, seconds = self._verdict(now, one, before, hosts)
             verdicts.append(verdict)
             since.append(seconds)
+        for one, verdict in zip(told, verdicts, strict=True):
+            self._published(one, verdict, hosts)  # before the read is recorded: a page joins with what is claimed of it
         self.book.record(
             pages,
             np.array([one.host for one in told], dtype=np.int64),
@@ -128,7 +130,6 @@ class Upkeep:
             np.array(standing),
         )
         for one, verdict in zip(told, verdicts, strict=True):
-            self._published(one, verdict, hosts)
             self._beat(now, one, verdict, records)
 
     def _verdict(self, now: float, one: Filed, read_before: float, hosts: Hosts) -> tuple[Verdict, float]:

@@ -82,7 +82,7 @@ class RefreshBook:
     """All pages that are kept fresh. `hosts_of` gives the hosts of pages; times are seconds, counted from `began` on."""
 
     def __init__(self, began: float, settings: RefreshSettings, hosts_of: OfPages) -> None:
-        self._began = float(began)
+        self.began = float(began)
         self._hosts_of = hosts_of
         self._settings = settings
         self._t: RefreshTables = empty_refresh_tables()
@@ -140,7 +140,7 @@ class RefreshBook:
         pages = _checked_pages(pages)
         hosts, verdict = np.asarray(hosts, dtype=np.int64), np.asarray(verdict, dtype=np.uint8)
         times, stood = (np.array(np.broadcast_to(values, pages.shape), dtype=np.float64) for values in (now, stood))
-        times -= self._began
+        times -= self.began
         since, cost, importance = (np.asarray(values, dtype=np.float64) for values in (since, cost, importance))
         if not len(pages) == len(hosts) == len(verdict) == len(since) == len(cost) == len(importance):
             raise BadInput("pages, hosts, verdicts, since, costs and importance must be as many")
@@ -162,7 +162,7 @@ class RefreshBook:
             raise BadInput("each page must have a period and a weight, which are 0 or more")
         if len(pages):
             self._make_room(pages, np.zeros(0, dtype=np.int64))
-            observation.claim_periods(self._t, pages, period, weight)
+            observation.claim_periods(self._t, pages, np.asarray(self._hosts_of(pages), dtype=np.int64), period, weight)
 
     def forget(self, pages: npt.NDArray[Any]) -> None:
         """Lets pages not be refreshed any more, and all evidence go; those not inside are passed over."""
@@ -195,7 +195,7 @@ class RefreshBook:
         """When each page was last read; nan for those that are not inside."""
         times = np.full(len(pages), np.nan)
         inside = self.contains(pages)
-        times[inside] = self._began + self._t.records["read"][pages[inside]] / TICKS
+        times[inside] = self.began + self._t.records["read"][pages[inside]] / TICKS
         return times
 
     def __len__(self) -> int:
@@ -206,7 +206,7 @@ class RefreshBook:
         """Up to `most` pages that are due, and what reading each is worth; also takes a step of the pass under way."""
         if math.isnan(now) or most < 0:
             raise BadInput(f"{now} must be a time, and {most} a number of pages")
-        time = float(now) - self._began
+        time = float(now) - self.began
         self._t.facts[CLOCK] = max(time, self._t.facts[CLOCK])
         self._sweep(time, importance)
         filing.advance(self._folders, self._t.records, time)
@@ -269,14 +269,14 @@ class RefreshBook:
         self._t.counts[URGENT] = 1
         passes = self._t.counts[PASSES] + (2 if self._t.counts[CURSOR] != NO_PASS else 1)
         while self._t.counts[PASSES] < passes:
-            self._sweep(float(now) - self._began, importance)
+            self._sweep(float(now) - self.began, importance)
 
     def worth(self, pages: npt.NDArray[Any], now: float, importance: npt.NDArray[Any]) -> Floats:
         """What reading each page now is worth; not a number for those that are not refreshed."""
         pages = np.asarray(pages, dtype=np.int64)
         worths = np.empty(len(pages))
         weights = np.asarray(importance, dtype=np.float64)
-        sweep.worth_of_pages(self._t, pages, self._hosts_inside(pages), weights, float(now) - self._began, worths)
+        sweep.worth_of_pages(self._t, pages, self._hosts_inside(pages), weights, float(now) - self.began, worths)
         return worths
 
     def due_times(self, pages: npt.NDArray[Any], importance: npt.NDArray[Any], threshold: float | None = None) -> Floats:
@@ -285,7 +285,7 @@ class RefreshBook:
         times = np.empty(len(pages))
         level = self.threshold if threshold is None else float(threshold)
         sweep.due_times_of_pages(self._t, pages, self._hosts_inside(pages), weights, level, times)
-        return times + self._began
+        return times + self.began
 
     def rates(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
         """The mean of what is believed of each page's change rate (per second), and the bounds within which it lies with 90 %."""
@@ -329,7 +329,7 @@ class RefreshBook:
 
     def earliest(self) -> float:
         """When `inspect` has something to do next: the time of the last one if it has more to do at once, infinity if nothing is filed."""
-        began, clock = self._began, float(self._t.facts[CLOCK])
+        began, clock = self.began, float(self._t.facts[CLOCK])
         if self.sweeping:
             return began + clock
         return began + max(filing.earliest_opening(self._folders), clock)
@@ -383,7 +383,7 @@ class RefreshBook:
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """All that the book is, as facts and arrays of its own."""
-        return {"began": self._began, "settings": asdict(self._settings)}, copy_tables(self._t, self._folders)
+        return {"began": self.began, "settings": asdict(self._settings)}, copy_tables(self._t, self._folders)
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], hosts_of: OfPages) -> "RefreshBook":

@@ -18,7 +18,7 @@ from centime.schedule.worth import age_ratio
 
 STEPS = 2  # columns an octave of y
 SHAPE_STEPS = 4  # rows an octave of S
-LOW_SHAPE = -3.0
+LOW_SHAPE = -6.5
 HIGH_SHAPE = 6.5
 LOW_INDEX = -96.0
 HIGH_INDEX = 64.0

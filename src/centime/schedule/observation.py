@@ -42,6 +42,9 @@ DATED: Final = Verdict.DATED.value
 FAILED: Final = Verdict.FAILED.value
 VERDICTS: Final = len(Verdict)
 
+CLAIMED_FACTOR: Final = 16.0
+"""By this to the power of its weight a published period counts as different from the usual one at most: 4-fold for a stranger's half.
+Half an observation of a year, as caches are told by the thousand, would outweigh everything else that is known of a page of seconds."""
 LONGEST_STANDING: Final = 4 * 365 * 86_400.0
 """What is dated earlier counts as if from then: such dates are often those of files that were unpacked or never had one."""
 
@@ -139,11 +142,13 @@ def record_reads(
 
 
 @bare_kernel
-def claim_periods(t: RefreshTables, pages: Pages, periods: Floats, weights: Floats) -> None:
-    """Adds published periods to the evidence of pages."""
+def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats, weights: Floats) -> None:
+    """Adds published periods to the evidence of pages, within what the weight lets them differ from what the host is believed to do."""
     for i in range(pages.size):
         record = t.records[pages[i]]
-        whole, b = stored(record["s"] * UNIT + weights[i], record["b"] + weights[i] * periods[i])
+        usual, factor = 1.0 / mean_of_host(t, hosts[i]), CLAIMED_FACTOR ** weights[i]
+        period = min(max(periods[i], usual / factor), usual * factor)
+        whole, b = stored(record["s"] * UNIT + weights[i], record["b"] + weights[i] * period)
         record["s"] = np.uint16(whole)
         record["b"] = b
         t.counts[OBSERVED] += 1

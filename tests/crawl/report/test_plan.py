@@ -43,7 +43,7 @@ def test_more_budget_keeps_more_fresh(followed: OpenCrawl) -> None:
 
 def test_the_present_budget_stands_beside_another_and_ten_per_cent_more(followed: OpenCrawl) -> None:
     found = plan(followed, now=END, rate=20 / DAY)
-    assert [row["budget"] for row in found["budgets"]] == ["present", "10 % more", "asked for", "asked for, 10 % more"]
+    assert [row["budget"] for row in found["budgets"]] == ["a page a second", "10 % more", "asked for", "asked for, 10 % more"]
     assert [row["unit"] for row in found["budgets"]] == ["pages"] * 4
     rows = found["budgets"]
     assert rows[1]["per_day"] == pytest.approx(1.1 * rows[0]["per_day"])
@@ -108,3 +108,11 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(followed: OpenCrawl, tmp
     ):
         with pytest.raises(BadSetting, match=sentence):
             plan(followed, now=END, **given)
+
+
+def test_a_crawl_without_a_budget_is_shown_a_page_a_second(tmp_path: Path) -> None:
+    with crawl(tmp_path / "c") as opened:
+        opened.shard.record(NOW + 1, [World().visit(lease, NOW) for lease in opened.shard.lease(NOW, 1)])
+        rows = plan(opened, now=NOW + 2)["budgets"]
+    assert [row["budget"] for row in rows] == ["a page a second", "10 % more"]
+    assert rows[0]["per_day"] == DAY

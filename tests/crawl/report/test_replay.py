@@ -10,9 +10,9 @@ from centime.crawl.report.history import found_visits, recorded_history
 from centime.crawl.report.replay import replay
 from centime.model.errors import BadInput, BadSetting
 from centime.store.record import Mark
+from tests.crawl.changing import FOREVER, START, ChangingWorld, live
 from tests.crawl.report.made import NOW
 from tests.crawl.report.test_plan import followed
-from tests.crawl.test_fresh import FOREVER, START, ChangingWorld, live
 from tests.crawl.world import World, crawl
 
 __all__ = ["followed"]

@@ -65,7 +65,8 @@ def plan(
     unit = "bytes" if settings.by_bytes else "pages"
     rows = []
     if settings.budget > 0:
-        rows.append(_row("present", rule, settings.budget, unit, days, uniform=uniform))
+        given = opened.shard.settings.rate is not None or opened.shard.settings.bandwidth is not None
+        rows.append(_row("present" if given else "a page a second", rule, settings.budget, unit, days, uniform=uniform))
         rows.append(_row("10 % more", rule, MORE * settings.budget, unit, days, uniform=uniform))
     asked = rule
     budget = settings.budget
