@@ -9,11 +9,13 @@ import random
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from centime.fetch.answer import outcome_of
 from centime.model.document import Document
 from centime.model.errors import BadSetting, DamagedFile, NoRoom
 from centime.model.outcome import Outcome, PageKind
@@ -128,7 +130,8 @@ def test_the_same_body_again_is_a_revisit_and_leads_to_the_first(tmp_path: Path,
     headers = next(headers for kind, headers, _ in with_warcio(tmp_path) if kind == "revisit")
     assert headers["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
     assert headers["WARC-Refers-To-Target-URI"] == "http://a.example/"
-    assert headers["WARC-Refers-To-Date"] == "2023-11-14T22:13:20Z"
+    dates = {headers["WARC-Target-URI"]: headers["WARC-Date"] for kind, headers, _ in with_warcio(tmp_path) if kind == "response"}
+    assert headers["WARC-Refers-To-Date"] == dates["http://a.example/"] == "2023-11-14T22:13:20.250000Z"
     assert headers["WARC-Payload-Digest"] == f"sha1:{original.digest}"
 
 
@@ -274,5 +277,96 @@ def test_a_page_that_the_server_calls_unchanged_leaves_a_revisit_of_what_was_kep
     assert capture.revisit
     assert [one.revisit for one in find_bodies(tmp_path, url)] == [False, True]
     assert read_body(tmp_path, capture) == b"one"
-    profiles = [headers.get("WARC-Profile", "") for kind, headers, _ in with_warcio(tmp_path) if kind == "revisit"]
-    assert profiles == ["http://netpreserve.org/warc/1.1/revisit/server-not-modified"]
+    [headers] = [headers for kind, headers, _ in with_warcio(tmp_path) if kind == "revisit"]
+    assert headers["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+    assert headers["WARC-Refers-To-Date"] == "2023-11-14T22:13:20.250000Z"
+
+
+@pytest.mark.parametrize("damage", ["torn", "gone"])
+def test_what_can_no_longer_be_read_is_kept_again_and_not_referred_to(tmp_path: Path, damage: str) -> None:
+    archive = Archive(tmp_path, "a")
+    first = kept(archive.keep(response("http://a.example/", b"one"), HTML))
+    archive.close()
+    path = tmp_path / first.filename
+    path.write_bytes(path.read_bytes()[: first.offset + 4]) if damage == "torn" else path.unlink()
+    archive = Archive(tmp_path, "b")
+    assert archive.verified(answered(304)) is None
+    assert not kept(archive.keep(response("http://a.example/", b"one"), HTML, unchanged=True)).revisit
+
+
+def answered(status: int, url: str = "http://a.example/", body: bytes = b"", at: float = 1_700_000_050.5) -> Response:
+    """An answer without a document."""
+    head = f"HTTP/1.1 {status} So\r\nLocation: /there\r\nContent-Length: 77\r\n\r\n".encode()
+    headers = (("location", "/there"), ("content-length", "77"))
+    return Response(
+        url=url,
+        outcome=outcome_of(status, conditional=True),
+        status=status,
+        headers=headers,
+        body=body,
+        asked_at=at,
+        request_head=b"GET / HTTP/1.1\r\n\r\n",
+        response_head=head,
+    )
+
+
+STATUSES = [300, 301, 302, 303, 307, 308, 401, 404, 410, 429, 500, 503, 666]
+
+
+def test_redirects_and_errors_are_kept_with_everything_else(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, "x")
+    captures = [kept(archive.answered(answered(status, f"http://a.example/{status}"))) for status in STATUSES]
+    assert archive.answered(Response(url="http://a.example/", outcome=Outcome.DISALLOWED)) is None
+    archive.close()
+    assert [(one.status, one.mime) for one in captures] == [(status, "unk") for status in STATUSES]
+    lines = [capture_of(line) for line in (tmp_path / "centime-x-00001.cdxj").read_bytes().splitlines()]
+    assert sorted(lines, key=lambda one: one.offset) == captures
+    assert [kind for kind, _, _ in with_warcio(tmp_path)] == ["warcinfo", *["request", "response"] * len(STATUSES)]
+    with (tmp_path / "centime-x-00001.warc.gz").open("rb") as file:
+        heads = [record.http_headers for record in ArchiveIterator(file) if record.rec_type == "response"]
+    assert [head.get_statuscode() for head in heads] == [str(status) for status in STATUSES]
+    assert {(head.get_header("Location"), head.get_header("Content-Length")) for head in heads} == {("/there", "0")}
+
+
+def test_who_keeps_only_xml_keeps_no_redirects_or_errors(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, "x", keep="xml")
+    assert [archive.answered(answered(status)) for status in STATUSES] == [None] * len(STATUSES)
+    archive.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_redirect_or_error_is_no_body_of_the_page_and_nothing_is_a_revisit_of_it(tmp_path: Path, reopened: bool) -> None:
+    archive = Archive(tmp_path, "a")
+    url = "http://a.example/"
+    read = kept(archive.keep(response(url, b"one"), HTML))
+    for status in (302, 404):
+        archive.answered(answered(status, body=b"two"))
+    if reopened:
+        archive.close()
+        archive = Archive(tmp_path, "b")
+    verified = kept(archive.verified(answered(304, at=1_700_000_100.0)))
+    two = kept(archive.keep(response(url, b"two", at=1_700_000_200.0), HTML, unchanged=True))
+    archive.answered(answered(404, "http://a.example/gone"))
+    archive.close()
+    assert (verified.digest, two.revisit) == (read.digest, False)
+    assert find_bodies(tmp_path, url) == [read, verified, two]
+    assert [read_body(tmp_path, capture) for capture in (read, verified, two)] == [b"one", b"one", b"two"]
+    assert find_bodies(tmp_path, "http://a.example/gone") == []
+
+
+def test_redirects_and_errors_survive_a_killed_writer(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, "x")
+    captures = [kept(archive.answered(answered(status, f"http://a.example/{status}"))) for status in STATUSES]
+    path = tmp_path / "centime-x-00001.warc.gz"
+    path.write_bytes(path.read_bytes()[:-5])
+    assert f"{len(STATUSES) - 1} captures" in mend(tmp_path)[0]
+    assert path.stat().st_size == captures[-2].offset + captures[-2].length
+    assert sum(kind == "response" for kind, _, _ in with_warcio(tmp_path)) == len(STATUSES) - 1
+
+
+def test_no_server_can_pass_its_body_off_as_a_revisit(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, "x")
+    said = replace(response("http://a.example/", b"one"), headers=(("content-type", "warc/revisit"),))
+    capture = kept(archive.keep(said, HTML))
+    assert (capture.mime, capture.revisit, read_body(tmp_path, capture)) == ("unk", False, b"one")

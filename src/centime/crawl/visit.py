@@ -31,6 +31,8 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
     if response.outcome is not Outcome.READ:
         if archive is not None and response.outcome is Outcome.UNCHANGED:
             archive.verified(response)
+        elif archive is not None:
+            archive.answered(response)
         return _without_document(lease, response, links)
     said = parse_directives(response.headers, fetcher.product)
     document = read_document(response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated)

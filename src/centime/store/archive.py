@@ -1,9 +1,10 @@
 """The archive of bodies: WARC 1.1 files, one at a time for each fetcher, that other tools read.
 
-    bodies/centime-NAME-00001.warc.gz   each record its own gzip member: warcinfo, then for every body a request and a response or revisit
+    bodies/centime-NAME-00001.warc.gz   each record its own gzip member: warcinfo, then for every answer a request and a response or revisit
     bodies/centime-NAME-00001.cdxj      captures.py
 
-A body that lies in the archive already under the same URL becomes a revisit record.
+The document of an answer that lies in the archive already under the same URL becomes a revisit record. Whoever keeps everything keeps
+answers without a document too, redirects and errors, so that a replay finds its way through them; nothing ever is a revisit of those.
 
 Request and response are one write, the line of the index follows: what the index names is there. A file is never written to again once
 its process has ended: a killed one leaves its index open, and `mend` cuts the file behind the last record that is named and whole.
@@ -22,9 +23,9 @@ from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.response import Response
-from centime.store.captures import OPEN, REVISIT, Capture, capture_of, find_bodies, find_original
+from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original
 from centime.store.disk import put_file, room_for, sync_folder, write_whole
-from centime.store.warc import answer, moment_of, payload_of, request, warcinfo
+from centime.store.warc import answer, moment_of, payload_of, request, warc_date, warcinfo
 
 LARGEST_FILE = 1 << 30
 KEEP = {"all": frozenset(PageKind), "xml": frozenset({PageKind.XML, PageKind.DTD})}
@@ -46,8 +47,8 @@ class Archive:
         self._size = self._index_size = 0
         self._warcinfo = ""
         self._path = self.folder
-        self._last: dict[int, tuple[str, str]] = {}  # of the file at hand: digest and time of the last body of a URL
-        self._written: dict[int, str] = {}  # of the file at hand, whose index is not sorted yet: digest and URL, when
+        self._last: dict[int, tuple[str, str]] = {}  # of the file at hand: digest and WARC-Date of the last document of a URL
+        self._written: dict[int, str] = {}  # of the file at hand, whose index is not sorted yet: digest and URL, WARC-Date
 
     def keep(self, response: Response, document: Document, unchanged: bool = False) -> Capture | None:
         """Keeps one body; where it lies, None if bodies of its kind are not kept. NoRoom leaves the archive as it was."""
@@ -62,12 +63,19 @@ class Archive:
         known = self._last.get(xxh3_64_intdigest(response.url.encode()))
         if known is None:
             captures = [one for one in find_bodies(self.folder, response.url, with_open=False) if not one.revisit]
-            known = (captures[-1].digest, captures[-1].timestamp) if captures else ("", "")
+            known = (captures[-1].digest, date_of(self.folder, captures[-1])) if captures else ("", "")
         digest, original = known
-        return self._keep(response, digest, base64.b32decode(digest), original) if digest else None
+        return self._keep(response, digest, base64.b32decode(digest), original) if original else None
+
+    def answered(self, response: Response) -> Capture | None:
+        """Keeps an answer without a document, such as a redirect or a 404; None if those are not kept, or if there was no answer."""
+        if PageKind.ERROR not in self.kinds or not response.status:
+            return None
+        digest = hashlib.sha1(response.body).digest()
+        return self._keep(response, base64.b32encode(digest).decode(), digest, "")
 
     def _keep(self, response: Response, named: str, digest: bytes, original: str) -> Capture:
-        """Writes one answer; without its body if that was kept before, at the time that `original` names."""
+        """Writes one answer; without its body if that was kept before, in the record of the WARC-Date `original`."""
         if self._handle < 0 or self._size >= LARGEST_FILE:
             self._next_file()
         identity = f"<urn:uuid:{uuid.uuid4()}>"
@@ -76,7 +84,7 @@ class Archive:
         capture = Capture(
             url=response.url,
             timestamp=moment_of(response).strftime("%Y%m%d%H%M%S"),
-            mime=REVISIT if original else re.split("[; ]", response.header("content-type"), maxsplit=1)[0] or "unk",
+            mime=REVISIT if original else _mime(response),
             status=0 if original else response.status,
             digest=named,
             offset=self._size + len(asked),
@@ -84,9 +92,10 @@ class Archive:
             filename=self._path.name,
         )
         self._write(asked + member, capture.line())
-        if not original:
-            self._written[xxh3_64_intdigest(f"{named} {capture.url}".encode())] = capture.timestamp
-            self._last[xxh3_64_intdigest(capture.url.encode())] = named, capture.timestamp
+        if capture.document:
+            date = warc_date(response)
+            self._written[xxh3_64_intdigest(f"{named} {capture.url}".encode())] = date
+            self._last[xxh3_64_intdigest(capture.url.encode())] = named, date
         return capture
 
     def close(self) -> None:
@@ -99,12 +108,12 @@ class Archive:
             _sort_index(_index_of(self._path))
 
     def _original(self, url: str, digest: str) -> str:
-        """When this body was kept under this URL, as far as a quick look tells; nothing otherwise, and then it is kept again."""
-        timestamp = self._written.get(xxh3_64_intdigest(f"{digest} {url}".encode()))
-        if timestamp is None:
+        """The WARC-Date of this body under this URL, as far as a quick look tells; nothing otherwise, and then it is kept again."""
+        date = self._written.get(xxh3_64_intdigest(f"{digest} {url}".encode()))
+        if date is None:
             capture = find_original(self.folder, url, digest, with_open=False)
-            timestamp = capture.timestamp if capture else ""
-        return timestamp
+            date = date_of(self.folder, capture) if capture else ""
+        return date
 
     def _next_file(self) -> None:
         self.close()
@@ -177,6 +186,12 @@ def _is_there(handle: int, line: bytes) -> bool:
         return False
     data = os.pread(handle, capture.length, capture.offset)
     return len(data) == capture.length and payload_of(data) is not None
+
+
+def _mime(response: Response) -> str:
+    """What the server calls it, but for the word by which an index tells revisits."""
+    said = re.split("[; ]", response.header("content-type"), maxsplit=1)[0]
+    return said if said and said != REVISIT else "unk"
 
 
 def _index_of(path: Path) -> Path:

@@ -1,10 +1,11 @@
-"""Captures: where the kept bodies lie, one CDXJ line each, in the order and with the fields that pywb's indexer gives them.
+"""Captures: where the kept answers lie, one CDXJ line each, in the order and with the fields that pywb's indexer gives them.
 
     com,example)/ 20260102030405 {"url": ..., "mime": ..., "status": ..., "digest": ..., "length": ..., "offset": ..., "filename": ...}
 
 While a WARC file is written its lines go to NAME.cdxj.open, in the order of writing; when it is closed they are sorted by bytes (as
 `LC_ALL=C sort` does) into NAME.cdxj, where a key is found by bisection. A revisit has the mime `warc/revisit` and no status; its body is
-that of another capture of the same key and digest.
+that of another capture of the same key and digest. An answer with a status of 2xx has a document, a redirect or an error has none: its
+capture is there for those who replay the archive, and is no body of the page.
 """
 
 import base64
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from centime.model.errors import DamagedFile
 from centime.store.url_key import url_key
-from centime.store.warc import payload_of
+from centime.store.warc import date_in, payload_of
 
 REVISIT = "warc/revisit"
 OPEN = ".cdxj.open"
@@ -25,7 +26,7 @@ OPEN = ".cdxj.open"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """One body that was kept, or one visit that found the same body again."""
+    """One answer that was kept, or one visit that found the same body again."""
 
     url: str
     timestamp: str  # YYYYMMDDhhmmss, UTC
@@ -40,6 +41,11 @@ class Capture:
     def revisit(self) -> bool:
         """Whether the body lies elsewhere."""
         return self.mime == REVISIT
+
+    @property
+    def document(self) -> bool:
+        """Whether the body is here, and is what the page said."""
+        return not self.revisit and 200 <= self.status < 300
 
     def line(self) -> bytes:
         """Its line in the index."""
@@ -67,14 +73,15 @@ def capture_of(line: bytes) -> Capture:
 
 
 def find_bodies(folder: Path, url: str, with_open: bool = True) -> list[Capture]:
-    """All captures of a URL, oldest first; without the open files, which must be gone through, if told."""
-    return [capture for capture in _same_key(folder, url, with_open) if capture.url == url]
+    """The captures of a URL that was read, oldest first; without the open files, which must be gone through, if told."""
+    captures = _same_key(folder, url, with_open)
+    return [capture for capture in captures if capture.url == url and (capture.document or capture.revisit)]
 
 
 def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -> Capture | None:
-    """The newest capture that holds a body of this digest under this URL; without the open files, which must be gone through, if told."""
+    """The newest capture with a document of this digest under this URL; without the open files, which must be gone through, if told."""
     captures = _same_key(folder, url, with_open)
-    fitting = [capture for capture in captures if capture.url == url and capture.digest == digest and not capture.revisit]
+    fitting = [capture for capture in captures if capture.url == url and capture.digest == digest and capture.document]
     return fitting[-1] if fitting else None
 
 
@@ -93,6 +100,16 @@ def read_body(folder: Path, capture: Capture) -> bytes:
     if body is None or base64.b32encode(hashlib.sha1(body).digest()).decode() != capture.digest:
         raise DamagedFile(f"{path}: the record at byte {capture.offset} is damaged")
     return body
+
+
+def date_of(folder: Path, capture: Capture) -> str:
+    """The WARC-Date of a capture, finer than its line in the index tells; nothing if its record cannot be read."""
+    try:
+        with (folder / capture.filename).open("rb") as file:
+            file.seek(capture.offset)
+            return date_in(file)
+    except OSError:
+        return ""
 
 
 def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:

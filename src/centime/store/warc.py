@@ -10,6 +10,7 @@ import re
 import warnings
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import BinaryIO
 
 from centime.model.response import Response
 
@@ -45,17 +46,16 @@ def request(response: Response, warcinfo: str, identity: str) -> bytes:
 
 
 def answer(response: Response, warcinfo: str, identity: str, digest: bytes, original: str) -> bytes:
-    """What came back; without the body if that was kept before, at the time that `original` names (YYYYMMDDhhmmss)."""
+    """What came back; without the body if that was kept before, in the record of the WARC-Date `original`."""
     record = _start(response, WarcRecordType.revisit if original else WarcRecordType.response, warcinfo)
     record.headers["WARC-Record-ID"] = identity
     record.headers["Content-Type"] = "application/http; msgtype=response"
     if response.truncated:
         record.headers["WARC-Truncated"] = "length"
     if original:
-        date = datetime.strptime(original, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
         record.headers["WARC-Profile"] = NOT_MODIFIED if response.status == HTTPStatus.NOT_MODIFIED else PROFILE
         record.headers["WARC-Refers-To-Target-URI"] = response.url
-        record.headers["WARC-Refers-To-Date"] = date.strftime("%Y-%m-%dT%H:%M:%SZ")
+        record.headers["WARC-Refers-To-Date"] = original
     record.set_bytes_content(_head(response) + (b"" if original else response.body))
     return _member(record, digest)
 
@@ -70,9 +70,24 @@ def payload_of(data: bytes) -> bytes | None:
     return None
 
 
+def date_in(file: BinaryIO) -> str:
+    """The WARC-Date of the record that begins here, nothing if there is none; no more is read than its head needs."""
+    try:
+        for record in ArchiveIterator(file, parse_http=False):
+            return record.headers.get("WARC-Date") or ""
+    except (FastWARCError, OSError, ValueError):
+        pass
+    return ""
+
+
 def moment_of(response: Response) -> datetime:
     """When it was answered."""
     return datetime.fromtimestamp(response.asked_at, UTC)
+
+
+def warc_date(response: Response) -> str:
+    """When it was answered, as its record says."""
+    return moment_of(response).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _start(response: Response, kind: WarcRecordType, warcinfo: str) -> WarcRecord:
@@ -80,7 +95,7 @@ def _start(response: Response, kind: WarcRecordType, warcinfo: str) -> WarcRecor
     record = WarcRecord()
     record.init_headers(kind)
     record.headers["WARC-Target-URI"] = response.url
-    record.headers["WARC-Date"] = moment_of(response).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    record.headers["WARC-Date"] = warc_date(response)
     record.headers["WARC-Warcinfo-ID"] = warcinfo
     if response.address:
         record.headers["WARC-IP-Address"] = response.address
