@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.parse.encoding import as_utf8
+from centime.parse.encoding import as_utf8, with_queries_in
 
 WORD = "café"
 
@@ -51,3 +51,29 @@ def test_what_comes_out_is_always_utf_8(body: bytes, content_type: str) -> None:
     text.decode()
     text, _ = as_utf8(body, content_type, xml=True)
     text.decode()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "href", "written"),
+    [
+        ("windows-1252", "/é?q=é&b=ü#é?é", "/é?q=%E9&b=%FC#é?é"),
+        ("windows-1252", "/é#é?é", "/é#é?é"),
+        ("windows-1252", "?q=Ж?é", "?q=%26%231046%3B?%E9"),
+        ("windows-1251", "?q=Жé", "?q=%C6%26%23233%3B"),
+        ("shift_jis", "?ソ=表", "?%83\\=%95\\"),
+        ("iso-2022-jp", "?q=日", "?q=%1B$BF|%1B(B"),
+        ("euc-kr", "?q=\U0001f600", "?q=%26%23128512%3B"),
+        ("utf-8", "?q=é", "?q=é"),
+        ("utf-16le", "?q=é", "?q=é"),
+        ("replacement", "?q=é", "?q=é"),
+        ("", "?q=é", "?q=é"),
+    ],
+)
+def test_the_query_of_a_link_is_in_the_encoding_of_the_page_and_its_path_is_not(encoding: str, href: str, written: str) -> None:
+    assert with_queries_in(("/plain?a=1", href), encoding) == ("/plain?a=1", written)
+
+
+@given(st.text(max_size=20), st.sampled_from(["windows-1252", "gbk", "gb18030", "big5", "iso-2022-jp", "x-user-defined", "iso-8859-8-i"]))
+def test_any_query_of_any_page_is_ascii(query: str, encoding: str) -> None:
+    query = query.replace("#", "")
+    assert with_queries_in((f"/?{query}",), encoding)[0].isascii()

@@ -17,6 +17,8 @@ from centime.discover.sitemap import Sitemap
 from centime.discover.traps import trap
 from centime.model.address import fingerprint
 from centime.model.document import NOFOLLOW, Document
+from centime.model.outcome import PageKind
+from centime.parse.encoding import with_queries_in
 from centime.schedule.credit import CHANGE_FREQUENCIES
 
 Fingerprints = npt.NDArray[np.uint64]
@@ -50,6 +52,8 @@ class LinkReader:
         hrefs = document.hrefs
         if not _FOLLOWED.issuperset(document.flags):
             hrefs = tuple(href for href, flag in zip(hrefs, document.flags, strict=True) if not flag & NOFOLLOW)
+        if document.kind is PageKind.HTML:
+            hrefs = with_queries_in(hrefs, document.encoding)
         return self._chosen(self._canonical.many(hrefs, document.base or lease.url), lease.depth)
 
     def of_sitemap(self, lease: Lease, sitemap: Sitemap) -> tuple[Fingerprints, Fingerprints, bytes]:

@@ -6,9 +6,13 @@ declaration; at last UTF-8 if the body is valid UTF-8, and windows-1252 if it is
 
 Trap: a parser of bytes that is told UTF-8 and given something else spoils every href with an accent in it. Bytes that are not
 valid in the encoding become U+FFFD, as everywhere on the web.
+
+The query of a link goes back to the server in the encoding of the page: that is how a form of the page would send it.
 """
 
+import codecs
 import re
+from collections.abc import Callable
 
 import webencodings
 
@@ -17,6 +21,8 @@ PRESCAN = 1_024
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,>]+)", re.IGNORECASE)
 _META = re.compile(rb"<!--.*?(?:-->|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL)
 _XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)[\"']")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_IN_QUERY = tuple(chr(byte) if 32 < byte < 127 and chr(byte) not in "\"#<>'" else f"%{byte:02X}" for byte in range(256))
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 
 
@@ -38,6 +44,39 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False) -> tuple[
     except UnicodeDecodeError:
         return _recoded(body, "windows-1252"), "windows-1252"
     return body, "utf-8"
+
+
+def with_queries_in(hrefs: tuple[str, ...], encoding: str) -> tuple[str, ...]:
+    """The hrefs of a page of HTML, what is not ASCII in their queries percent-encoded in the page's encoding, as WHATWG has it.
+
+    UTF-8 is what a URL is in by itself, and is sent by UTF-16 too; a character that the encoding lacks is sent as its number.
+    """
+    if encoding.startswith("utf-") or encoding == "replacement" or "".join(hrefs).isascii():
+        return hrefs
+    known = webencodings.lookup(encoding)
+    if known is None:
+        return hrefs
+    encode = known.codec_info.encode
+    return tuple(href if href.isascii() else _with_query_in(href, encode) for href in hrefs)
+
+
+def _with_query_in(href: str, encode: Callable[[str, str], tuple[bytes, int]]) -> str:
+    """The href with its query encoded, between the first `?` and the fragment."""
+    address, hash_sign, fragment = href.partition("#")
+    path, mark, query = address.partition("?")
+    query = _NOT_ASCII.sub(lambda found: "".join(map(_IN_QUERY.__getitem__, encode(found[0], _BY_NUMBER)[0])), query)
+    return f"{path}{mark}{query}{hash_sign}{fragment}"
+
+
+def _by_number(error: UnicodeError) -> tuple[str, int]:
+    """Characters that an encoding lacks, as references to their numbers, percent-encoded."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(f"%26%23{ord(character)}%3B" for character in error.object[error.start : error.end]), error.end
+
+
+_BY_NUMBER = "centime-by-number"
+codecs.register_error(_BY_NUMBER, _by_number)
 
 
 def _recoded(body: bytes, name: str) -> bytes:
