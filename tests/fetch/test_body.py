@@ -88,7 +88,18 @@ def test_an_error_page_that_never_ends_is_still_an_error_page() -> None:
 def test_nonsense_is_a_bad_response(data: bytes) -> None:
     response = fetch({"/page": closing(data)})
     assert response.outcome is Outcome.BAD_RESPONSE
-    assert response.detail
+    assert response.detail.isprintable()
+    assert "\\n" not in response.detail
+    assert 0 < len(response.detail) <= 300
+
+
+def test_a_doubtful_length_is_told_in_one_line() -> None:
+    twice = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nhi"
+    said = fetch({"/page": closing(twice)}).detail
+    assert said == "ClientResponseError: Duplicate Content-Length: b'Content-Length: 2'"
+    both = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nhi"
+    said = fetch({"/page": closing(both)}).detail
+    assert said.startswith("ClientResponseError: Transfer-Encoding can't be present with Content-Length")
 
 
 def _bombs() -> dict[str, bytes]:

@@ -201,8 +201,10 @@ def test_dns_gives_addresses_for_their_time_within_bounds() -> None:
 
 def test_dns_that_breaks_is_a_value() -> None:
     async def lookup(name: str) -> Answer:
-        raise OSError("no network")
+        raise OSError("no\n\n  network\x1b" + "x" * 1000)
 
     (place,) = _find(lambda: Resolver(Guard(), lookup=lookup), "a.example")
     assert place.outcome is Outcome.NO_ADDRESS
     assert "no network" in place.detail
+    assert place.detail.isprintable()
+    assert len(place.detail) <= 300

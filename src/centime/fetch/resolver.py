@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from centime.fetch.failure import one_line
 from centime.fetch.guard import Guard, literal
 from centime.model.outcome import Outcome
 
@@ -134,7 +135,7 @@ class Resolver:
             return places
         if addresses:
             return (Place("", Outcome.REFUSED_ADDRESS, f"{addresses[0]} is not a public address"),)
-        return (Place("", Outcome.NO_ADDRESS, detail or f"{host} has no address"),)
+        return (Place("", Outcome.NO_ADDRESS, one_line(detail or f"{host} has no address")),)
 
     def _keep(self, host: str, places: tuple[Place, ...], until: float) -> None:
         self._known[host] = (places, until)
