@@ -328,6 +328,25 @@ def test_redirects_and_errors_are_kept_with_everything_else(tmp_path: Path) -> N
     assert {(head.get_header("Location"), head.get_header("Content-Length")) for head in heads} == {("/there", "0")}
 
 
+@pytest.mark.parametrize(
+    ("status", "announced", "said"),
+    [
+        (404, (("content-length", "77"),), "unspecified"),
+        (301, (("transfer-encoding", "chunked"),), "unspecified"),
+        (301, (("content-length", "0"),), None),
+        (301, (), None),
+        (304, (("content-length", "77"),), None),
+    ],
+)
+def test_an_error_whose_body_was_left_out_is_said_to_be_truncated(
+    tmp_path: Path, status: int, announced: tuple[tuple[str, str], ...], said: str | None
+) -> None:
+    archive = Archive(tmp_path, "x")
+    archive.answered(replace(answered(status), headers=announced))
+    archive.close()
+    assert [headers.get("WARC-Truncated") for kind, headers, _ in with_warcio(tmp_path) if kind == "response"] == [said]
+
+
 def test_who_keeps_only_xml_keeps_no_redirects_or_errors(tmp_path: Path) -> None:
     archive = Archive(tmp_path, "x", keep="xml")
     assert [archive.answered(answered(status)) for status in STATUSES] == [None] * len(STATUSES)

@@ -1,8 +1,8 @@
 """Records of WARC 1.1 as bytes, each a gzip member of its own.
 
 The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept under names of their
-own (X-Archive-Orig-...), so that no reader decodes twice. A revisit has the profile identical-payload-digest or, after a 304,
-server-not-modified.
+own (X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not kept; their records say that they are
+truncated. A revisit has the profile identical-payload-digest or, after a 304, server-not-modified.
 """
 
 import io
@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import BinaryIO
 
+from centime.model.outcome import Outcome
 from centime.model.response import Response
 
 with warnings.catch_warnings():
@@ -52,6 +53,8 @@ def answer(response: Response, warcinfo: str, identity: str, digest: bytes, orig
     record.headers["Content-Type"] = "application/http; msgtype=response"
     if response.truncated:
         record.headers["WARC-Truncated"] = "length"
+    elif not original and _left_out(response):
+        record.headers["WARC-Truncated"] = "unspecified"
     if original:
         record.headers["WARC-Profile"] = NOT_MODIFIED if response.status == HTTPStatus.NOT_MODIFIED else PROFILE
         record.headers["WARC-Refers-To-Target-URI"] = response.url
@@ -100,6 +103,13 @@ def _start(response: Response, kind: WarcRecordType, warcinfo: str) -> WarcRecor
     if response.address:
         record.headers["WARC-IP-Address"] = response.address
     return record
+
+
+def _left_out(response: Response) -> bool:
+    """Whether a body was announced that the fetcher did not want: that of a redirect or an error."""
+    if response.outcome is Outcome.READ or response.body or response.status == HTTPStatus.NOT_MODIFIED:
+        return False
+    return bool(response.header("transfer-encoding")) or response.header("content-length").strip("0") != ""
 
 
 def _member(record: WarcRecord, payload_digest: bytes | None = None) -> bytes:
