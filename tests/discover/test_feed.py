@@ -45,6 +45,14 @@ def test_atom_is_read() -> None:
     assert feed.updated == DAY
 
 
+def test_an_ampersand_that_nobody_escaped_is_part_of_the_link() -> None:
+    rss = read_feed(RSS.replace("https://h/1", "https://h/1?a=1&b=2").encode())
+    assert rss.entries[0] == FeedEntry(link="https://h/1?a=1&b=2", updated=DAY, title="One")
+    assert rss.trouble
+    for written in ("'/1?a=1&b=2'", "'/1?a=1&amp;b=2'", "'/1?a=1&#38;b=2'"):
+        assert read_feed(ATOM.replace("'/1'", written).encode()).entries[0].link == "/1?a=1&b=2"
+
+
 def test_what_is_no_feed_says_so() -> None:
     assert "html" in read_feed(b"<html/>").trouble
     assert read_feed(b"").trouble

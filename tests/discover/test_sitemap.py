@@ -55,6 +55,36 @@ def test_a_broken_sitemap_gives_what_came_before() -> None:
     assert read_sitemap(b"<html><body>").trouble
 
 
+def test_an_ampersand_that_nobody_escaped_is_part_of_the_url() -> None:
+    body = (
+        "<urlset><!-- & <![CDATA[ --><url><loc>http://h/1?a=1&b=2&amp;c=3&#38;d</loc></url>"
+        "<url><loc><![CDATA[http://h/2?a=1&b=2&amp;c]]></loc></url><url><loc>http://h/3&</loc></url></urlset>"
+    )
+    sitemap = read_sitemap(body.encode())
+    assert [entry.url for entry in sitemap.entries] == ["http://h/1?a=1&b=2&c=3&d", "http://h/2?a=1&b=2&amp;c", "http://h/3&"]
+    assert "line 1" in sitemap.trouble
+    assert [entry.url for entry in read_sitemap(body.encode("utf-16")).entries][1] == "http://h/2?a=1&b=2&amp;c"
+
+
+@pytest.mark.parametrize("wrong", ["<title>&nbsp;</title>", "<x>\x01</x>", "<x>&</x>", "<x y=1/>"])
+def test_an_ampersand_that_was_escaped_survives_what_is_wrong_before_it(wrong: str) -> None:
+    sitemap = read_sitemap(f"<urlset><url>{wrong}</url>{ENTRY}</urlset>".encode())
+    assert sitemap.entries == (READ,)
+
+
+def test_bare_ampersands_do_not_end_a_sitemap_nor_hide_in_a_full_one() -> None:
+    many = read_sitemap((HEAD + "<url><loc>http://h/?a&b=2</loc></url>" * MOST_ENTRIES + "</urlset>").encode())
+    assert [entry.url for entry in many.entries] == ["http://h/?a&b=2"] * MOST_ENTRIES
+    assert many.trouble
+
+
+@pytest.mark.parametrize("unit", [b"&", b"&a", b"&#", b"<![CDATA[", b"<!--", b"<![CDATA[]]>&"])
+def test_ampersands_without_end_take_linear_time(unit: bytes) -> None:
+    start = time.process_time()
+    assert read_sitemap(b"<urlset><url><loc>" + unit * (5_000_000 // len(unit))).trouble
+    assert time.process_time() - start < 3.0
+
+
 def test_no_more_entries_are_read_than_the_protocol_allows() -> None:
     sitemap = read_sitemap((HEAD + "<url><loc>https://h/a</loc></url>" * (MOST_ENTRIES + 5) + "</urlset>").encode())
     assert len(sitemap.entries) == MOST_ENTRIES

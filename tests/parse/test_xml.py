@@ -89,6 +89,20 @@ def test_broken_xml_gives_what_was_read_before() -> None:
     assert "broken" in document.trouble
 
 
+def test_an_ampersand_that_nobody_escaped_is_part_of_the_link() -> None:
+    document = read(
+        "<!DOCTYPE rss SYSTEM 's.dtd'><rss><link>/1?a=1&b=2&amp;c=3</link><link><![CDATA[/2?a&b]]></link><enclosure url='/3?a&b'/></rss>"
+    )
+    assert document.hrefs == ("s.dtd", "/1?a=1&b=2&c=3", "/2?a&b", "/3?a&b")
+    assert "broken" in document.trouble
+
+
+@pytest.mark.parametrize("wrong", ["", "<title>&nbsp;</title>", "<x>\x01</x>", "<x y=1/>"])
+def test_an_ampersand_that_was_escaped_survives_what_is_wrong_before_it(wrong: str) -> None:
+    document = read(f"<rss>{wrong}<link>/1?a=1&amp;b=2</link><enclosure url='/2?a=1&amp;b=2&#38;c=&lt;'/></rss>")
+    assert document.hrefs == ("/1?a=1&b=2", "/2?a=1&b=2&c=<")
+
+
 SAME = "<r b='2' a='1'><x>text</x> <y/></r>"
 
 

@@ -3,6 +3,10 @@
 Bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record MOST_FIELDS fields, and reading ends with the record
 asked for last. Document types are hidden from the parser, so no entity is ever expanded. A broken document gives the records before
 the damage, as far as they are whole.
+
+Traps of libxml2: of an ampersand that nobody escaped it drops the name behind it, and after any error every `&amp;`; but not `&#38;`. So a
+document with errors is read a second time, with up to MOST_AMPERSANDS written that way, and its trouble is told all the same. In attributes
+it leaves `&#38;` as it is. (`parse/xml.py` lives with the same.)
 """
 
 import re
@@ -14,8 +18,17 @@ from lxml import etree
 CHUNK = 65_536
 LONGEST_FIELD = 4_096
 MOST_FIELDS = 64
+MOST_AMPERSANDS = 500_000
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*+(?:\[(?:[^\]\"']++|\"[^\"]*+\"|'[^']*+')*+\]\s*+)?>")
+
+# What is left alone; a reference that any XML knows; or an ampersand that begins no reference.
+_AMPERSAND = re.compile(
+    rb"(<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))"
+    rb"|&(?:(amp|lt|gt|quot|apos);|(?!(?:#[0-9]++|#x[0-9A-Fa-f]++|[A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*+);))",
+    re.DOTALL,
+)
+_BY_NUMBER = {b"amp": b"&#38;", b"lt": b"&#60;", b"gt": b"&#62;", b"quot": b"&#34;", b"apos": b"&#39;", None: b"&#38;"}
 
 
 @dataclass(slots=True)
@@ -42,10 +55,25 @@ class Records:
 
 def read_records(text: bytes, names: Iterable[str], *, most: int) -> Records:
     """The elements of these names, at most so many."""
-    reader = _Reader(frozenset(names))
+    wanted = frozenset(names)
+    text = _DOCTYPE.sub(b"", text, count=1).replace(b"<!DOCTYPE", b"<!doctype")
+    found, stumbled = _read(text, wanted, most)
+    if not stumbled or b"\x00" in text[:8]:  # UTF-16 is left as it is
+        return found
+    escaped = _AMPERSAND.sub(lambda match: match[1] or _BY_NUMBER[match[2]], text, count=MOST_AMPERSANDS)
+    if escaped == text:
+        return found
+    trouble = found.trouble
+    found, _ = _read(escaped, wanted, most)
+    found.trouble = trouble or found.trouble
+    return found
+
+
+def _read(text: bytes, names: frozenset[str], most: int) -> tuple[Records, bool]:
+    """What one pass over the text gives, and whether the parser stumbled."""
+    reader = _Reader(names)
     found = reader.found
     parser = etree.XMLParser(target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False)
-    text = _DOCTYPE.sub(b"", text, count=1).replace(b"<!DOCTYPE", b"<!doctype")
     try:
         for at in range(0, len(text), CHUNK):
             parser.feed(text[at : at + CHUNK])
@@ -53,17 +81,18 @@ def read_records(text: bytes, names: Iterable[str], *, most: int) -> Records:
                 if len(found.records) > most or at + CHUNK < len(text):
                     found.trouble = f"Only the first {most} entries were read."
                 del found.records[most:]
-                return found
+                break
             if len(parser.feed_error_log) > 1_000:
                 break
-        parser.close()
+        else:
+            parser.close()
     except (etree.LxmlError, ValueError, AssertionError) as error:
         found.trouble = f"The XML is broken: {error}."
-        return found
+        return found, True
     errors = [error for error in parser.feed_error_log if error.type_name != "ERR_UNDECLARED_ENTITY"]
-    if errors:
+    if errors and not found.trouble:
         found.trouble = f"The XML is broken in line {errors[0].line}: {errors[0].message}."
-    return found
+    return found, bool(parser.feed_error_log)
 
 
 class _Reader:
@@ -88,7 +117,7 @@ class _Reader:
         elif name in self._names:
             self._open, self._depth = Record(name), 0
         self._text, self._length = [], 0
-        self._attributes = dict(attributes)
+        self._attributes = {name: value.replace("&#38;", "&") for name, value in attributes.items()}
 
     def data(self, data: str) -> None:
         """Text goes on."""

@@ -17,6 +17,10 @@ between elements and the choice of prefixes do not count.
 
 Bounded: elements are handled as they come and no tree is built; the document type is cut out before (`parse/dtd.py`), so no
 entity is ever expanded; an element's text is kept up to LONGEST_TEXT. A broken document gives what could be read, and `trouble`.
+
+Traps of libxml2: of an ampersand that nobody escaped it drops the name behind it, and after any error every `&amp;`; but not `&#38;`. So a
+document with errors is read a second time, with up to MOST_AMPERSANDS written that way. In attributes it leaves `&#38;` as it is.
+(`discover/records.py` lives with the same.)
 """
 
 import re
@@ -27,10 +31,11 @@ from lxml import etree
 from centime.model.document import EMBEDDED, NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
-from centime.parse.dtd import document_type_of
+from centime.parse.dtd import DocumentType, document_type_of
 
 CHUNK = 65_536
 LONGEST_TEXT = 4_096
+MOST_AMPERSANDS = 500_000
 
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
@@ -47,16 +52,25 @@ _TEXT_LINKS = frozenset(
 _ROOTS_OF_TEXT_LINKS = frozenset(["rss", "RDF", "urlset", "sitemapindex", "feed", "entry", "html"])
 _HREF = re.compile(r"\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 
+# What is left alone; a reference that any XML knows; or an ampersand that begins no reference.
+_AMPERSAND = re.compile(
+    rb"(<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))"
+    rb"|&(?:(amp|lt|gt|quot|apos);|(?!(?:#[0-9]++|#x[0-9A-Fa-f]++|[A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*+);))",
+    re.DOTALL,
+)
+_BY_NUMBER = {b"amp": b"&#38;", b"lt": b"&#60;", b"gt": b"&#62;", b"quot": b"&#34;", b"apos": b"&#39;", None: b"&#38;"}
+
 
 def read_xml(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = "") -> Document:
     """The document that XML in UTF-8 says."""
     kind = document_type_of(text)
-    reader = _Reader(url)
-    for system in (kind.system, *kind.entities):
-        reader.page.links.add(system, EMBEDDED)
-    parser = etree.XMLParser(target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8")
     rest = text[: kind.start] + text[kind.end :] if kind.end else text
-    broken = _feed(parser, rest.replace(b"<!DOCTYPE", b"<!doctype"))  # a second one, in a broken document, is no door either
+    rest = rest.replace(b"<!DOCTYPE", b"<!doctype")  # a second one, in a broken document, is no door either
+    reader, parser, broken = _read(rest, url, kind)
+    if broken or parser.feed_error_log:
+        escaped = _AMPERSAND.sub(lambda match: match[1] or _BY_NUMBER[match[2]], rest, count=MOST_AMPERSANDS)
+        if escaped != rest:
+            reader = _read(escaped, url, kind)[0]
     page = reader.page
     return Document(
         kind=PageKind.XML,
@@ -77,6 +91,15 @@ def read_xml(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bo
         digest=digest,
         trouble=trouble or broken,
     )
+
+
+def _read(text: bytes, url: str, kind: DocumentType) -> tuple["_Reader", etree.XMLParser, str]:
+    """What one pass over the text gives, the parser, and what was wrong."""
+    reader = _Reader(url)
+    for system in (kind.system, *kind.entities):
+        reader.page.links.add(system, EMBEDDED)
+    parser = etree.XMLParser(target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8")
+    return reader, parser, _feed(parser, text)
 
 
 def _feed(parser: etree.XMLParser, text: bytes) -> str:
@@ -112,6 +135,7 @@ class _Reader:
         self._flush("<" + tag)
         if attributes:
             self.essence.update("\x00".join(f"{name}={value}" for name, value in sorted(attributes.items())).encode("utf-8", "replace"))
+            attributes = {name: value.replace("&#38;", "&") for name, value in attributes.items()}
         if not self.root:
             self._begin(tag, attributes)
         if attributes:
