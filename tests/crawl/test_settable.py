@@ -30,6 +30,7 @@ def test_all_that_can_be_set_are_settings_of_a_crawl() -> None:
     [
         ("rate=3000/m", "rate", 50.0),
         ("rate=none", "rate", None),
+        ("bandwidth=none", "bandwidth", None),
         ("bandwidth=500KB/s", "bandwidth", 500_000.0),
         ("delay=2s", "delay", 2.0),
         ("alpha=0.25", "alpha", 0.25),
@@ -42,6 +43,7 @@ def test_all_that_can_be_set_are_settings_of_a_crawl() -> None:
         ("policy=paper", "policy", "paper"),
         ("ban=b.example", "ban", ("http://b.example", "https://b.example")),
         ("ban=", "ban", ()),
+        ("ban=none", "ban", ()),
         ("ban+=https://b.example:8443", "ban", ("http://a.example", "https://b.example:8443")),
         ("ban-=a.example", "ban", ()),
         ("ban-=c.example", "ban", ("http://a.example",)),

@@ -1,5 +1,6 @@
 """`centime crawl`: starts, or goes on with, the crawl in a folder."""
 
+import math
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,14 +23,14 @@ def _crawl(
     ] = None,
     pages: Annotated[int | None, typer.Option(metavar="N", help="End this run after N visits.")] = None,
     duration: Annotated[str | None, typer.Option("--for", metavar="TIME", help="End this run after a time: 90s, 10m, 2h, 1d.")] = None,
-    rate: Annotated[str | None, typer.Option(metavar="RATE", help="At most so many pages: 50/s, 3000/m.")] = None,
-    bandwidth: Annotated[str | None, typer.Option(metavar="RATE", help="At most so many bytes: 500KB/s, 2GB/day.")] = None,
+    rate: Annotated[str | None, typer.Option(metavar="RATE", help="At most so many pages: 50/s, 3000/m. Default: none.")] = None,
+    bandwidth: Annotated[str | None, typer.Option(metavar="RATE", help="At most so many bytes: 500KB/s, 2GB/day. Default: none.")] = None,
     scope: Annotated[
         str | None, typer.Option(metavar="SCOPE", help="Stay on the seeds' own page, host or domain, or take any. Default: host.")
     ] = None,
     include: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="Only URLs in which this is found.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="No URLs in which this is found.")] = None,
-    max_depth: Annotated[int | None, typer.Option(metavar="N", help="At most N links away from a seed.")] = None,
+    max_depth: Annotated[str | None, typer.Option(metavar="N", help="At most N links away from a seed. Default: none.")] = None,
     delay: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Between two requests to a host, at least. Default: 1 s; 0 is for your own servers."),
@@ -46,7 +47,9 @@ def _crawl(
         str | None, typer.Option(metavar="KIND", help="How importance is found: exact, opic, interpolation or variable. Default: exact.")
     ] = None,
     damping: Annotated[float | None, typer.Option(metavar="D", help="The share of its money that a page pays along its links.")] = None,
-    refresh_after: Annotated[str | None, typer.Option(metavar="TIME", help="Read a page again so long after it was read: 1d.")] = None,
+    refresh_after: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Read a page again so long after it was read: 1d. Default: none.")
+    ] = None,
     continuous: Annotated[
         bool | None, typer.Option("--continuous/--once", help="Go on for ever: discover, and read again what is worth it. Needs a budget.")
     ] = None,
@@ -81,7 +84,8 @@ def _crawl(
 ) -> None:
     """Starts, or goes on with, the crawl in folder DIR: the most important page first, politely, every visit on disk.
 
-    Ctrl-C stops it cleanly; the same command goes on. Options are remembered in DIR and need not be given again.
+    Ctrl-C stops it cleanly; the same command goes on. Options are remembered in DIR and need not be given again; none as the value of a
+    limit, a time to refresh after or a list takes it back.
 
     Examples:
 
@@ -94,7 +98,7 @@ def _crawl(
     """
     from centime.crawl import engine
     from centime.crawl.opened import open_crawl
-    from centime.crawl.settings import read_config, seconds
+    from centime.crawl.settings import NONE, read_config
 
     given: dict[str, Any] = {
         "rate": rate,
@@ -102,7 +106,7 @@ def _crawl(
         "scope": scope,
         "include": include,
         "exclude": exclude,
-        "max-depth": max_depth,
+        "max-depth": _whole(max_depth),
         "delay": delay,
         "address-delay": address_delay,
         "keep": keep,
@@ -128,6 +132,7 @@ def _crawl(
         "most-page-bytes": most_page_bytes,
         "timeout": timeout,
     }
+    given = {name: NONE if value == [NONE] else value for name, value in given.items() if value not in (None, [])}
     run: dict[str, Any] = {"pages": pages, "for": duration}
     words = list(seeds or [])
     if config is not None:
@@ -138,13 +143,10 @@ def _crawl(
             value = found.pop(name, None)
             run[name] = value if run[name] is None else run[name]
         for name, value in found.items():
-            if given.get(name.replace("_", "-")) in (None, []):
-                given[name] = value
-    if run["pages"] is not None and (not isinstance(run["pages"], int) or run["pages"] < 1):
-        raise BadSetting(f"a run reads one page or more, not {run['pages']}")
-    limits = engine.Limits(pages=run["pages"], seconds=None if run["for"] is None else seconds(run["for"]))
+            given.setdefault(name.replace("_", "-"), value)
+    limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     where = "options" if config is None else str(config)
-    with open_crawl(folder, words, {name: value for name, value in given.items() if value not in (None, [])}, where=where) as opened:
+    with open_crawl(folder, words, given, where=where) as opened:
         from centime.cli.crawl_view import CrawlView
 
         crawl = engine.Crawl(opened, limits)
@@ -158,5 +160,30 @@ def _crawl(
 
 def _seeds(value: object, config: Path) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise BadInput(f"{config}: seeds is a list of words")
+        raise BadInput(f"{config}: seeds is a list of words, not {value!r}")
     return value
+
+
+def _pages(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < math.inf or value % 1:
+        raise BadSetting(f"pages is a whole number, of one page or more, not {value!r}")
+    return int(value)
+
+
+def _duration(value: Any) -> float | None:
+    from centime.crawl.settings import seconds
+
+    try:
+        return None if value is None else seconds(value)
+    except BadSetting as error:
+        raise BadSetting(f"for: {error}") from None
+
+
+def _whole(text: str | None) -> str | int | None:
+    """The number that an option gives, or the word that it gives instead."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return text

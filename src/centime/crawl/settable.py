@@ -2,7 +2,7 @@
 
     rate=50/s  bandwidth=2GB/day  delay=2s  least-interval=1h        as the options of the crawl are written; rate=none lifts a limit
     alpha=0.2  beta=1  discovery=auto  discovery=30%  discovery-weight=2  shares=0.5,0.5,0.5  policy=paper
-    ban=spam.example                                                 the banned hosts are this one now; repeat it for more, `ban=` for none
+    ban=spam.example                                                 the banned hosts are this one now; repeat it for more, `none` for none
     ban+=spam.example  ban-=spam.example                             one more, one less
     focus=/politics/=4                                               the weight of a pattern; a new one holds for pages found from now on
 
@@ -16,14 +16,13 @@ from typing import Any
 
 from centime.crawl.orders import Value
 from centime.crawl.patterns import check_pattern
-from centime.crawl.settings import CrawlSettings, hosts_named, settings_from
+from centime.crawl.settings import NONE, CrawlSettings, hosts_named, settings_from
 from centime.model.errors import BadSetting
 
 LISTS = ("ban", "focus")
 NUMBERS = ("alpha", "beta", "discovery-weight")
 LIMITS = ("rate", "bandwidth")
 SETTABLE = (*LIMITS, "delay", *NUMBERS, "discovery", "least-interval", "shares", "policy", *LISTS)
-NONE = "none"
 WEIGHT_UNIT, MOST_WEIGHT = 16, 65_536  # of a focus, as the ledger has it
 
 
@@ -73,6 +72,8 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
     """Adds to a list of the order what one word says."""
     items = values.setdefault(name, [])
     assert isinstance(items, list)
+    if name == "ban" and text in ("", NONE):
+        return
     if name.startswith("ban") and text:
         items.extend(hosts_named(text))
     elif name == "focus":
@@ -80,7 +81,7 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
         items.append(text)
     elif name.startswith("focus"):
         raise BadSetting("a focus is set as focus=PATTERN=WEIGHT; with the weight 1 it is as if it were not there")
-    elif name != "ban":
+    else:
         raise BadSetting(f"{name}= names a host, as {name}=spam.example")
 
 

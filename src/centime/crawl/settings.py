@@ -1,15 +1,19 @@
 """What a crawl is told: one frozen value, kept in the crawl's folder, so that the same command goes on in the same way.
 
-Names are those of the command's options. A configuration file has the same names; an unknown one is refused, with the nearest known.
+Names are those of the command's options. A configuration file has the same names; an unknown one is refused, with the nearest known, and
+so is a value that is not of its setting's type: a truth is no number, and 10.0 is the whole number 10 but 10.5 is none. The word `none`
+takes back a setting that may be absent, and empties a list.
 """
 
 import difflib
 import os
 import re
 import tomllib
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -25,6 +29,7 @@ ScopeKind = Literal["page", "host", "domain", "any"]
 LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
 Policy = Literal["optimal", "paper", "uniform"]
 
+NONE = "none"
 MOST_WORKERS = 64
 LEAST_WEIGHT, MOST_WEIGHT, MOST_RULES = 1 / 16, 65_536.0, 127  # of a focus: what ledgers take
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -189,11 +194,15 @@ class CrawlSettings:
         return {name.replace("_", "-"): list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
-SETTINGS = {field.name.replace("_", "-") for field in fields(CrawlSettings)}
+TYPES: dict[str, Any] = {name.replace("_", "-"): kind for name, kind in get_type_hints(CrawlSettings).items()}
+SETTINGS = set(TYPES)
 
 
 def settings_from(facts: dict[str, Any], *, where: str, start: CrawlSettings | None = None) -> CrawlSettings:
-    """Settings with these values on top of `start`; a name that is not known is refused."""
+    """Settings with these values on top of `start`; a name that is not known is refused, and a value that is not of its type.
+
+    Of `continuous` and `refresh-after` the one that is given takes the place of the other in `start`.
+    """
     given: dict[str, Any] = {}
     for name, value in facts.items():
         known = name.replace("_", "-")
@@ -201,6 +210,10 @@ def settings_from(facts: dict[str, Any], *, where: str, start: CrawlSettings | N
             near = difflib.get_close_matches(known, SETTINGS, 1)
             raise BadSetting(f"{where}: unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         given[known.replace("-", "_")] = _value(known, value, where)
+    if given.get("continuous"):
+        given.setdefault("refresh_after", None)
+    elif given.get("refresh_after") is not None:
+        given.setdefault("continuous", False)
     try:
         return replace(start or CrawlSettings(), **given)
     except TypeError as error:
@@ -213,7 +226,7 @@ def read_config(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadSetting(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # also of a number with too many digits, which tomllib does not call its own error
         raise BadSetting(f"{path} is not TOML: {error}") from error
 
 
@@ -243,30 +256,59 @@ def bytes_per_second(text: str | float) -> float:
     return float(found[1]) * _BYTES[found[2] or "b"] / _UNITS[unit.strip()[:1] or "s"]
 
 
+_READERS: dict[str, Callable[[str], float]] = {
+    "delay": seconds,
+    "address-delay": seconds,
+    "refresh-after": seconds,
+    "timeout": seconds,
+    "least-interval": seconds,
+    "rate": per_second,
+    "first-rate": per_second,
+    "bandwidth": bytes_per_second,
+}
+_EXPECTED: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    tuple[str, ...]: "a list of words",
+    tuple[float, ...]: "a list of numbers, as 0.5,0.5,0.5",
+}
+
+
 def _value(name: str, value: Any, where: str) -> Any:
-    if name in {"seeds", "include", "exclude", "focus", "allow-network", "resolve", "ban"}:
-        items = [value] if isinstance(value, str) else value
-        if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-            raise BadSetting(f"{where}: {name} is a list of words")
-        return tuple(items) if name != "ban" else tuple(dict.fromkeys(host for item in items for host in hosts_named(item)))
-    if name == "shares":
-        return _numbers(name, value, where)
-    if name == "continuous":
-        if not isinstance(value, bool):
-            raise BadSetting(f"{where}: continuous is true or false, not {value!r}")
-        return value
+    """The value as the setting's type has it; BadSetting names the setting, the value and what is expected."""
+    kind = TYPES[name] if get_origin(TYPES[name]) is not Literal else str
+    optional = NoneType in get_args(kind)
+    kind = get_args(kind)[0] if optional else kind
+    if optional and value in (None, NONE):
+        return None
     if name == "discovery" and isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:g}"
-    if isinstance(value, str) and name in {"delay", "address-delay", "refresh-after", "timeout", "least-interval"}:
-        return seconds(value)
-    if isinstance(value, str) and name in {"rate", "first-rate"}:
-        return per_second(value)
-    if isinstance(value, str) and name == "bandwidth":
-        return bytes_per_second(value)
-    text = name in {"scope", "keep", "ledger", "user-agent", "policy", "discovery"}
-    if value is not None and (isinstance(value, bool) or isinstance(value, str) != text or not isinstance(value, str | int | float)):
-        raise BadSetting(f"{where}: {name} is a {'word' if text else 'number'}, not {value!r}")
-    return value
+        return str(value)
+    try:
+        if isinstance(value, str) and name in _READERS:
+            return _READERS[name](value)
+        typed = _typed(kind, value)
+        return typed if name != "ban" else tuple(dict.fromkeys(host for item in typed for host in hosts_named(item)))
+    except BadSetting as error:
+        raise BadSetting(f"{where}: {name}: {error}") from None
+    except (TypeError, ValueError):
+        raise BadSetting(f"{where}: {name} is {_EXPECTED[kind]}{' or none' if optional else ''}, not {value!r}") from None
+
+
+def _typed(kind: Any, value: Any) -> Any:
+    """The value as one of this type; TypeError or ValueError if it is not."""
+    if get_origin(kind) is tuple:
+        item = get_args(kind)[0]
+        if isinstance(value, str):
+            return tuple(map(float, value.split(","))) if item is float else () if value == NONE else (value,)
+        if isinstance(value, list | tuple):
+            return tuple(_typed(item, each) for each in value)
+    elif kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    elif isinstance(value, bool) == (kind is bool) and isinstance(value, int | float if kind is float else kind):
+        return value
+    raise TypeError
 
 
 def hosts_named(text: str) -> list[str]:
@@ -276,14 +318,6 @@ def hosts_named(text: str) -> list[str]:
     if any(url is None or not url.endswith("/") or url.count("/") > 3 for url in urls) or any(character in text for character in "?#@"):
         raise BadSetting(f"a host is a name, as spam.example or https://spam.example:8443, not {text!r}")
     return [host_of(url) for url in urls if url]
-
-
-def _numbers(name: str, value: Any, where: str) -> tuple[float, ...]:
-    items = value.split(",") if isinstance(value, str) else value
-    try:
-        return tuple(float(item) for item in items)
-    except (TypeError, ValueError):
-        raise BadSetting(f"{where}: {name} is a list of numbers, as 0.5,0.5,0.5, not {value!r}") from None
 
 
 def _between(name: str, value: float | None, least: float, most: float) -> None:
