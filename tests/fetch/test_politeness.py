@@ -120,6 +120,11 @@ def test_what_was_not_asked_says_nothing_about_the_host() -> None:
         assert next_time == 5000
 
 
+def test_a_page_that_robots_txt_was_known_to_forbid_costs_its_host_no_pause() -> None:
+    state = HostState(latency=1.0, failures=3, blocked_until=500.0, crawl_delay=2.0)
+    assert after(state, Response(url="", outcome=Outcome.DISALLOWED, asked_at=0.0), PolitenessSettings()) == (state, 500.0)
+
+
 def test_a_host_that_could_not_be_asked_keeps_its_crawl_delay() -> None:
     new, _ = after(HostState(crawl_delay=9.0), _seen(Outcome.NO_CONNECTION), PolitenessSettings())
     assert new.crawl_delay == 9.0

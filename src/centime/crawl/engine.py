@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from centime.crawl.budget import Bucket
 from centime.crawl.delivery import Delivery, write_troubles
 from centime.crawl.fetchers import Fetchers
@@ -22,6 +24,7 @@ from centime.crawl.order_inbox import OrderInbox
 from centime.crawl.ordering import changed_live
 from centime.crawl.orders import PublishOrder, SetOrder
 from centime.crawl.settings import fetcher_settings
+from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
 
@@ -176,7 +179,16 @@ class Crawl:
         if again:
             due = self.shard.retries.earliest() - now
             return f"everything known was read, but {again} pages failed and are due again, the first in {due:.0f} s; run again later"
-        return "everything known was read"
+        return "everything known was read" if self.shard.read_count else f"nothing could be read: {self._first_seed()}"
+
+    def _first_seed(self) -> str:
+        """What came of the first seed, in words."""
+        seed, pages = self.shard.settings.seeds[0], self.shard.pages
+        page = int(pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0])
+        record = pages.last(page) if page >= 0 else None
+        if record is None:
+            return f"{seed} was not asked for"
+        return f"{seed}: {record.outcome.name.lower().replace('_', ' ')}: {record.detail}".removesuffix(": ")
 
     def _receive(self, fetchers: Fetchers, timeout: float) -> None:
         packed, lost = fetchers.receive(timeout)

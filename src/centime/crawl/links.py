@@ -10,10 +10,10 @@ import numpy.typing as npt
 import xxhash
 
 from centime.crawl.message import CLAIM, Lease
-from centime.discover.canonical import Canonicaliser, index_of
+from centime.discover.canonical import Canonicaliser, canonical, index_of
 from centime.discover.feed import Feed
 from centime.discover.scope import Scope
-from centime.discover.sitemap import Sitemap
+from centime.discover.sitemap import Sitemap, is_sitemap
 from centime.discover.traps import trap
 from centime.model.address import fingerprint
 from centime.model.document import NOFOLLOW, Document
@@ -30,8 +30,8 @@ _hash = xxhash.xxh3_64_intdigest
 
 
 def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
-    """Whether a document is a sitemap, or is packed and named as one."""
-    return document.root in ("urlset", "sitemapindex") or (body[:2] == b"\x1f\x8b" and "sitemap" in url)
+    """Whether a document is a sitemap by its root, or by what it was not read as: packed, plain text, or XML served as something else."""
+    return document.root in ("urlset", "sitemapindex") or (not document.root and is_sitemap(url, body))
 
 
 class LinkReader:
@@ -84,6 +84,12 @@ class LinkReader:
     def of_redirect(self, lease: Lease, target: str) -> tuple[Fingerprints, Fingerprints, bytes]:
         """The same for the one page that a redirect leads to: as deep as the page itself."""
         return self._chosen(self._canonical.many((target,), lease.url), lease.depth - 1)
+
+    def refused_target(self, lease: Lease, target: str) -> str:
+        """Where a redirect leads that is not followed, and why not."""
+        url = canonical(target, lease.url)
+        reason = "which is not the URL of a page" if url is None else self.scope.refusal(url) or "which looks like a trap"
+        return f"leads to {(url or target)[:500]!r}: {reason}"
 
     def index_of(self, url: str) -> int:
         """The fingerprint of the folder whose index this URL may be, 0 if it is none."""

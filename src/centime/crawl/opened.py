@@ -20,6 +20,7 @@ import numpy.typing as npt
 from centime.crawl.hosts import Hosts
 from centime.crawl.memory import give_back_large_blocks
 from centime.crawl.message import Found
+from centime.crawl.orders import publications
 from centime.crawl.pages import KnownPages
 from centime.crawl.patterns import check_pattern
 from centime.crawl.settings import CrawlSettings, settings_from
@@ -200,6 +201,7 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
             now = time.time()
             opened.shard.found(Found(now, "\n".join(found.urls).encode()))
             opened.shard.found(Found(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED))
+            _ask_again(opened.shard, now, urls)
         else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
             _find_again(opened.shard, settings.seeds)
         yield opened
@@ -280,6 +282,15 @@ def _find_again(shard: Shard, seeds: Sequence[str]) -> None:
     missing = [seed for seed in seeds if shard.pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0] < 0]
     if missing:
         shard.found(Found(time.time(), "\n".join(missing).encode()))
+
+
+def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
+    """Has seeds read once more that are given again and were not there: what was in the way may be gone, as a refused address is."""
+    pages = shard.pages.table.find(np.array([fingerprint(seed) for seed in seeds], dtype=np.uint64)).tolist()
+    last = [shard.pages.last(page) if page >= 0 else None for page in pages]
+    missed = [seed for seed, record in zip(seeds, last, strict=True) if record and not (record.outcome.found or record.outcome.redirect)]
+    for order in publications(missed, time=now, publisher="seeds"):
+        shard.order(now, order)
 
 
 def _restore(shard: Shard, snapshot: Snapshot) -> None:

@@ -24,6 +24,8 @@ from centime.store.rows import DiskRows
 from centime.store.texts import Texts
 from centime.store.url_table import UrlTable
 
+_REDIRECTS = [outcome.value for outcome in Outcome if outcome.redirect]
+
 ORIGIN = np.dtype([("host", "<u4"), ("depth", "u1"), ("focus", "u1"), ("level", "u1"), ("reserved", "u1")])
 
 
@@ -110,7 +112,7 @@ class KnownPages:
             if head["time"] > time:
                 break
             page = int(head["page"])
-            if self.records.record_at[page] == at and PageKind.HTML <= head["kind"] <= PageKind.OTHER:
+            if self.records.record_at[page] == at and (PageKind.HTML <= head["kind"] <= PageKind.OTHER or head["outcome"] in _REDIRECTS):
                 due.append(page)
             at = self.records.behind(at)
         return due, at

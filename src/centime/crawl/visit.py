@@ -27,6 +27,8 @@ from centime.store.archive import Archive
 
 async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Archive | None) -> Visit:
     """Reads one page: what came of it, with the fingerprints of its links."""
+    if left_out := links.scope.exclusion(lease.url):  # by a pattern that was given after the page was found
+        return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=left_out)
     response = await fetcher.fetch(Request(url=lease.url, etag=lease.etag, modified=lease.modified))
     if response.outcome is not Outcome.READ:
         if archive is not None and response.outcome is Outcome.UNCHANGED:
@@ -65,9 +67,10 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
 def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
     targets, fresh, texts = links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
     kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
-    return _visit(
-        lease, response, kind=kind, links=targets.tobytes(), fresh=fresh.tobytes(), texts=texts, beside=True, detail=response.detail
-    )
+    detail = response.detail
+    if response.outcome.redirect and not len(targets):
+        detail = links.refused_target(lease, response.target)
+    return _visit(lease, response, kind=kind, links=targets.tobytes(), fresh=fresh.tobytes(), texts=texts, beside=True, detail=detail)
 
 
 def _may_be_feed(document: Document) -> bool:

@@ -78,11 +78,17 @@ class Scope:
         suffix = suffix_of(url)
         if suffix in self.suffixes:
             return f"pages do not end in .{suffix}"
-        for pattern in self.exclude:
-            if pattern.search(url):
-                return f"it is excluded by {pattern.pattern!r}"
+        if excluded := self.exclusion(url):
+            return excluded
         if self.include and not any(pattern.search(url) for pattern in self.include):
             return "no include pattern is found in it"
+        return ""
+
+    def exclusion(self, url: str) -> str:
+        """The exclude pattern that is found in a canonical URL, in words; nothing if there is none, or it is a seed's."""
+        for pattern in self.exclude:
+            if pattern.search(url) and url not in self.seeds:
+                return f"it is excluded by {pattern.pattern!r}"
         return ""
 
     def reaches(self, depth: int) -> bool:

@@ -11,6 +11,7 @@ Redirects are not followed: each is the caller's to follow by another `fetch`, a
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from centime.fetch.exchange import Exchange
 from centime.fetch.gate import Gate
@@ -60,6 +61,7 @@ class Fetcher:
             return self._refusal(url, Outcome.BAD_RESPONSE, "not the canonical URL of a page")
         host = host_of(url)
         robots = self._robots.known(host)
+        asked_before = robots is not None
         if robots is None:
             robots = await self._robots.find(host)
             now = time.monotonic()
@@ -69,7 +71,8 @@ class Fetcher:
             return self._refusal(url, robots.outcome, robots.detail, address=robots.address, retry_after=wait)
         crawl_delay = robots.crawl_delay
         if not robots.rules.allows(url):
-            return self._refusal(url, Outcome.DISALLOWED, "robots.txt says no", crawl_delay=crawl_delay)
+            refusal = self._refusal(url, Outcome.DISALLOWED, "robots.txt says no", crawl_delay=crawl_delay)
+            return replace(refusal, asked_at=0.0) if asked_before else refusal  # nobody was asked: the host need not be spared for it
         delay = self._delay if crawl_delay <= self._delay else crawl_delay
         response = await self._ask(request, host, delay, self._settings.most_body_bytes, crawl_delay)
         self._outcomes[response.outcome] += 1

@@ -6,6 +6,7 @@ starts no earlier than `asked_at` plus
     answered                 max(d, min(latency_factor L, most_delay))          the adaptive part is 0 if delay_seconds is
     server error, nonsense   max(of the above, min(B, most_delay))              B = 2 max(d, 1) 2^(f-1)
     busy                     max(d, Retry-After), without one max(d, min(B, most_back_off))
+    disallowed               0 if robots.txt was known and nobody had to be asked
     not reached              max(d, Retry-After, min(B, most_back_off)); from most_failures on, block_seconds
 
 Guarantees: never earlier than d after the answer; more failures never shorten the wait; one answer ends the back-off; after a block
@@ -78,7 +79,7 @@ class Seen(Protocol):
 
     @property
     def asked_at(self) -> float:
-        """When the answer came, or the attempt was given up."""
+        """When the answer came, or the attempt was given up; 0 if nobody was asked."""
 
     @property
     def seconds(self) -> float:
@@ -96,6 +97,8 @@ class Seen(Protocol):
 def after(state: HostState, seen: Seen, settings: PolitenessSettings) -> tuple[HostState, float]:
     """The host's new state, and the time from which it may be asked again."""
     outcome = seen.outcome
+    if outcome is Outcome.DISALLOWED and not seen.asked_at:
+        return state, state.blocked_until
     crawl_delay = state.crawl_delay if outcome in _UNREACHED or outcome is Outcome.LOST else seen.crawl_delay
     delay = max(settings.delay_seconds, crawl_delay)
     if outcome in _UNASKED:

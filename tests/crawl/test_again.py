@@ -1,0 +1,92 @@
+"""What a later run of the same crawl does with what an earlier one has found, and what it says where nothing could be read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from centime.crawl.engine import Crawl, Limits
+from centime.crawl.links import LinkReader
+from centime.crawl.message import Lease, Visit
+from centime.crawl.opened import open_crawl
+from centime.crawl.visit import visit
+from centime.discover.scope import Scope
+from centime.fetch.fetcher import Fetcher
+from centime.lab.webbox import Served, WebBox, serve_in_process
+from centime.model.outcome import Outcome
+from tests.crawl.world import World, advance, crawl
+from tests.fetch.hostile import Handler, Server, answer, run, settings
+
+GIVEN: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1}
+HERE: dict[str, Any] = {"allow-network": ["127.0.0.0/8"]}
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serve_in_process(WebBox(hosts=4, pages=80, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0)) as box:
+        yield box
+
+
+def ending(folder: Path, seeds: list[str], given: dict[str, Any], pages: int | None = None) -> tuple[str, int]:
+    """Why a run ended, and how many pages are read by then."""
+    with open_crawl(folder, seeds, given) as opened:
+        crawl = Crawl(opened, Limits(pages=pages))
+        return crawl.run(lambda crawl, now: None), opened.shard.read_count
+
+
+def test_what_a_later_run_excludes_is_not_asked_for_any_more(tmp_path: Path, served: Served) -> None:
+    ending(tmp_path / "c", [served.seed_url], GIVEN | HERE, pages=10)
+    before = len(served.requests())
+    said, read = ending(tmp_path / "c", [], {"exclude": ["."]})
+    assert (said, read) == ("everything known was read", 10)
+    assert [seen.path for seen in served.requests()[before:] if seen.path != "/robots.txt"] == []
+
+
+def test_a_seed_that_is_given_again_is_read_if_it_could_not_be_before(tmp_path: Path, served: Served) -> None:
+    said, read = ending(tmp_path / "c", [served.seed_url], GIVEN)
+    assert said.startswith(f"nothing could be read: {served.seed_url}: refused address: ")
+    assert read == 0
+    assert ending(tmp_path / "c", [], HERE, pages=5)[1] == 0
+    assert ending(tmp_path / "c", [served.seed_url], {}, pages=5)[1] == 5
+
+
+async def _visits(paths: list[str], **rules: Any) -> list[Visit]:
+    routes: dict[str, bytes | Handler] = {
+        "/robots.txt": answer(b"User-agent: *\nDisallow: /private"),
+        "/away": answer(status="301 Moved Permanently", Location="http://www.a.example/x"),
+        "/odd": answer(status="302 Found", Location="javascript:x"),
+        "/here": answer(status="302 Found", Location="/"),
+    }
+    async with Server(routes) as server:
+        fetcher = Fetcher(settings())
+        links = LinkReader(Scope.of([server.url + "/"], **rules), None)
+        try:
+            return [await visit(Lease(0, server.url + path), fetcher, links, None) for path in paths]
+        finally:
+            await fetcher.close()
+
+
+def test_a_redirect_that_is_not_followed_says_where_it_leads_and_why_not() -> None:
+    away, odd, here = run(_visits(["/away", "/odd", "/here"]))
+    assert away.detail == "leads to 'http://www.a.example/x': its host is not one of the seeds'"
+    assert odd.detail == "leads to 'javascript:x': which is not the URL of a page"
+    assert (here.outcome, here.detail) == (Outcome.FOUND, "")
+
+
+def test_a_host_is_not_spared_for_what_it_was_not_asked_for() -> None:
+    first, second, excluded = run(_visits(["/private/1", "/private/2", "/not"], exclude=["not"]))
+    assert first.asked_at > 0, "robots.txt was asked for"
+    assert [second.outcome, excluded.outcome] == [Outcome.DISALLOWED] * 2
+    assert [second.asked_at, excluded.asked_at] == [0.0, 0.0]
+    assert excluded.detail == "it is excluded by 'not'"
+
+
+def test_redirects_are_read_again_after_so_long_too(tmp_path: Path) -> None:
+    world = World(pages=20)
+    world.outcomes = {3: Outcome.MOVED, 4: Outcome.FOUND}
+    with crawl(tmp_path / "c", **{"refresh-after": 1000.0}) as opened:
+        now = advance(opened, world, 60)
+        assert [opened.shard.outcomes[outcome] for outcome in (Outcome.MOVED, Outcome.FOUND)] == [1, 1]
+        advance(opened, world, 60, start=now + 1000.0)
+        assert [opened.shard.outcomes[outcome] for outcome in (Outcome.MOVED, Outcome.FOUND)] == [2, 2]
