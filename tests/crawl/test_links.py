@@ -1,8 +1,10 @@
 """Links: what pages and sitemaps wrote becomes the URLs that the crawl is told of."""
 
+import gzip
+
 import pytest
 
-from centime.crawl.links import LinkReader
+from centime.crawl.links import LinkReader, may_be_sitemap
 from centime.crawl.message import Lease
 from centime.discover.scope import Scope
 from centime.parse.document import read_document
@@ -31,3 +33,33 @@ def test_a_page_of_html_sends_queries_in_its_encoding(content_type: str, codec: 
 def test_xml_sends_queries_in_utf_8() -> None:
     body = "<?xml version='1.0' encoding='latin1'?><rss><channel><item><link>https://h/?q=é</link></item></channel></rss>".encode("cp1252")
     assert links_of(body, "application/rss+xml") == ["https://h/?q=%C3%A9"]
+
+
+@pytest.mark.parametrize(
+    ("url", "content_type", "body"),
+    [
+        ("https://h/pages-1.xml.gz", "application/gzip", gzip.compress(b"<urlset/>")),
+        ("https://h/pages-1", "application/octet-stream", gzip.compress(b"<sitemapindex/>")),
+        ("https://h/sitemap.txt", "text/plain", b"https://h/1\nhttps://h/2\n"),
+        ("https://h/sitemap.txt.gz", "application/gzip", gzip.compress(b"https://h/1\n")),
+        ("https://h/pages.php", "text/html", b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>"),
+        ("https://h/pages.xml", "application/xml", b"<s:urlset xmlns:s='http://www.sitemaps.org/schemas/sitemap/0.9'/>"),
+        ("https://h/pages.xml", "image/png", b"<?xml version='1.0'?><urlset/>"),
+    ],
+)
+def test_a_sitemap_is_known_in_all_its_forms(url: str, content_type: str, body: bytes) -> None:
+    assert may_be_sitemap(url, read_document(body, url=url, content_type=content_type), body)
+
+
+@pytest.mark.parametrize(
+    ("url", "content_type", "body"),
+    [
+        ("https://h/sitemap.html", "text/html", b"<p>https://h/1"),
+        ("https://h/sitemap.txt", "text/plain", b"Our pages:\nhttps://h/1\n"),
+        ("https://h/urls.txt", "text/plain", b"https://h/1\n"),
+        ("https://h/sitemap.xml", "application/xml", b"<rss/>"),
+        ("https://h/backup.tar.gz", "application/gzip", gzip.compress(b"pages/" + bytes(5_000))),
+    ],
+)
+def test_what_is_no_sitemap_is_not_taken_for_one(url: str, content_type: str, body: bytes) -> None:
+    assert not may_be_sitemap(url, read_document(body, url=url, content_type=content_type), body)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.discover.sitemap import MOST_BYTES, MOST_ENTRIES, SitemapEntry, read_sitemap
+from centime.discover.sitemap import MOST_BYTES, MOST_ENTRIES, SitemapEntry, is_sitemap, read_sitemap
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 ENTRY = "<url><loc> https://h/a?x=1&amp;y=2 </loc><lastmod>2024-03-05</lastmod><changefreq>Daily</changefreq><priority>0.8</priority></url>"
@@ -17,6 +17,40 @@ def test_entries_are_read_packed_or_not(pack: "type[bytes]") -> None:
     sitemap = read_sitemap(pack((HEAD + ENTRY + "<url><loc>https://h/b</loc></url></urlset>").encode()))
     assert sitemap.entries == (READ, SitemapEntry(url="https://h/b"))
     assert (sitemap.is_index, sitemap.trouble) == (False, "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (HEAD + ENTRY).encode(),
+        b"<urlset>",
+        b"\xef\xbb\xbf <!-- all --><!DOCTYPE urlset><s:sitemapindex xmlns:s='x'/>",
+        ("\ufeff" + HEAD).encode("utf-16-le"),
+        gzip.compress(("\ufeff" + HEAD).encode("utf-16-be")),
+        gzip.compress((HEAD + ENTRY * 9_000).encode()),
+        gzip.compress(b"") + gzip.compress(b"<?xml version='1.0'?>") + gzip.compress(b"<sitemapindex>"),
+        gzip.compress((HEAD + ENTRY * 9_000).encode())[:400],
+    ],
+)
+def test_the_root_tells_a_sitemap_whatever_its_name(body: bytes) -> None:
+    assert is_sitemap("https://h/map?all", body)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_lines_are_a_sitemap_where_the_name_says_so_and_all_are_urls(pack: "type[bytes]") -> None:
+    lines = b"\xef\xbb\xbfhttps://h/a \r\n\n http://h/b"
+    assert is_sitemap("https://h/x/All-Sitemap.txt?x", pack(lines))
+    assert is_sitemap("https://h/sitemap/urls.txt?sitemap", pack(lines)) == (pack is gzip.compress)
+    assert not is_sitemap("https://h/urls.txt", pack(lines))
+    for other in (b"", lines + b"\nmore", lines + b" https://h/c", b"# all\n" + lines):
+        assert not is_sitemap("https://h/sitemap.txt", pack(other))
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html><urlset>", b"<urlsets>", b"<!-- <urlset> -->", b"\x1f\x8bnonsense", gzip.compress(b"\0" * 9_999)]
+)
+def test_what_has_another_root_is_no_sitemap(body: bytes) -> None:
+    assert not is_sitemap("https://h/sitemap.xml.gz", body)
 
 
 def test_an_index_names_sitemaps() -> None:
@@ -103,6 +137,9 @@ def test_bombs_are_harmless() -> None:
     assert [entry.url for entry in sitemap.entries] == ["https://h/a"]
     bomb = read_sitemap(gzip.compress(b" " * (MOST_BYTES + 1_000), 1))
     assert "50 MiB" in bomb.trouble
+    members = gzip.compress(b"") * 200_000
+    assert not is_sitemap("https://h/sitemap.gz", members)
+    assert not read_sitemap(members).entries
     assert time.process_time() - start < 3.0
 
 

@@ -5,6 +5,7 @@ with gzip. By the protocol's own limits: at most 50 MiB unpacked, and 50 000 ent
 damage, with `trouble`. URLs are given as written: the caller makes them canonical, and decides whether the sitemap may speak for them.
 """
 
+import re
 import zlib
 from dataclasses import dataclass
 
@@ -13,7 +14,15 @@ from centime.discover.records import Record, read_records
 
 MOST_ENTRIES = 50_000
 MOST_BYTES = 50 * 1024 * 1024
+LOOK = 4_096  # bytes of the beginning that tell a sitemap
+CHUNK = 4_096  # packed bytes at a time: what is left behind a member is copied, and members may be tiny
 
+# What may stand before the root element, and the root; a namespace's prefix before its name.
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s++|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?>)*+<(?:[^\s<>/:]++:)?(?:urlset|sitemapindex)[\s/>]",
+    re.DOTALL,
+)
+_LINES = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))++\s*+")
 _FREQUENCIES = frozenset(["always", "hourly", "daily", "weekly", "monthly", "yearly", "never"])
 
 
@@ -36,6 +45,29 @@ class Sitemap:
     entries: tuple[SitemapEntry, ...] = ()
     is_index: bool = False  # the entries are sitemaps
     trouble: str = ""
+
+
+def is_sitemap(url: str, body: bytes) -> bool:
+    """Whether what was read at a URL is a sitemap, by its beginning.
+
+    Packed or not, its root decides, whatever it was served as. Plain text tells less: every line must be a URL, and there must be
+    `sitemap` in the name at the end of the path, or if it is packed anywhere.
+    """
+    packed = body.startswith(b"\x1f\x8b")
+    head = _unpacked(body[: 4 * LOOK], LOOK)[0] if packed else body[:LOOK]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        head = head.decode("utf-16", "replace").encode()
+    if _ROOT.match(head):
+        return True
+    url = url.lower()
+    if "sitemap" not in url or (not packed and "sitemap" not in url.partition("?")[0].rpartition("/")[2]):
+        return False
+    return _lists_urls(_unpacked(body)[0])
+
+
+def _lists_urls(body: bytes) -> bool:
+    """Whether every line that is not empty is a URL."""
+    return bool(_LINES.fullmatch(body))
 
 
 def read_sitemap(body: bytes) -> Sitemap:
@@ -76,25 +108,28 @@ def _priority(text: str) -> float:
     return value if 0.0 <= value <= 1.0 else 0.5
 
 
-def _unpacked(body: bytes) -> tuple[bytes, str]:
+def _unpacked(body: bytes, most: int = MOST_BYTES) -> tuple[bytes, str]:
     """The body without gzip, cut at the limit, and what was wrong with it."""
     if not body.startswith(b"\x1f\x8b"):
-        return body[:MOST_BYTES], "Only the first 50 MiB were read." if len(body) > MOST_BYTES else ""
+        return body[:most], "Only the first 50 MiB were read." if len(body) > most else ""
     pieces: list[bytes] = []
-    size = 0
-    while body.startswith(b"\x1f\x8b") and size < MOST_BYTES:
-        member = zlib.decompressobj(31)
+    size = at = 0
+    member = zlib.decompressobj(31)
+    while at < len(body) and size < most:
+        chunk = body[at : at + CHUNK]
         try:
-            piece = member.decompress(body, MOST_BYTES - size)
+            piece = member.decompress(chunk, most - size)
         except zlib.error as error:
             return b"".join(pieces), f"The gzip is broken: {error}."
         pieces.append(piece)
         size += len(piece)
-        if not member.eof:
-            break
-        body = member.unused_data
+        at += len(chunk) - len(member.unused_data) - len(member.unconsumed_tail)
+        if member.eof:
+            if not body.startswith(b"\x1f\x8b", at):
+                break
+            member = zlib.decompressobj(31)
     whole = b"".join(pieces)
-    if size >= MOST_BYTES:
+    if size >= most:
         return whole, "Only the first 50 MiB were read."
     return whole, "" if member.eof else "The gzip ends too early."
 
