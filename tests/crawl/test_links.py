@@ -38,10 +38,10 @@ def test_xml_sends_queries_in_utf_8() -> None:
 @pytest.mark.parametrize(
     ("url", "content_type", "body"),
     [
-        ("https://h/pages-1.xml.gz", "application/gzip", gzip.compress(b"<urlset/>")),
-        ("https://h/pages-1", "application/octet-stream", gzip.compress(b"<sitemapindex/>")),
+        ("https://h/pages-1.xml.gz", "application/gzip", gzip.compress(b"<urlset/>", mtime=0)),
+        ("https://h/pages-1", "application/octet-stream", gzip.compress(b"<sitemapindex/>", mtime=0)),
         ("https://h/sitemap.txt", "text/plain", b"https://h/1\nhttps://h/2\n"),
-        ("https://h/sitemap.txt.gz", "application/gzip", gzip.compress(b"https://h/1\n")),
+        ("https://h/sitemap.txt.gz", "application/gzip", gzip.compress(b"https://h/1\n", mtime=0)),
         ("https://h/pages.php", "text/html", b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>"),
         ("https://h/pages.xml", "application/xml", b"<s:urlset xmlns:s='http://www.sitemaps.org/schemas/sitemap/0.9'/>"),
         ("https://h/pages.xml", "image/png", b"<?xml version='1.0'?><urlset/>"),
@@ -58,7 +58,7 @@ def test_a_sitemap_is_known_in_all_its_forms(url: str, content_type: str, body: 
         ("https://h/sitemap.txt", "text/plain", b"Our pages:\nhttps://h/1\n"),
         ("https://h/urls.txt", "text/plain", b"https://h/1\n"),
         ("https://h/sitemap.xml", "application/xml", b"<rss/>"),
-        ("https://h/backup.tar.gz", "application/gzip", gzip.compress(b"pages/" + bytes(5_000))),
+        ("https://h/backup.tar.gz", "application/gzip", gzip.compress(b"pages/" + bytes(5_000), mtime=0)),
     ],
 )
 def test_what_is_no_sitemap_is_not_taken_for_one(url: str, content_type: str, body: bytes) -> None:
