@@ -4,9 +4,7 @@ Bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record MOST
 asked for last. Document types are hidden from the parser, so no entity is ever expanded. A broken document gives the records before
 the damage, as far as they are whole.
 
-Traps of libxml2: of an ampersand that nobody escaped it drops the name behind it, and after any error every `&amp;`; but not `&#38;`. So a
-document with errors is read a second time, with up to MOST_AMPERSANDS written that way, and its trouble is told all the same. In attributes
-it leaves `&#38;` as it is. (`parse/xml.py` lives with the same.)
+A document with errors is read a second time, with its ampersands by number (`model/ampersands.py`), and its trouble is told all the same.
 """
 
 import re
@@ -15,20 +13,13 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from centime.model.ampersands import by_number
+
 CHUNK = 65_536
 LONGEST_FIELD = 4_096
 MOST_FIELDS = 64
-MOST_AMPERSANDS = 500_000
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*+(?:\[(?:[^\]\"']++|\"[^\"]*+\"|'[^']*+')*+\]\s*+)?>")
-
-# What is left alone; a reference that any XML knows; or an ampersand that begins no reference.
-_AMPERSAND = re.compile(
-    rb"(<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))"
-    rb"|&(?:(amp|lt|gt|quot|apos);|(?!(?:#[0-9]++|#x[0-9A-Fa-f]++|[A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*+);))",
-    re.DOTALL,
-)
-_BY_NUMBER = {b"amp": b"&#38;", b"lt": b"&#60;", b"gt": b"&#62;", b"quot": b"&#34;", b"apos": b"&#39;", None: b"&#38;"}
 
 
 @dataclass(slots=True)
@@ -60,7 +51,7 @@ def read_records(text: bytes, names: Iterable[str], *, most: int) -> Records:
     found, stumbled = _read(text, wanted, most)
     if not stumbled or b"\x00" in text[:8]:  # UTF-16 is left as it is
         return found
-    escaped = _AMPERSAND.sub(lambda match: match[1] or _BY_NUMBER[match[2]], text, count=MOST_AMPERSANDS)
+    escaped = by_number(text)
     if escaped == text:
         return found
     trouble = found.trouble

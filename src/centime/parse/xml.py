@@ -18,9 +18,7 @@ between elements and the choice of prefixes do not count.
 Bounded: elements are handled as they come and no tree is built; the document type is cut out before (`parse/dtd.py`), so no
 entity is ever expanded; an element's text is kept up to LONGEST_TEXT. A broken document gives what could be read, and `trouble`.
 
-Traps of libxml2: of an ampersand that nobody escaped it drops the name behind it, and after any error every `&amp;`; but not `&#38;`. So a
-document with errors is read a second time, with up to MOST_AMPERSANDS written that way. In attributes it leaves `&#38;` as it is.
-(`discover/records.py` lives with the same.)
+A document with errors is read a second time, with its ampersands by number (`model/ampersands.py`).
 """
 
 import re
@@ -28,6 +26,7 @@ import re
 import xxhash
 from lxml import etree
 
+from centime.model.ampersands import by_number
 from centime.model.document import EMBEDDED, NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
@@ -35,7 +34,6 @@ from centime.parse.dtd import DocumentType, document_type_of
 
 CHUNK = 65_536
 LONGEST_TEXT = 4_096
-MOST_AMPERSANDS = 500_000
 
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
@@ -52,14 +50,6 @@ _TEXT_LINKS = frozenset(
 _ROOTS_OF_TEXT_LINKS = frozenset(["rss", "RDF", "urlset", "sitemapindex", "feed", "entry", "html"])
 _HREF = re.compile(r"\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 
-# What is left alone; a reference that any XML knows; or an ampersand that begins no reference.
-_AMPERSAND = re.compile(
-    rb"(<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))"
-    rb"|&(?:(amp|lt|gt|quot|apos);|(?!(?:#[0-9]++|#x[0-9A-Fa-f]++|[A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*+);))",
-    re.DOTALL,
-)
-_BY_NUMBER = {b"amp": b"&#38;", b"lt": b"&#60;", b"gt": b"&#62;", b"quot": b"&#34;", b"apos": b"&#39;", None: b"&#38;"}
-
 
 def read_xml(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = "") -> Document:
     """The document that XML in UTF-8 says."""
@@ -68,7 +58,7 @@ def read_xml(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bo
     rest = rest.replace(b"<!DOCTYPE", b"<!doctype")  # a second one, in a broken document, is no door either
     reader, parser, broken = _read(rest, url, kind)
     if broken or parser.feed_error_log:
-        escaped = _AMPERSAND.sub(lambda match: match[1] or _BY_NUMBER[match[2]], rest, count=MOST_AMPERSANDS)
+        escaped = by_number(rest)
         if escaped != rest:
             reader = _read(escaped, url, kind)[0]
     page = reader.page
