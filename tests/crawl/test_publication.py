@@ -85,7 +85,7 @@ def test_a_sitemap_or_feed_at_a_url_and_the_parts_of_an_index_are_ordered_to_be_
 
 
 def test_a_file_of_urls_has_one_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "u.txt").write_text("\ufeff# announced\nhttps://a.example/1\n\n  https://a.example/2  \nno url\n")
+    (tmp_path / "u.txt").write_text("\ufeff# announced\nhttps://a.example/1\n\n  https://a.example/2  # soon\nno url\n")
     found = published(files=[str(tmp_path / "u.txt")])
     assert list(found.pages) == ["https://a.example/1", "https://a.example/2"]
     assert found.refused == 1

@@ -3,7 +3,7 @@
     URL                      a page that is new or has changed
     sitemap:URL, feed:URL    to be read by the crawl, which alone asks the network
     sitemap:FILE, feed:FILE  read here, with the times of change that they tell; parts of a sitemap index are ordered to be read
-    a file of URLs           one a line, empty lines and lines that begin with # skipped
+    a file of URLs           one a line, comments (# at the beginning or behind white space) skipped
     IndexNow                 {"host": ..., "urlList": [...]}, where a URL of another host is refused, as its protocol says
     WebSub                   the feed that a hub posts, with the signature of its `X-Hub-Signature` field if a secret was agreed upon
 
@@ -23,6 +23,7 @@ from centime.crawl.settings import CrawlSettings
 from centime.discover.canonical import canonical
 from centime.discover.feed import read_feed
 from centime.discover.scope import Scope
+from centime.discover.seeds import without_comment
 from centime.discover.sitemap import read_sitemap
 from centime.model.address import host_of
 from centime.model.errors import BadInput
@@ -198,6 +199,5 @@ def _lines(name: str) -> Iterator[str]:
     except UnicodeDecodeError as trouble:
         raise BadInput(f"{name}: this is not text: {trouble}") from trouble
     for line in text.splitlines():
-        word = line.strip()
-        if word and not word.startswith("#"):
+        if word := without_comment(line):
             yield word

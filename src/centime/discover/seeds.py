@@ -33,6 +33,11 @@ class Seeds:
 FILE_ENDINGS = (".txt", ".csv", ".tsv", ".lst", ".list", ".urls", ".toml", ".json")  # a word like this is a file that is not there
 
 
+def without_comment(line: str) -> str:
+    """What a line of a file says before a comment."""
+    return _COMMENT.sub("", line).strip()
+
+
 def read_seeds(words: Sequence[str]) -> Seeds:
     """The seeds that words mean; BadInput names the word that means nothing."""
     urls: dict[str, None] = {}
@@ -80,7 +85,7 @@ def _read_file(path: Path, urls: dict[str, None], sitemaps: dict[str, None]) -> 
             raise BadInput(f"the file of seeds {path} is larger than 1 GiB")
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
-                word = _COMMENT.sub("", line).strip()
+                word = without_comment(line)
                 if word:
                     _take(word, f"line {number} of {path}: ", urls, sitemaps)
     except (OSError, UnicodeDecodeError) as error:
