@@ -58,6 +58,8 @@ def test_standing_and_level_together_are_in_proportion_to_importance(read: list[
     classes = np.array([0] * (PAGES - 4) + [1] * 4)
     together = ledger.standing(everybody) + ledger.levels()[classes]
     assert np.allclose(together / together.sum(), ledger.importance() / PAGES, rtol=1e-5)
+    assert np.allclose(together * ledger.unit(), ledger.importance(), rtol=1e-5)
+    assert ExactLedger().unit() == 0.0
 
 
 @pytest.mark.parametrize("focused", [True, False])
@@ -73,6 +75,7 @@ def test_standing_and_level_of_a_page_never_read_are_its_cash(focused: bool) -> 
     classes = np.array([0, 0, 0, 0, 1, 1])[unread] if focused else np.zeros(len(unread), dtype=np.int64)
     together = ledger.standing(unread) + ledger.levels()[classes]
     assert np.allclose(together / together.sum(), ledger.cash(unread) / ledger.cash(unread).sum(), rtol=1e-4)
+    assert np.allclose(together * ledger.unit(), ledger.cash(unread), rtol=1e-4)
 
 
 def test_money_that_is_revalued_is_a_change_of_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
