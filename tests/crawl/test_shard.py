@@ -94,6 +94,24 @@ def test_a_crawl_whose_only_snapshot_is_damaged_is_made_again_from_its_journal(t
         opened.close()
 
 
+def test_a_snapshot_after_another_may_be_damaged_if_the_crawl_was_opened_in_between(tmp_path: Path) -> None:
+    world = World()
+    with crawl(tmp_path / "c") as opened:
+        advance(opened, world, 10)
+        for _ in range(3):
+            advance(opened, world, 2, start=2000.0)
+            opened._start()
+            opened._finish()
+        assert opened.shard.journal.first_index > 0
+    visits = sum(opened.shard.outcomes.values())
+    for _ in range(4):
+        newest = max(path for path in (tmp_path / "c" / "snapshots").glob("[0-9]*") if path.name.isdigit())
+        (newest / "frontier_keys.bin").write_bytes(b"no")
+        with crawl(tmp_path / "c") as opened:
+            assert len(opened.damaged) == 1
+            assert sum(opened.shard.outcomes.values()) == visits
+
+
 def test_a_damaged_row_is_named_and_never_followed(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         advance(opened, World(), 30)

@@ -9,7 +9,7 @@ longer than a few seconds; two are kept, with the journal that reaches back to t
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +132,13 @@ class OpenCrawl:
             for page, url in zip(best.tolist(), self.shard.pages.texts.get_many(best), strict=True)
         ]
 
+    def make_safe(self) -> None:
+        """Writes a snapshot at once where one alone is left, because another was damaged, and the journal does not reach back."""
+        if self.shard.journal.first_index and len(facts_of_all(self.folder.snapshots)) < 2:
+            with suppress(NoRoom):  # then it goes on as it is
+                self._start()
+                self._finish()
+
     def _start(self) -> None:
         shard = self.shard
         shard.journal.rotate()
@@ -195,6 +202,7 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
                 folder.keep_settings(settings.facts())
         mend(folder.bodies)
         opened = _opened(folder, settings, writable=True)
+        opened.make_safe()
         if settings != opened.shard.settings or not opened.shard.journal.next_index:
             opened.shard.tell(time.time(), settings)
         if urls:
