@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,26 +27,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert run(app, [*arguments, "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    found: dict[str, object] = json.loads(captured.out)
+    found: dict[str, Any] = json.loads(captured.out)
     return found
 
 
 def test_a_plan_is_shown_to_people_and_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = said(capsys, "plan", str(folder), "--budget", "40/d", "--days", "3", "-n", "4")
     assert found["pages"] == 30
-    assert len(found["next"]) == 4  # type: ignore[arg-type]
-    assert [row["per_day"] for row in found["budgets"]][-2] == pytest.approx(40)  # type: ignore[attr-defined]
+    assert len(found["next"]) == 4
+    assert [row["per_day"] for row in found["budgets"]][-2] == pytest.approx(40)
     assert run(app, ["plan", str(folder), "--bandwidth", "1MB/day", "--alpha", "0.5", "--beta", "1"]) == 0
     assert "fresh in the long run" in capsys.readouterr().out
 
 
 def test_policies_are_compared_for_people_and_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = said(capsys, "replay", str(folder), "--policy", "paper", "--policy", "uniform", "--rate", "40/d", "--days", "2")
-    assert [row["policy"] for row in found["policies"]] == ["uniform", "paper"]  # type: ignore[attr-defined]
+    assert [row["policy"] for row in found["policies"]] == ["uniform", "paper"]
     assert found["measured_days"] == pytest.approx(2.0)
     assert run(app, ["replay", str(folder), "--policy", "nutch", "--bandwidth", "1MB/day", "--seed", "3"]) == 0
     assert "steps of 20 %" in capsys.readouterr().out

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def answers(delivery: Delivery, now: float, count: int = 1) -> list[tuple[str, i
     return came
 
 
-def lines(path: Path) -> list[dict[str, object]]:
+def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
@@ -203,7 +204,7 @@ def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_k
     delivery.close()
     told = lines(tmp_path / "a")
     assert len({line["id"] for line in told}) == len(told)
-    seen = [change["url"] for line in told for change in line["changes"]]  # type: ignore[attr-defined]
+    seen = [change["url"] for line in told for change in line["changes"]]
     assert sorted(set(seen)) == sorted(f"http://a.example/{page}" for page in range(30))
     assert len(seen) == len(set(seen))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -51,8 +52,8 @@ def test_all_that_can_be_set_are_settings_of_a_crawl() -> None:
         ("focus=x=1=4", "focus", ("/a/=2", "/b/=3", "x=1=4")),
     ],
 )
-def test_one_word_changes_one_setting_and_no_other(word: str, name: str, value: object) -> None:
-    assert after(word) == replace(START, **{name: value})  # type: ignore[arg-type]
+def test_one_word_changes_one_setting_and_no_other(word: str, name: str, value: Any) -> None:
+    assert after(word) == replace(START, **{name: value})
 
 
 def test_a_list_can_be_given_word_by_word() -> None:

@@ -148,19 +148,6 @@ def test_no_host_sees_two_requests_closer_than_its_delay() -> None:
     assert min(gaps[1:]) >= 0.05
 
 
-def test_sitemaps_are_told_once_the_host_was_asked() -> None:
-    async def work() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        async with Server({"/robots.txt": answer(b"Sitemap: http://a.example/map.xml"), "/page": PAGE}) as server:
-            fetcher = Fetcher(settings())
-            before = fetcher.sitemaps(f"{server.url}/page")
-            await fetcher.fetch(Request(url=f"{server.url}/page"))
-            after = fetcher.sitemaps(f"{server.url}/other"), fetcher.sitemaps(server.url)
-            await fetcher.close()
-            return before, *after
-
-    assert run(work()) == ((), ("http://a.example/map.xml",), ("http://a.example/map.xml",))
-
-
 def test_the_memory_for_robots_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_HOSTS", 5)
 

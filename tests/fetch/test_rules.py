@@ -87,11 +87,11 @@ def test_what_is_beyond_the_limit_is_not_read() -> None:
     assert rules.allows(f"{HOST}/xxxxx")
 
 
-def test_delay_and_sitemaps_are_found() -> None:
+def test_the_delay_is_found() -> None:
     text = b"Sitemap: http://a/1.xml\nUser-agent: *\nCrawl-delay: 2.5\nDisallow: /x\nsitemap: /2.xml\nSitemap: http://a/1.xml"
     rules = parse_rules(text, "centime")
     assert rules.crawl_delay == 2.5
-    assert rules.sitemaps == ("http://a/1.xml", "/2.xml")
+    assert not rules.allows(f"{HOST}/x"), "a sitemap in between ends no group"
     assert parse_rules(b"User-agent: centime\nDisallow: /a\n\nUser-agent: *\nCrawl-delay: 9", "centime").crawl_delay == 0
     for bad in (b"-1", b"nan", b"inf", b"soon", b""):
         assert parse_rules(b"User-agent: *\nCrawl-delay: " + bad, "centime").crawl_delay == 0

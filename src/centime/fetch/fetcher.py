@@ -90,11 +90,6 @@ class Fetcher:
         if self._exchange is not None:
             await self._exchange.close()
 
-    def sitemaps(self, url: str) -> tuple[str, ...]:
-        """The sitemaps that the robots.txt of a URL's host names, as written there; none before the host was first asked."""
-        robots = self._robots.known(host_of(url if url.find("/", 8) > 0 else url + "/"))
-        return robots.rules.sitemaps if robots else ()
-
     def statistics(self) -> dict[str, int | float]:
         """Counts since the start, and what is held now."""
         return {

@@ -29,23 +29,21 @@ _LINES = re.compile(r"[\r\n]+")
 _PRINTABLE = "".join(chr(code) for code in range(33, 127))
 _AGENT = {"user-agent", "useragent", "user agent"}
 _DISALLOW = {"disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"}  # spelled as people spell it
-_SITEMAP = {"sitemap", "site-map", "sitemaps"}
 _DELAY = {"crawl-delay", "crawldelay", "crawl delay"}
 
 
 class Rules:
     """What one robots.txt says to one robot."""
 
-    __slots__ = ("_matcher", "_suspect", "crawl_delay", "sitemaps", "size")
+    __slots__ = ("_matcher", "_suspect", "crawl_delay", "size")
 
-    def __init__(self, lines: list[str], crawl_delay: float, sitemaps: tuple[str, ...]) -> None:
+    def __init__(self, lines: list[str], crawl_delay: float) -> None:
         """Rules from the lines that hold for us."""
         text = "\n".join(lines)
         self._matcher = Protego.parse("User-agent: *\n" + text) if text else None
         self._suspect = _suspect([line.removeprefix("Disallow: ") for line in lines if line.startswith("D")])
         self.crawl_delay = crawl_delay
-        self.sitemaps = sitemaps
-        self.size = len(text) + sum(map(len, sitemaps))
+        self.size = len(text)
 
     def allows(self, url: str) -> bool:
         """Whether the page of a canonical URL may be asked for."""
@@ -69,7 +67,7 @@ def _laxer(pattern: str) -> str:
     return ".*".join(re.escape(part) for part in parts[:2])
 
 
-ALL_ALLOWED = Rules([], 0.0, ())
+ALL_ALLOWED = Rules([], 0.0)
 
 
 def parse_rules(body: bytes, product: str) -> Rules:
@@ -77,7 +75,6 @@ def parse_rules(body: bytes, product: str) -> Rules:
     own: list[str] = []
     general: list[str] = []
     delays: dict[str, float] = {}
-    sitemaps: dict[str, None] = {}
     agents: set[str] = set()
     named = False  # whether any group is for us
     listing = False  # whether the last line that counts was an agent
@@ -97,16 +94,14 @@ def parse_rules(body: bytes, product: str) -> Rules:
                     own.append(rule)
                 if "*" in agents:
                     general.append(rule)
-        elif field in _SITEMAP:
-            sitemaps[value] = None
         elif field in _DELAY:
             for agent in agents & {product, "*"}:
                 delays[agent] = _delay(value)
     chosen = own if named else general
     delay = delays.get(product if named else "*", 0.0)
-    if not chosen and not delay and not sitemaps:
+    if not chosen and not delay:
         return ALL_ALLOWED
-    return Rules(chosen, delay, tuple(sitemap for sitemap in sitemaps if sitemap))
+    return Rules(chosen, delay)
 
 
 def _decode(body: bytes) -> str:

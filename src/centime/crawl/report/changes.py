@@ -14,7 +14,7 @@ that are shown are looked at any further, a batch at a time, so histories of any
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -40,8 +40,9 @@ ROOM = 1 << 18  # changes that one call of the kernel can tell
 Octets = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.uint32]
 
-_TIME = HEAD_TYPE.fields["time"][1] // 8  # type: ignore[index]
-_MARKS, _OUTCOME, _KIND = (HEAD_TYPE.fields[name][1] for name in ("marks", "outcome", "kind"))  # type: ignore[index]
+_FIELDS: Mapping[str, Any] = HEAD_TYPE.fields or {}
+_TIME = _FIELDS["time"][1] // 8
+_MARKS, _OUTCOME, _KIND = (_FIELDS[name][1] for name in ("marks", "outcome", "kind"))
 _LENGTHS, _TEXTS = HEAD_TYPE.itemsize, 10  # where the lengths of a record's texts lie, and how many there are
 _MARK, _DEAD = int(Mark.CHANGED), int(PageKind.DEAD)
 _FIRST, _LAST, _FOUND = int(PageKind.HTML), int(PageKind.OTHER), int(Outcome.UNCHANGED)
