@@ -13,8 +13,8 @@ PROGRAM = """
 import json, os, resource, sys, time
 from pathlib import Path
 from bench.streamed import StreamedWeb
-from centime.rank import out_of_core
-from centime.rank.sliced import SliceSolver
+from centime.rank.sliced.solver import out_of_core
+from centime.rank.sliced.solver import SliceSolver
 pages, cap, folder, error = int(float(sys.argv[1])), int(float(sys.argv[2]) * 2**20), Path(sys.argv[3]), float(sys.argv[4])
 out_of_core.rank_links(StreamedWeb(5000), {"name": "warm"}, folder / "warm", 8 << 20, error=1e-3)
 out_of_core.rank_links(StreamedWeb(5000), {"name": "warm"}, folder / "warm", 8 << 20, error=1e-3)

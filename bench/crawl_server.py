@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from centime.store.parent import die_with_parent
+from centime.processes.parent import die_with_parent
 
 CACHE = Path(__file__).parent.parent / "build" / "bench"
 SETS = {  # where the pages of a package lie, and under which name they are served

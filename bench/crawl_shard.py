@@ -34,12 +34,12 @@ import xxhash
 
 from bench.crawl_pages import page_cost
 from bench.figure import Figure
-from centime.crawl.links import LinkReader
-from centime.crawl.message import Lease, Visit, pack
-from centime.crawl.opened import OpenCrawl, open_crawl
+from centime.crawl.engine.opening import OpenCrawl, open_crawl
+from centime.crawl.worker.outlinks import LinkReader
 from centime.discover.scope import Scope
 from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
+from centime.shard.message import Lease, Visit, pack
 
 HOSTS, LINKS, HOSTS_PER_VISIT, BATCH = 10_000, 64, 8, 64
 SMALL, LARGE = 100_000, 10_000_000

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bench.figure import Figure
-from centime.lab.graphs import changed, power_law
+from centime.lab.synthetic.graphs import changed, power_law
 from centime.ledger.exact import ExactLedger
 
 PAYMENTS = 1_000_000_000

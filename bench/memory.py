@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bench.figure import Figure
-from centime.lab.graphs import power_law
+from centime.lab.synthetic.graphs import power_law
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.ledger.window import Interpolation

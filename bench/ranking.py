@@ -13,15 +13,15 @@ import numpy as np
 
 from bench.effort import Contender, contenders, least_effort
 from bench.figure import Figure, shortest
-from centime.lab.graphs import power_law, weblike
+from centime.graphs.files import read_graph
+from centime.lab.synthetic.graphs import power_law, weblike
 from centime.model.graph import Graph
 from centime.model.kernel import kernel
 from centime.rank.crew import Crew, crew_for
-from centime.rank.files import read_graph
-from centime.rank.memory_slices import MemorySlices
 from centime.rank.pagerank import pagerank
-from centime.rank.sliced import SliceSolver, Values
-from centime.rank.slices import Words
+from centime.rank.sliced.memory import MemorySlices
+from centime.rank.sliced.slices import Words
+from centime.rank.sliced.solver import SliceSolver, Values
 
 ERRORS = (1e-6, 1e-10)
 REPEATS = 5
@@ -102,7 +102,7 @@ import json, sys
 from pathlib import Path
 import numpy as np
 from centime.model.graph import graph_from_links
-from centime.rank.files import read_graph
+from centime.graphs.files import read_graph
 from centime.rank.pagerank import pagerank
 def peak():
     return next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))

@@ -19,14 +19,14 @@ from bench.refresh_book import refresh_book
 from bench.refresh_crawl import crawl_fresh
 from bench.refresh_flood import flood
 from bench.report import Benchmarks, run_parts
-from centime.crawl.policies.forecast import expected_coming, intervals_at, threshold_for
-from centime.crawl.policies.history import ChangeHistory
-from centime.crawl.policies.named import POLICIES, policy_named
-from centime.crawl.policies.ours import Ours
-from centime.crawl.policies.simulation import DAY, Realised, Run
 from centime.lab.refreshing import webbox_history
 from centime.lab.webbox.box import WebBox
-from centime.schedule.refresh_settings import RefreshSettings
+from centime.refresh.settings import RefreshSettings
+from centime.simulate.forecast import expected_coming, intervals_at, threshold_for
+from centime.simulate.history import ChangeHistory
+from centime.simulate.named import POLICIES, policy_named
+from centime.simulate.ours import Ours
+from centime.simulate.simulation import DAY, Realised, Run
 
 PAGES, HOSTS, SEED = 20_000, 200, 5
 WARM_UPS = {0.02: 500, 0.1: 100, 0.3: 60}  # budget (reads per page and day): days

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from bench.figure import Figure
 from bench.report import report
-from centime.schedule.book import RefreshBook
-from centime.schedule.observation import CHANGED, FIRST, QUIET
-from centime.schedule.refresh_settings import RefreshSettings
-from centime.schedule.sweep import PAGES_PER_OBSERVATION
+from centime.refresh.book import RefreshBook
+from centime.refresh.observation import CHANGED, FIRST, QUIET
+from centime.refresh.settings import RefreshSettings
+from centime.refresh.sweep import PAGES_PER_OBSERVATION
 
 PAGES, HOSTS, BATCH, MOST, DAY = 10_000_000, 200_000, 64, 256, 86400.0
 Array = npt.NDArray[np.int64]

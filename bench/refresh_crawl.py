@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.figure import Figure
-from centime.crawl.engine import Crawl, Limits
-from centime.crawl.opened import OpenCrawl, open_crawl
+from centime.crawl.engine.loop import Crawl, Limits
+from centime.crawl.engine.opening import OpenCrawl, open_crawl
 from centime.crawl.report.plan import plan
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served

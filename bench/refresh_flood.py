@@ -13,10 +13,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.figure import Figure
-from centime.crawl.opened import read_crawl
-from centime.crawl.order_inbox import OrderInbox
-from centime.crawl.orders import publications
+from centime.crawl.commands.inbox import OrderInbox
+from centime.crawl.engine.opening import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
+from centime.shard.command import publications
 
 PAGES, HOSTS = 1_000_000, 200
 DELAY = 0.5

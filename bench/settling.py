@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bench.figure import Figure, shortest
-from centime.lab.graphs import graph_named
+from centime.lab.synthetic.graphs import graph_named
 from centime.ledger.exact import ExactLedger
 from centime.model.graph import Graph
 from centime.rank.power import power_iteration

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.figure import Figure, shortest
-from centime.lab.graphs import power_law
+from centime.lab.synthetic.graphs import power_law
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.model.graph import Graph

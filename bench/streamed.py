@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from centime.rank.links import Links, Told
-from centime.rank.names import PageNames
+from centime.graphs.links import Links, Told
+from centime.graphs.names import PageNames
 
 BLOCK_PAGES = 1 << 15
 

@@ -17,10 +17,11 @@ from unittest.mock import patch
 
 from centime.cli.ending import run
 from centime.cli.main import app
-from centime.crawl import opened
-from centime.store import disk, snapshot
+from centime.crawl.engine import opening as opened
+from centime.files import disk
+from centime.processes.parent import die_with_parent
+from centime.store import snapshot
 from centime.store.journal import Journal
-from centime.store.parent import die_with_parent
 
 POLL_SECONDS = 0.002
 SNAPSHOT_SECONDS = 0.05  # of work between two snapshots: many, so that kills meet them
@@ -63,7 +64,7 @@ class Crawler:
         try:
             children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
             for child in children:
-                if b"centime.crawl.fetching" in Path(f"/proc/{child}/cmdline").read_bytes():
+                if b"centime.crawl.worker.fetching" in Path(f"/proc/{child}/cmdline").read_bytes():
                     found.append(int(child))
         except (FileNotFoundError, ProcessLookupError):
             pass

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.opened import OpenCrawl, read_crawl, rows_of
-from centime.crawl.report.check import check_crawl
+from centime.crawl.check.check import check_crawl
+from centime.crawl.engine.opening import OpenCrawl, read_crawl, rows_of
+from centime.files.frame import FRAME, frame_at
 from centime.ledger.exact import ExactLedger
 from centime.model.address import fingerprint
 from centime.model.errors import CentimeError
 from centime.store.folder import is_crawl
-from centime.store.frame import FRAME, frame_at
 from centime.store.journal import HEAD, HEAD_BYTES
 
 

@@ -6,7 +6,7 @@ import pytest
 from centime.analyse.cluster import cluster
 from centime.analyse.community import Community, Numbers, chosen_community, page_named
 from centime.analyse.transition import Pages
-from centime.lab.graphs import weblike
+from centime.lab.synthetic.graphs import weblike
 from centime.model.errors import BadInput
 from centime.model.graph import graph_from_links
 from tests.analyse.dense import linked

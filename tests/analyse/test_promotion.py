@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from centime.analyse.planting import PATTERNS, judge, plant
 from centime.analyse.promotion import largest_score, least_energy, promotions
 from centime.analyse.transition import transition
-from centime.lab.graphs import power_law, weblike
+from centime.lab.synthetic.graphs import power_law, weblike
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, graph_from_links
 from centime.rank.pagerank import pagerank

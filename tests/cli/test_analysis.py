@@ -11,7 +11,7 @@ import scipy.sparse
 
 from centime.cli.ending import run
 from centime.cli.main import app
-from centime.lab.graphs import weblike
+from centime.lab.synthetic.graphs import weblike
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/analysis.md").read_text()
 LINKS = re.findall(r"^```text\n(http.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)

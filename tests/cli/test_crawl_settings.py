@@ -8,8 +8,8 @@ import pytest
 
 from centime.cli.ending import run
 from centime.cli.main import app
-from tests.crawl.test_settings import WRONG
 from tests.crawl.world import crawl
+from tests.settings.test_crawl import WRONG
 
 SEED = "http://127.0.0.1:9/"  # may not be asked, so that a crawl of it is over at once
 

@@ -12,12 +12,15 @@ import pytest
 import typer
 from lxml import etree
 
-from centime.cli import changes, publish, setting, stats, subscribe
+from centime.cli.crawl import set as setting
 from centime.cli.ending import run
-from centime.crawl.delivery import Trouble, write_troubles
-from centime.crawl.order_inbox import OrderInbox
-from centime.crawl.orders import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id, unpack_order
-from centime.crawl.subscriptions import Subscription
+from centime.cli.fresh import changes, publish, subscribe
+from centime.cli.look import stats
+from centime.crawl.commands.checking import unpack_order
+from centime.crawl.commands.inbox import OrderInbox
+from centime.crawl.notify.delivery import Trouble, write_troubles
+from centime.shard.command import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id
+from centime.shard.subscriptions import Subscription
 from tests.crawl.report.made import NOW, ROOT, A, hand_made
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

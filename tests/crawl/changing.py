@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from centime.crawl.message import Lease, pack, unpack_visit
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.model.outcome import Outcome
+from centime.shard.message import Lease, pack, unpack_visit
 from tests.crawl.world import World
 
 HOUR, DAY = 3600.0, 86_400.0

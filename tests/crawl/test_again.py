@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from centime.crawl.engine import Crawl, Limits
-from centime.crawl.links import LinkReader
-from centime.crawl.message import Lease, Visit
-from centime.crawl.opened import open_crawl
-from centime.crawl.visit import visit
+from centime.crawl.engine.loop import Crawl, Limits
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.worker.outlinks import LinkReader
+from centime.crawl.worker.visit import visit
 from centime.discover.scope import Scope
 from centime.fetch.fetcher import Fetcher
 from centime.lab.webbox import Served, WebBox, serve_in_process
 from centime.model.outcome import Outcome
+from centime.shard.message import Lease, Visit
 from tests.crawl.world import World, advance, crawl
 from tests.fetch.hostile import Handler, Server, answer, run, settings
 

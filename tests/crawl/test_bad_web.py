@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from centime.crawl import state
-from centime.crawl.engine import Crawl, Limits
-from centime.crawl.opened import open_crawl
-from centime.crawl.report.check import check_crawl
+from centime.crawl.check.check import check_crawl
+from centime.crawl.engine.loop import Crawl, Limits
+from centime.crawl.engine.opening import open_crawl
 from centime.fetch.watch import STANDSTILL_SECONDS, Attempt, Watch
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.hostile import NAMES
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome
+from centime.shard import state
 from centime.store.record import Record
 
 TIMEOUT = 5.0  # seconds for a page
@@ -52,7 +52,7 @@ class Watched(Crawl):
 
 def _is_fetcher(process: int) -> bool:
     try:
-        return b"centime.crawl.fetching" in Path(f"/proc/{process}/cmdline").read_bytes()
+        return b"centime.crawl.worker.fetching" in Path(f"/proc/{process}/cmdline").read_bytes()
     except FileNotFoundError:
         return False
 

@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from centime.crawl.settings import LedgerKind
+from centime.settings.crawl import LedgerKind
 from tests.crawl.world import World, crawl
 
 READ = 60

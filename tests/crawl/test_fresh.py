@@ -8,19 +8,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from centime.crawl.message import CLAIM, Visit, pack
-from centime.crawl.notices import Change
-from centime.crawl.opened import OpenCrawl, read_crawl
-from centime.crawl.orders import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id
+from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from centime.crawl.report.page import about_page
-from centime.crawl.subscriptions import Subscription
+from centime.frontier.kind import DEADLINE, PUBLISHED, REFRESH
 from centime.model.address import fingerprint
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome, PageKind
-from centime.schedule.kind import DEADLINE, PUBLISHED, REFRESH
+from centime.shard.command import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id
+from centime.shard.message import CLAIM, Visit, pack
+from centime.shard.notices import Change
+from centime.shard.subscriptions import Subscription
 from tests.crawl.changing import DAY, FOREVER, HOUR, START, ChangingWorld, live
-from tests.crawl.test_shard import same
 from tests.crawl.world import crawl, url_of
+from tests.shard.test_shard import same
 
 
 def page_of(opened: OpenCrawl, number: int) -> int:

@@ -12,12 +12,12 @@ from time import monotonic, time
 
 import pytest
 
-from centime.crawl.opened import OpenCrawl, read_crawl
-from centime.crawl.order_inbox import OrderInbox
-from centime.crawl.orders import SetOrder, SubscribeOrder, new_id
-from centime.crawl.report.check import check_crawl
-from centime.crawl.subscriptions import Subscription
+from centime.crawl.check.check import check_crawl
+from centime.crawl.commands.inbox import OrderInbox
+from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
+from centime.shard.command import SetOrder, SubscribeOrder, new_id
+from centime.shard.subscriptions import Subscription
 from centime.store.record import Mark
 
 BOX = WebBox(hosts=5, pages=100, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, speed=86_400.0)

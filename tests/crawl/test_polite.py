@@ -12,12 +12,12 @@ from urllib.robotparser import RobotFileParser
 import pytest
 
 from bench.faults.crawler import Crawler, start
-from centime.crawl.message import Returned
-from centime.crawl.opened import read_crawl
+from centime.crawl.engine.opening import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.announcement import of_path
 from centime.lab.webbox.log import Seen
 from centime.lab.webbox.process import Served
+from centime.shard.message import Returned
 from tests.crawl.world import World, advance, crawl
 
 CLOCKS_APART = 0.002  # seconds: the log has the time of day, the fetcher counts by a clock that nobody sets

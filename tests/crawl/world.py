@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.message import Lease, Visit, pack
-from centime.crawl.opened import OpenCrawl, open_crawl
+from centime.crawl.engine.opening import OpenCrawl, open_crawl
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome, PageKind
+from centime.shard.message import Lease, Visit, pack
 
 HOSTS = 5
 SEED = "http://h0.example/p0"

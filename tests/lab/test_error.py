@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from centime.lab.error import mean_error, top_pages, true_importance
-from centime.lab.graphs import power_law
+from centime.lab.synthetic.graphs import power_law
 
 
 def test_the_error_is_the_mean_of_relative_errors_in_percent() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from centime.lab import growth
-from centime.lab.graphs import weblike
+from centime.lab.synthetic.graphs import weblike
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import LedgerImbalance
 from tests.lab.carried_out import carried_out

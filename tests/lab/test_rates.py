@@ -7,12 +7,12 @@ import pytest
 
 from centime.lab import catalogue, experiment, rates
 from centime.lab.catalogue import CATALOGUE, Entry
-from centime.lab.graphs import poisson
 from centime.lab.rates_belief import believed, fold_in
 from centime.lab.rates_known import known_rates
 from centime.lab.rates_seen import Law, Pages, look, make_pages
+from centime.lab.synthetic.graphs import poisson
 from centime.lab.webbox.change import SITE_SPREAD, SPREAD
-from centime.schedule.belief import FADING
+from centime.refresh.belief import FADING
 from tests.lab.carried_out import carried_out
 
 

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from centime.lab.error import mean_error, true_importance
-from centime.lab.graphs import power_law
 from centime.lab.reader import Reader
+from centime.lab.synthetic.graphs import power_law
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
-from centime.ledger.order import Strategy
+from centime.ledger.strategy import Strategy
 
 
 def test_reading_by_worth_reads_every_page_before_any_page_twice() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from centime.lab import windows
 from centime.lab.experiment import Findings
-from centime.lab.graphs import power_law
+from centime.lab.synthetic.graphs import power_law
 from tests.lab.carried_out import by_column, carried_out
 
 UP_TO_A_FIFTH = 6  # change rates up to 20 %

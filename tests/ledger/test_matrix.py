@@ -6,7 +6,7 @@ import pytest
 
 from centime.ledger.matrix import undirected
 from centime.ledger.opic import OpicLedger
-from centime.ledger.order import STRATEGIES, Strategy
+from centime.ledger.strategy import STRATEGIES, Strategy
 from centime.model.errors import BadRow
 from centime.model.graph import Graph, graph_from_links
 

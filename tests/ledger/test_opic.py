@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from centime.lab.plain import power_law
+from centime.lab.synthetic.plain import power_law
 from centime.ledger.cash import MEAN_CASH
 from centime.ledger.opic import OpicLedger
-from centime.ledger.order import STRATEGIES, Strategy
 from centime.ledger.rows import row_batch
+from centime.ledger.strategy import STRATEGIES, Strategy
 from centime.ledger.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.model.errors import BadRow, BadSetting, UnknownPage
 from centime.model.graph import Graph, graph_from_links

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from centime.lab.plain import power_law
+from centime.lab.synthetic.plain import power_law
 from centime.ledger.cash import MEAN_CASH
 from centime.ledger.opic import Matrix, OpicLedger
-from centime.ledger.order import STRATEGIES, Strategy
+from centime.ledger.strategy import STRATEGIES, Strategy
 from centime.ledger.window import Interpolation, Window
 from centime.model.errors import LedgerImbalance
 from tests.ledger.made import WINDOWS, copy_of, held, random_web, same

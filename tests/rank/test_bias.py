@@ -3,10 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from centime.graphs.names import NamedGraph, PageNames
 from centime.model.errors import BadInput
 from centime.model.graph import graph_from_links
 from centime.rank.bias import Bias, bias_vector
-from centime.rank.names import NamedGraph, PageNames
 
 NUMBERED = NamedGraph(graph_from_links(3, [0], [1]))
 NAMED = NamedGraph(graph_from_links(3, [0], [1]), PageNames.of(["a", "b c", "7"]))

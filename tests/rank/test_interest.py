@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.lab.weblike import weblike
+from centime.lab.synthetic.weblike import weblike
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, graph_from_links
 from centime.rank.interest import interest, interest_by_importance

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from centime.lab.graphs import power_law
-from centime.lab.weblike import weblike
+from centime.lab.synthetic.graphs import power_law
+from centime.lab.synthetic.weblike import weblike
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, graph_from_links
 from centime.rank.pagerank import Method, Normalisation, pagerank

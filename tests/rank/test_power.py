@@ -7,7 +7,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.lab.graphs import power_law
+from centime.lab.synthetic.graphs import power_law
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, graph_from_links
 from centime.rank.power import power_iteration, power_steps

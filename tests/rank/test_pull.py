@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.lab.weblike import weblike
+from centime.lab.synthetic.weblike import weblike
 from centime.model.graph import Graph, row_shares
 from centime.rank.crew import Crew
 from centime.rank.power import power_steps

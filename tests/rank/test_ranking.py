@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse
 
 import centime
-from centime.lab.weblike import weblike
+from centime.graphs.names import NamedGraph, PageNames
+from centime.lab.synthetic.weblike import weblike
 from centime.model.errors import BadInput, BadSetting, UnknownPage
 from centime.model.graph import Graph, graph_from_links
 from centime.rank.interest import interest, interest_by_importance
-from centime.rank.names import NamedGraph, PageNames
 from centime.rank.pagerank import pagerank
 from centime.rank.ranking import Ranking, VectorName
 from centime.rank.spectral import eigenvector

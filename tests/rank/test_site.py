@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 
+from centime.graphs.names import NamedGraph, PageNames
 from centime.model.errors import BadInput, BadSetting
 from centime.model.graph import graph_from_links
-from centime.rank.names import NamedGraph, PageNames
 from centime.rank.site import registrable_domain, site_graph, sites_of
-from tests.rank.graphs import named_links
+from tests.graphs.drawn import named_links
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from centime.graphs.names import PageNames
 from centime.model.errors import BadInput
 from centime.rank import table
-from centime.rank.names import PageNames
 from centime.rank.table import write_table
 
 SCORES = np.array([1 / 3, 2.5e-300, 1e22, 0.0, 7.0])

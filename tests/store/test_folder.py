@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from centime.model.errors import BadInput, DamagedFile, InUse
-from centime.store.background import in_background
+from centime.processes.background import in_background
 from centime.store.folder import CrawlFolder, is_crawl
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from centime.files.frame import LARGEST_FRAME
 from centime.model.errors import BadInput, DamagedFile, NoRoom
-from centime.store.frame import LARGEST_FRAME
 from centime.store.journal import CHUNK, HEAD_BYTES, Journal
 
 Frame = tuple[int, bytes]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from centime.model.errors import DamagedFile, NoRoom
-from centime.store.background import in_background
+from centime.processes.background import in_background
 from centime.store.snapshot import facts_of_all, read_newest, read_snapshot, write_snapshot
 
 ARRAYS: dict[str, npt.NDArray[Any]] = {

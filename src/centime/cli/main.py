@@ -13,32 +13,14 @@ import typer
 import centime
 from centime.cli.ending import run
 
-COMMANDS = (
-    "bodies",
-    "changes",
-    "check",
-    "convert",
-    "crawl",
-    "demo",
-    "energy",
-    "explain",
-    "export",
-    "hosts",
-    "lab",
-    "page",
-    "plan",
-    "promotion",
-    "publish",
-    "rank",
-    "replay",
-    "sensitivity",
-    "setting",
-    "stats",
-    "subscribe",
-    "top",
-    "webbox",
-    "whatif",
-)
+COMMANDS = {  # by folder, in the order in which help shows them
+    "crawl": ("crawl", "set", "check"),
+    "look": ("top", "page", "hosts", "stats", "export", "bodies"),
+    "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
+    "rank": ("rank", "convert"),
+    "analyse": ("energy", "explain", "whatif", "promotion", "sensitivity"),
+    "lab": ("demo", "webbox", "lab"),
+}
 
 app = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
 
@@ -70,8 +52,9 @@ def _centime(
         typer.echo(context.get_help())
 
 
-for name in COMMANDS:
-    import_module(f"centime.cli.{name}").register(app)
+for folder, names in COMMANDS.items():
+    for name in names:
+        import_module(f"centime.cli.{folder}.{name}").register(app)
 
 
 def main() -> None:

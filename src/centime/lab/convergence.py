@@ -21,7 +21,7 @@ from centime.lab.experiment import DAMPING, Experiment, Findings, Row, Step
 from centime.lab.picture import draw_line, name_lines, new_picture, say
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
-from centime.ledger.order import Strategy
+from centime.ledger.strategy import Strategy
 from centime.model.graph import Graph
 from centime.rank.power import power_steps
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.lab.picture import FAINT, INK, LOOKS, new_picture, png
 from centime.lab.webbox import WebBox
 

@@ -18,8 +18,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from centime.lab.catalogue import CATALOGUE
-from centime.lab.graphs import graph_named
 from centime.lab.picture import grouped
+from centime.lab.synthetic.graphs import graph_named
 from centime.model.errors import BadInput
 from centime.model.graph import Graph
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from centime.lab.experiment import DAMPING, Experiment, Findings, Row, Step
 from centime.lab.picture import LOOKS, draw_line, name_lines, new_picture
 from centime.ledger.opic import OpicLedger
-from centime.ledger.order import Strategy
+from centime.ledger.strategy import Strategy
 from centime.model.graph import Graph
 
 CRAWLS = 10

@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from centime.lab.discovery import Book, Choose, Discovery, Pages
 from centime.lab.error import Vector, top_pages, true_importance
 from centime.lab.experiment import DAMPING, Experiment, Findings, Row, Step
 from centime.lab.picture import draw_line, name_lines, new_picture, whole_decades
+from centime.lab.synthetic.discovery import Book, Choose, Discovery, Pages
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.model.errors import LedgerImbalance

@@ -1,7 +1,7 @@
 """How well change rates are known after so many observations: the paper's formulas, their corrections, and ours, against the truth.
 
 Pages and reads are those of `rates_seen`; an observation is an interval between two reads. The web of the other experiments gives only the
-number of pages. Compared are the four formulas of `centime.schedule.rates` with a finite form of one, and our belief (`rates_belief`) from
+number of pages. Compared are the four formulas of `centime.refresh.rates` with a finite form of one, and our belief (`rates_belief`) from
 change observations alone and with dates; after 10 observations also the belief of one who knows the law of all rates (`rates_known`), on
 20 000 pages at most: nothing that knows less is expected to do better. Measured for each, over pages:
 
@@ -28,7 +28,7 @@ from centime.lab.rates_belief import believed, fold_in
 from centime.lab.rates_known import known_rates
 from centime.lab.rates_seen import LONGEST, PAGES_A_HOST, SHORTEST, Law, Pages, Reading, Seen, Vector, look, make_pages, see
 from centime.model.graph import Graph
-from centime.schedule.rates import estimates
+from centime.refresh.rates import estimates
 
 OBSERVATIONS = (1, 2, 3, 5, 10, 20, 50)
 PROMISED = 10

@@ -1,4 +1,4 @@
-"""Our rates: the gamma belief of `centime.schedule.belief`, two numbers a page, under a prior pooled from the page's host.
+"""Our rates: the gamma belief of `centime.refresh.belief`, two numbers a page, under a prior pooled from the page's host.
 
 The prior is learned as the crawl goes, with nothing known of the truth: it starts at shape 1 and the mean rate changes/time of the first
 column, and after every column of observations one step of expectation and maximisation is made,
@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from centime.lab.rates_seen import Pages, Seen, Vector
 from centime.model.kernel import kernel
-from centime.schedule.belief import FADING, changed, dated, quiet
-from centime.schedule.gamma import digamma, shape_of_spread
+from centime.refresh.belief import FADING, changed, dated, quiet
+from centime.refresh.gamma import digamma, shape_of_spread
 
 STRANGERS = 3.0  # so many pages of the whole web stand in every host
 LEAST_SHAPE, MOST_SHAPE = 0.05, 50.0

@@ -15,7 +15,7 @@ import numpy as np
 from centime.lab.error import Vector
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
-from centime.ledger.order import Strategy
+from centime.ledger.strategy import Strategy
 from centime.model.graph import Graph
 
 SETTLED_TO = 1e-3  # certified; between reads

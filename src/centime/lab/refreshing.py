@@ -15,10 +15,6 @@ from statistics import NormalDist
 import numpy as np
 from matplotlib.figure import Figure
 
-from centime.crawl.policies.history import ChangeHistory, Numbers, Times, poisson_history
-from centime.crawl.policies.named import POLICIES, policy_named
-from centime.crawl.policies.rules import RULES, weighted_freshness
-from centime.crawl.policies.simulation import simulate
 from centime.lab.error import true_importance
 from centime.lab.experiment import Experiment, Findings, Row, Step
 from centime.lab.picture import Look, name_lines, new_picture
@@ -27,7 +23,11 @@ from centime.lab.webbox.change import DAY, time_of
 from centime.lab.webbox.layout import MODIFIED_MISSING, MODIFIED_NOW, MODIFIED_OLD, START, TRAITS, Layout, site_of
 from centime.model.graph import Graph
 from centime.model.kernel import kernel
-from centime.schedule.refresh_settings import RefreshSettings
+from centime.refresh.settings import RefreshSettings
+from centime.simulate.history import ChangeHistory, Numbers, Times, poisson_history
+from centime.simulate.named import POLICIES, policy_named
+from centime.simulate.rules import RULES, weighted_freshness
+from centime.simulate.simulation import simulate
 
 MEDIAN_RATE, SPREAD, EXPONENT = 0.0438, 2.025, 1.22  # of the known web
 BUDGETS = (0.02, 0.05, 0.1, 0.3)  # reads per page and day

@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 
 from centime.lab.error import mean_error, true_importance
 from centime.lab.experiment import DAMPING, Experiment, Findings, Row, Step
-from centime.lab.graphs import changed
 from centime.lab.picture import draw_line, name_lines, new_picture, plain_ticks, say
 from centime.lab.reader import Reader
+from centime.lab.synthetic.graphs import changed
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.ledger.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger import payment
-from centime.ledger.order import known_pages
 from centime.ledger.payment import ALL_PAID, CLASS_MASK, EMPHASIS, KIND, LINKS, PAGES, PAID, READ, RECEIVED, VIRTUAL, Books
+from centime.ledger.strategy import known_pages
 from centime.model.errors import BadSetting, LedgerImbalance
 from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.interrupt import uninterrupted

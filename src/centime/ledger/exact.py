@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from centime.ledger import payment
 from centime.ledger.accounts import BATCH, Accounts
-from centime.ledger.order import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
 from centime.ledger.payment import ALL_PAID, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
 from centime.ledger.queue import Queue, make_queue
 from centime.ledger.rows import MemoryRows, WebRows, row_batch
+from centime.ledger.strategy import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
 from centime.model.interrupt import uninterrupted

@@ -27,9 +27,9 @@ from centime.ledger.column import Column
 from centime.ledger.history import Flags, History, InterpolatedHistory, TotalHistory, Vector
 from centime.ledger.measures import MeasuredHistory
 from centime.ledger.newcomers import Newcomers
-from centime.ledger.order import LARGEST_BATCH, PageOrder, Strategy, known_pages
 from centime.ledger.richest import RICHEST, Richest
 from centime.ledger.rows import WebRows, row_batch
+from centime.ledger.strategy import LARGEST_BATCH, PageOrder, Strategy, known_pages
 from centime.ledger.virtual import VirtualPage
 from centime.ledger.window import Interpolation, Window, window_facts, window_from_facts
 from centime.model.errors import BadRow, BadSetting

@@ -49,8 +49,8 @@ class Converted:
 
 def convert_from_nx(graph: Any, *, edge_attrs: Mapping[str, float] | None = None, **others: object) -> Converted:
     """The rows of a NetworkX graph; None if it has no nodes."""
+    from centime.graphs.foreign import networkx_links
     from centime.model.errors import BadGraph
-    from centime.rank.foreign import networkx_links
 
     nodes = list(graph)
     try:

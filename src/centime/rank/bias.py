@@ -12,9 +12,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from centime.graphs.names import NamedGraph, PageNames
+from centime.graphs.packed import TextFile
 from centime.model.errors import BadInput
-from centime.rank.names import NamedGraph, PageNames
-from centime.rank.packed import TextFile
 from centime.rank.scores import Vector
 
 Page: TypeAlias = str | int

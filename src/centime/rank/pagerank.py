@@ -25,11 +25,11 @@ import numpy.typing as npt
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, Weights, row_shares
 from centime.rank.crew import Crew, crew_for
-from centime.rank.memory_slices import MemorySlices
 from centime.rank.pull import change, gauss_seidel, jacobi
 from centime.rank.push import Pushing, one_iteration, rounding_of_sums
 from centime.rank.scores import Scores, Vector
-from centime.rank.sliced import SliceSolver, Values
+from centime.rank.sliced.memory import MemorySlices
+from centime.rank.sliced.solver import SliceSolver, Values
 
 Method = Literal["auto", "push", "sliced", "jacobi", "gauss-seidel"]
 Normalisation = Literal["mean", "sum", "plain"]

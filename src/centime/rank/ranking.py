@@ -17,13 +17,13 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from centime.graphs.foreign import as_graph
+from centime.graphs.names import NamedGraph, PageNames
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.graph import Graph, Offsets, Weights
 from centime.model.kernel import Whole, kernel
 from centime.rank.bias import Bias, Page, bias_vector, page_number
-from centime.rank.foreign import as_graph
 from centime.rank.interest import Options, interest, interest_by_importance
-from centime.rank.names import NamedGraph, PageNames
 from centime.rank.pagerank import Method, Norm, Normalisation, check_settings
 from centime.rank.pagerank import pagerank as importance
 from centime.rank.peak import peak_memory_bytes

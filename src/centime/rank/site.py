@@ -16,11 +16,11 @@ from math import isfinite
 import numpy as np
 from publicsuffixlist import PublicSuffixList
 
+from centime.graphs.name_slots import Bytes
+from centime.graphs.names import NamedGraph, NameTable, PageNames
 from centime.model.errors import BadInput, BadSetting
 from centime.model.graph import Graph, Offsets, Targets, Weights
 from centime.model.kernel import kernel
-from centime.rank.name_slots import Bytes
-from centime.rank.names import NamedGraph, NameTable, PageNames
 
 SLASH, COLON, AT, QUESTION, HASH, BACKSLASH, POINT = (ord(character) for character in "/:@?#\\.")
 BLOCK_PAGES = 1 << 16

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from centime.graphs.convert import replacing
+from centime.graphs.names import PageNames
 from centime.model.errors import BadInput
-from centime.rank.convert import replacing
-from centime.rank.names import PageNames
 from centime.rank.scores import Vector
 
 SUFFIXES = (".parquet", ".csv")

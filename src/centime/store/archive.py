@@ -19,12 +19,12 @@ from pathlib import Path
 
 from xxhash import xxh3_64_intdigest
 
+from centime.files.disk import put_file, room_for, sync_folder, write_whole
 from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.response import Response
 from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original
-from centime.store.disk import put_file, room_for, sync_folder, write_whole
 from centime.store.warc import answer, moment_of, payload_of, request, warc_date, warcinfo
 
 LARGEST_FILE = 1 << 30

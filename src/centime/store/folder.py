@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from centime.files.disk import put_file, sync_folder
 from centime.model.errors import BadInput, DamagedFile, InUse
-from centime.store.disk import put_file, sync_folder
 
 FORMAT = 2
 ABOUT = "centime.json"

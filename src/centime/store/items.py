@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.store.appended import HEAD_BYTES, AppendedFile
+from centime.files.appended import HEAD_BYTES, AppendedFile
 
 
 class Items:

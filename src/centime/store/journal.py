@@ -19,9 +19,9 @@ from struct import Struct
 
 from xxhash import xxh3_64_intdigest
 
+from centime.files.disk import put_file, room_for, sync_folder, write_whole
+from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
 from centime.model.errors import BadInput, DamagedFile
-from centime.store.disk import put_file, room_for, sync_folder, write_whole
-from centime.store.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
 
 MAGIC = b"CENTJRNL"
 VERSION = 1

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile
 from centime.model.kernel import kernel
 from centime.model.outcome import Outcome, PageKind
 from centime.model.rows import Pages
-from centime.store.appended import HEAD_BYTES, AppendedFile
 from centime.store.columns import Columns
 from centime.store.record import Loading, Mark, Record
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile
 from centime.model.rows import NO_WEIGHTS, Pages, RowBatch
-from centime.store.appended import HEAD_BYTES, AppendedFile
 from centime.store.columns import Columns
 from centime.store.row_code import LONGEST_HEAD, UNIT, count_links, decode, encode, measure
 

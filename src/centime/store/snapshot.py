@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
+from centime.files.disk import room_for, sync_folder
 from centime.model.errors import DamagedFile
-from centime.store.disk import room_for, sync_folder
 
 VERSION = 1
 KEPT = 2

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import UnknownPage
-from centime.store.appended import HEAD_BYTES, AppendedFile
 
 END_BYTES = 8
 

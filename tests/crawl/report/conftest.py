@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from centime.crawl.opened import OpenCrawl, read_crawl
+from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from tests.crawl.report.made import crawled, hand_made, refreshed
 
 

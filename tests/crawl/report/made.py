@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.engine import Crawl, Limits
-from centime.crawl.message import Visit, pack
-from centime.crawl.opened import OpenCrawl, open_crawl
-from centime.crawl.report.check import check_crawl
+from centime.crawl.check.check import check_crawl
+from centime.crawl.check.findings import Proof
+from centime.crawl.engine.loop import Crawl, Limits
+from centime.crawl.engine.opening import OpenCrawl, open_crawl
 from centime.crawl.report.opening import look_at
-from centime.crawl.report.proof import Proof
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome, PageKind
+from centime.shard.message import Visit, pack
 
 NOW = 1_800_000_000.0
 A, B = "http://a.example", "http://b.example"

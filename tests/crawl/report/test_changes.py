@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from centime.crawl.opened import OpenCrawl, open_crawl, read_crawl
+from centime.crawl.engine.opening import OpenCrawl, open_crawl, read_crawl
 from centime.crawl.report import changes as module
 from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
 from centime.model.errors import BadSetting

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from centime.crawl.opened import OpenCrawl, read_crawl, rows_of
+from centime.crawl.engine.opening import OpenCrawl, read_crawl, rows_of
 from centime.crawl.report.export import export, export_path
 from centime.crawl.report.table import SCHEMA
 from centime.ledger.exact import ExactLedger

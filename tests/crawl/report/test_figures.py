@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from centime.crawl.opened import OpenCrawl, read_crawl
+from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from centime.crawl.report.hosts import host_table
 from centime.crawl.report.statistics import all_statistics
 from centime.model.errors import BadSetting

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.page import about_page, find_page
 from centime.model.errors import BadInput, UnknownPage
 from tests.crawl.report.made import LATE, NOW, ROOT, A, B

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from centime.crawl.opened import OpenCrawl, open_crawl
+from centime.crawl.engine.opening import OpenCrawl, open_crawl
 from centime.crawl.report.plan import DAY, plan
 from centime.model.errors import BadInput, BadSetting
 from tests.crawl.report.made import NOW

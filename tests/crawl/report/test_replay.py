@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from centime.crawl.opened import OpenCrawl
-from centime.crawl.policies.named import POLICIES
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.history import found_visits, recorded_history
 from centime.crawl.report.replay import replay
 from centime.model.errors import BadInput, BadSetting
+from centime.simulate.named import POLICIES
 from centime.store.record import Mark
 from tests.crawl.changing import FOREVER, START, ChangingWorld, live
 from tests.crawl.report.made import NOW

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.crawl.opened import OpenCrawl, read_crawl
-from centime.crawl.report.check import check_crawl
+from centime.crawl.check.check import check_crawl
+from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from centime.crawl.report.page import about_page
 from centime.crawl.report.standing import ORDERS, first_by, standing
 from centime.model.errors import BadSetting

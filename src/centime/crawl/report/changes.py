@@ -23,12 +23,12 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.opening import moment
-from centime.crawl.settings import seconds
 from centime.model.errors import BadSetting
 from centime.model.kernel import kernel
 from centime.model.outcome import Outcome, PageKind
+from centime.settings.crawl import seconds
 from centime.store.record import Mark
 from centime.store.records import HEAD_TYPE, UNIT, Records
 

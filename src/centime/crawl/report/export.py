@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
+from centime.graphs.sidecar import sidecar
 from centime.model.errors import BadInput, BadSetting
-from centime.rank.sidecar import sidecar
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "edges": ".txt", "webgraph-text": ".graph-txt"}
 

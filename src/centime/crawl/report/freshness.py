@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.opening import moment
-from centime.schedule.dates import reliability
+from centime.refresh.dates import reliability
 
 DAY = 86_400.0
 

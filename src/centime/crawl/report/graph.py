@@ -15,20 +15,20 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.opened import OpenCrawl, rows_of
+from centime.crawl.engine.opening import OpenCrawl, rows_of
 from centime.crawl.report.visits import batches
+from centime.graphs.convert import replacing
+from centime.graphs.files import format_of
+from centime.graphs.links import Links, Told
+from centime.graphs.names import NamedGraph, PageNames
+from centime.graphs.packed import packing
+from centime.graphs.sidecar import sidecar
+from centime.graphs.survey import Survey
+from centime.graphs.text_writer import write_edges
 from centime.model.errors import BadInput
 from centime.model.graph import Graph
 from centime.model.kernel import Whole, kernel
 from centime.model.rows import Pages
-from centime.rank.convert import replacing
-from centime.rank.files import format_of
-from centime.rank.links import Links, Told
-from centime.rank.names import NamedGraph, PageNames
-from centime.rank.packed import packing
-from centime.rank.sidecar import sidecar
-from centime.rank.survey import Survey
-from centime.rank.text_writer import write_edges
 
 LONGEST_NUMBER = 11  # digits and a blank
 BLANK, NEWLINE, ZERO = ord(" "), ord("\n"), ord("0")

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.opened import OpenCrawl
-from centime.crawl.policies.history import ChangeHistory, Flags, Numbers, Times
-from centime.crawl.upkeep import LEAST_COST
+from centime.crawl.engine.opening import OpenCrawl
 from centime.model.errors import BadInput
 from centime.model.kernel import Whole, kernel
 from centime.model.outcome import Outcome
-from centime.schedule.dates import MOMENT, reliable
+from centime.refresh.dates import MOMENT, reliable
+from centime.shard.refreshing import LEAST_COST
+from centime.simulate.history import ChangeHistory, Flags, Numbers, Times
 from centime.store.record import Mark
 from centime.store.records import HEAD_TYPE, UNIT
 

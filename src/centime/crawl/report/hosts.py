@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from centime.crawl.hosts import Host
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.opening import moment
 from centime.crawl.report.standing import readiness
 from centime.crawl.report.waiting import Waiting
 from centime.model.errors import BadSetting
+from centime.shard.hosts import Host
 
 ORDERS = {"known": "known", "read": "read", "failures": "failures", "bytes": "wire_bytes"}
 

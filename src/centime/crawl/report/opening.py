@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from centime.crawl.opened import OpenCrawl, read_crawl
+from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from centime.model.errors import BadInput
 from centime.store.folder import CrawlFolder, is_crawl
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.freshness import refresh_facts
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of

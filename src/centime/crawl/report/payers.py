@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.opened import rows_of
-from centime.crawl.shard import Shard
+from centime.crawl.engine.opening import rows_of
 from centime.ledger.exact import ExactLedger
 from centime.model.rows import Pages
+from centime.shard.shard import Shard
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What a budget would keep fresh: freshness and age now, over the coming days and in the long run, and what is read next and why.
 
-All of it follows from what the crawl's book believes (`centime.crawl.policies.forecast` has the equations); nothing is sampled but the
+All of it follows from what the crawl's book believes (`centime.simulate.forecast` has the equations); nothing is sampled but the
 threshold of crawls of very many pages. The present budget stands beside 10 % more of it and beside another one, if asked for.
 
 The paper's rule is the index with alpha = 2 and beta = 0; the uniform one reads every page after the same interval.
@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.opened import OpenCrawl
-from centime.crawl.policies import forecast
-from centime.crawl.policies.forecast import Beliefs, Vector
-from centime.crawl.policies.ours import beliefs_of
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.freshness import due_moment
 from centime.crawl.report.visits import last_visits
-from centime.crawl.upkeep import LEAST_COST
 from centime.model.errors import BadInput, BadSetting
 from centime.model.rows import Pages
+from centime.shard.refreshing import LEAST_COST
+from centime.simulate import forecast
+from centime.simulate.forecast import Beliefs, Vector
+from centime.simulate.ours import beliefs_of
 
 DAY = 86_400.0
 MORE = 1.1

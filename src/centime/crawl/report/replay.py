@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from centime.crawl.opened import OpenCrawl
-from centime.crawl.policies.named import POLICIES, checked_names, policy_named
-from centime.crawl.policies.simulation import DAY, simulate
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.history import found_visits, recorded_history
 from centime.crawl.report.opening import moment
 from centime.crawl.report.plan import MOST_DAYS, check_budget
 from centime.model.errors import BadInput, BadSetting
+from centime.simulate.named import POLICIES, checked_names, policy_named
+from centime.simulate.simulation import DAY, simulate
 
 TICKS = 2000  # in the whole history, or ticks of an hour
 HOUR = 3600.0

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import FOUND, KINDS, LEADS_ON, OUTCOMES, kinds_of, last_visits
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
+from centime.frontier.kind import REFRESH
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome
 from centime.model.rows import Pages
-from centime.schedule.kind import REFRESH
 
 ORDERS = ("importance", "worth", "change", "errors")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.opened import OpenCrawl
+from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, kinds_of, last_visits

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from centime.crawl.delivery import Trouble, read_troubles
-from centime.crawl.order_inbox import OrderInbox
-from centime.crawl.orders import SubscribeOrder, UnsubscribeOrder, unpack_order
+from centime.crawl.commands.checking import unpack_order
+from centime.crawl.commands.inbox import OrderInbox
+from centime.crawl.notify.delivery import Trouble, read_troubles
 from centime.crawl.report.opening import look_at, moment
 from centime.model.errors import BadInput
+from centime.shard.command import SubscribeOrder, UnsubscribeOrder
 
 
 def subscription_table(path: Path) -> list[dict[str, Any]]:

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from centime.crawl.opened import OpenCrawl, rows_of
+from centime.crawl.engine.opening import OpenCrawl, rows_of
 from centime.crawl.report.standing import importance_of_all
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
-from centime.rank.convert import replacing
+from centime.graphs.convert import replacing
 from centime.store.record import NO_PAGE, Mark
 
 TIME = pa.timestamp("ms", tz="UTC")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.pages import KnownPages
 from centime.model.outcome import Outcome, PageKind
+from centime.shard.pages import KnownPages
 from centime.store.records import HEAD_TYPE
 
 BATCH = 65_536

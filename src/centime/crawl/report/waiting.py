@@ -6,9 +6,9 @@ Taken from the frontier's own state, as arrays; a page is found in it by one com
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.shard import Shard
+from centime.frontier.kind import CLASSES, DISCOVERY
 from centime.model.rows import Pages
-from centime.schedule.kind import CLASSES, DISCOVERY
+from centime.shard.shard import Shard
 
 LEVELS = {1: "entity", 2: "published", 3: "deadline", 4: "refresh", 5: "discovery"}
 REASONS = {

@@ -1,0 +1,38 @@
+"""`centime check`: a crawl proven right, or all that is wrong with it."""
+
+from dataclasses import asdict
+
+import typer
+
+from centime.cli.ending import PROBLEM
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("check")(_check)
+
+
+def _check(folder: Folder, as_json: Json = False) -> None:
+    """Proves the crawl in DIR: every checksum, the replay of the journal, and every law of the state: money, rows, counts, URLs.
+
+    Ends with 0 and what was proven, or with 1 and all that is wrong: the part, the file, the byte or the page, and what.
+
+    Examples:
+
+    \b
+      centime check museum
+      centime check museum --json
+    """
+    from centime.crawl.check.check import check_crawl
+
+    with progress(1.0, f"checking {folder.name}", quiet=as_json) as step:
+        proof = check_crawl(folder, lambda done, what: step(done, f"checking {what}"))
+    problems = [asdict(problem) for problem in proof.problems]
+    report: dict[str, object] = {"folder": str(folder), "right": not problems, "notes": proof.notes, "problems": problems}
+    report["proven"] = proof.proven
+    show(report if as_json else {name: value for name, value in report.items() if value != []}, as_json=as_json)
+    if problems:
+        raise typer.Exit(PROBLEM)

@@ -1,0 +1,44 @@
+"""`centime set`: other settings for a crawl, while it runs."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from centime.cli.fresh.commanding import Wait, hand_over
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("set")(_set)
+
+
+def _set(
+    folder: Folder,
+    words: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="What to change, and to what.")],
+    wait: Wait = False,
+    as_json: Json = False,
+) -> None:
+    """Changes the settings of the crawl in DIR while it runs, within a second; of one that does not run, for its next run.
+
+    Names: rate, bandwidth, delay, alpha, beta, discovery, discovery-weight, least-interval, shares, policy, ban, focus.
+
+    Examples:
+
+    \b
+      centime set museum rate=20/s bandwidth=none
+      centime set museum alpha=0.2 beta=1 discovery=30%
+      centime set museum ban+=spam.example focus=/politics/=4
+      centime set museum least-interval=1h --wait
+    """
+    from centime.crawl.report.opening import folder_of
+    from centime.settings.crawl import settings_from
+    from centime.settings.live import changed, read_values
+    from centime.shard.command import SetOrder, new_id
+
+    values = read_values(words)
+    changed(settings_from(folder_of(folder).settings, where=str(folder)), values)
+    report = hand_over(folder, [SetOrder(id=new_id(), time=time.time(), values=values)], wait=wait)
+    show({"settings": values, **report}, as_json=as_json)

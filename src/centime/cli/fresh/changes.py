@@ -1,0 +1,78 @@
+"""`centime changes`: what changed, when that was seen, how important the page is."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, plain, show
+from centime.cli.progress import progress
+from centime.model.errors import BadSetting
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("changes")(_changes)
+
+
+def _changes(
+    folder: Folder,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Seen since then: 2026-01-31, or 2h for two hours ago.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Seen until then.")] = None,
+    match: Annotated[str, typer.Option(metavar="REGEX", help="Only pages in whose URL this is found.")] = "",
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="How many to show, the last first; 0 for all.")] = 100,
+    as_atom: Annotated[bool, typer.Option("--atom", help="Write an Atom feed to standard output, and nothing else.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Shows what changed in the pages of the crawl in DIR: new, changed, gone and back, the last first.
+
+    Each with the time at which it was seen, the time at which the page was last seen before, its importance, and its size and signature.
+
+    Examples:
+
+    \b
+      centime changes museum --since 1d
+      centime changes museum --match /news/ --since 2026-01-31 --until 2026-02-01 -n 0 --json
+      centime changes museum --atom > museum.atom
+    """
+    from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
+    from centime.crawl.report.opening import look_at
+    from centime.settings.patterns import check_pattern
+
+    if as_json and as_atom:
+        raise BadSetting("either --json or --atom: one of them")
+    if count < 0:
+        raise BadSetting(f"the last 0 (all) or more can be shown, not {count}")
+    check_pattern(match)
+    now = time.time()
+    first = time_of(since, now) if since is not None else 0.0
+    last = time_of(until, now) if until is not None else float("inf")
+    with progress(1.0, f"opening {folder.name}", quiet=as_json or as_atom):
+        opened = look_at(folder)
+        found = find_changes(opened, first, last)
+    rows = newest_first(opened, found, match, count or None)
+    if as_atom:
+        sys.stdout.writelines(atom(opened, rows))
+    elif as_json:
+        _write_json({"known": opened.shard.pages.count, "seen": len(found)}, rows)
+    else:
+        shown = [_for_people(row) for row in rows]
+        show({"known": opened.shard.pages.count, "seen": len(found), "changes": shown or "none"}, as_json=False)
+
+
+def _write_json(facts: dict[str, object], rows: Iterator[dict[str, Any]]) -> None:
+    """Writes one object, row by row: a history may be larger than the memory."""
+    sys.stdout.write(json.dumps(facts)[:-1] + ', "changes": [')
+    between = ""
+    for row in rows:
+        sys.stdout.write(between + json.dumps(plain(row), allow_nan=False, ensure_ascii=False))
+        between = ", "
+    sys.stdout.write("]}\n")
+
+
+def _for_people(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("seen", "last_seen_before", "change", "importance", "old_bytes", "bytes", "url")}

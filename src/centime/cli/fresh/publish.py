@@ -1,0 +1,80 @@
+"""`centime publish`: announces pages that are new or have changed."""
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from centime.cli.fresh.commanding import Wait, hand_over
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+from centime.model.errors import BadInput, BadSetting
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("publish")(_publish)
+
+
+def _publish(
+    folder: Folder,
+    words: Annotated[list[str] | None, typer.Argument(metavar="URL...", help="Pages; or sitemap: or feed: with a URL or FILE.")] = None,
+    files: Annotated[list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="URLs, one a line; - is standard input.")] = None,
+    indexnow: Annotated[list[str] | None, typer.Option(metavar="FILE", help="URLs in the form of IndexNow; - is standard input.")] = None,
+    websub: Annotated[str | None, typer.Option(metavar="FILE", help="A feed as a WebSub hub posts it; - is standard input.")] = None,
+    signature: Annotated[str | None, typer.Option(metavar="METHOD=HEX", help="The hub's X-Hub-Signature, to be verified.")] = None,
+    secret_file: Annotated[str | None, typer.Option(metavar="FILE", help="The secret that the hub was given.")] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Pages that belong together and are read close together.")] = None,
+    publisher: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who says so: its credit is learned. Default: the pages' host.")
+    ] = None,
+    wait: Wait = False,
+    as_json: Json = False,
+) -> None:
+    """Announces pages that are new or have changed to the crawl in DIR, which reads them before what is due by itself.
+
+    A sitemap or feed in a file is read here, with the times it tells; one at a URL is read by the crawl. What is out of scope is named.
+
+    Examples:
+
+    \b
+      centime publish museum https://museum.example/halls/ https://museum.example/news/7
+      centime publish museum sitemap:https://museum.example/sitemap.xml
+      centime publish museum feed:news.atom --publisher newsroom
+      centime publish museum -f changed.txt --cluster exhibition --wait
+      centime publish museum --indexnow announced.json
+      centime publish museum --websub - --signature "$HTTP_X_HUB_SIGNATURE" --secret-file hub.secret < posted.atom
+    """
+    from centime.crawl.commands.publication import read_publication
+    from centime.crawl.report.opening import folder_of
+    from centime.settings.crawl import settings_from
+    from centime.shard.command import MOST_NAME
+
+    for option, name in (("cluster", cluster), ("publisher", publisher)):
+        if name is not None and not name.strip():
+            raise BadSetting(f"the name of the {option} is empty: leave --{option} out if there is none")
+        if name is not None and len(name) > MOST_NAME:
+            raise BadSetting(f"the name of a {option} has {MOST_NAME} characters at most, not {len(name)}")
+    if websub is None and (signature is not None or secret_file is not None):
+        raise BadSetting("--signature and --secret-file verify what --websub gives")
+    pushed = {"websub": websub or "", "signature": signature or "", "secret_file": secret_file or ""}
+    settings = settings_from(folder_of(folder).settings, where=str(folder))
+    with progress(1.0, "reading what is announced", quiet=as_json):
+        found = read_publication(words or [], settings, files=files or [], indexnow=indexnow or [], **pushed)
+        orders = found.orders(time=time.time(), cluster=cluster or "", publisher=publisher or "")
+        if not orders:
+            first = f"{found.reasons[0]['url']}: {found.reasons[0]['reason']}" if found.reasons else "there is no URL in what was given"
+            raise BadInput(f"{folder}: nothing that was given can be published; {first}")
+        report: dict[str, Any] = {
+            "pages": len(found.pages),
+            "sitemaps": len(found.sitemaps),
+            "feeds": len(found.feeds),
+            "refused": found.refused,
+            **hand_over(folder, orders, wait=wait),
+        }
+    if as_json or found.troubles:
+        report["troubles"] = found.troubles
+    if as_json or found.reasons:
+        report["out"] = found.reasons
+    show(report, as_json=as_json)

@@ -1,0 +1,78 @@
+"""`centime demo`: a simulated web, a crawl of it, and the truth beside what was found. Nothing leaves this machine."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from centime.cli.output import Json, show
+from centime.model.errors import BadInput, BadSetting
+
+HOSTS = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("demo")(_demo)
+
+
+def _demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the crawl and the picture go.")] = Path("demo"),
+    pages: Annotated[int, typer.Option(metavar="N", help="How many pages the simulated web has.")] = 4000,
+    as_json: Json = False,
+) -> None:
+    """Serves a simulated web on this machine, crawls it, and shows what was found beside the truth.
+
+    Examples:
+
+    \b
+      centime demo
+      centime demo --pages 20000 --out big
+    """
+    from centime.cli.crawl.view import CrawlView
+    from centime.crawl.engine.loop import Crawl, Limits
+    from centime.crawl.engine.opening import open_crawl
+    from centime.lab.crawled import compare, draw
+    from centime.lab.webbox import WebBox, serve_in_process
+    from centime.store.folder import is_crawl
+
+    if not HOSTS <= pages <= 1_000_000:
+        raise BadSetting(f"the web of a demonstration has {HOSTS} to 1000000 pages, not {pages}")
+    folder = out / "crawl"
+    if folder.exists():
+        if not is_crawl(folder):
+            raise BadInput(f"{folder}: holds something that is not a crawl; give another --out")
+        shutil.rmtree(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    box = WebBox(hosts=HOSTS, pages=pages, traps=False, feeds=False, crawl_delay_seconds=0.0)
+    given = {"scope": "any", "delay": 0.0, "allow-network": ["127.0.0.0/8"]}
+    with serve_in_process(box) as served, open_crawl(folder, [served.seed_url], given) as opened:
+        crawl = Crawl(opened, Limits())
+        with CrawlView(quiet=as_json) as view:
+            ending = crawl.run(view.show)
+        compared = compare(opened, served.webbox, served.time())
+        visits = crawl.run_facts.visits
+    picture = out / "crawl.png"
+    picture.write_bytes(draw(compared))
+    facts = {
+        "ended": ending,
+        "visits": visits,
+        "seconds": view.seconds,
+        "pages_per_second": visits / view.seconds,
+        "certified_error": compared.certified_error,
+        "distance_from_truth": compared.error,
+        "picture": str(picture),
+        "top": compared.top(10),
+    }
+    show(facts, as_json=as_json)
+    if not as_json:
+        program = "centime" if shutil.which("centime") else sys.argv[0]
+        typer.echo(
+            f"\nThe picture: {picture}. What to type next:\n"
+            f"    {program} top {folder}\n"
+            f"    {program} page {folder} {compared.top(1)[0]['page']}\n"
+            f"    {program} check {folder}\n"
+            f"    {program} crawl my-crawl https://example.org/ --for 10m"
+        )

@@ -1,0 +1,49 @@
+"""`centime export`: a crawl written out for other tools."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("export")(_export)
+
+
+def _export(
+    folder: Folder,
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet, csv, edges or webgraph-text.")] = "parquet",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write. Default: the crawl's name with the format's ending, here."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Writes the crawl in DIR to a file: a table of its pages (parquet, csv), or its link graph (edges, webgraph-text).
+
+    A link graph numbers the pages and has their URLs in a file beside it, FILE.names; centime rank reads an edge list with it. The
+    file appears when it is whole, in the place of an older one.
+
+    Examples:
+
+    \b
+      centime export museum -o pages.parquet
+      centime export museum --format csv -o pages.csv
+      centime export museum --format edges -o museum.txt.gz && centime rank museum.txt.gz
+    """
+    from centime.crawl.report.export import export, export_path
+    from centime.crawl.report.opening import check_folder, look_at
+
+    started = perf_counter()
+    check_folder(folder)
+    path = export_path(folder, form, output)
+    with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
+        opened = look_at(folder)
+        facts = export(opened, form, path, lambda done: step(done, f"writing {path.name}"))
+    show({**facts, "time_seconds": round(perf_counter() - started, 3)}, as_json=as_json)

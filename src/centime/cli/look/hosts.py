@@ -1,0 +1,38 @@
+"""`centime hosts`: the hosts of a crawl."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("hosts")(_hosts)
+
+
+def _hosts(
+    folder: Folder,
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="How many to show.")] = 50,
+    by: Annotated[str, typer.Option(metavar="ORDER", help="known, read, failures or bytes.")] = "known",
+    as_json: Json = False,
+) -> None:
+    """Shows the hosts of the crawl in DIR: what is known, waiting and read of each, what is wrong with it, when it may be asked.
+
+    Examples:
+
+    \b
+      centime hosts museum
+      centime hosts museum --by failures -n 10
+      centime hosts museum --json
+    """
+    from centime.crawl.report.hosts import host_table
+    from centime.crawl.report.opening import look_at
+
+    with progress(1.0, f"opening {folder.name}", quiet=as_json):
+        report = host_table(look_at(folder), count, by, now=time.time())
+    show(report, as_json=as_json)

@@ -1,0 +1,43 @@
+"""`centime page`: all about one page of a crawl."""
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("page")(_page)
+
+
+def _page(
+    folder: Folder,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page; its canonical form is looked up.")],
+    as_json: Json = False,
+) -> None:
+    """Shows why a page has its importance, what came of every visit, and when and why it is read next.
+
+    Examples:
+
+    \b
+      centime page museum https://museum.example/halls/
+      centime page museum https://museum.example/halls/ --json
+    """
+    from centime.crawl.report.opening import look_at
+    from centime.crawl.report.page import about_page, find_page
+
+    with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
+        opened = look_at(folder)
+        find_page(opened, url)
+        count = opened.shard.pages.count
+        report = about_page(opened, url, now=time.time(), step=lambda done: step(done / count, "looking for who pays it"))
+    show(report if as_json else _for_people(report), as_json=as_json)
+
+
+def _for_people(report: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in report.items() if value not in (None, [])}

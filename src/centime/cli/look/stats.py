@@ -1,0 +1,51 @@
+"""`centime stats`: what a crawl has, has done and takes."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+
+GROUPS = ("outcomes", "errors", "kinds", "statuses", "disk_bytes", "memory_bytes")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("stats")(_stats)
+
+
+def _stats(folder: Folder, as_json: Json = False) -> None:
+    """Shows the figures of the crawl in DIR: pages by kind, answers by status, bytes on disk and in memory, settings.
+
+    Examples:
+
+    \b
+      centime stats museum
+      centime stats museum --json
+    """
+    from centime.crawl.notify.delivery import read_troubles
+    from centime.crawl.report.opening import look_at
+    from centime.crawl.report.statistics import all_statistics
+
+    with progress(1.0, f"opening {folder.name}", quiet=as_json):
+        opened = look_at(folder)
+        known = opened.shard.wishes.subscriptions
+        report = all_statistics(opened, time.time()) | {"subscribers_in_trouble": sum(name in known for name in read_troubles(folder))}
+    show(report if as_json else _for_people(report), as_json=as_json)
+
+
+def _for_people(report: dict[str, Any]) -> dict[str, Any]:
+    told = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
+    shown = {name: _listed(value) if name in GROUPS else value for name, value in told.items()}
+    settings = [{"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])]
+    if report["publishers"]:
+        shown["publishers"] = [{"name": name, **facts} for name, facts in report["publishers"].items()]
+    return {**shown, "settings": settings}
+
+
+def _listed(group: Mapping[str, int]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in group.items())

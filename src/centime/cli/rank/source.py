@@ -1,0 +1,32 @@
+"""Where a command takes its graph from: a graph file, or the folder of a crawl, whose links are ranked as they are known now."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from centime.graphs.names import NamedGraph
+
+
+def is_crawl_folder(path: Path) -> bool:
+    """Whether a crawl lives there."""
+    if not path.is_dir():
+        return False
+    from centime.store.folder import is_crawl
+
+    return is_crawl(path)
+
+
+def read_graph(path: Path) -> "NamedGraph":
+    """The graph of a file or of a crawl; the crawl may be running."""
+    if not is_crawl_folder(path):
+        from centime.graphs.files import read_named
+
+        return read_named(path)
+    from centime.crawl.engine.opening import read_crawl
+    from centime.crawl.report.graph import crawl_graph
+
+    opened = read_crawl(path)
+    try:
+        return crawl_graph(opened)
+    finally:
+        opened.let_go()

@@ -1,0 +1,175 @@
+"""The process that tells subscribers: one attempt for each batch that it is given, and what came of it goes back.
+
+    python -m centime.crawl.notify.delivering SOCKET        (`servant.py`)
+
+It remembers nothing: what failed is given to it again by the crawl (delivery.py), what it held when it was killed too. Attempts run side
+by side and each has a time limit, so a subscriber that hangs keeps nobody waiting.
+
+    file:PATH           a line of JSON is appended and synced, unless its id stands among the last already; a line that was cut is removed;
+                        what is no file, or lies in the crawl's own folder, is left alone
+    command:PROGRAM     is started with the line on its standard input, without a shell; code 0 is success; killed when its time is over
+    http://, https://   are asked by POST (fetch/notice.py); any 2xx is success
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import shlex
+import signal
+import stat
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from centime.fetch.notice import Notifier
+from centime.fetch.settings import FetchSettings
+from centime.processes.channel import LENGTH
+from centime.processes.child import Work, serve_crawl
+from centime.shard.message import pack
+from centime.shard.notices import Batch
+
+LOOKED_BACK = 16 << 20  # bytes at the end of a file in which an id is looked for: a batch that comes again comes soon
+BEGINNING = b'{"id":"'  # of every line of ours
+THREADS = 16
+
+
+class DeliverySettings(msgspec.Struct, array_like=True, frozen=True):
+    """What the process is told when it starts."""
+
+    fetch: FetchSettings
+    command_seconds: float = 60.0
+    http_seconds: float = 30.0
+    crawl: str = ""  # the folder in which nothing is written, if there is one
+
+
+class Attempted(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What came of an attempt: the batch, and why it did not arrive, nothing if it did."""
+
+    name: str
+    up_to: int
+    trouble: str = ""
+
+
+unpack_settings = msgspec.msgpack.Decoder(DeliverySettings).decode
+unpack_batches = msgspec.msgpack.Decoder(list[Batch]).decode
+unpack_attempted = msgspec.msgpack.Decoder(Attempted).decode
+
+
+class DeliveringProcess:
+    """The loop of the process."""
+
+    def __init__(self, settings: DeliverySettings) -> None:
+        self._settings = settings
+        self._notifier = Notifier(settings.fetch)
+        self._files: dict[str, asyncio.Lock] = {}
+
+    async def run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Delivers batches until the crawl hangs up."""
+        try:
+            await Work().go_on(reader, unpack_batches, lambda batch: self._attempt(batch, writer))
+        finally:
+            await self._notifier.close()
+
+    async def _attempt(self, batch: Batch, writer: asyncio.StreamWriter) -> None:
+        try:
+            trouble = await self.deliver(batch)
+        except Exception as error:  # one subscriber must never stop the others
+            trouble = f"{type(error).__name__}: {error}"
+        message = pack(Attempted(batch.name, batch.up_to, trouble[:500]))
+        if not writer.is_closing():
+            writer.write(LENGTH.pack(len(message)) + message)
+
+    async def deliver(self, batch: Batch) -> str:
+        """One attempt; why the batch did not arrive, nothing if it did."""
+        body = msgspec.json.encode(batch.facts())
+        scheme, _, place = batch.to.partition(":")
+        match scheme:
+            case "file":
+                async with self._files.setdefault(os.path.realpath(place), asyncio.Lock()):
+                    return await asyncio.to_thread(append_line, place, body, batch.id, self._settings.crawl)
+            case "command":
+                return await _run(shlex.split(place), body + b"\n", self._settings.command_seconds)
+            case _:
+                return await self._notifier.post(batch.to, body, batch.id, seconds=self._settings.http_seconds)
+
+
+def unfit(path: str, crawl: str) -> str:
+    """Why nothing can be appended at a path: it is no file, or lies in the folder of the crawl, wherever links lead; nothing if it can."""
+    place = Path(os.path.realpath(path))  # Path.resolve raises at links that lead to each other
+    if crawl and place.is_relative_to(os.path.realpath(crawl)):
+        return f"{path} lies in the crawl's own folder"
+    if place.is_dir():
+        return f"{path}: this is a folder"
+    return f"{path} is not a file" if place.exists() and not place.is_file() else ""
+
+
+def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
+    """Appends a line to a file and waits for the disk, unless the line of this id is there; why it could not, nothing if it could."""
+    if trouble := unfit(path, crawl):
+        return trouble
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return f"{path} is not a file"
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        size = os.fstat(handle).st_size
+        begin = max(0, size - LOOKED_BACK)
+        end = os.pread(handle, size - begin, begin)
+        mark = BEGINNING + msgspec.json.encode(identity)[1:] + b","
+        lines, cut = end.rpartition(b"\n")[::2]
+        if any(line.startswith(mark) for line in lines.split(b"\n")):
+            return ""
+        if cut.startswith(BEGINNING[: len(cut)]):  # ours, from a moment at which the machine lost power
+            os.ftruncate(handle, size - len(cut))
+            cut = b""
+        data = (b"\n" if cut else b"") + body + b"\n"
+        while data:
+            data = data[os.write(handle, data) :]
+        os.fsync(handle)
+    except BlockingIOError:
+        return f"{path} is locked by another program"
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    finally:
+        os.close(handle)
+    return ""
+
+
+async def _run(words: list[str], body: bytes, seconds: float) -> str:
+    """Runs a program with the body on its standard input; why that was no success, nothing if it was."""
+    if not words:
+        return "there is no program to run"
+    with tempfile.TemporaryFile() as given:  # not a pipe: a program that does not read it must not keep us
+        given.write(body)
+        given.seek(0)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words, stdin=given, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, start_new_session=True
+            )
+        except (OSError, ValueError) as trouble:
+            return f"{words[0]} cannot be run: {trouble}"
+    try:
+        code = await asyncio.wait_for(process.wait(), seconds)
+    except (TimeoutError, asyncio.CancelledError) as ending:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with all that it started
+        await process.wait()
+        if isinstance(ending, asyncio.CancelledError):
+            raise
+        return f"{words[0]} took longer than {seconds:g} s"
+    return f"{words[0]} ended with code {code}" if code else ""
+
+
+async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
+    await DeliveringProcess(unpack_settings(settings)).run(reader, writer)
+
+
+if __name__ == "__main__":
+    serve_crawl(_serve)

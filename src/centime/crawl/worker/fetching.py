@@ -1,0 +1,87 @@
+"""A fetcher: a process of its own that reads the pages it is given leases for and says what came of them.
+
+    python -m centime.crawl.worker.fetching SOCKET
+
+Leases come in batches, a task each (`servant.py`); visits go back in batches, so that a message costs next to nothing a page. What it holds
+when it ends is nobody's loss: the shard leases it again.
+"""
+
+import asyncio
+import contextlib
+import gc
+
+import msgspec
+
+from centime.crawl.worker.outlinks import LinkReader
+from centime.crawl.worker.visit import visit
+from centime.fetch.fetcher import Fetcher
+from centime.model.errors import NoRoom
+from centime.model.outcome import Outcome
+from centime.processes.channel import LENGTH
+from centime.processes.child import Work, serve_crawl
+from centime.settings.crawl import FetcherSettings, unpack_fetcher
+from centime.shard.message import Lease, Visit, pack, unpack_leases
+from centime.store.archive import Archive
+
+BATCH = 32  # visits in a message at most
+PATIENCE = 0.02  # seconds that a visit waits for company
+
+
+class FetchingProcess:
+    """The loop of one fetcher."""
+
+    def __init__(self, settings: FetcherSettings) -> None:
+        self.fetcher = Fetcher(settings.fetch)
+        self.links = LinkReader(settings.scope(), settings.max_depth)
+        self.archive = Archive(settings.bodies, settings.name, settings.keep) if settings.keep != "none" else None
+        self._done: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._work = Work()
+
+    async def run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Reads leases until the shard hangs up."""
+        self._writer = writer
+        try:
+            await self._work.go_on(reader, unpack_leases, self._visit)
+        finally:
+            if self.archive is not None:
+                with contextlib.suppress(NoRoom):  # its index stays open, and is mended when the crawl goes on
+                    self.archive.close()
+            await self.fetcher.close()
+
+    async def _visit(self, lease: Lease) -> None:
+        try:
+            came = await visit(lease, self.fetcher, self.links, self.archive)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # one page must never stop the others: the visit says what went wrong in here
+            came = Visit(page=lease.page, outcome=Outcome.LOST, detail=f"{type(error).__name__}: {error}"[:200])
+        self._done.append(pack(came))
+        if len(self._done) >= min(BATCH, len(self._work)):  # as many wait here as are under way: the shard has leases to give meanwhile
+            self._flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._flush)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._done and not self._writer.is_closing():  # the shard may be gone: then nobody wants to know
+            message = pack([msgspec.Raw(one) for one in self._done])
+            self._done.clear()
+            self._writer.write(LENGTH.pack(len(message)) + message)
+
+
+async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await FetchingProcess(unpack_fetcher(settings)).run(reader, writer)
+
+
+def main() -> None:
+    """Runs a fetcher on the socket that was handed down."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+    serve_crawl(_serve)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""The whole way of one page through the program, on one screen. (ARCHITECTURE.md draws the same way with its folders.)
+
+    lease -> fetch -> understand -> make links canonical -> keep those in scope -> visit, which the shard records
+
+The shard gave the lease because the page was worth most (schedule/); recording the visit pays its links (ledger/) and makes all of it
+durable (store/). Nothing here waits for anything but the network, and nothing here raises because of what the web says.
+"""
+
+import re
+
+import msgspec
+import numpy as np
+
+from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
+from centime.crawl.worker.xpath import watched
+from centime.discover.feed import read_feed
+from centime.discover.sitemap import read_sitemap
+from centime.fetch.directives import parse_directives
+from centime.fetch.fetcher import Fetcher
+from centime.model.document import Document
+from centime.model.outcome import Outcome, PageKind
+from centime.model.response import Request, Response
+from centime.parse.document import read_document
+from centime.shard.message import Lease, Visit
+from centime.store.archive import Archive
+
+
+async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Archive | None) -> Visit:
+    """Reads one page: what came of it, with the fingerprints of its links."""
+    if left_out := links.scope.exclusion(lease.url):  # by a pattern that was given after the page was found
+        return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=left_out)
+    response = await fetcher.fetch(Request(url=lease.url, etag=lease.etag, modified=lease.modified))
+    if response.outcome is not Outcome.READ:
+        if archive is not None and response.outcome is Outcome.UNCHANGED:
+            archive.verified(response)
+        elif archive is not None:
+            archive.answered(response)
+        return _without_document(lease, response, links)
+    said = parse_directives(response.headers, fetcher.product)
+    document = read_document(response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated)
+    nofollow = document.nofollow or said.nofollow
+    sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
+    targets, fresh, texts = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
+    if archive is not None:
+        archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
+    return _visit(
+        lease,
+        response,
+        kind=PageKind.XML if sitemap else document.kind,
+        body_bytes=len(response.body),
+        nofollow=nofollow,
+        noindex=document.noindex or said.noindex,
+        signature=document.signature,
+        digest=document.digest,
+        detail=document.trouble,
+        links=targets.tobytes(),
+        fresh=fresh.tobytes(),
+        texts=texts,
+        beside=sitemap is not None,
+        index_of=links.index_of(lease.url),
+        fresh_for=_fresh_for(response.header("cache-control")),
+        claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
+        watched=tuple(watched(response.body, document.kind, document.encoding, lease.watch)) if lease.watch else (),
+    )
+
+
+def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
+    targets, fresh, texts = links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
+    kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
+    detail = response.detail
+    if response.outcome.redirect and not len(targets):
+        detail = links.refused_target(lease, response.target)
+    return _visit(lease, response, kind=kind, links=targets.tobytes(), fresh=fresh.tobytes(), texts=texts, beside=True, detail=detail)
+
+
+def _may_be_feed(document: Document) -> bool:
+    return document.root in ("rss", "feed", "RDF")
+
+
+def _fresh_for(cache_control: str) -> float:
+    """For how many seconds a cache may keep the answer: max-age, 0 without one."""
+    found = _MAX_AGE(cache_control)
+    return float(found[1]) if found else 0.0
+
+
+_MAX_AGE = re.compile(r"(?<![-\w])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE).search
+NONE = np.empty(0, dtype=np.uint64)
+
+
+def _visit(lease: Lease, response: Response, **found: object) -> Visit:
+    said: dict[str, object] = {
+        "etag": response.header("etag"),
+        "modified": response.header("last-modified"),
+        "content_type": response.header("content-type"),
+    }
+    if response.outcome is Outcome.UNCHANGED:
+        said = {"etag": lease.etag, "modified": lease.modified}
+    came = Visit(
+        page=lease.page,
+        outcome=response.outcome,
+        status=response.status,
+        asked_at=response.asked_at,
+        seconds=response.seconds,
+        wire_bytes=response.wire_bytes,
+        truncated=response.truncated,
+        address=response.address,
+        crawl_delay=response.crawl_delay,
+        retry_after=response.retry_after,
+    )
+    return msgspec.structs.replace(came, **(said | found))

@@ -1,0 +1,99 @@
+"""When a host may be asked: leases that end, delays of hosts and of address groups, blocks."""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.frontier.host import settle
+from centime.frontier.tables import (
+    BLOCKED,
+    FOLLOWING,
+    GROUP,
+    HOST_COUNT,
+    IDLE,
+    NEXT_TIME,
+    OUTSIDE,
+    OUTSTANDING,
+    OUTSTANDING_COUNT,
+    PRECEDING,
+    STATE,
+    Tables,
+)
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
+
+
+@bare_inlined
+def _release(t: Tables, h: Whole, next_time: float) -> bool:
+    if h < 0 or h >= t.counts[HOST_COUNT] or t.hosts[h, OUTSTANDING] == 0 or np.isnan(next_time):
+        return False
+    t.hosts[h, OUTSTANDING] -= 1
+    t.counts[OUTSTANDING_COUNT] -= 1
+    t.times[h, NEXT_TIME] = next_time
+    settle(t, h)
+    return True
+
+
+@bare_kernel
+def release_host(t: Tables, h: Whole, next_time: float) -> bool:
+    """Ends a lease of a host, which may be asked again at `next_time`; False if it has none outstanding or that is no time."""
+    return _release(t, h, next_time)
+
+
+@bare_kernel
+def release_hosts(t: Tables, hosts: npt.NDArray[np.int64], next_times: npt.NDArray[np.float64]) -> Whole:
+    """The same for each host in turn; gives how many leases were ended before one that could not be."""
+    for n in range(len(hosts)):
+        if not _release(t, hosts[n], next_times[n]):
+            return n
+    return len(hosts)
+
+
+@bare_kernel
+def delay_host(t: Tables, h: Whole, next_time: float) -> None:
+    """Lets a host be asked from `next_time` on."""
+    t.times[h, NEXT_TIME] = next_time
+    if t.hosts[h, STATE] != IDLE:
+        settle(t, h)
+
+
+@bare_kernel
+def set_block(t: Tables, h: Whole, blocked: Whole) -> None:
+    """Blocks a host (1) or ends the block (0)."""
+    t.hosts[h, BLOCKED] = blocked
+    settle(t, h)
+
+
+@bare_kernel
+def join_group(t: Tables, h: Whole, group: Whole) -> None:
+    """Moves a host to an address group, or to none."""
+    following = t.hosts[h, FOLLOWING]
+    preceding = t.hosts[h, PRECEDING]
+    if following >= 0:
+        t.hosts[following, PRECEDING] = preceding
+    if preceding >= 0:
+        t.hosts[preceding, FOLLOWING] = following
+    elif t.hosts[h, GROUP] >= 0:
+        t.groups[t.hosts[h, GROUP]] = following
+    t.hosts[h, GROUP] = group
+    t.hosts[h, PRECEDING] = OUTSIDE
+    t.hosts[h, FOLLOWING] = OUTSIDE
+    if group >= 0:
+        first = t.groups[group]
+        t.hosts[h, FOLLOWING] = first
+        if first >= 0:
+            t.hosts[first, PRECEDING] = h
+        t.groups[group] = h
+    if t.hosts[h, STATE] != IDLE:
+        settle(t, h)
+
+
+@bare_kernel
+def delay_group(t: Tables, group: Whole, next_time: float) -> None:
+    """Lets the hosts of a group be asked from `next_time` on."""
+    sooner = next_time < t.group_times[group]
+    t.group_times[group] = next_time
+    if sooner:
+        h = np.int64(t.groups[group])
+        while h >= 0:
+            if t.hosts[h, STATE] != IDLE:
+                settle(t, h)
+            h = np.int64(t.hosts[h, FOLLOWING])

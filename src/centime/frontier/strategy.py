@@ -1,0 +1,132 @@
+"""Which page is next: strict order of importance inside a level, a bounded share for each level.
+
+    importance(page) = key(page) + offset[class of the page]        of an unread page (level 5); worth = key(page) of all others
+
+Guarantee: of the level chosen, no page of a ready host has a larger importance (worth) than the page handed out. In a class the larger key
+is first, then the lower page number; between the best pages of two classes, equal importance goes to the lower page number.
+
+Levels: an upper level goes first, but while a level below it has something ready it takes only its share of the choices that come
+down to it. Each level above 5 has a credit; at each choice in which it and a lower level are ready, credit += share, and it is chosen if
+credit ≥ 1, which then costs 1; otherwise the choice goes down. Hence of any n successive such choices it takes between ⌊share·n⌋ and
+⌈share·n⌉. With shares of one half, levels 1 to 5 get 1/2, 1/4, 1/8, 1/16, 1/16 if all are ready, and a level alone gets everything.
+Credits are whole millionths, so that no rounding adds up.
+
+Maintenance and discovery (levels 4 and 5) are one level where a unit of importance of an unread page is worth something (`discovery` > 0):
+then the larger of worth(best due page) and discovery · importance(best unread page) is next, ties going to the page due.
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.frontier.host import ready_time, settle, take_out, wake_hosts
+from centime.frontier.kind import CLASSES, DISCOVERY, LEVELS, REFRESH
+from centime.frontier.queue import place
+from centime.frontier.tables import (
+    BEST,
+    CLASS_COUNT,
+    CREDIT,
+    HOST,
+    KIND,
+    LEASED,
+    OUTSIDE,
+    OUTSTANDING_COUNT,
+    READY_QUEUES,
+    SHARE,
+    WAITING_COUNT,
+    WAKE,
+    Tables,
+)
+from centime.frontier.waiting import start_waiting
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
+
+WHOLE_CREDIT: Final = 1_000_000
+
+
+@bare_inlined
+def _best_queue(t: Tables, level: Whole, now: float, offsets: npt.NDArray[np.float64]) -> Whole:
+    """The queue of the level with the most important page among the hosts that may be asked now, or OUTSIDE."""
+    best = np.int64(OUTSIDE)
+    most = 0.0
+    for focus in range(t.counts[CLASS_COUNT]):
+        kind = level * CLASSES + focus
+        while t.roots[kind] >= 0 and ready_time(t, np.int64(t.queues[t.roots[kind], HOST])) > now:
+            settle(t, np.int64(t.queues[t.roots[kind], HOST]))
+        q = np.int64(t.roots[kind])
+        if q >= 0:
+            importance = np.float64(t.queue_keys[q]) + (offsets[focus] if level == DISCOVERY else 0.0)
+            if best < 0 or importance > most or (importance == most and t.queues[q, BEST] < t.queues[best, BEST]):
+                best = q
+                most = importance
+    return best
+
+
+@bare_inlined
+def _worthier(t: Tables, due: Whole, unread: Whole, offsets: npt.NDArray[np.float64], discovery: float) -> bool:
+    """Whether the best page of an unread queue is worth more than that of one that is due."""
+    importance = np.float64(t.queue_keys[unread]) + offsets[t.queues[unread, KIND] % CLASSES]
+    return bool(discovery * importance > np.float64(t.queue_keys[due]))
+
+
+@bare_inlined
+def _choose(t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: float) -> Whole:
+    """The queue whose best page is next, or OUTSIDE."""
+    held = np.int64(OUTSIDE)
+    held_level = 0
+    for level in range(1, LEVELS + 1):
+        if t.levels[READY_QUEUES, level] == 0:
+            continue
+        q = np.int64(_best_queue(t, level, now, offsets))
+        if q < 0:
+            continue
+        if held >= 0 and held_level == REFRESH and discovery > 0.0:
+            if _worthier(t, held, q, offsets, discovery):
+                held = q
+                held_level = DISCOVERY
+            break
+        if held >= 0:
+            t.levels[CREDIT, held_level] += t.levels[SHARE, held_level]
+            if t.levels[CREDIT, held_level] >= WHOLE_CREDIT:
+                t.levels[CREDIT, held_level] -= WHOLE_CREDIT
+                break
+        held = q
+        held_level = level
+    if held >= 0:
+        t.levels[LEASED, held_level] += 1
+    return held
+
+
+@bare_kernel
+def lease_pages(t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: float, leased: npt.NDArray[np.int64]) -> Whole:
+    """How many pages were handed out into `leased`; OUTSIDE if a class has no offset or one that is no finite number."""
+    if len(offsets) < t.counts[CLASS_COUNT]:
+        return OUTSIDE
+    for focus in range(t.counts[CLASS_COUNT]):
+        if not np.isfinite(offsets[focus]):
+            return OUTSIDE
+    wake_hosts(t, now)
+    for n in range(len(leased)):
+        q = np.int64(_choose(t, now, offsets, discovery))
+        if q < 0:
+            return n
+        leased[n] = t.pages[place(t, q, 0)]
+        take_out(t, q, 0, 1)
+        t.counts[OUTSTANDING_COUNT] += 1
+    return len(leased)
+
+
+@bare_kernel
+def earliest_time(t: Tables, now: float, offsets: npt.NDArray[np.float64]) -> float:
+    """`now` if a host is ready, else the time when the next one is, else infinity."""
+    wake_hosts(t, now)
+    for level in range(1, LEVELS + 1):
+        if t.levels[READY_QUEUES, level] > 0 and _best_queue(t, level, now, offsets) >= 0:
+            return now
+    while t.counts[WAITING_COUNT] > 0:
+        h = np.int64(t.waiting[0])
+        time = ready_time(t, h)
+        if time <= t.times[h, WAKE]:
+            return time
+        start_waiting(t, h, time)
+    return np.inf

@@ -1,0 +1,128 @@
+"""A graph file turned into one of another format, streaming: what memory it takes is said by the reader and the writer.
+
+The source is gone through once to know it (`survey.py`), then once or a few times more to write it. Only one pair has to hold the graph:
+links in no order of their sources, written as a WebGraph.
+
+Guaranteed: the new file appears when it is whole, in the place of an older one; nothing is left behind by a failure or by Ctrl-C.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from centime.graphs.files import SUFFIXES, format_of, open_links
+from centime.graphs.links import LinkFile, collect
+from centime.graphs.names import NamedGraph
+from centime.graphs.npz_writer import write_archive
+from centime.graphs.sidecar import sidecar, write_sidecar
+from centime.graphs.survey import GraphLinks, Step, Survey
+from centime.graphs.text_writer import write_edges, write_matrix_market
+from centime.graphs.webgraph.writer import properties_of, write_webgraph
+from centime.model.errors import BadInput
+
+HOLD_NAMES = ("edges", "parquet")
+SHARE_OF_SURVEY = 0.4
+
+Writer = Callable[[Survey, Path, list[str]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What was converted: the pages and links of the new file."""
+
+    pages: int
+    links: int
+    merged_links: int
+    """Repeated links that the new file does not have, because a WebGraph has each link once."""
+    weighted: bool
+    named: bool
+    numbered_from: int
+    """The number of the first page in the new file; without names, pages are known by their numbers."""
+    files: tuple[str, ...]
+
+
+def convert(source: Path, target: Path, from_: str | None = None, to: str | None = None, step: Step = lambda done: None) -> Conversion:
+    """Reads one graph file and writes another; `step` is told each further share of the work that is done."""
+    form = to or format_of(target)
+    return _write(open_links(source, from_), target, form, step)
+
+
+def write_graph(named: NamedGraph, target: Path, form: str | None = None) -> Conversion:
+    """Writes a graph in memory to a file; its name tells the format unless it is given."""
+    return _write(GraphLinks(named), target, form or format_of(target), lambda done: None)
+
+
+def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
+    if form not in SUFFIXES:
+        raise BadInput(f"there is no format {form!r}; known are {', '.join(SUFFIXES)}")
+    if target.is_dir() or not target.parent.is_dir():
+        raise BadInput(f"{target}: {'this is a directory' if target.is_dir() else 'there is no such folder'}")
+    survey = Survey(file, step, SHARE_OF_SURVEY)
+    if form == "webgraph" and not survey.in_order:
+        survey = Survey(GraphLinks(collect(file), file.name), step, 0.0)
+    lonely = form in HOLD_NAMES and survey.names is not None and _some_page_has_no_link(survey)
+    survey.share = (1.0 - SHARE_OF_SURVEY) / (1 if form != "npz" else 2 if survey.in_order else 3)
+    with replacing() as files:
+        merged = 0
+        if form == "webgraph":
+            merged = write_webgraph(survey, files.new(target))
+            files.new(target.with_suffix(".properties")).write_text(properties_of(survey.pages, survey.links - merged))
+        else:
+            _writer(form)(survey, files.new(target), ["", *target.suffixes])
+        if survey.names is not None and (lonely or form not in HOLD_NAMES):
+            write_sidecar(files.new(sidecar(target)), survey.names)
+        elif sidecar(target).exists():
+            files.old.append(sidecar(target))
+    named = survey.names is not None
+    numbered_from = 1 if form == "mtx" else survey.first if form in HOLD_NAMES and not named else 0
+    written = tuple(str(path) for path in files.parts)
+    return Conversion(survey.pages, survey.links - merged, merged, survey.weighted, named, numbered_from, written)
+
+
+def _writer(form: str) -> Writer:
+    if form == "parquet":
+        from centime.graphs.parquet_writer import write_parquet
+
+        return write_parquet
+    return {"edges": write_edges, "mtx": write_matrix_market, "npz": write_archive}[form]
+
+
+def _some_page_has_no_link(survey: Survey) -> bool:
+    """Whether a list of links would lose a page."""
+    survey.share = 0.0
+    linked = np.diff(survey.offsets()) > 0
+    for block in survey.blocks():
+        linked[block.targets] = True
+    return not linked.all()
+
+
+class Parts:
+    """New files that wait beside the places they are for, and old ones that are in the way."""
+
+    def __init__(self) -> None:
+        self.parts: dict[Path, Path] = {}
+        self.old: list[Path] = []
+
+    def new(self, path: Path) -> Path:
+        """Where to write what shall become a file at `path`."""
+        self.parts[path] = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
+        return self.parts[path]
+
+
+@contextmanager
+def replacing() -> Iterator[Parts]:
+    """New files that take their places together at the end, and are gone if the end is not reached."""
+    files = Parts()
+    try:
+        yield files
+        for path, part in files.parts.items():
+            part.replace(path)
+        for path in files.old:
+            path.unlink(missing_ok=True)
+    finally:
+        for part in files.parts.values():
+            part.unlink(missing_ok=True)

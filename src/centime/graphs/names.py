@@ -1,0 +1,132 @@
+"""The names of pages (URLs, titles): one heap of bytes with offsets, and a hash table to find them. No object per page.
+
+Name i is `heap[offsets[i]:offsets[i + 1]]` in UTF-8. Names are found through `name_slots.py`.
+Memory: the bytes of the names and 8 bytes per name; 12 to 24 more per name once names are found, or while they are gathered.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from centime.graphs.name_slots import KEY, LEAST_SLOTS, Bytes, Slots, empty_slots, enter_all, look, move, number_all
+from centime.model.errors import BadGraph
+from centime.model.graph import LARGEST_PAGE_COUNT, Graph, Offsets, Targets
+
+
+class PageNames:
+    """The name of every page, by number, and the number of every name."""
+
+    def __init__(self, heap: Bytes, offsets: Offsets) -> None:
+        self.heap = heap
+        self.offsets = offsets
+        self._slots: Slots | None = None
+
+    @classmethod
+    def of(cls, names: list[str]) -> "PageNames":
+        """The names of a list, which must differ."""
+        table = NameTable()
+        again = np.flatnonzero(table.add(names) != np.arange(len(names)))
+        if len(again):
+            raise BadGraph(f"two pages have the name {names[again[0]]!r}")
+        return table.names()
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, page: int) -> str:
+        if not 0 <= page < len(self):
+            raise IndexError(f"there is no page {page} among {len(self)} names")
+        return self.heap[self.offsets[page] : self.offsets[page + 1]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[page] for page in range(len(self)))
+
+    def find(self, name: str) -> int | None:
+        """The number of the page of this name; None if no page has it."""
+        if self._slots is None:
+            self._slots = empty_slots(len(self))
+            enter_all(self.heap, self.offsets, len(self), self._slots, KEY)
+        try:
+            wanted = np.frombuffer(bytearray(name.encode()), dtype=np.uint8)
+        except UnicodeEncodeError:
+            return None
+        page = look(wanted, self._slots, self.heap, self.offsets, KEY)
+        return None if page < 0 else page
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGraph:
+    """A graph and, if its pages have them, their names."""
+
+    graph: Graph
+    names: PageNames | None = None
+    first: int = 0
+    """The number that the file gives its first page: without names, people know page i as i + first."""
+
+    def __post_init__(self) -> None:
+        if self.names is not None and len(self.names) != self.graph.pages:
+            raise BadGraph(f"there are {len(self.names)} names for {self.graph.pages} pages")
+
+
+class NameTable:
+    """Names that are still being gathered: each new one gets the next number, until `names` closes the table to new ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.most = LARGEST_PAGE_COUNT
+        self.heap: Bytes = np.empty(4096, dtype=np.uint8)
+        self.offsets: Offsets = np.zeros(LEAST_SLOTS, dtype=np.int64)
+        self.slots = empty_slots(0)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def add(self, names: list[str]) -> Targets:
+        """The numbers of names, new or known; -1 for each new one if the table is closed."""
+        try:
+            encoded = [name.encode() for name in names]
+        except UnicodeEncodeError as wrong:
+            raise BadGraph(f"the name {wrong.object!r} cannot be written in UTF-8") from None
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        return self.number(np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8), ends[:-1], ends[1:])
+
+    def number(self, text: Bytes, starts: Offsets, ends: Offsets) -> Targets:
+        """The numbers of names that stand in a text, in the order given; -1 for each new one if the table is closed."""
+        numbers = np.empty(len(starts), dtype=np.int32)
+        if self.most > self.count:
+            self._make_room(len(starts), int((ends - starts).sum()))
+        self.count = int(number_all(text, starts, ends, self.slots, self.heap, self.offsets, self.count, self.most, KEY, numbers))
+        return numbers
+
+    def _make_room(self, names: int, size: int) -> None:
+        """Lets so many more names with so many bytes in all fit."""
+        used = int(self.offsets[self.count])
+        if used + size > len(self.heap):
+            self.heap.resize(used + max(size, used // 4), refcheck=False)
+        if self.count + names >= len(self.offsets):
+            self.offsets.resize(self.count + 1 + max(names, self.count // 4), refcheck=False)
+        if 3 * (self.count + names) > 2 * len(self.slots):
+            old, self.slots = self.slots, empty_slots(self.count + names)
+            move(old, self.slots)
+
+    def first_not_text(self, start: int) -> bytes | None:
+        """The first name from number `start` on that is not UTF-8; None if all are."""
+        offsets = self.offsets[start : self.count + 1]
+        within = (self.heap[offsets[:-1]] & 0xC0) == 0x80  # a byte that goes on with a letter cannot start a name
+        try:
+            self.heap[offsets[0] : offsets[-1]].tobytes().decode()
+        except UnicodeDecodeError as wrong:
+            page = int(np.searchsorted(offsets, offsets[0] + wrong.start, side="right")) - 1
+        else:
+            if not within.any():
+                return None
+            page = int(np.argmax(within))
+        return self.heap[offsets[page] : offsets[page + 1]].tobytes()
+
+    def names(self) -> PageNames:
+        """The names gathered so far; from now on the table only finds names, which may be done while these are in use."""
+        self.most = self.count
+        self.heap.resize(int(self.offsets[self.count]), refcheck=False)
+        self.offsets.resize(self.count + 1, refcheck=False)
+        return PageNames(self.heap, self.offsets)

@@ -1,0 +1,123 @@
+"""Text files as blocks of whole lines, plain or packed (`.gz`, `.zst`), in bounded memory.
+
+A file that unpacks to a thousand times its size costs no more memory than any other, and a line longer than a block is refused.
+"""
+
+import gzip
+import io
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import fstat
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from centime.graphs.name_slots import Bytes
+from centime.model.errors import BadGraph, BadInput
+
+BLOCK = 1 << 18
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class TextFile:
+    """A text file, plain or packed, in blocks of whole lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.done = 0.0
+
+    def blocks(self) -> Iterator[Bytes]:
+        """The bytes in blocks that end where a line ends; each may be written to and is good until the next one is asked for."""
+        buffer = bytearray(BLOCK)
+        view = memoryview(buffer)
+        passed, held, start = 0, 0, -1
+        with opened(self.path) as raw, unpacked(raw, self.path) as file:
+            size = fstat(raw.fileno()).st_size
+            while True:
+                read = file.readinto(view[held:])
+                held += read
+                if start < 0 and (held >= len(BYTE_ORDER_MARK) or read == 0):
+                    start = len(BYTE_ORDER_MARK) if buffer.startswith(BYTE_ORDER_MARK) else 0
+                end = held if read == 0 else buffer.rfind(b"\n", 0, held) + 1 if start >= 0 else 0
+                self.done = raw.tell() / size
+                if end > start >= 0:
+                    yield np.frombuffer(buffer, dtype=np.uint8)[start:end]
+                    passed += end
+                    start = 0
+                elif held == BLOCK:
+                    raise BadGraph(f"{self.path}, byte {passed}: the line is longer than {BLOCK} bytes")
+                if read == 0:
+                    return
+                buffer[: held - end] = buffer[end:held]
+                held -= end
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedReader]:
+    """The file, opened to read; a sentence if it is missing, a directory, not a file at all, empty or not to be read."""
+    try:
+        about = path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise BadInput(f"{path}: there is no such file") from None
+    except OSError as reason:
+        raise BadInput(f"{path}: the file cannot be read ({reason.strerror})") from None
+    if stat.S_ISDIR(about.st_mode):
+        raise BadInput(f"{path}: this is a directory")
+    if not stat.S_ISREG(about.st_mode):
+        raise BadInput(f"{path}: this is not a file")
+    if about.st_size == 0:
+        raise BadInput(f"{path}: the file is empty")
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as reason:
+        raise BadInput(f"{path}: the file cannot be read ({reason.strerror})") from None
+
+
+@contextmanager
+def unpacked(file: io.BufferedReader, path: Path) -> Iterator[io.BufferedReader]:
+    """The bytes of an open file as they were before packing, which the end of its name tells; a sentence if they are damaged."""
+    try:
+        yield _unpacking(file, path.suffix)
+    except EOFError:
+        raise BadInput(f"{path}: the file is not gzip, or damaged: it is cut short at byte {_place(file)}") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise BadInput(f"{path}: the file is not gzip, or damaged, at or before byte {_place(file)}") from None
+    except OSError as reason:
+        if reason.errno is not None:
+            raise
+        raise BadInput(f"{path}: the file is not zstd, or damaged, at or before byte {_place(file)}") from None
+
+
+def _place(file: io.BufferedReader) -> int:
+    """How far a file was read; its end, if nobody can tell any more."""
+    return file.tell() if not file.closed else Path(file.name).stat().st_size
+
+
+@contextmanager
+def packing(path: Path, suffix: str) -> Iterator[io.BufferedWriter]:
+    """A new file, opened to write bytes that are packed as the suffix tells."""
+    if suffix == ".gz":
+        with path.open("wb") as file, gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=5, mtime=0) as packed:
+            yield cast("io.BufferedWriter", packed)
+    elif suffix == ".zst":
+        from pyarrow import CompressedOutputStream, PythonFile
+
+        with path.open("wb") as file, CompressedOutputStream(PythonFile(file, mode="w"), "zstd") as packed:
+            yield cast("io.BufferedWriter", packed)
+    else:
+        with path.open("wb") as file:
+            yield file
+
+
+def _unpacking(file: io.BufferedReader, suffix: str) -> io.BufferedReader:
+    if suffix == ".gz":
+        return cast("io.BufferedReader", gzip.GzipFile(fileobj=file))
+    if suffix == ".zst":
+        from pyarrow import CompressedInputStream, PythonFile
+
+        return cast("io.BufferedReader", CompressedInputStream(PythonFile(file, mode="r"), "zstd"))
+    return file

@@ -1,0 +1,189 @@
+"""Parquet files with one link per row.
+
+The columns are those named `source` and `target` (or `from` and `to`, and the like), else the first two; a column named `weight` is the
+links' weight. Pages are whole numbers, or text: then they are numbered in the order of their first mention.
+Memory: one batch of rows and, for text, the names. How numbers become pages: `links.py`; files that we wrote tell it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from centime.graphs.dialect import SOURCES, TARGETS
+from centime.graphs.links import Links, Told
+from centime.graphs.name_slots import Bytes
+from centime.graphs.names import NameTable, PageNames
+from centime.graphs.packed import opened
+from centime.model.errors import BadGraph
+from centime.model.graph import LARGEST_PAGE_COUNT, Targets, Weights
+
+BATCH_ROWS = 1 << 16
+PAGES_KEY, FIRST_KEY = b"centime.pages", b"centime.first"
+MAGIC, SHORTEST = b"PAR1", 12
+DAMAGE = (pa.ArrowException, OSError, ValueError, KeyError, RuntimeError, MemoryError)
+
+
+class ParquetLinks:
+    """The links of a Parquet file."""
+
+    def __init__(self, path: Path, known: NameTable | None = None) -> None:
+        """Reads the schema; `known` are the names of the first pages."""
+        self.name = str(path)
+        self.path = path
+        self.known = known
+        self.done = 0.0
+        with self._file() as file:
+            schema = file.schema_arrow
+            self.columns = self._choose(schema)
+            self.pages, self.first = _told(schema, PAGES_KEY), _told(schema, FIRST_KEY) or 0
+            kinds = [_kind(schema.field(column).type) for column in self.columns[:2]]
+        if kinds[0] != kinds[1] or kinds[0] == "":
+            raise BadGraph(f"{path}: the columns {self.columns[0]!r} and {self.columns[1]!r} must both be whole numbers, or both text")
+        self.table = None if kinds[0] == "numbers" else NameTable() if known is None else known
+
+    def told(self) -> Told:
+        """The number of pages, if the file or a list of names tells it; pages are then numbered from what the file says, or 0."""
+        table = self.known if self.table is None else self.table
+        pages = self.pages if table is None else len(table)
+        return Told(pages, None if pages is None else self.first if self.table is None else 0)
+
+    def names(self) -> PageNames | None:
+        """The names in the order of first mention."""
+        table = self.known if self.table is None else self.table
+        return None if table is None else table.names()
+
+    def blocks(self) -> Iterator[Links]:
+        """The links in the order of the file."""
+        rows = 0
+        with self._file() as file:
+            for batch in self._batches(file):
+                columns = [batch.column(batch.schema.get_field_index(column)) for column in self.columns]
+                for name, column in zip(self.columns, columns, strict=True):
+                    if column.null_count:
+                        place = rows + int(np.argmin(np.asarray(column.is_valid())))
+                        raise BadGraph(f"{self.name}, row {place}: there is nothing in column {name!r}")
+                if self.table is None:
+                    sources, targets = (self._numbers(column, rows) for column in columns[:2])
+                else:
+                    sources, targets = self._numbered(self.table, columns[0], columns[1], rows)
+                self.done = (rows + len(batch)) / max(1, file.metadata.num_rows)
+                yield Links(sources, targets, self._weights(columns[2], rows) if len(columns) == 3 else None)
+                rows += len(batch)
+
+    def _batches(self, file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+        """The rows, group by group, so that damage has a place."""
+        for group in range(file.num_row_groups):
+            try:
+                yield from file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=list(self.columns), use_threads=False)
+            except DAMAGE:
+                column, at = _damaged(file, group, self.columns)
+                raise BadGraph(f"{self.name}, byte {at}: column {column!r} of row group {group}, which begins there, is damaged") from None
+
+    def _choose(self, schema: pa.Schema) -> tuple[str, ...]:
+        if len(set(schema.names)) != len(schema.names):
+            raise BadGraph(f"{self.name}: two columns have the same name")
+        lowered = [name.lower().encode() for name in schema.names]
+        source = next((name for name, lower in zip(schema.names, lowered, strict=True) if lower in SOURCES), None)
+        target = next((name for name, lower in zip(schema.names, lowered, strict=True) if lower in TARGETS), None)
+        if source is None or target is None:
+            if len(lowered) < 2:
+                raise BadGraph(f"{self.name}: a graph needs two columns, source and target; the file has {len(lowered)}")
+            source, target = schema.names[:2]
+        return source, target, *(name for name in schema.names if name.lower() == "weight" and name not in (source, target))
+
+    def _numbers(self, column: pa.Array, rows: int) -> Targets:
+        numbers = column.to_numpy(zero_copy_only=False)
+        good = (numbers >= 0) & (numbers < LARGEST_PAGE_COUNT)
+        if not good.all():
+            raise BadGraph(f"{self.name}, row {rows + int(np.argmin(good))}: a page number is not from 0 to {LARGEST_PAGE_COUNT - 1}")
+        return np.asarray(numbers, dtype=np.int32)
+
+    def _weights(self, column: pa.Array, rows: int) -> Weights:
+        values = column.to_numpy(zero_copy_only=False)
+        if values.dtype.kind not in "iufb":
+            raise BadGraph(f"{self.name}: the weights must be numbers, not {column.type}")
+        weights = np.asarray(values, dtype=np.float64)
+        good = np.isfinite(weights) & (weights >= 0)
+        if not good.all():
+            raise BadGraph(f"{self.name}, row {rows + int(np.argmin(good))}: a weight must be a finite number, zero or more")
+        return weights
+
+    def _numbered(self, table: NameTable, source: pa.Array, target: pa.Array, rows: int) -> tuple[Targets, Targets]:
+        """The numbers of the names of a batch, link by link, so that first mention decides."""
+        text, ends = _text(pa.concat_arrays([source.cast(pa.large_string()), target.cast(pa.large_string())]))
+        links = len(source)
+        order = np.arange(2 * links).reshape(2, links).T.ravel()
+        empty = ends[:-1] == ends[1:]
+        if empty.any():
+            raise BadGraph(f"{self.name}, row {rows + int(np.argmax(empty)) % links}: a page has no name")
+        before = table.count
+        numbers = table.number(text, ends[:-1][order], ends[1:][order])
+        if links and numbers.min() < 0:
+            raise BadGraph(f"{self.name}: the file changed while it was read")
+        wrong = table.first_not_text(before)
+        if wrong is not None:
+            raise BadGraph(f"{self.name}, rows {rows} to {rows + len(source) - 1}: the name {wrong!r} is not UTF-8 text")
+        return numbers[0::2].copy(), numbers[1::2].copy()
+
+    @contextmanager
+    def _file(self) -> Iterator[pq.ParquetFile]:
+        with opened(self.path) as raw:
+            try:
+                with pq.ParquetFile(raw, page_checksum_verification=True) as file:
+                    yield file
+            except DAMAGE:
+                raise BadGraph(f"{self.path}, byte {_end_of_sense(self.path)}: this is no Parquet file, or it is damaged") from None
+
+
+def _damaged(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> tuple[str, int]:
+    """The first of some columns that cannot be read in a row group, and the byte where it begins there."""
+    chunks = {file.metadata.row_group(group).column(place).path_in_schema: place for place in range(file.metadata.num_columns)}
+    for column in columns:
+        try:
+            for _ in file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=[column], use_threads=False):
+                pass
+        except DAMAGE:
+            break
+    chunk = file.metadata.row_group(group).column(chunks[column])
+    return column, chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+
+
+def _end_of_sense(path: Path) -> int:
+    """The byte from which on a file makes no sense: its first, its last ones, or its footer, which describes the rest."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        if file.read(4) != MAGIC:
+            return 0
+        if size < SHORTEST:
+            return size
+        file.seek(size - 8)
+        end = file.read(8)
+    footer = size - 8 - int.from_bytes(end[:4], "little")
+    return size - 4 if end[4:] != MAGIC else size - 8 if footer < 4 else footer
+
+
+def _told(schema: pa.Schema, key: bytes) -> int | None:
+    """A number in the metadata of a file of ours."""
+    told = (schema.metadata or {}).get(key)
+    return int(told) if told is not None and told.isdigit() and len(told) < 11 else None
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(kind):
+        return "numbers"
+    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else ""
+
+
+def _text(column: pa.Array) -> tuple[Bytes, npt.NDArray[np.int64]]:
+    """The bytes of a column of text, and where each value starts and the last one ends."""
+    _, ends, data = column.buffers()
+    offsets = np.frombuffer(ends, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    return np.frombuffer(data, dtype=np.uint8) if data else np.empty(0, dtype=np.uint8), offsets

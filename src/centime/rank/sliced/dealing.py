@@ -1,0 +1,141 @@
+"""From a graph file to slices on disk, in bounded memory, whatever the order of its links.
+
+One look at the file finds its extent and whether links come in the order of their sources. If they do, they are dealt as they come. If
+not, they are first laid into heaps by their source, each small enough to be put in order in memory.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.graphs.links import LinkFile, Links, Told
+from centime.graphs.names import PageNames
+from centime.model.errors import BadGraph, BadInput
+from centime.model.graph import Targets
+from centime.model.kernel import Whole, kernel
+from centime.rank.sliced.slices import Manifest, SliceWriter, save_names
+
+HEAPS = "heaps"
+DEALT_AT_ONCE = 1 << 20
+
+
+class Extent:
+    """What one look at a file has found."""
+
+    def __init__(self, file: LinkFile, step: Callable[[float], None]) -> None:
+        self.links = 0
+        self.least, self.largest = 2**31, -1
+        self.in_order = True
+        last = -1
+        done = 0.0
+        for block in file.blocks():
+            if len(block.sources):
+                if block.weights is not None and bool((block.weights != 1.0).any()):
+                    raise BadInput(f"{file.name}: links have weights; ranking in bounded memory takes links that share alike")
+                self.least = min(self.least, int(block.sources.min()), int(block.targets.min()))
+                self.largest = max(self.largest, int(block.sources.max()), int(block.targets.max()))
+                self.in_order = self.in_order and bool(rises(block.sources, last))
+                last = int(block.sources[-1])
+                self.links += len(block.sources)
+            step((file.done - done) / 2)
+            done = file.done
+        told: Told = file.told()
+        self.first = min(1, self.least) if told.first is None else told.first
+        self.pages = self.largest + 1 - self.first if told.pages is None else told.pages
+        if not self.pages:
+            raise BadGraph(f"{file.name}: the graph has no pages")
+
+
+class Turned:
+    """The links of a file, each turned round: what interest is worked out from."""
+
+    def __init__(self, file: LinkFile) -> None:
+        self.file = file
+        self.name = file.name
+
+    @property
+    def done(self) -> float:
+        """The share of the file that the blocks have gone through so far."""
+        return self.file.done
+
+    def blocks(self) -> Iterator[Links]:
+        """All links, block by block."""
+        return (Links(block.targets, block.sources, block.weights) for block in self.file.blocks())
+
+    def told(self) -> Told:
+        """What the file says of itself."""
+        return self.file.told()
+
+    def names(self) -> PageNames | None:
+        """The names of the pages."""
+        return self.file.names()
+
+
+def deal_file(
+    file: LinkFile, folder: Path, bits_for: Callable[[int], int], memory: int, graph: dict[str, object], step: Callable[[float], None]
+) -> Manifest:
+    """Slices of a graph file in a folder; `bits_for` chooses the width of a slice for a number of pages."""
+    extent = Extent(file, step)
+    writer = SliceWriter(folder, extent.pages, bits_for(extent.pages), memory // 8)
+    blocks = file.blocks() if extent.in_order else _in_order(file, extent, folder / HEAPS, memory)
+    done = 0.0
+    for block in blocks:
+        for start in range(0, len(block.sources), DEALT_AT_ONCE):
+            part = slice(start, start + DEALT_AT_ONCE)
+            first = np.int32(extent.first)
+            writer.deal(block.sources[part] - first, block.targets[part] - first)
+        step((file.done - done) / 2)
+        done = file.done
+    if (names := file.names()) is not None:
+        save_names(folder, names)
+    return writer.finish(graph, extent.first)
+
+
+def _in_order(file: LinkFile, extent: Extent, folder: Path, memory: int) -> Iterator[Links]:
+    """The links of a file in the order of their sources, by way of heaps on disk."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    heaps = max(1, -(-24 * extent.links // max(memory // 4, 1 << 20)))
+    width = -(-(extent.largest + 1) // heaps)
+    files = [(folder / f"{number:05}").open("wb", buffering=0) for number in range(heaps)]
+    for block in file.blocks():
+        number = block.sources // width
+        for found in np.flatnonzero(np.bincount(number, minlength=heaps)) if len(number) else ():
+            which = number == found
+            files[found].write(np.stack([block.sources[which], block.targets[which]], axis=1).tobytes())
+    for opened in files:
+        opened.close()
+    for heap in range(heaps):
+        pairs = np.fromfile(folder / f"{heap:05}", dtype=np.int32).reshape(-1, 2)
+        sources, targets = np.empty(len(pairs), dtype=np.int32), np.empty(len(pairs), dtype=np.int32)
+        put_in_order(pairs, heap * width, np.zeros(width + 1, dtype=np.int64), sources, targets)
+        del pairs
+        yield Links(sources, targets)
+    shutil.rmtree(folder)
+
+
+@kernel
+def rises(sources: Targets, last: Whole) -> bool:
+    """Whether no source is below the one before it."""
+    for k in range(len(sources)):
+        if sources[k] < last:
+            return False
+        last = sources[k]
+    return True
+
+
+@kernel
+def put_in_order(pairs: npt.NDArray[np.int32], first: Whole, place: npt.NDArray[np.int64], sources: Targets, targets: Targets) -> None:
+    """Puts links in the order of their sources, keeping the order within each."""
+    for k in range(len(pairs)):
+        place[pairs[k, 0] - first + 1] += 1
+    for page in range(1, len(place)):
+        place[page] += place[page - 1]
+    for k in range(len(pairs)):
+        at = place[pairs[k, 0] - first]
+        place[pairs[k, 0] - first] += 1
+        sources[at] = pairs[k, 0]
+        targets[at] = pairs[k, 1]

@@ -1,0 +1,401 @@
+"""The refresh book: of every page that was read, how often it changes, what reading it again is worth, and when that is due.
+
+    belief.py    evidence to a distribution of the change rate          pooling.py   the prior of hosts and of all pages
+    worth.py     the index I(a) of a copy of age a, and its inverse      demand.py    the threshold μ at which the budget is spent
+    folders.py   pages by the time of their next look                    sweep.py     the pass over all pages that sets everything right
+
+A page is due when its least interval is over and I(age) ≥ μ. `inspect` gives due pages with their worth, each once a look: whoever
+does not read it is given it again at 1.25 times its age. All work is bounded in each call: a flood comes over several.
+
+Deterministic: the state follows from the calls in their order and what the functions of pages gave back; time is an argument and may even
+run backwards. Memory: 16 bytes a page, 12 a host.
+
+Traps: importance and hosts are asked for, never kept; a page's host must not change. `claim` and `forget` touch the sums only through the
+next pass.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.errors import BadInput
+from centime.refresh import calendar as filing
+from centime.refresh import observation, pooling, sweep
+from centime.refresh import proof as refresh_proof
+from centime.refresh.belief import UNIT
+from centime.refresh.calendar import Folders, empty_folders
+from centime.refresh.curves import draw_curves
+from centime.refresh.demand import demand_at, solve_threshold
+from centime.refresh.gamma import quantile
+from centime.refresh.settings import POLICIES, RefreshSettings
+from centime.refresh.snapshot import copy_tables, restore_tables
+from centime.refresh.tables import (
+    ALPHA,
+    BETA,
+    BY_BYTES,
+    CLOCK,
+    COST_STEPS,
+    COSTS,
+    CURSOR,
+    EXACT,
+    HIGHEST_THRESHOLD,
+    HOST_LIMIT,
+    INSIDE,
+    LEAST_INTERVAL,
+    LIMIT,
+    MEAN,
+    MOVED,
+    NEXT_MEAN,
+    NEXT_SHAPE,
+    NO_PASS,
+    OBSERVATIONS,
+    PAGE_COUNT,
+    PASSES,
+    ROOTS,
+    RULE,
+    SHAPE,
+    SOUND,
+    STALE,
+    THRESHOLD,
+    TICKS,
+    URGENT,
+    RefreshTables,
+    empty_refresh_tables,
+    make_room_for_hosts,
+    make_room_for_records,
+)
+
+Pages = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+OfPages = Callable[[Pages], npt.NDArray[Any]]
+
+LARGEST_PAGE = 2**31 - 2
+CONFIDENCE = 0.9
+_LOOKS = 4  # at so many pages for each one asked for
+_SAMPLE = 8192
+
+
+class RefreshBook:
+    """All pages that are kept fresh. `hosts_of` gives the hosts of pages; times are seconds, counted from `began` on."""
+
+    def __init__(self, began: float, settings: RefreshSettings, hosts_of: OfPages) -> None:
+        self.began = float(began)
+        self._hosts_of = hosts_of
+        self._settings = settings
+        self._t: RefreshTables = empty_refresh_tables()
+        self._folders: Folders = empty_folders()
+        facts = self._t.facts
+        facts[[SHAPE, NEXT_SHAPE]] = pooling.FIRST_SHAPE
+        facts[[MEAN, NEXT_MEAN]] = settings.first_rate
+        facts[EXACT] = 1.0
+        self._draw()
+        self._retune()
+
+    @property
+    def settings(self) -> RefreshSettings:
+        """The settings in force."""
+        return self._settings
+
+    def tell(self, settings: RefreshSettings) -> None:
+        """Other settings from now on: for all that is looked at at once, for what is filed as the pass that follows goes on."""
+        before, self._settings = self._settings, settings
+        if not settings.same_rule(before):
+            self._draw()
+            self._t.facts[EXACT] = 1.0
+            self._t.counts[[STALE, URGENT]] = self._t.counts[LIMIT] > 0
+            self._t.counts[SOUND] = 0
+        else:
+            self._retune()
+            # a higher threshold asks for no pass: pages are looked at too early, and filed again
+            if self._t.facts[THRESHOLD] < self._t.facts[HIGHEST_THRESHOLD]:
+                self._t.counts[URGENT] = 1
+
+    def _draw(self) -> None:
+        facts, settings = self._t.facts, self._settings
+        facts[RULE] = POLICIES.index(settings.policy)
+        facts[ALPHA], facts[BETA] = settings.alpha, settings.beta
+        facts[LEAST_INTERVAL], facts[BY_BYTES] = settings.least_interval, settings.by_bytes
+        draw_curves(facts[RULE], facts[ALPHA], facts[BETA], self._t.curves)
+
+    def _retune(self) -> None:
+        facts = self._t.facts
+        facts[THRESHOLD] = self.threshold_for(self._settings.budget)
+        facts[HIGHEST_THRESHOLD] = max(facts[HIGHEST_THRESHOLD], facts[THRESHOLD])
+
+    def record(
+        self,
+        pages: npt.NDArray[Any],
+        hosts: npt.NDArray[Any],
+        now: npt.NDArray[Any] | float,
+        verdict: npt.NDArray[Any],
+        since: npt.NDArray[Any],
+        cost: npt.NDArray[Any],
+        importance: npt.NDArray[Any],
+        stood: npt.NDArray[Any] | float = math.nan,
+    ) -> None:
+        """Takes in reads (`verdict.py`); `stood`: for how long the content had at the read before, by its date, nan if that is not told."""
+        pages = _checked_pages(pages)
+        hosts, verdict = np.asarray(hosts, dtype=np.int64), np.asarray(verdict, dtype=np.uint8)
+        times, stood = (np.array(np.broadcast_to(values, pages.shape), dtype=np.float64) for values in (now, stood))
+        times -= self.began
+        since, cost, importance = (np.asarray(values, dtype=np.float64) for values in (since, cost, importance))
+        if not len(pages) == len(hosts) == len(verdict) == len(since) == len(cost) == len(importance):
+            raise BadInput("pages, hosts, verdicts, since, costs and importance must be as many")
+        if not len(pages):
+            return
+        if hosts.min() < 0 or verdict.max() >= observation.VERDICTS or not (np.isfinite(times).all() and np.isfinite(importance).all()):
+            raise BadInput("a read must have a host, a known verdict, and a time and an importance that are numbers")
+        if np.isnan(since).any() or np.isnan(cost).any():
+            raise BadInput("since and cost must be numbers")
+        self._make_room(pages, hosts)
+        observation.record_reads(self._t, self._folders, pages, hosts, times, verdict, since, stood, cost, importance)
+        self._retune()
+
+    def claim(self, pages: npt.NDArray[Any], period: npt.NDArray[Any], weight: npt.NDArray[Any]) -> None:
+        """Takes in published frequencies: periods in seconds, of the weight of so many observations; also of pages not yet read."""
+        pages = _checked_pages(pages)
+        period, weight = np.asarray(period, dtype=np.float64), np.asarray(weight, dtype=np.float64)
+        if not len(pages) == len(period) == len(weight) or not ((period >= 0) & (weight >= 0) & np.isfinite(period * weight)).all():
+            raise BadInput("each page must have a period and a weight, which are 0 or more")
+        if len(pages):
+            self._make_room(pages, np.zeros(0, dtype=np.int64))
+            observation.claim_periods(self._t, pages, np.asarray(self._hosts_of(pages), dtype=np.int64), period, weight)
+
+    def forget(self, pages: npt.NDArray[Any]) -> None:
+        """Lets pages not be refreshed any more, and all evidence go; those not inside are passed over."""
+        observation.forget_pages(self._t, np.asarray(pages, dtype=np.int64))
+
+    def _make_room(self, pages: Pages, hosts: Pages) -> None:
+        make_room_for_records(self._t, int(pages.max()) + 1)
+        if len(hosts):
+            make_room_for_hosts(self._t, int(hosts.max()) + 1)
+
+    def contains(self, pages: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Of each page, whether it is refreshed."""
+        pages = np.asarray(pages, dtype=np.int64)
+        known = (pages >= 0) & (pages < self._t.counts[LIMIT])
+        inside = np.zeros(len(pages), dtype=np.bool_)
+        inside[known] = self._t.records["flags"][pages[known]] & INSIDE
+        return inside
+
+    def is_untold(self, pages: Pages) -> npt.NDArray[np.bool_]:
+        """Of each page whether it is inside and nothing is known of its changes."""
+        untold = self.contains(pages)
+        untold[untold] = self._t.records["b"][pages[untold]] == 0.0
+        return untold
+
+    def cost(self, page: int) -> float:
+        """What reading a page is expected to cost, in bytes."""
+        return float(2.0 ** (self._t.records["cost"][page] / COST_STEPS))
+
+    def read_times(self, pages: Pages) -> Floats:
+        """When each page was last read; nan for those that are not inside."""
+        times = np.full(len(pages), np.nan)
+        inside = self.contains(pages)
+        times[inside] = self.began + self._t.records["read"][pages[inside]] / TICKS
+        return times
+
+    def __len__(self) -> int:
+        """How many pages are refreshed."""
+        return int(self._t.counts[PAGE_COUNT])
+
+    def inspect(self, now: float, importance: OfPages, most: int) -> tuple[Pages, Floats]:
+        """Up to `most` pages that are due, and what reading each is worth; also takes a step of the pass under way."""
+        if math.isnan(now) or most < 0:
+            raise BadInput(f"{now} must be a time, and {most} a number of pages")
+        time = float(now) - self.began
+        self._t.facts[CLOCK] = max(time, self._t.facts[CLOCK])
+        self._sweep(time, importance)
+        filing.advance(self._folders, self._t.records, time)
+        due, worths = np.empty(most, dtype=np.int64), np.empty(most)
+        got, looks = 0, _LOOKS * most
+        while got < most and looks > 0:
+            pages = np.empty(most - got, dtype=np.int64)
+            pages = pages[: filing.take(self._folders, self._t.records, pages)]
+            if not len(pages):
+                break
+            looks -= len(pages)
+            hosts, weights = self._facts_of(pages, importance)
+            got += sweep.judge_pages(self._t, self._folders, pages, hosts, weights, time, due[got:], worths[got:])
+        return due[:got], worths[:got]
+
+    def _facts_of(self, pages: Pages, importance: OfPages) -> tuple[Pages, Floats]:
+        return np.asarray(self._hosts_of(pages), dtype=np.int64), np.asarray(importance(pages), dtype=np.float64)
+
+    def _sweep(self, time: float, importance: OfPages) -> None:
+        """Goes on with the pass, or begins one if that is wanted."""
+        t = self._t
+        if t.counts[STALE]:
+            self._estimate(importance)
+        self._retune()
+        if t.counts[CURSOR] == NO_PASS:
+            if not sweep.is_wanted(t):
+                return
+            sweep.begin_pass(t, self._folders)
+        first, last = sweep.next_stretch(t)
+        pages = self._inside(first, last, 1)
+        hosts, weights = self._facts_of(pages, importance)
+        sweep.sweep_pages(t, self._folders, pages, hosts, weights, time)
+        t.counts[CURSOR] = last
+        if last == t.counts[LIMIT]:
+            sweep.end_pass(t)
+            if t.counts[MOVED]:
+                some = self._inside(0, last, max(2, last // pooling.SAMPLE))
+                pooling.settle(t, some, np.asarray(self._hosts_of(some), dtype=np.int64))
+            self._retune()
+
+    def _inside(self, first: int, last: int, step: int) -> Pages:
+        pages = np.empty(-(-(last - first) // step), dtype=np.int64)
+        return pages[: sweep.pages_inside(self._t, first, last, step, pages)]
+
+    def _estimate(self, importance: OfPages) -> None:
+        """The sums from a sample of pages, until a pass has made them."""
+        t = self._t
+        limit = int(t.counts[LIMIT])
+        pages = self._inside(0, limit, max(2, limit // _SAMPLE))
+        t.demand[0], t.sums[0] = 0.0, 0.0
+        if len(pages):
+            hosts, weights = self._facts_of(pages, importance)
+            sweep.tally_pages(t, 0, pages, hosts, weights)
+            t.demand[0] *= len(self) / len(pages)
+            t.sums[0] *= len(self) / len(pages)
+        t.counts[STALE] = 0
+
+    def refile(self, now: float, importance: OfPages) -> None:
+        """Takes a whole pass at once: for tests, for a crawl that is opened, never while others wait."""
+        self._t.counts[URGENT] = 1
+        passes = self._t.counts[PASSES] + (2 if self._t.counts[CURSOR] != NO_PASS else 1)
+        while self._t.counts[PASSES] < passes:
+            self._sweep(float(now) - self.began, importance)
+
+    def worth(self, pages: npt.NDArray[Any], now: float, importance: npt.NDArray[Any]) -> Floats:
+        """What reading each page now is worth; not a number for those that are not refreshed."""
+        pages = np.asarray(pages, dtype=np.int64)
+        worths = np.empty(len(pages))
+        weights = np.asarray(importance, dtype=np.float64)
+        sweep.worth_of_pages(self._t, pages, self._hosts_inside(pages), weights, float(now) - self.began, worths)
+        return worths
+
+    def due_times(self, pages: npt.NDArray[Any], importance: npt.NDArray[Any], threshold: float | None = None) -> Floats:
+        """When each page is due under the threshold in force, or another; infinity for never."""
+        pages, weights = np.asarray(pages, dtype=np.int64), np.asarray(importance, dtype=np.float64)
+        times = np.empty(len(pages))
+        level = self.threshold if threshold is None else float(threshold)
+        sweep.due_times_of_pages(self._t, pages, self._hosts_inside(pages), weights, level, times)
+        return times + self.began
+
+    def rates(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
+        """The mean of what is believed of each page's change rate (per second), and the bounds within which it lies with 90 %."""
+        pages = np.asarray(pages, dtype=np.int64)
+        shapes, rates = self.beliefs(pages)
+        edge = (1.0 - CONFIDENCE) / 2
+        low = np.array([quantile(shape, edge) for shape in shapes]) / rates
+        high = np.array([quantile(shape, 1.0 - edge) for shape in shapes]) / rates
+        return shapes / rates, low, high
+
+    def beliefs(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        """S and B of each page: the belief Gamma(S, B); the prior alone for pages not read."""
+        pages = np.asarray(pages, dtype=np.int64)
+        known = (pages >= 0) & (pages < self._t.counts[LIMIT])
+        records = self._t.records[np.where(known, pages, 0)] if len(self._t.records) else np.zeros(len(pages), dtype=filing.RECORD)
+        k = self._t.facts[SHAPE]
+        s = np.where(known, records["s"] * UNIT, 0.0)
+        b = np.where(known, records["b"].astype(np.float64), 0.0)
+        return k + s, k / self._means(np.asarray(self._hosts_of(pages), dtype=np.int64)) + b
+
+    def _means(self, hosts: Pages) -> Floats:
+        known = (hosts >= 0) & (hosts < self._t.counts[HOST_LIMIT])
+        means = np.full(len(hosts), self._t.facts[MEAN])
+        pooled = self._t.means[hosts[known]].astype(np.float64)
+        means[known] = np.where(pooled > 0, pooled, self._t.facts[MEAN])
+        return means
+
+    def _hosts_inside(self, pages: Pages) -> Pages:
+        """The hosts of pages, 0 for those that are not inside."""
+        hosts = np.zeros(len(pages), dtype=np.int64)
+        inside = self.contains(pages)
+        hosts[inside] = self._hosts_of(pages[inside])
+        return hosts
+
+    def discovery_worth(self, hosts: npt.NDArray[Any]) -> Floats:
+        """What reading a page of importance 1 for the first time is worth on each host: a copy for ever old, at the pooled rate."""
+        settings = self._settings
+        weight = settings.alpha + settings.beta if settings.policy == "optimal" else 1.0
+        cost = self._t.sums[0, COSTS] / len(self) if settings.by_bytes and len(self) else 1.0
+        return weight / (self._means(np.asarray(hosts, dtype=np.int64)) * max(cost, 1.0))
+
+    def earliest(self) -> float:
+        """When `inspect` has something to do next: the time of the last one if it has more to do at once, infinity if nothing is filed."""
+        began, clock = self.began, float(self._t.facts[CLOCK])
+        if self.sweeping:
+            return began + clock
+        return began + max(filing.earliest_opening(self._folders), clock)
+
+    @property
+    def sweeping(self) -> bool:
+        """Whether a pass over all pages is under way, or wanted: every `inspect` takes a step of it, whatever the time."""
+        return bool(self._t.counts[CURSOR] != NO_PASS or self._t.counts[STALE] or sweep.is_wanted(self._t))
+
+    @property
+    def threshold(self) -> float:
+        """μ: a page is due when reading it is worth this."""
+        return float(self._t.facts[THRESHOLD])
+
+    def demand(self, threshold: float) -> float:
+        """What a threshold asks for: pages, or bytes, per second."""
+        return float(self._t.facts[EXACT] * demand_at(self._t.demand[0], float(threshold)))
+
+    def threshold_for(self, budget: float) -> float:
+        """The threshold at which another budget would be spent."""
+        return float(solve_threshold(self._t.demand[0], float(budget) / self._t.facts[EXACT]))
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts and levels for people."""
+        t = self._t
+        return {
+            "pages": len(self),
+            "hosts": int(t.counts[HOST_LIMIT]),
+            "observations": int(t.counts[OBSERVATIONS]),
+            "passes": int(t.counts[PASSES]),
+            "threshold": self.threshold,
+            "demand": self.demand(self.threshold),
+            "budget": self._settings.budget,
+            "roots": float(t.sums[0, ROOTS]),
+            "prior_shape": float(t.facts[SHAPE]),
+            "prior_mean_rate": float(t.facts[MEAN]),
+            "bytes": sum(array.nbytes for array in (*t, *self._folders)),
+        }
+
+    def check(self, importance: OfPages, *, in_full: bool = False) -> None:
+        """Looks at everything; raises ScheduleBroken with what is broken. `in_full` is for right after `refile` (`refresh_proof.py`)."""
+        t = self._t
+        opens = refresh_proof.prove_filing(t, self._folders)
+        if in_full:
+            pages = np.flatnonzero(t.records["flags"][: t.counts[LIMIT]] & INSIDE)
+            hosts, weights = self._facts_of(pages, importance)
+            highest = max(self.threshold, float(t.facts[HIGHEST_THRESHOLD]))
+            refresh_proof.prove_times(t, self._folders, opens, pages, hosts, weights, highest)
+            refresh_proof.prove_sums(t, pages, hosts, weights)
+            refresh_proof.prove_exactness(t, pages, hosts, weights)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """All that the book is, as facts and arrays of its own."""
+        return {"began": self.began, "settings": asdict(self._settings)}, copy_tables(self._t, self._folders)
+
+    @classmethod
+    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], hosts_of: OfPages) -> "RefreshBook":
+        """The book of a state: it goes on exactly as the other would have."""
+        book = cls(facts["began"], RefreshSettings(**facts["settings"]), hosts_of)
+        restore_tables(book._t, book._folders, arrays)
+        return book
+
+
+def _checked_pages(pages: npt.NDArray[Any]) -> Pages:
+    pages = np.asarray(pages, dtype=np.int64)
+    if len(pages) and not 0 <= pages.min() <= pages.max() <= LARGEST_PAGE:
+        raise BadInput(f"pages must be numbers from 0 to {LARGEST_PAGE}")
+    return pages

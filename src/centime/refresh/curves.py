@@ -1,0 +1,63 @@
+"""The inverse of the index as a table, for sums over all pages and as a first guess for one.
+
+    curves[i, j] = 1/u with G(u) = y,   S = 2^(LOW_SHAPE + i/4),   y = 2^(LOW_INDEX + j/2)       0 where y is never reached
+
+A page's reads per second under the threshold μ are 1/(u·B) at y = μ·cost/(x·B) (`worth.py`). Both μ on the grid of `demand.py` and y go in
+steps of half an octave, so that a page's reads at all μ of the grid are one stretch of its row, with one fraction for all. Between the
+points the table is taken as straight: too large by 0.4 % at most where reads go as 1/sqrt(y). The table belongs to one rule, alpha and
+beta.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import bare_inlined, bare_kernel
+from centime.refresh.worth import age_ratio
+
+STEPS = 2  # columns an octave of y
+SHAPE_STEPS = 4  # rows an octave of S
+LOW_SHAPE = -6.5
+HIGH_SHAPE = 6.5
+LOW_INDEX = -96.0
+HIGH_INDEX = 64.0
+ROWS = int((HIGH_SHAPE - LOW_SHAPE) * SHAPE_STEPS) + 1
+COLUMNS = int((HIGH_INDEX - LOW_INDEX) * STEPS) + 1
+_MOST = 2.0**60
+
+Curves = npt.NDArray[np.float64]
+
+
+@bare_kernel
+def draw_curves(rule: float, alpha: float, beta: float, curves: Curves) -> None:
+    """Fills the table for a rule."""
+    for i in range(ROWS):
+        shape = 2.0 ** (LOW_SHAPE + i / SHAPE_STEPS)
+        u = 0.0
+        for j in range(COLUMNS):
+            u = age_ratio(rule, alpha, beta, shape, 2.0 ** (LOW_INDEX + j / STEPS), _MOST, u * 1.2)
+            curves[i, j] = 1.0 / u
+
+
+@bare_inlined
+def row_of(shape: float) -> float:
+    """Where a shape lies among the rows."""
+    row = (math.log2(shape) - LOW_SHAPE) * SHAPE_STEPS
+    return min(max(row, 0.0), ROWS - 1.001)
+
+
+@bare_inlined
+def guess_ratio(curves: Curves, row: float, y: float) -> float:
+    """About the u with G(u) = y; 0 where the table does not say."""
+    if not y > 0.0:
+        return 0.0
+    column = (math.log2(y) - LOW_INDEX) * STEPS
+    if not 0.0 <= column < COLUMNS - 1.0:
+        return 0.0
+    i, j = int(row), int(column)
+    down, right = row - i, column - j
+    above = curves[i, j] * (1.0 - right) + curves[i, j + 1] * right
+    below = curves[i + 1, j] * (1.0 - right) + curves[i + 1, j + 1] * right
+    reads = above * (1.0 - down) + below * down
+    return 1.0 / reads if reads > 0.0 else 0.0

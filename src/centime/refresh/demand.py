@@ -1,0 +1,87 @@
+"""How much reading a threshold asks for, and the threshold that asks for the budget.
+
+    D(μ) = Σ cost_i / max(age_i(μ), least interval),   D(μ) = budget
+
+D falls in μ. It is kept at μ = 2^(LOW + g/2), g = 0 ... 192: whenever a page's belief changes, what it asked for is taken off and what it
+asks for is added, at all of them at once. Between the points log D is taken as straight in log μ. Where even the lowest μ asks for less
+than the budget μ is 0, and every page is read at its least interval; without a budget μ is infinite, and none is.
+
+`roots` of the paper is S = Σ sqrt(x λ), with K = S/G for a budget of G pages a second; it is kept beside D.
+
+Trap: importance moves without notice, so what is taken off is not exactly what was added. The passes over all pages (`sweep.py`) set both
+right.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import bare_kernel
+from centime.refresh.curves import COLUMNS, LOW_INDEX, STEPS, Curves
+
+LOW = -48.0
+POINTS = 193
+_NOTHING = 1e-12  # where nothing more is asked for, log D is taken to fall to so little
+
+Demand = npt.NDArray[np.float64]
+
+
+@bare_kernel
+def add_demand(
+    demand: Demand, curves: Curves, row: float, rate: float, scale: float, cost: float, least_interval: float, sign: float
+) -> None:
+    """Adds (or, with sign -1, takes off) what a page of belief rate B and scale x/cost asks for."""
+    at = (LOW - math.log2(scale * rate) - LOW_INDEX) * STEPS
+    at = min(max(at, -4.0 * POINTS), 4.0 * COLUMNS)
+    j = math.floor(at)
+    right = at - j
+    i = int(row)
+    down = row - i
+    weight = sign * cost / rate
+    most = rate / least_interval
+    first = min(max(-j, 0), POINTS)  # below it the table does not go: the least interval is all that counts
+    last = max(min(COLUMNS - 1 - j, POINTS), first)  # from it on nothing is asked for
+    for g in range(first):
+        demand[g] += weight * most
+    if last > first:
+        above = curves[i, j + first : j + last + 1]
+        below = curves[i + 1, j + first : j + last + 1]
+        part = demand[first:last]
+        w00, w01 = (1.0 - down) * (1.0 - right), (1.0 - down) * right
+        w10, w11 = down * (1.0 - right), down * right
+        for g in range(part.size):
+            reads = w00 * above[g] + w01 * above[g + 1] + w10 * below[g] + w11 * below[g + 1]
+            part[g] += weight * (reads if reads < most else most)
+
+
+@bare_kernel
+def solve_threshold(demand: Demand, budget: float) -> float:
+    """The threshold that asks for the budget."""
+    if budget <= 0.0:
+        return math.inf
+    if demand[0] <= budget:
+        return 0.0
+    for g in range(1, POINTS):
+        if demand[g] <= budget:
+            below = max(demand[g], demand[g - 1] * _NOTHING)
+            part = math.log(demand[g - 1] / budget) / math.log(demand[g - 1] / below)
+            return float(2.0 ** (LOW + (g - 1 + min(part, 1.0)) / STEPS))
+    return math.inf
+
+
+@bare_kernel
+def demand_at(demand: Demand, threshold: float) -> float:
+    """What a threshold asks for, per second."""
+    if math.isinf(threshold):
+        return 0.0
+    at = (math.log2(threshold) - LOW) * STEPS if threshold > 0.0 else 0.0
+    if at <= 0.0:
+        return float(max(demand[0], 0.0))
+    if at >= POINTS - 1.0:
+        return float(max(demand[POINTS - 1], 0.0))
+    g = int(at)
+    above, below = demand[g], max(demand[g + 1], demand[g] * _NOTHING)
+    if above <= 0.0:
+        return 0.0
+    return float(above * (below / above) ** (at - g))

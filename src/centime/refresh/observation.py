@@ -1,0 +1,168 @@
+"""Observations: what a read, or somebody's word, tells about a page (`verdict.py`), taken into its record and the sums.
+
+A page that is not refreshed joins with its first read, whatever the verdict on it. A read that is not later than the last is no evidence.
+For how long the content had stood at the first read, by a date that is believed, is evidence too, and exact, for a Poisson process looks
+the same backwards. It counts with the second read only: counted at once it gives pages up that had just changed by chance, and nobody
+looks again (0.956 of the oracle's freshness in place of 0.961, `docs/decisions/refresh-by-threshold.md`).
+A page already filed stays where it is: at worst it is looked at too early or, if it proves much quicker than its folder, up to a quarter of
+its last age late; the next pass (`sweep.py`) files it anew.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.refresh.belief import UNIT, changed, dated, quiet, stored
+from centime.refresh.calendar import Folders, file_page
+from centime.refresh.page import belief_of, cost_of, due_age, mean_of_host, read_time, scale_of, tally
+from centime.refresh.tables import (
+    COST_STEPS,
+    CURSOR,
+    FILED,
+    INSIDE,
+    NO_PASS,
+    OBSERVATIONS,
+    OBSERVED,
+    PAGE_COUNT,
+    SHAPE,
+    THRESHOLD,
+    TICKS,
+    RefreshTables,
+)
+from centime.refresh.verdict import Verdict
+
+# plain numbers, for kernels
+FIRST: Final = Verdict.FIRST.value
+QUIET: Final = Verdict.QUIET.value
+CHANGED: Final = Verdict.CHANGED.value
+DATED: Final = Verdict.DATED.value
+FAILED: Final = Verdict.FAILED.value
+VERDICTS: Final = len(Verdict)
+
+CLAIMED_FACTOR: Final = 16.0
+"""By this to the power of its weight a published period counts as different from the usual one at most: 4-fold for a stranger's half.
+Half an observation of a year, as caches are told by the thousand, would outweigh everything else that is known of a page of seconds."""
+LONGEST_STANDING: Final = 4 * 365 * 86_400.0
+"""What is dated earlier counts as if from then: such dates are often those of files that were unpacked or never had one."""
+
+Floats = npt.NDArray[np.float64]
+Pages = npt.NDArray[np.int64]
+
+
+@bare_inlined
+def _tally_kept(t: RefreshTables, page: Whole, host: Whole, importance: float, sign: float) -> None:
+    shape, rate = belief_of(t, page, host)
+    cost = cost_of(t, page)
+    tally(t, 0, shape, rate, importance, cost, sign)
+    if page < t.counts[CURSOR]:
+        tally(t, 1, shape, rate, importance, cost, sign)
+
+
+@bare_inlined
+def _learn(t: RefreshTables, page: Whole, host: Whole, verdict: Whole, interval: float, since: float, stood: float) -> None:
+    record = t.records[page]
+    s, b = record["s"] * UNIT, float(record["b"])
+    if s == 0.0 and b == 0.0 and stood > 0.0:  # not for nan
+        s, b = dated(s, b, min(stood, LONGEST_STANDING))
+    if verdict == QUIET:
+        s, b = quiet(s, b, interval)
+    elif verdict == CHANGED:
+        s, b = changed(s, b, t.facts[SHAPE], mean_of_host(t, host), interval)
+    else:
+        s, b = dated(s, b, min(max(since, 0.0), interval))
+    whole, b32 = stored(s, b)
+    record["s"] = np.uint16(whole)
+    record["b"] = b32
+
+
+@bare_inlined
+def _stored_cost(cost: float) -> np.uint8:
+    return np.uint8(min(math.log2(max(cost, 1.0)) * COST_STEPS + 0.5, 255.0))
+
+
+@bare_inlined
+def _mean_cost(kept: Whole, cost: float) -> np.uint8:
+    """A quarter of the way from what is kept to what this read took: mostly a few bytes, and now and then a whole document."""
+    mean = 2.0 ** (kept / COST_STEPS)
+    return _stored_cost(mean + 0.25 * (cost - mean))
+
+
+@bare_inlined
+def _join(t: RefreshTables, folders: Folders, page: Whole, host: Whole, importance: float) -> None:
+    record = t.records[page]
+    t.counts[PAGE_COUNT] += 1
+    if t.counts[CURSOR] != NO_PASS and page >= t.counts[CURSOR]:
+        record["flags"] = np.uint8(INSIDE)  # the pass will file it
+    elif record["flags"] & FILED:
+        record["flags"] = np.uint8(INSIDE | FILED)
+    else:
+        record["flags"] = np.uint8(INSIDE | FILED)
+        shape, rate = belief_of(t, page, host)
+        age = due_age(t, shape, rate, scale_of(t, importance, cost_of(t, page)), t.facts[THRESHOLD])
+        file_page(folders, t.records, page, read_time(t, page) + age)
+
+
+@bare_kernel
+def record_reads(
+    t: RefreshTables,
+    folders: Folders,
+    pages: Pages,
+    hosts: Pages,
+    times: Floats,
+    verdicts: npt.NDArray[np.uint8],
+    since: Floats,
+    stood: Floats,
+    costs: Floats,
+    importance: Floats,
+) -> None:
+    """Takes in a batch of reads, in its order."""
+    for i in range(pages.size):
+        page, host, verdict = pages[i], hosts[i], verdicts[i]
+        record = t.records[page]
+        inside = record["flags"] & INSIDE
+        t.counts[OBSERVED] += 1
+        t.counts[OBSERVATIONS] += 1
+        if verdict == FAILED:
+            continue
+        tick = np.int64(min(max(times[i] * TICKS + 0.5, 0.0), 4294967295.0))
+        if inside:
+            _tally_kept(t, page, host, importance[i], -1.0)
+            interval = (tick - np.int64(record["read"])) / TICKS
+            if verdict != FIRST and interval > 0.0:
+                _learn(t, page, host, verdict, interval, since[i], stood[i])
+            record["flags"] = np.uint8(record["flags"] & (INSIDE | FILED))
+        record["read"] = np.uint32(max(tick, np.int64(record["read"])) if inside else tick)
+        record["cost"] = _mean_cost(record["cost"], costs[i]) if inside else _stored_cost(costs[i])
+        _tally_kept(t, page, host, importance[i], 1.0)
+        if not inside:
+            _join(t, folders, page, host, importance[i])
+
+
+@bare_kernel
+def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats, weights: Floats) -> None:
+    """Adds published periods to the evidence of pages, within what the weight lets them differ from what the host is believed to do."""
+    for i in range(pages.size):
+        record = t.records[pages[i]]
+        usual, factor = 1.0 / mean_of_host(t, hosts[i]), CLAIMED_FACTOR ** weights[i]
+        period = min(max(periods[i], usual / factor), usual * factor)
+        whole, b = stored(record["s"] * UNIT + weights[i], record["b"] + weights[i] * period)
+        record["s"] = np.uint16(whole)
+        record["b"] = b
+        t.counts[OBSERVED] += 1
+
+
+@bare_kernel
+def forget_pages(t: RefreshTables, pages: Pages) -> None:
+    """Lets pages not be refreshed any more; their entries are dropped when they come up."""
+    for i in range(pages.size):
+        if 0 <= pages[i] < t.records.size:
+            record = t.records[pages[i]]
+            if record["flags"] & INSIDE:
+                record["flags"] = np.uint8(record["flags"] & FILED)
+                record["s"] = np.uint16(0)
+                record["b"] = np.float32(0.0)
+                t.counts[PAGE_COUNT] -= 1
+                t.counts[OBSERVED] += 1

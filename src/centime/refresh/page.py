@@ -1,0 +1,94 @@
+"""One page of the refresh book, inside kernels: its belief, its index, its due time, and its part in the sums.
+
+`belief_of` is what is believed; the index, the due age and the demand are those of the wider belief that decides (`worth.py`, TRUST).
+"""
+
+import math
+
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.refresh.belief import UNIT
+from centime.refresh.curves import guess_ratio, row_of
+from centime.refresh.demand import add_demand
+from centime.refresh.tables import (
+    ALPHA,
+    BETA,
+    BY_BYTES,
+    COST_STEPS,
+    COSTS,
+    LEAST_INTERVAL,
+    MEAN,
+    ROOTS,
+    RULE,
+    SHAPE,
+    TICKS,
+    RefreshTables,
+)
+from centime.refresh.worth import LONGEST, TRUST, UNIFORM, age_ratio, index_ratio
+
+LEAST_IMPORTANCE = 1e-30
+
+
+@bare_inlined
+def mean_of_host(t: RefreshTables, host: Whole) -> float:
+    """m: the pooled mean rate of the host, or of all pages where it has none."""
+    mean = float(t.means[host]) if 0 <= host < t.means.size else 0.0
+    return mean if mean > 0.0 else t.facts[MEAN]
+
+
+@bare_inlined
+def belief_of(t: RefreshTables, page: Whole, host: Whole) -> tuple[float, float]:
+    """S and B."""
+    k = t.facts[SHAPE]
+    record = t.records[page]
+    return k + record["s"] * UNIT, k / mean_of_host(t, host) + record["b"]
+
+
+@bare_inlined
+def cost_of(t: RefreshTables, page: Whole) -> float:
+    """What a read is expected to cost: 1 when the budget counts pages."""
+    return 2.0 ** (t.records[page]["cost"] / COST_STEPS) if t.facts[BY_BYTES] != 0.0 else 1.0
+
+
+@bare_inlined
+def scale_of(t: RefreshTables, importance: float, cost: float) -> float:
+    """What the index is multiplied with: x/cost, 1 for the uniform rule."""
+    if t.facts[RULE] == UNIFORM:
+        return 1.0
+    return (importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE) / cost
+
+
+@bare_inlined
+def read_time(t: RefreshTables, page: Whole) -> float:
+    """When the page was last read."""
+    return float(t.records[page]["read"]) / TICKS
+
+
+@bare_inlined
+def index_of(t: RefreshTables, shape: float, rate: float, scale: float, age: float) -> float:
+    """What a read is worth at this age."""
+    shape *= TRUST
+    rate *= TRUST
+    return scale * rate * index_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, max(age, 0.0) / rate)
+
+
+@bare_kernel
+def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold: float) -> float:
+    """The age at which a read is worth the threshold, the least interval at least; infinity if never."""
+    if math.isinf(threshold):
+        return math.inf
+    shape *= TRUST
+    rate *= TRUST
+    y = threshold / (scale * rate)
+    guess = guess_ratio(t.curves, row_of(shape), y)
+    u = age_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, y, LONGEST / rate, guess)
+    return float(max(rate * u, t.facts[LEAST_INTERVAL]))
+
+
+@bare_kernel
+def tally(t: RefreshTables, kept: Whole, shape: float, rate: float, importance: float, cost: float, sign: float) -> None:
+    """Adds the page to one of the two rows of sums, or takes it off."""
+    scale = scale_of(t, importance, cost)
+    known = importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE
+    add_demand(t.demand[kept], t.curves, row_of(TRUST * shape), TRUST * rate, scale, cost, t.facts[LEAST_INTERVAL], sign)
+    t.sums[kept, ROOTS] += sign * math.sqrt(known * shape / rate)
+    t.sums[kept, COSTS] += sign * cost

@@ -1,0 +1,37 @@
+"""The arrays of a refresh book as they are kept: columns of pages and hosts without the room ahead, sums, folders. The curves are drawn
+anew."""
+
+from typing import Any
+
+import numpy.typing as npt
+
+from centime.refresh.calendar import RECORD, Folders
+from centime.refresh.tables import HOST_LIMIT, LIMIT, RefreshTables, make_room_for_hosts, make_room_for_records
+
+_COLUMNS = RECORD.names or ()
+_BY_HOST = ("means", "host_rates", "host_pages")
+_WHOLE = ("demand", "sums", "pooled", "facts", "counts")
+
+
+def copy_tables(t: RefreshTables, folders: Folders) -> dict[str, npt.NDArray[Any]]:
+    """Everything, as arrays of their own."""
+    pages, hosts = int(t.counts[LIMIT]), int(t.counts[HOST_LIMIT])
+    arrays = {column: t.records[column][:pages].copy() for column in _COLUMNS}
+    arrays |= {name: getattr(t, name)[:hosts].copy() for name in _BY_HOST}
+    arrays |= {name: getattr(t, name).copy() for name in _WHOLE}
+    return arrays | {name: array.copy() for name, array in folders._asdict().items()}
+
+
+def restore_tables(t: RefreshTables, folders: Folders, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """Writes a copy into the tables and folders of a book without pages."""
+    pages, hosts = len(arrays["b"]), len(arrays["means"])
+    make_room_for_records(t, pages)
+    make_room_for_hosts(t, hosts)
+    for column in _COLUMNS:
+        t.records[column][:pages] = arrays[column]
+    for name in _BY_HOST:
+        getattr(t, name)[:hosts] = arrays[name]
+    for name in _WHOLE:
+        getattr(t, name)[:] = arrays[name]
+    for name, array in folders._asdict().items():
+        array[:] = arrays[name]

@@ -1,0 +1,93 @@
+"""The hosts of a crawl: their names and numbers, how each wants to be treated, and what came of it.
+
+A host is scheme, name and port: what one robots.txt and one delay hold for. Its manners (latency, failures in a row, crawl delay) are
+values of `fetch.politeness`; the frontier only learns when the host may be asked next.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from centime.fetch.politeness import HostState
+from centime.refresh.credit import STRANGER, Credit
+from centime.refresh.dates import NOTHING_KNOWN, DateRecord
+
+
+class Host(msgspec.Struct, gc=False):
+    """One host and its counters."""
+
+    name: str
+    manners: HostState
+    known: int = 0
+    visits: int = 0
+    read: int = 0
+    failures: int = 0
+    refused: int = 0  # by robots.txt
+    wire_bytes: int = 0
+    next_time: float = 0.0
+    address: str = ""
+    trouble: str = ""  # the last failure, in words
+    dates: DateRecord = NOTHING_KNOWN  # what its Last-Modified proved to be worth
+    claims: Credit = STRANGER  # and what it says about how long its pages hold
+
+
+class Hosts:
+    """All hosts, by number and by name."""
+
+    def __init__(self) -> None:
+        self.all: list[Host] = []
+        self._numbers: dict[str, int] = {}
+        self._addresses: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __getitem__(self, number: int) -> Host:
+        return self.all[number]
+
+    def number(self, name: str) -> int:
+        """The number of a host, which is made known if it was not."""
+        found = self._numbers.get(name)
+        if found is None:
+            found = self._numbers[name] = len(self.all)
+            self.all.append(Host(name, HostState()))
+        return found
+
+    def number_many(self, names: list[str]) -> npt.NDArray[np.int32]:
+        """The numbers of hosts, each of which knows one page more."""
+        found = list(map(self._numbers.get, names))
+        numbers = np.array([self.number(name) if one is None else one for name, one in zip(names, found, strict=True)], dtype=np.int32)
+        hosts, counts = np.unique(numbers, return_counts=True)
+        for number, count in zip(hosts.tolist(), counts.tolist(), strict=True):
+            self.all[number].known += count
+        return numbers
+
+    def find(self, name: str) -> int | None:
+        """The number of a host that is known."""
+        return self._numbers.get(name)
+
+    def address_number(self, address: str) -> int:
+        """A number for an address, the same for all hosts that have it."""
+        return self._addresses.setdefault(address, len(self._addresses))
+
+    def state(self) -> bytes:
+        """All of it, packed."""
+        return msgspec.msgpack.encode([self.all, list(self._addresses)])
+
+    @classmethod
+    def from_state(cls, packed: bytes) -> "Hosts":
+        """The hosts that `state` packed."""
+        hosts = cls()
+        everything: tuple[list[Host], list[str]] = msgspec.msgpack.decode(packed, type=tuple[list[Host], list[str]])
+        hosts.all, addresses = everything
+        hosts._numbers = {host.name: number for number, host in enumerate(hosts.all)}
+        hosts._addresses = {address: number for number, address in enumerate(addresses)}
+        return hosts
+
+    def statistics(self) -> dict[str, Any]:
+        """Sums over all hosts."""
+        return {
+            name: sum(getattr(host, name) for host in self.all) for name in ("known", "visits", "read", "failures", "refused", "wire_bytes")
+        }

@@ -1,0 +1,78 @@
+"""URLs become known pages: their numbers, hosts, money and place in the frontier."""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.frontier.kind import DISCOVERY, kinds_of
+from centime.model.address import fingerprint, host_of
+from centime.shard.message import Found, Visit
+from centime.shard.state import ShardState
+
+Fingerprints = npt.NDArray[np.uint64]
+
+
+def fingerprints_of(urls: list[str]) -> Fingerprints:
+    """The fingerprints of canonical URLs."""
+    return np.array([fingerprint(url) for url in urls], dtype=np.uint64)
+
+
+def take_found(state: ShardState, frame: Found) -> int:
+    """Makes URLs known that came from outside; how many were new."""
+    urls = frame.texts.decode().split("\n") if frame.texts else []
+    return join(state, fingerprints_of(urls), urls, np.full(len(urls), frame.depth, dtype=np.uint8), frame.level)
+
+
+def join(state: ShardState, fingerprints: Fingerprints, urls: list[str], depths: npt.NDArray[np.uint8], level: int) -> int:
+    """Makes those URLs known that are not, unless their host has enough; how many."""
+    known = state.pages
+    wanted = np.flatnonzero(known.table.find(fingerprints) < 0)
+    admitted = wanted[state.limits.take_many([urls[place] for place in wanted.tolist()])]
+    if not len(admitted):
+        return 0
+    pages, new = known.table.find_or_add(fingerprints[admitted])
+    joined, pages = admitted[new], pages[new]
+    texts = [urls[place] for place in joined.tolist()]
+    hosts = state.hosts.number_many([host_of(url) for url in texts])
+    classes = _classes(state, texts)
+    known.join(texts, hosts, depths[joined], classes)
+    _join_ledger(state, classes)
+    keys = state.ledger.standing(pages) if level == DISCOVERY else state.ledger.importance(pages)
+    state.frontier.add(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
+    if state.settings.ban:
+        _ban(state, hosts)
+    return len(pages)
+
+
+def join_links(state: ShardState, visits: list[Visit]) -> None:
+    """Makes the pages known that visits name for the first time."""
+    with_texts = [visit for visit in visits if visit.texts]
+    if with_texts:
+        lines = [visit.texts.decode().split("\n") for visit in with_texts]
+        deeper = [int(state.pages.origin(visit.page)["depth"]) + (not visit.beside) for visit in with_texts]
+        depths = np.repeat(np.minimum(deeper, 255), [len(urls) for urls in lines]).astype(np.uint8)
+        fingerprints = np.frombuffer(b"".join(visit.fresh for visit in with_texts), dtype=np.uint64)
+        join(state, fingerprints, [url for urls in lines for url in urls], depths, DISCOVERY)
+
+
+def _join_ledger(state: ShardState, classes: npt.NDArray[np.uint8]) -> None:
+    ends = [*(np.flatnonzero(np.diff(classes)) + 1).tolist(), len(classes)]
+    start = 0
+    for end in ends:  # pages join by runs of one class
+        state.ledger.join(end - start, focus=int(classes[start]))
+        start = end
+
+
+def _classes(state: ShardState, urls: list[str]) -> npt.NDArray[np.uint8]:
+    classes = np.zeros(len(urls), dtype=np.uint8)
+    if state.focus:
+        for place, url in enumerate(urls):
+            classes[place] = next((number for number, (rule, _) in enumerate(state.focus, 1) if rule.search(url)), 0)
+    return classes
+
+
+def _ban(state: ShardState, hosts: npt.NDArray[np.int32]) -> None:
+    """Blocks hosts that were banned before they were known."""
+    for number in np.unique(hosts).tolist():
+        if number not in state.wishes.banned and state.hosts[number].name in state.settings.ban:
+            state.wishes.banned.add(number)
+            state.frontier.block(number)

@@ -1,0 +1,176 @@
+"""What is known of every page besides its money: URL, host, depth, links, visits. All by page number.
+
+In memory are a fingerprint and two offsets a page; what never changes (URL, host, depth, focus class) and what is read a page at a time
+(rows, records) lies in files that only grow.
+"""
+
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.files.appended import AppendedFile
+from centime.model.outcome import Outcome, PageKind
+from centime.model.rows import Pages
+from centime.shard.message import Visit
+from centime.store.items import Items
+from centime.store.record import NO_MARK, NO_PAGE, Mark, Record
+from centime.store.records import Records
+from centime.store.rows import DiskRows
+from centime.store.texts import Texts
+from centime.store.url_table import UrlTable
+
+_REDIRECTS = [outcome.value for outcome in Outcome if outcome.redirect]
+
+ORIGIN = np.dtype([("host", "<u4"), ("depth", "u1"), ("focus", "u1"), ("level", "u1"), ("reserved", "u1")])
+
+
+class KnownPages:
+    """The pages of a shard."""
+
+    def __init__(self, table: UrlTable, texts: Texts, origins: Items, rows: DiskRows, records: Records) -> None:
+        self.table = table
+        self.texts = texts
+        self.origins = origins
+        self.rows = rows
+        rows.known = lambda: table.count
+        self.records = records
+
+    @classmethod
+    def open(cls, folder: Path, state: Mapping[str, npt.NDArray[Any]], writable: bool) -> "KnownPages":
+        """The pages of a folder as they were in that state; an empty one begins anew."""
+        origins = AppendedFile.open(folder / "origins.bin", "origins", state.get("origins"), writable)
+        return cls(
+            UrlTable(state["fingerprints"] if state else None),
+            Texts.open(folder, state, writable),
+            Items(origins, ORIGIN),
+            DiskRows.open(folder, state, writable),
+            Records.open(folder, state, writable),
+        )
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that a snapshot keeps."""
+        origins = {"origins": self.origins.file.state()}
+        return self.table.state() | self.texts.state() | origins | self.rows.state() | self.records.state()
+
+    def sync(self) -> None:
+        """Waits until the disk has all that was appended."""
+        self.texts.sync()
+        self.origins.file.sync()
+        self.rows.sync()
+        self.records.sync()
+
+    def close(self) -> None:
+        """Lets go of all files."""
+        self.texts.close()
+        self.origins.file.close()
+        self.rows.close()
+        self.records.close()
+
+    @property
+    def count(self) -> int:
+        """How many pages are known."""
+        return self.table.count
+
+    def join(self, urls: list[str], hosts: npt.NDArray[np.int32], depths: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8]) -> None:
+        """Keeps what never changes about new pages."""
+        together = "".join(urls)
+        encoded = urls if together.isascii() else [url.encode() for url in urls]  # canonical URLs are: as many bytes as characters
+        self.texts.append_many(together.encode(), np.fromiter(map(len, encoded), dtype=np.int64, count=len(urls)))
+        origins = np.zeros(len(urls), dtype=ORIGIN)
+        origins["host"], origins["depth"], origins["focus"] = hosts, depths, classes
+        self.origins.append(origins)
+
+    def origin(self, page: int) -> Any:
+        """Host, depth and focus class of one page."""
+        return self.origins.one(page)
+
+    def origins_of(self, pages: Pages) -> npt.NDArray[Any]:
+        """The same of many pages."""
+        return self.origins.take(pages)
+
+    def last(self, page: int) -> Record | None:
+        """The last visit of a page."""
+        return self.records.last(page)
+
+    def were_read(self, pages: Pages) -> npt.NDArray[np.bool_]:
+        """Which of these pages were there when they were last visited."""
+        kinds = self.records.heads(pages)["kind"]
+        found: npt.NDArray[np.bool_] = (kinds >= PageKind.HTML) & (kinds <= PageKind.OTHER)
+        return found
+
+    def read_before(self, time: float, start: int) -> tuple[list[int], int]:
+        """The pages whose last visit was at `time` or earlier and found them there, of the records from `start` on; where to go on."""
+        due = []
+        at = start or self.records.first
+        while at < self.records.end:
+            head = self.records.head(at)
+            if head["time"] > time:
+                break
+            page = int(head["page"])
+            if self.records.record_at[page] == at and (PageKind.HTML <= head["kind"] <= PageKind.OTHER or head["outcome"] in _REDIRECTS):
+                due.append(page)
+            at = self.records.behind(at)
+        return due, at
+
+    def record_of(self, visit: Visit, before: Record | None, *, now: float, depth: int, over: bool, importance: float) -> Record:
+        """The record of a visit, still to be appended."""
+        outcome = visit.outcome
+        found, read = outcome.found, outcome is Outcome.READ
+        same = outcome is Outcome.UNCHANGED and before is not None
+        changed = read and (before is None or before.signature != visit.signature)
+        marks = NO_MARK
+        for mark, holds in (
+            (Mark.CHANGED, changed and before is not None and before.signature != 0),
+            (Mark.TRUNCATED, visit.truncated),
+            (Mark.NOFOLLOW, visit.nofollow),
+            (Mark.NOINDEX, visit.noindex),
+        ):
+            if holds:
+                marks |= mark
+        redirect = NO_PAGE
+        if outcome.redirect and visit.links:
+            redirect = int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0])
+        kind = before.kind if same and before is not None else PageKind.DEAD if over else visit.kind
+        return Record(
+            page=visit.page,
+            time=now,
+            first_time=before.first_time if before else now,
+            changed_time=now if changed else before.changed_time if before else 0.0,
+            modified_time=_date(visit.modified),
+            baseline_time=before.baseline_time if before else now,
+            importance=importance,
+            signature=visit.signature if read else before.signature if before else 0,
+            digest=visit.digest if read else before.digest if before else bytes(16),
+            visits=(before.visits if before else 0) + 1,
+            changes=(before.changes if before else 0) + (Mark.CHANGED in marks),
+            wire_bytes=min(visit.wire_bytes, 2**32 - 1),
+            body_bytes=before.body_bytes if same and before is not None else visit.body_bytes,
+            latency_milliseconds=min(int(visit.seconds * 1000), 2**32 - 1),
+            links=before.links if same and before is not None else len(visit.links) // 8,
+            redirect=redirect,
+            status=visit.status,
+            depth=depth,
+            marks=marks,
+            outcome=outcome,
+            kind=kind,
+            failures=0 if found or outcome.redirect or not outcome.passing else (before.failures if before else 0) + 1,
+            etag=visit.etag,
+            modified=visit.modified,
+            content_type=before.content_type if same and before is not None else visit.content_type,
+            detail=visit.detail,
+            address=visit.address,
+        )
+
+
+@lru_cache(maxsize=4_096)
+def _date(text: str) -> float:
+    """An HTTP date in seconds since the epoch, 0 for what is none; many pages of a site share one."""
+    try:
+        return parsedate_to_datetime(text).timestamp() if text else 0.0
+    except (ValueError, OverflowError, OSError):
+        return 0.0

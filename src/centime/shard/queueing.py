@@ -1,0 +1,157 @@
+"""What waits where: pages go to the level they belong to, come back when they are due, and are handed out.
+
+2 published   while their publisher is believed        4 refresh      pages that were read, with what another read is worth
+3 deadline    pages that a subscription asks for        5 discovery    pages that were not, by importance
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.frontier.kind import DEADLINE, DISCOVERY, OUTSIDE_LEVEL, PUBLISHED, REFRESH, kinds_of
+from centime.model.rows import Pages
+from centime.shard.message import Returned
+from centime.shard.state import ShardState
+
+ENLISTED_AT_ONCE = 10_000  # pages looked through for a new subscription in one call
+
+
+def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
+    """The pages granted, and whether others have moved: a call that changes nothing need not be in the journal."""
+    expired, again = state.leases.expired(now), state.retries.due(now)
+    late = state.upkeep.deadlines.due(now)
+    due = _read_long_ago(state, now)
+    give_back(state, expired, now)
+    requeue(state, [*again.tolist(), *due], now)
+    _remind(state, late, now)
+    moved = bool(len(expired) or len(again) or len(late) or due)
+    moved = _look(state, now) or moved
+    moved = _enlist(state, now) or moved
+    pages = state.frontier.lease(now, count, state.ledger.levels(), state.upkeep.discovery() * state.ledger.unit())
+    if len(pages):
+        state.leases.grant(pages, now)
+    return pages, moved
+
+
+def earliest(state: ShardState, now: float) -> float:
+    """When something may be handed out, or becomes due."""
+    return min(state.frontier.earliest(now), state.upkeep.earliest())
+
+
+def take_back(state: ShardState, frame: Returned) -> None:
+    """Ends leases that nobody works on any more."""
+    pages = state.leases.held() if frame.all else np.array(frame.pages, dtype=np.int64)
+    pages = pages[state.leases.end(pages)]
+    for number in set(state.pages.origins_of(pages)["host"].tolist()):
+        state.manners.leave_alone(state.hosts, state.frontier, frame.now, number)
+    give_back(state, pages, frame.now)
+
+
+def give_back(state: ShardState, pages: Pages, now: float) -> None:
+    """Puts pages whose lease ended without a visit where they were."""
+    for page in pages.tolist():
+        number = int(state.pages.origin(page)["host"])
+        state.frontier.release(number, state.hosts[number].next_time)
+    requeue(state, pages.tolist(), now)
+
+
+def requeue(state: ShardState, pages: list[int], now: float) -> None:
+    """Puts pages that wait nowhere where they belong."""
+    if not pages:
+        return
+    numbers = np.array(sorted(set(pages)), dtype=np.int64)
+    numbers = numbers[~state.frontier.contains(numbers)]
+    read = state.pages.were_read(numbers) | state.upkeep.book.contains(numbers)
+    announced = np.array([state.wishes.publishers.has_announced(page) for page in numbers.tolist()], dtype=np.bool_)
+    unread = numbers[~read & ~announced]
+    if len(unread):
+        origins = state.pages.origins_of(unread)
+        kinds = kinds_of(np.full(len(unread), DISCOVERY), origins["focus"])
+        state.frontier.add(unread, origins["host"].astype(np.int32), kinds, state.ledger.standing(unread))
+    known = numbers[read & ~announced]
+    if len(known):
+        worth = state.upkeep.worth(known, now, state.ledger.importance) if state.settings.continuous else state.ledger.importance(known)
+        _add(state, known, REFRESH, worth)
+    promote(state, numbers[announced])
+
+
+def promote(state: ShardState, pages: Pages, hearing: npt.ArrayLike = 1.0) -> None:
+    """Puts pages among the published ones, by so many times their importance, unless they are out or at a higher level."""
+    if len(pages):
+        free = _raised(state, pages, PUBLISHED)
+        _add(state, pages[free], PUBLISHED, np.broadcast_to(hearing, len(pages))[free] * state.ledger.importance(pages[free]))
+
+
+def _remind(state: ShardState, pages: Pages, now: float) -> None:
+    """Puts pages whose deadline is over among those that are late, unless they are out or at a higher level.
+
+    The one that has waited longest comes first, not the most important: where a subscription asks for more than the budget has, its less
+    important pages would never be read.
+    """
+    if len(pages):
+        late = pages[_raised(state, pages, DEADLINE)]
+        _add(state, late, DEADLINE, np.full(len(late), state.upkeep.book.began - now))
+
+
+def _raised(state: ShardState, pages: Pages, level: int) -> npt.NDArray[np.bool_]:
+    """Takes pages out of where they wait if that is no higher than a level, and says which; those that are out stay so."""
+    free = ~state.leases.out(pages) & (state.frontier.levels(pages) >= level)
+    state.frontier.remove(pages[free])
+    for page in pages[free].tolist():
+        state.retries.remove(page)
+    return free
+
+
+def reorder(state: ShardState) -> None:
+    """Tells the frontier the standing of all pages that were paid."""
+    if state.all_paid:
+        state.frontier.rebuild(state.ledger.standing)
+    elif state.paid:
+        pages = np.concatenate(state.paid).astype(np.int64)
+        state.frontier.update(pages, state.ledger.standing(pages))
+    state.paid.clear()
+    state.all_paid = False
+
+
+def _add(state: ShardState, pages: Pages, level: int, worth: npt.NDArray[np.float64]) -> None:
+    hosts = state.pages.origins_of(pages)["host"].astype(np.int32)
+    state.frontier.add(pages, hosts, kinds_of(np.full(len(pages), level), np.zeros(len(pages))), worth)
+
+
+def _read_long_ago(state: ShardState, now: float) -> list[int]:
+    """With `refresh-after`: the pages that were last read so many seconds ago."""
+    if state.settings.refresh_after is None:
+        return []
+    due, until = state.pages.read_before(now - state.settings.refresh_after, state.refreshed_until)
+    if due:
+        state.refreshed_until = until  # without a page that is due nothing may change: such a call is not in the journal
+    return due
+
+
+def _look(state: ShardState, now: float) -> bool:
+    """Lets pages come that have become worth a read; whether anything was looked at."""
+    found = state.upkeep.look(now, state.ledger.importance)
+    if found is None:
+        return False
+    pages, worth = found
+    levels = state.frontier.levels(pages)
+    state.frontier.update_worth(pages[levels == REFRESH], worth[levels == REFRESH])
+    free = (levels == OUTSIDE_LEVEL) & ~state.leases.out(pages)
+    free &= np.array([page not in state.retries for page in pages.tolist()], dtype=np.bool_)
+    if free.any():
+        _add(state, pages[free], REFRESH, worth[free])
+    return True
+
+
+def _enlist(state: ShardState, now: float) -> bool:
+    """Gives pages that were read before a subscription began their deadlines, some at a time; whether there were any to look at."""
+    wishes = state.wishes
+    if wishes.enlisted >= wishes.enlist_end:
+        return False
+    pages = np.arange(wishes.enlisted, min(wishes.enlist_end, wishes.enlisted + ENLISTED_AT_ONCE), dtype=np.int64)
+    wishes.enlisted = int(pages[-1]) + 1
+    read = pages[state.pages.were_read(pages)]
+    for page, url in zip(read.tolist(), state.pages.texts.get_many(read), strict=True):
+        seconds = wishes.subscriptions.deadline_seconds(url)
+        if seconds < float("inf"):
+            state.upkeep.deadlines.add(page, now + seconds)
+    return True

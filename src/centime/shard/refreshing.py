@@ -1,0 +1,290 @@
+"""What keeps the copy fresh: how often each page changes, which of them are due, and by when somebody else wants one read.
+
+    verdicts      every visit is one word to the book of change rates (refresh/book.py): first, quiet, changed, dated, failed
+    looks         the book's folders are looked at as their time comes; what is worth its read goes to the frontier, with its worth
+    rhythms       pages that change every hour, day or week are read just after that moment, if that is worth a read
+    deadlines     pages of a subscription are read at least as often as it asks for
+
+A part of the shard's state: time is an argument, and everything follows from the calls made.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import nan
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from centime.frontier.timers import Retries
+from centime.model.outcome import Outcome
+from centime.model.rows import Pages
+from centime.refresh.book import RefreshBook
+from centime.refresh.credit import frequency_verdict, period_of_max_age, verified, weight
+from centime.refresh.dates import observe, reliable, stood, verdict_of
+from centime.refresh.rhythm import Rhythm, find_rhythm, holds, next_moment
+from centime.refresh.settings import RefreshSettings
+from centime.refresh.spending import Eagerness
+from centime.refresh.verdict import Verdict
+from centime.settings.crawl import CrawlSettings
+from centime.shard.hosts import Hosts
+from centime.shard.message import Visit
+from centime.store.record import Mark, Record
+from centime.store.records import Records
+
+MOST_LOOKS = 4_096  # pages looked at in one call: a flood comes over several
+HISTORY, ENOUGH = 400, 12  # visits in which a rhythm is looked for at most, and changes among them that suffice
+RHYTHM_AT = frozenset({6, 9, 14, 21, 32})  # so many changes seen: then it is looked for
+MOST_MISSES = 2  # visits in a row that did not show what the rhythm says, before it is given up
+JUDGED_AFTER = 8  # visits: then a published frequency is compared with what was seen
+ANY_HOST = np.array([-1])  # stands for all of them together
+SAMPLE = 200_000  # pages that are looked at to say how fresh all are
+LEAST_COST = 300.0  # bytes of the smallest answer
+
+Importance = Callable[[Pages], npt.NDArray[np.float64]]
+Flags = npt.NDArray[np.bool_]
+HostsOf = Callable[[Pages], npt.NDArray[np.uint32]]
+
+
+class Beat(msgspec.Struct, array_like=True):
+    """The rhythm of a page, and how often it was not kept lately."""
+
+    rhythm: Rhythm
+    read: float  # when the page was last read
+    misses: int = 0
+
+
+class Filed(msgspec.Struct, frozen=True, gc=False):
+    """A visit with its record, the one before it, and its host."""
+
+    visit: Visit
+    host: int
+    before: Record | None
+    record: Record
+    over: bool  # it is gone, or given up
+
+
+class Upkeep:
+    """The change rates of a shard's pages, and what is due."""
+
+    def __init__(self, settings: CrawlSettings, hosts_of: HostsOf) -> None:
+        self._hosts_of = hosts_of
+        self.book = RefreshBook(0.0, settings.refresh_settings(), hosts_of)
+        self.moments = Retries()
+        self.deadlines = Retries()
+        self.beats: dict[int, Beat] = {}
+        self.eagerness = Eagerness()
+        self.tell(settings)
+
+    def tell(self, settings: CrawlSettings) -> None:
+        """Goes on with other settings."""
+        self.settings = settings
+        self.book.tell(self._rules())
+
+    def _rules(self) -> RefreshSettings:
+        """What the book is told: the settings, with the budget that lets all of it be spent."""
+        rules = self.settings.refresh_settings()
+        return replace(rules, budget=rules.budget * self.eagerness.factor)
+
+    def spend(self, now: float, pages: int, wire_bytes: int) -> None:
+        """Takes in what was spent on visits."""
+        rules = self.settings.refresh_settings()
+        unit = wire_bytes / pages if rules.by_bytes and pages else 1.0
+        if self.settings.continuous and self.eagerness.observe(now, pages * unit, rules.budget, unit):
+            self.book.tell(self._rules())
+
+    # ---- what visits say
+
+    def record(self, now: float, filed: Sequence[Filed], hosts: Hosts, records: Records, importance: Importance) -> None:
+        """Takes what visits say about changes."""
+        if not len(self.book):
+            self.book = RefreshBook(now, self._rules(), self._hosts_of)
+        over = [one.visit.page for one in filed if one.over or _is_closed(one.record)]
+        if over:
+            self.book.forget(np.array(over, dtype=np.int64))
+            for page in over:
+                self.moments.remove(page)
+                self.beats.pop(page, None)
+        told = [one for one in filed if not one.over and not _is_closed(one.record)]
+        if not told:
+            return
+        pages = np.array([one.visit.page for one in told], dtype=np.int64)
+        read_before = self.book.read_times(pages).tolist()
+        verdicts, since, standing = [], [], []
+        for one, before in zip(told, read_before, strict=True):
+            standing.append(_stood(one, before, hosts))
+            verdict, seconds = self._verdict(now, one, before, hosts)
+            verdicts.append(verdict)
+            since.append(seconds)
+        for one, verdict in zip(told, verdicts, strict=True):
+            self._published(one, verdict, hosts)  # before the read is recorded: a page joins with what is claimed of it
+        self.book.record(
+            pages,
+            np.array([one.host for one in told], dtype=np.int64),
+            now,
+            np.array(verdicts, dtype=np.uint8),
+            np.array(since),
+            np.array([max(LEAST_COST, float(one.visit.wire_bytes)) for one in told]),
+            importance(pages),
+            np.array(standing),
+        )
+        for one, verdict in zip(told, verdicts, strict=True):
+            self._beat(now, one, verdict, records)
+
+    def _verdict(self, now: float, one: Filed, read_before: float, hosts: Hosts) -> tuple[Verdict, float]:
+        outcome, record, before = one.visit.outcome, one.record, one.before
+        changed = Mark.CHANGED in record.marks
+        if outcome.redirect:
+            changed = before is not None and before.redirect != record.redirect
+        elif before is not None and before.outcome.redirect:
+            changed = True
+        date = record.modified_time or nan
+        host = hosts[one.host]
+        believed = reliable(host.dates)
+        if outcome.found and before is not None and read_before == read_before:
+            host.dates = observe(host.dates, changed, before.modified_time or nan, date, now, read_before)
+        return verdict_of(
+            read=outcome.found or outcome.redirect, content_changed=changed, read_before=read_before, now=now, date=date, believed=believed
+        )
+
+    def _published(self, one: Filed, verdict: Verdict, hosts: Hosts) -> None:
+        """What the server's own cache header says of changes: evidence as good as it proved on this host."""
+        period = period_of_max_age(one.visit.fresh_for)
+        if period is None:
+            return
+        host, page = hosts[one.host], np.array([one.visit.page], dtype=np.int64)
+        if verdict == Verdict.FIRST:
+            self.book.claim(page, np.array([period]), np.array([weight(host.claims)]))
+        elif one.record.visits == JUDGED_AFTER:
+            _, low, high = self.book.rates(page)
+            right = frequency_verdict(period, float(low[0]), float(high[0]))
+            if right is not None:
+                host.claims = verified(host.claims, right)
+
+    def _beat(self, now: float, one: Filed, verdict: Verdict, records: Records) -> None:
+        """Keeps the rhythm of a page, if it has one."""
+        page = one.visit.page
+        beat = self.beats.get(page)
+        if beat is not None and verdict in (Verdict.QUIET, Verdict.CHANGED, Verdict.DATED):
+            beat.misses = 0 if holds(beat.rhythm, beat.read, now, verdict != Verdict.QUIET) else beat.misses + 1
+            beat.read = now
+            if beat.misses > MOST_MISSES:
+                del self.beats[page]
+                self.moments.remove(page)
+                beat = None
+        elif beat is None and verdict in (Verdict.CHANGED, Verdict.DATED) and one.record.changes in RHYTHM_AT:
+            rhythm = _rhythm_of(records, page)
+            if rhythm is not None:
+                beat = self.beats[page] = Beat(rhythm, now)
+        if beat is not None:
+            self.moments.add(page, next_moment(beat.rhythm, now))
+
+    # ---- what is due
+
+    def look(self, now: float, importance: Importance) -> tuple[Pages, npt.NDArray[np.float64]] | None:
+        """The pages that have become due, with their worth; None if it is not yet time to look, and then nothing has changed."""
+        if not self.settings.continuous or min(self.book.earliest(), self.moments.earliest()) > now:
+            return None
+        pages, worth = self.book.inspect(now, importance, MOST_LOOKS)
+        if self.beats and self.settings.beta:
+            steady = np.array([page not in self.beats for page in pages.tolist()], dtype=np.bool_)
+            pages, worth = pages[steady], worth[steady]
+        due = self.moments.due(now)
+        if len(due) and self.settings.beta:  # without beta only age counts, and of that a rhythm says nothing
+            worth_now = np.array([self.beat_worth(page, float(x)) for page, x in zip(due.tolist(), importance(due), strict=True)])
+            for page, one in zip(due.tolist(), worth_now.tolist(), strict=True):
+                if one < self.book.threshold:  # not worth a read this time: what has changed until the next time is worth more
+                    self.moments.add(page, next_moment(self.beats[page].rhythm, now))
+            kept = worth_now >= self.book.threshold
+            pages, worth = np.concatenate([pages, due[kept]]), np.concatenate([worth, worth_now[kept]])
+        return pages, worth
+
+    def beat_worth(self, page: int, importance: float) -> float:
+        """What reading a page just after its moment is worth: for so long would the copy be wrong otherwise."""
+        beat = self.beats[page]
+        cost = 1.0 if not self.book.settings.by_bytes else self.book.cost(page)
+        return importance * self.settings.beta * max(0.0, next_moment(beat.rhythm, beat.read) - beat.read) / cost
+
+    def next_beat(self, page: int, now: float) -> float:
+        """When a page with a rhythm has surely changed next."""
+        return next_moment(self.beats[page].rhythm, now)
+
+    def worth(self, pages: Pages, now: float, importance: Importance) -> npt.NDArray[np.float64]:
+        """What reading pages again is worth now; their importance where the book does not have them."""
+        known = importance(pages)
+        return np.where(self.book.contains(pages), self.book.worth(pages, now, known), known)
+
+    def fresh(self, now: float, known: int, importance: Importance, read: Callable[[Pages], Flags]) -> tuple[float, float]:
+        """How many copies are held to be right now, and their share of all importance; of a sample if there are very many."""
+        stride = 1 + known // SAMPLE
+        pages = np.arange(0, known, stride, dtype=np.int64)
+        pages = pages[self.book.contains(pages) & read(pages)]
+        if not len(pages):
+            return 0.0, 0.0
+        shape, scale = self.book.beliefs(pages)
+        right = np.exp(-shape * np.log1p(np.maximum(now - self.book.read_times(pages), 0.0) / scale))
+        return stride * float(right.sum()), stride * float((right * importance(pages)).sum()) / known
+
+    def discovery(self) -> float:
+        """What a unit of importance of an unread page is worth beside pages that are due; 0 where shares decide."""
+        if not self.settings.continuous or self.settings.discovery_share() is not None:
+            return 0.0
+        return self.settings.discovery_weight * float(self.book.discovery_worth(ANY_HOST)[0])
+
+    def earliest(self) -> float:
+        """When something may become due next."""
+        looks = min(self.book.earliest(), self.moments.earliest()) if self.settings.continuous else float("inf")
+        return min(looks, self.deadlines.earliest())
+
+    # ---- for snapshots
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """All of it, as facts and arrays."""
+        facts, arrays = self.book.state()
+        kept = {f"book_{name}": array for name, array in arrays.items()}
+        for name, heap in (("moments", self.moments), ("deadlines", self.deadlines)):
+            kept |= {f"{name}_{title}": array for title, array in heap.state()[1].items()}
+        kept["eagerness"] = np.frombuffer(msgspec.msgpack.encode(self.eagerness), dtype=np.uint8)
+        kept["beats"] = np.frombuffer(msgspec.msgpack.encode(self.beats), dtype=np.uint8)
+        return {"book": facts}, kept
+
+    @classmethod
+    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], like: "Upkeep") -> "Upkeep":
+        """The upkeep of a snapshot, of pages and settings as another has them."""
+
+        def part(name: str) -> dict[str, npt.NDArray[Any]]:
+            return {title.removeprefix(f"{name}_"): array for title, array in arrays.items() if title.startswith(f"{name}_")}
+
+        made = cls(like.settings, like._hosts_of)
+        made.book = RefreshBook.from_state(facts["book"], part("book"), like._hosts_of)
+        made.moments = Retries.from_state({}, part("moments"))
+        made.deadlines = Retries.from_state({}, part("deadlines"))
+        made.eagerness = msgspec.msgpack.decode(arrays["eagerness"].tobytes(), type=Eagerness)
+        made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[int, Beat])
+        return made
+
+
+def _stood(one: Filed, read_before: float, hosts: Hosts) -> float:
+    """For how long the copy's content had stood when it was read, by the date of that read."""
+    date = one.before.modified_time if one.before is not None else 0.0
+    return stood(read_before, date or nan, reliable(hosts[one.host].dates))
+
+
+def _is_closed(record: Record) -> bool:
+    """Whether a page may not be read any more: nobody may ask for it, or nothing is there."""
+    outcome = record.outcome
+    return not (outcome.found or outcome.redirect or outcome.passing)
+
+
+def _rhythm_of(records: Records, page: int) -> Rhythm | None:
+    """The rhythm in which a page changed over its last visits, if it has one."""
+    times: list[float] = []
+    changed: list[bool] = []
+    for number, record in enumerate(records.history(page)):
+        if number == HISTORY or sum(changed) == ENOUGH:
+            break
+        if record.outcome in (Outcome.READ, Outcome.UNCHANGED):
+            times.append(record.time)
+            changed.append(Mark.CHANGED in record.marks)
+    return find_rhythm(np.array(times[::-1]), np.array(changed[::-1], dtype=np.bool_))

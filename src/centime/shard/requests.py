@@ -1,0 +1,43 @@
+"""What people asked of the crawl: orders already carried out, subscriptions, publishers, banned hosts. A part of the shard's state."""
+
+import msgspec
+
+from centime.shard.command import RecentIds
+from centime.shard.publishers import Publishers
+from centime.shard.subscriptions import Subscriptions
+
+_Packed = tuple[list[str], bytes, bytes, int, int, list[int]]
+
+
+class Wishes:
+    """All that came from outside."""
+
+    def __init__(self) -> None:
+        self.recent = RecentIds()
+        self.subscriptions = Subscriptions()
+        self.publishers = Publishers()
+        self.enlisted = self.enlist_end = 0  # pages from the first to the second have not got the deadlines of subscriptions yet
+        self.banned: set[int] = set()  # hosts
+
+    def state(self) -> bytes:
+        """All of it, for a snapshot."""
+        parts = (
+            self.recent.state(),
+            self.subscriptions.state(),
+            self.publishers.state(),
+            self.enlisted,
+            self.enlist_end,
+            sorted(self.banned),
+        )
+        return msgspec.msgpack.encode(parts)
+
+    @classmethod
+    def from_state(cls, state: bytes) -> "Wishes":
+        """The wishes of a snapshot."""
+        made = cls()
+        recent, subscriptions, publishers, made.enlisted, made.enlist_end, banned = msgspec.msgpack.decode(state, type=_Packed)
+        made.recent = RecentIds.from_state(recent)
+        made.subscriptions = Subscriptions.from_state(subscriptions)
+        made.publishers = Publishers.from_state(publishers)
+        made.banned = set(banned)
+        return made

@@ -1,0 +1,112 @@
+"""Everything that a shard is, apart from its journal: what the frames of the journal are folded into.
+
+The folding itself is in the modules beside: `joining` makes URLs known, `filing` takes visits, `queueing` decides what waits where and
+hands it out, `ordering` carries out what people ask for. They are functions of this state and of what the frame says, and of nothing else.
+"""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.discover.traps import TrapLimits
+from centime.frontier.frontier import Frontier
+from centime.frontier.leases import Leases
+from centime.frontier.timers import Retries
+from centime.ledger.exact import ExactLedger
+from centime.ledger.opic import OpicLedger
+from centime.model.outcome import Outcome
+from centime.model.rows import Pages
+from centime.settings.crawl import CrawlSettings
+from centime.shard.hosts import Hosts
+from centime.shard.pages import KnownPages
+from centime.shard.politeness import Manners
+from centime.shard.refreshing import Upkeep
+from centime.shard.requests import Wishes
+from centime.store.rows import DiskRows
+
+LEASE_SECONDS = 600.0
+LEASES_WITHOUT_DELAY = 16  # of one host at a time, where no delay is asked for
+COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refreshed_until")
+
+
+class ShardState:
+    """One partition of a crawl."""
+
+    def __init__(self, settings: CrawlSettings, pages: KnownPages, ledger: ExactLedger | OpicLedger) -> None:
+        self.pages = pages
+        self.ledger = ledger
+        self.hosts = Hosts()
+        self.frontier = Frontier()
+        self.leases = Leases(timeout_seconds=LEASE_SECONDS)
+        self.retries = Retries()
+        self.upkeep = Upkeep(settings, self._hosts_of)
+        self.wishes = Wishes()
+        self.limits = TrapLimits()
+        self.outcomes: Counter[Outcome] = Counter()
+        self.wire_bytes = 0
+        self.late_visits = 0
+        self.read_count = 0  # pages that were there when they were last visited
+        self.since_advance = 0
+        self.refreshed_until = 0  # place of the next record to be looked at for `refresh-after`
+        self.manners = Manners(settings)
+        self.paid: list[npt.NDArray[np.int32]] = []  # pages whose standing the frontier must be told
+        self.all_paid = False
+        ledger.watch = self._watch
+        self.settings = settings
+        self.configure(settings)
+
+    def configure(self, settings: CrawlSettings) -> None:
+        """Goes on with other settings; no lease is out."""
+        self.frontier.allow(1 if settings.delay else LEASES_WITHOUT_DELAY)
+        self.reconfigure(settings)
+
+    def reconfigure(self, settings: CrawlSettings) -> None:
+        """Goes on with settings that differ in what may change while leases are out."""
+        if settings.focus != self.settings.focus:
+            for number, (_, weight) in enumerate(settings.focus_rules(), 1):
+                self.ledger.set_focus(number, weight)
+        self.settings = settings
+        self.limits.pages_per_host = settings.pages_per_host
+        self.manners.tell(settings)
+        self.upkeep.tell(settings)
+        self.frontier.set_shares(settings.level_shares())
+        self.focus = settings.focus_rules()
+        banned = {known for name in settings.ban if (known := self.hosts.find(name)) is not None}
+        for number in sorted(self.wishes.banned - banned):
+            self.frontier.unblock(number)
+        for number in sorted(banned - self.wishes.banned):
+            self.frontier.block(number)
+        self.wishes.banned = banned
+
+    def _hosts_of(self, pages: Pages) -> npt.NDArray[np.uint32]:
+        hosts: npt.NDArray[np.uint32] = self.pages.origins_of(pages)["host"]
+        return hosts
+
+    def _watch(self, paid: npt.NDArray[np.int32] | None) -> None:
+        if paid is None:
+            self.all_paid = True
+        else:
+            self.paid.append(paid)
+
+    # ---- for snapshots
+
+    def counters(self) -> dict[str, Any]:
+        """Numbers that belong to the state."""
+        return {name: getattr(self, name) for name in COUNTERS} | {
+            "outcomes": {str(int(key)): count for key, count in self.outcomes.items()}
+        }
+
+    def set_counters(self, counters: dict[str, Any]) -> None:
+        """Takes such numbers over."""
+        for name in COUNTERS:
+            setattr(self, name, counters[name])
+        self.outcomes = Counter({Outcome(int(key)): count for key, count in counters["outcomes"].items()})
+
+    def replace_rows(self, rows: DiskRows) -> None:
+        """Goes on with the same rows in another file."""
+        old, self.pages.rows = self.pages.rows, rows
+        if isinstance(self.ledger, ExactLedger):
+            self.ledger.use_rows(rows)
+        old.close()

@@ -1,0 +1,71 @@
+"""Our policy: the crawler's own refresh book, with a pool of due pages in the place of the frontier.
+
+The book names pages that are due with their worth at that time, and again at 1.25 times their age while nobody reads them; the pool keeps
+the last worth of each and gives the best first, as the frontier does. What the due pages do not use of a budget stays unspent.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.refresh.book import RefreshBook
+from centime.refresh.settings import RefreshSettings
+from centime.refresh.verdict import Verdict
+from centime.simulate.forecast import Beliefs
+from centime.simulate.history import ChangeHistory, Numbers, Times
+from centime.simulate.scanning import first_by
+from centime.simulate.simulation import Verdicts
+
+LOOKS_PER_READ = 16
+
+
+class Ours:
+    """The refresh book as a policy."""
+
+    def __init__(self, history: ChangeHistory, settings: RefreshSettings) -> None:
+        self._history = history
+        self._worth: Times = np.zeros(history.pages)  # 0: not in the pool
+        self._stood: Times = np.full(history.pages, np.nan)
+        self._every = np.arange(history.pages)
+        self.book = RefreshBook(history.begin, settings, lambda pages: history.hosts[pages])
+
+    def choose(self, now: float, count: int) -> Numbers:
+        """The due pages whose reads are worth most."""
+        due, worth = self.book.inspect(now, self._importance, count * LOOKS_PER_READ)
+        self._worth[due] = worth
+        return first_by(self._worth, count)
+
+    def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
+        """Enters what was seen in the book."""
+        history = self._history
+        self._worth[pages] = 0.0
+        first = verdicts == Verdict.FIRST
+        self._stood[pages[first]] = since[first]
+        since = np.where(first, 0.0, since)
+        self.book.record(
+            pages, history.hosts[pages], now, verdicts, since, history.costs[pages], history.importance[pages], self._stood[pages]
+        )
+
+    def beliefs(self, now: float) -> Beliefs:
+        """What the book believes of all pages that were read."""
+        history = self._history
+        pages = self._every[self.book.contains(self._every)]
+        return beliefs_of(self.book, pages, history.importance[pages], history.costs[pages], now)
+
+    def _importance(self, pages: Numbers) -> Times:
+        return self._history.importance[pages]
+
+
+def beliefs_of(book: RefreshBook, pages: npt.NDArray[np.int64], importance: Times, cost: Times, now: float) -> Beliefs:
+    """What a book believes of pages that it contains, at a time."""
+    shape, scale = book.beliefs(pages)
+    settings = book.settings
+    return Beliefs(
+        shape=shape,
+        scale=scale,
+        importance=importance,
+        cost=cost if settings.by_bytes else np.ones(len(pages)),
+        age=np.maximum(0.0, now - book.read_times(pages)),
+        alpha=settings.alpha,
+        beta=settings.beta,
+        least_interval=settings.least_interval,
+    )

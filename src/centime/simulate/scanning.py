@@ -1,0 +1,90 @@
+"""Policies that look at all pages in every tick and read those of the largest index: uniform, the paper's rule, the oracle.
+
+    uniform     I = a                                          round robin, the oldest copy first
+    paper       I = x L a^2                                    Eq. 22: read when a >= K / sqrt(x L), which is I >= K^2
+    oracle      I = (x/L) (1 - e^(-L a) (1 + L a))             the optimal threshold rule, L the true rate
+
+a is the age of the copy, x importance, L the rate of change; I is divided by the cost of a read. The paper sets K = S/G, S = sum of
+sqrt(x L), so that G reads a time unit are due. Whoever reads the G first of the order by I in every tick does the same and never
+leaves budget unspent, so S and the threshold need not be known here.
+"""
+
+import math
+
+import numpy as np
+
+from centime.model.kernel import kernel
+from centime.simulate.history import ChangeHistory, Numbers, Times
+from centime.simulate.likelihood import RateEstimates
+from centime.simulate.simulation import Verdicts
+
+
+def first_by(index: Times, count: int) -> Numbers:
+    """The places of the largest values, not ordered; of none that is not above 0."""
+    above = np.flatnonzero(index > 0.0)  # before the partition, which many equal values would make slow
+    if count >= len(above):
+        return above
+    return np.sort(above[np.argpartition(index[above], len(above) - count)[len(above) - count :]])
+
+
+class Uniform:
+    """The oldest copy first."""
+
+    def __init__(self, history: ChangeHistory) -> None:
+        self._read = np.full(history.pages, math.inf)
+
+    def choose(self, now: float, count: int) -> Numbers:
+        """The pages read longest ago."""
+        return first_by(now - self._read, count)
+
+    def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
+        """Remembers when they were read."""
+        self._read[pages] = now
+
+
+class Paper:
+    """The square root rule with rates by the paper's change observations."""
+
+    def __init__(self, history: ChangeHistory) -> None:
+        self._read = np.full(history.pages, math.inf)
+        self._weight = history.importance / history.costs
+        self.estimates = RateEstimates(history.pages)
+
+    def choose(self, now: float, count: int) -> Numbers:
+        """The pages furthest beyond their interval."""
+        age = np.maximum(0.0, now - self._read)
+        return first_by(self._weight * self.estimates.rates * age * age, count)
+
+    def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
+        """Estimates their rates anew."""
+        self.estimates.observe(pages, now - self._read[pages], verdicts)
+        self._read[pages] = now
+
+
+class Oracle:
+    """The optimal rule with the true rates."""
+
+    def __init__(self, history: ChangeHistory) -> None:
+        self._read = np.full(history.pages, math.inf)
+        self._weight = history.importance / history.costs
+        self._rates = history.rates
+        self._index = np.zeros(history.pages)
+
+    def choose(self, now: float, count: int) -> Numbers:
+        """The pages whose reads are worth most."""
+        write_freshness_index(self._weight, self._rates, self._read, now, self._index)
+        return first_by(self._index, count)
+
+    def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
+        """Remembers when they were read."""
+        self._read[pages] = now
+
+
+@kernel
+def write_freshness_index(weight: Times, rates: Times, read: Times, now: float, index: Times) -> None:
+    """Writes (x/L)(1 - e^(-L a)(1 + L a)) of every page; 0 of one that never changes or was not read."""
+    for page in range(len(rates)):
+        changes = rates[page] * (now - read[page])
+        index[page] = 0.0
+        if changes > 0.0:
+            index[page] = weight[page] / rates[page] * (1.0 - math.exp(-changes) * (1.0 + changes))

@@ -1,0 +1,118 @@
+"""`centime crawl`: wrong input is one sentence and leaves nothing behind; settings come from options, a file and the crawl's folder."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from centime.cli.ending import run
+from centime.cli.main import app
+from centime.model.errors import BadSetting
+from centime.settings.crawl import bytes_per_second, per_second, seconds
+
+SEED = "http://nobody.invalid/"
+
+
+def crawl(*arguments: object) -> int:
+    return run(app, ["crawl", *map(str, arguments)])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "seed"),
+        (["gopher://x.example/"], "cannot be a seed"),
+        (["no-such-file.txt"], "cannot be a seed"),
+        ([SEED, "--scope", "galaxy"], "scope is one of"),
+        ([SEED, "--delay", "-1"], "a time is a number"),
+        ([SEED, "--address-delay", "soon"], "a time is a number"),
+        ([SEED, "--address-delay", "2d"], "address-delay lies"),
+        ([SEED, "--for", "10y"], "a time is a number"),
+        ([SEED, "--pages", "0"], "one page or more"),
+        ([SEED, "--rate", "x"], "a rate is"),
+        ([SEED, "--rate", "0"], "rate lies between"),
+        ([SEED, "--bandwidth", "2XB/day"], "a bandwidth is"),
+        ([SEED, "--include", "("], "not a regular expression"),
+        ([SEED, "--focus", "x"], "PATTERN=WEIGHT"),
+        ([SEED, "--focus", "x=nan"], "multiple of 1/16"),
+        ([SEED, "--focus", "x=0.1"], "multiple of 1/16"),
+        ([SEED, "--ledger", "gold"], "ledger is one of"),
+        ([SEED, "--damping", "1.5"], "damping lies"),
+        ([SEED, "--max-depth", "-1"], "max-depth lies"),
+        ([SEED, "--keep", "some"], "keep is one of"),
+        ([SEED, "--workers", "1000"], "workers lies"),
+        ([SEED, "--user-agent", "\n"], "user_agent"),
+        ([SEED, "--allow-network", "300.0.0.0/8"], "not a network"),
+        ([SEED, "--resolve", "x"], "NAME=ADDRESS"),
+        ([SEED, "--resolve", "x=y"], "not an address"),
+        ([SEED, "--timeout", "0"], "timeout lies"),
+        ([SEED, "--config", "no-such-file.toml"], "cannot be read"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_nothing_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
+) -> None:
+    assert crawl(tmp_path / "c", *options) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("delya = 3", "did you mean 'delay'"),
+        ("delay = 'soon'", "a time is a number"),
+        ("delay = true", "delay is a number"),
+        ("address-delay = 'soon'", "a time is a number"),
+        ("scope = 3", "scope is a word"),
+        ("include = 3", "include is a list"),
+        ("pages = 'many'", "one page or more"),
+        ("seeds = 'http://x.example/'", "seeds is a list"),
+        ("= 3", "not TOML"),
+    ],
+)
+def test_a_wrong_configuration_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, sentence: str) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(text)
+    assert crawl(tmp_path / "c", SEED, "--config", config) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_folder_that_is_no_crawl_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "thesis.txt").write_text("mine")
+    assert crawl(tmp_path / "c", SEED) == 2
+    assert "not a crawl" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "c").iterdir()] == ["thesis.txt"]
+
+
+def test_settings_come_from_the_file_and_options_override_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A crawl of an address that may not be asked: it ends at once and says so."""
+    config = tmp_path / "c.toml"
+    config.write_text('seeds = ["http://127.0.0.1:9/"]\ndelay = 0\nmax-depth = 3\nuser_agent = "thing/1 (me)"\nworkers = 1\nfor = "20s"\n')
+    assert crawl(tmp_path / "c", "--config", config, "--max-depth", "7", "--json") == 1
+    printed = capsys.readouterr()
+    said = json.loads(printed.out)
+    assert said["outcomes"] == {"refused_address": 1}
+    assert "--allow-network" in printed.err
+    settings = json.loads((tmp_path / "c" / "centime.json").read_text())["settings"]
+    assert (settings["max-depth"], settings["user-agent"], settings["delay"]) == (7, "thing/1 (me)", 0)
+    assert crawl(tmp_path / "c", "--ledger", "opic") == 2
+    assert "stays as it was begun" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "value"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400), ("2d", 172_800)])
+def test_times_have_units(text: str, value: float) -> None:
+    assert seconds(text) == value
+
+
+def test_rates_have_units() -> None:
+    assert per_second("50/s") == 50
+    assert per_second("120/m") == 2
+    assert bytes_per_second("86.4MB/day") == 1000
+    assert bytes_per_second("2KiB/s") == 2048
+    with pytest.raises(BadSetting):
+        bytes_per_second("2KB/fortnight")

@@ -1,0 +1,192 @@
+"""Publications: what is announced in whatever form becomes orders, and what is not in scope is named."""
+
+import gzip
+import hmac
+import io
+import json
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.crawl.commands.publication import Publication, read_publication
+from centime.model.errors import BadInput
+from centime.settings.crawl import CrawlSettings
+from centime.shard.command import column_of
+
+SETTINGS = CrawlSettings(seeds=("https://a.example/",), exclude=("/secret/",))
+SITEMAP = """<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<url><loc>https://a.example/1</loc><lastmod>1970-01-02</lastmod><changefreq>daily</changefreq></url>
+<url><loc>https://a.example/2</loc></url><url><loc>https://b.example/</loc></url></urlset>"""
+INDEX = "<sitemapindex><sitemap><loc>https://a.example/s1.xml.gz</loc></sitemap></sitemapindex>"
+FEED = """<feed xmlns="http://www.w3.org/2005/Atom"><updated>1970-01-03T00:00:00Z</updated>
+<entry><link href="https://a.example/news"/><updated>1970-01-01T00:01:00Z</updated></entry>
+<entry><link href="relative"/></entry></feed>"""
+
+
+def published(*words: str, **more: Any) -> Publication:
+    return read_publication(words, SETTINGS, **more)
+
+
+def test_urls_are_made_canonical_and_published_once() -> None:
+    found = published("https://A.example:443/x?b=1#top", "https://a.example/y", "https://a.example/x?b=1")
+    assert list(found.pages) == ["https://a.example/x?b=1", "https://a.example/y"]
+    assert found.refused == 0
+
+
+def test_what_is_out_of_scope_is_counted_and_named_with_its_reason() -> None:
+    found = published("https://a.example/", "https://b.example/", "https://a.example/secret/x", "https://a.example/p.jpg", "mailto://x")
+    assert list(found.pages) == ["https://a.example/"]
+    assert found.refused == 4
+    assert [row["url"] for row in found.reasons] == [
+        "https://b.example/",
+        "https://a.example/secret/x",
+        "https://a.example/p.jpg",
+        "mailto://x",
+    ]
+    assert "host is not one of the seeds" in found.reasons[0]["reason"]
+    many = published(*[f"https://b.example/{number}" for number in range(50)])
+    assert (many.refused, len(many.reasons)) == (50, 20)
+
+
+def test_a_sitemap_in_a_file_is_read_with_its_times(tmp_path: Path) -> None:
+    for name, body in (("s.xml", SITEMAP.encode()), ("s.xml.gz", gzip.compress(SITEMAP.encode()))):
+        (tmp_path / name).write_bytes(body)
+        found = published(f"sitemap:{tmp_path / name}")
+        assert found.pages == {"https://a.example/1": (86_400.0, 86_400.0), "https://a.example/2": (0.0, 0.0)}
+        assert found.refused == 1
+        (order,) = found.orders(time=5.0, cluster="c", publisher="p")
+        assert (order.source, order.cluster, order.publisher) == ("url", "c", "p")
+        assert column_of(order.modified, 2).tolist() == [86_400.0, 0.0]
+        assert column_of(order.periods, 2).tolist() == [86_400.0, 0.0]
+
+
+def test_a_feed_in_a_file_is_read_with_its_times(tmp_path: Path) -> None:
+    (tmp_path / "f.atom").write_text(FEED)
+    found = published(f"feed:{tmp_path / 'f.atom'}")
+    assert found.pages == {"https://a.example/news": (60.0, 0.0)}
+    assert found.reasons == [{"url": "relative", "reason": "it is not the URL of a page"}]
+
+
+def test_a_sitemap_or_feed_at_a_url_and_the_parts_of_an_index_are_ordered_to_be_read(tmp_path: Path) -> None:
+    (tmp_path / "index.xml").write_text(INDEX)
+    found = published("sitemap:https://a.example/s.xml", "feed:https://a.example/f", f"sitemap:{tmp_path}/index.xml", "https://a.example/")
+    orders = found.orders(time=5.0)
+    assert [(order.source, order.lines()) for order in orders] == [
+        ("url", ["https://a.example/"]),
+        ("sitemap", ["https://a.example/s.xml", "https://a.example/s1.xml.gz"]),
+        ("feed", ["https://a.example/f"]),
+    ]
+
+
+def test_a_file_of_urls_has_one_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "u.txt").write_text("\ufeff# announced\nhttps://a.example/1\n\n  https://a.example/2  # soon\nno url\n")
+    found = published(files=[str(tmp_path / "u.txt")])
+    assert list(found.pages) == ["https://a.example/1", "https://a.example/2"]
+    assert found.refused == 1
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"https://a.example/3\n")))
+    assert list(published(files=["-"]).pages) == ["https://a.example/3"]
+
+
+def test_the_form_of_indexnow_speaks_for_its_host_alone(tmp_path: Path) -> None:
+    settings = CrawlSettings(seeds=("https://a.example/", "https://b.example/"))
+    said = {"host": "A.example", "key": "k", "urlList": ["https://a.example/1", "https://b.example/2"]}
+    (tmp_path / "i.json").write_text(json.dumps(said))
+    found = read_publication([], settings, indexnow=[str(tmp_path / "i.json")])
+    assert list(found.pages) == ["https://a.example/1"]
+    assert "speaks" in found.reasons[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{", '{"host": 1, "urlList": []}', '{"host": "a", "urlList": [1]}', '{"host": "a"}', "[" * 100_000]
+)
+def test_what_is_not_the_form_of_indexnow_is_refused(body: str, tmp_path: Path) -> None:
+    (tmp_path / "i.json").write_text(body)
+    with pytest.raises(BadInput, match="IndexNow form"):
+        published(indexnow=[str(tmp_path / "i.json")])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing is published"),
+        (["a.example/x"], "is not a URL; a file of URLs is given with -f"),
+        (["sitemap:nowhere.xml"], "nowhere.xml: cannot be read: No such file"),
+        (["feed:pyproject.toml"], "pyproject.toml"),
+    ],
+)
+def test_what_can_only_be_a_mistake_is_an_error(words: list[str], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        published(*words)
+
+
+def test_a_sitemap_that_breaks_off_gives_what_was_before_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "s.xml").write_text(SITEMAP.partition("<url><loc>https://a.example/2")[0])
+    found = published(f"sitemap:{tmp_path / 's.xml'}")
+    assert list(found.pages) == ["https://a.example/1"]
+    assert found.troubles
+
+
+@given(body=st.binary(max_size=200), kind=st.sampled_from(["sitemap", "feed", "file", "indexnow"]))
+def test_no_file_can_harm(body: bytes, kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("files") / "f"
+    path.write_bytes(body)
+    try:
+        match kind:
+            case "file":
+                found = published(files=[str(path)])
+            case "indexnow":
+                found = published(indexnow=[str(path)])
+            case _:
+                found = published(f"{kind}:{path}")
+    except BadInput:
+        return
+    assert all(url.startswith("https://a.example/") for url in found.pages)
+
+
+def hub_post(tmp_path: Path) -> str:
+    body = FEED.replace("<updated>1970-01-03", '<link rel="self" href="https://a.example/feeds/all.atom"/><updated>1970-01-03')
+    (tmp_path / "posted.atom").write_text(body)
+    (tmp_path / "secret").write_text("s3cret\n")
+    return body
+
+
+@pytest.mark.parametrize("method", ["sha1", "sha256", "sha384", "sha512"])
+def test_what_a_hub_posts_is_published_if_it_has_signed_it(tmp_path: Path, method: str) -> None:
+    body = hub_post(tmp_path)
+    wanted = {"https://a.example/news": (60.0, 0.0), "https://a.example/feeds/relative": (0.0, 0.0)}
+    assert read_publication([], SETTINGS, websub=f"{tmp_path}/posted.atom").pages == wanted
+    signed = {"websub": f"{tmp_path}/posted.atom", "secret_file": f"{tmp_path}/secret"}
+    right = hmac.new(b"s3cret", body.encode(), method).hexdigest()
+    assert read_publication([], SETTINGS, **signed, signature=f"{method.upper()}={right.upper()}").pages == wanted
+    wrong = hmac.new(b"s3cret!", body.encode(), method).hexdigest()
+    for bad in (wrong, right[:-1], "é" * len(right)):
+        with pytest.raises(BadInput, match="signature does not fit"):
+            read_publication([], SETTINGS, **signed, signature=f"{method}={bad}")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"signature": "sha256=00"}, "give both --signature and --secret-file, or neither"),
+        ({"secret_file": "secret"}, "give both --signature and --secret-file, or neither"),
+        ({"signature": "md5=00", "secret_file": "secret"}, "'md5=00' is not the signature of a hub"),
+        ({"signature": "sha256", "secret_file": "secret"}, "'sha256' is not the signature of a hub"),
+        ({"signature": "sha256=00", "secret_file": "empty"}, "empty: there is no secret in it"),
+        ({"signature": "sha256=00", "secret_file": "missing"}, "missing: cannot be read"),
+        ({"websub": "secret"}, "secret: "),
+    ],
+)
+def test_a_post_that_cannot_be_verified_or_is_no_feed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], said: str
+) -> None:
+    hub_post(tmp_path)
+    (tmp_path / "empty").write_text("\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=re.escape(said)):
+        read_publication([], SETTINGS, **{"websub": "posted.atom", **given})

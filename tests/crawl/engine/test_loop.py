@@ -1,0 +1,171 @@
+"""Whole crawls of the simulated web, over real HTTP: everything is found, importance is true, limits hold."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from centime.crawl.engine.loop import Crawl, Limits
+from centime.crawl.engine.opening import OpenCrawl, open_crawl, read_crawl, rows_of
+from centime.lab.crawled import compare
+from centime.lab.webbox import Served, WebBox, serve_in_process
+from centime.ledger.exact import ExactLedger
+from centime.model.graph import graph_from_links
+from centime.model.outcome import Outcome
+from centime.rank.pagerank import pagerank
+
+PAGES = 400
+GIVEN: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"]}
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serve_in_process(WebBox(hosts=8, pages=PAGES, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0)) as box:
+        yield box
+
+
+def run(opened: OpenCrawl, **limits: Any) -> Crawl:
+    crawl = Crawl(opened, Limits(**limits))
+    crawl.run(lambda crawl, now: None)
+    return crawl
+
+
+def test_a_whole_crawl_finds_every_page_and_its_true_importance(tmp_path: Path, served: Served) -> None:
+    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"workers": 2}) as opened:
+        crawl = run(opened)
+        assert crawl.run_facts.ending == "everything known was read"
+        assert opened.shard.pages.count == PAGES
+        compared = compare(opened, served.webbox, served.time())
+        assert compared.certified_error is not None
+        assert compared.error <= compared.certified_error
+        opened.shard.ledger.check()
+        opened.shard.frontier.check()
+
+
+@pytest.mark.parametrize("visits", [1, 37, 200])
+def test_at_any_moment_the_true_error_is_below_the_certified_one(tmp_path: Path, served: Served, visits: int) -> None:
+    """True: PageRank of the links that the crawl knows, by the off-line solver."""
+    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN) as opened:
+        assert run(opened, pages=visits).run_facts.visits == visits
+    shard = read_crawl(tmp_path / "c").shard
+    assert isinstance(shard.ledger, ExactLedger)
+    rows = list(rows_of(shard))
+    sources = np.concatenate([np.repeat(pages, lengths) for pages, lengths, _ in rows])
+    graph = graph_from_links(shard.pages.count, sources, np.concatenate([targets for _, _, targets in rows]))
+    true = pagerank(graph, error=1e-12).scores
+    error = np.abs(shard.ledger.importance() - true / true.mean()).sum() / shard.pages.count
+    assert error <= shard.ledger.error() < 1e-6
+
+
+def test_the_same_command_goes_on_where_the_crawl_stopped(tmp_path: Path, served: Served) -> None:
+    for _ in range(4):
+        with open_crawl(tmp_path / "c", [] if (tmp_path / "c").exists() else [served.seed_url], GIVEN) as opened:
+            run(opened, pages=90)
+    with open_crawl(tmp_path / "c", [], {}) as opened:
+        run(opened)
+        assert opened.shard.pages.count == PAGES
+        outcomes = opened.shard.outcomes
+        assert sum(outcomes.values()) == PAGES, "no page was asked for twice"
+
+
+def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: Path, served: Served) -> None:
+    folder = tmp_path / "c"
+    words = ["crawl", str(folder), served.seed_url, "--scope", "any", "--delay", "0", "--rate", "15/s", "--json"]
+    command = [sys.executable, "-m", "centime", *words, "--allow-network", "127.0.0.0/8", "--workers", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 60
+        visits = 0
+        while visits < 20 and time.monotonic() < until:
+            if (folder / "centime.json").exists() and list((folder / "journal").glob("0*.log")):
+                reader = read_crawl(folder)
+                reader.shard.ledger.check()
+                visits = sum(reader.shard.outcomes.values())
+                reader.let_go()
+        process.send_signal(signal.SIGINT)
+        said = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 0
+    assert said["ended"] == "stopped"
+    assert 20 <= said["visits"] < PAGES
+    assert said["leased"] == 0
+    again = read_crawl(folder)
+    assert again.folded == 0
+    assert sum(again.shard.outcomes.values()) == said["visits"]
+
+
+def test_a_rate_and_a_bandwidth_are_kept(tmp_path: Path, served: Served) -> None:
+    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 60.0}) as opened:
+        crawl = run(opened, pages=150)
+        assert time.time() - crawl.run_facts.started >= (crawl.run_facts.visits - 60 - 1) / 60  # without what a second's room holds
+    with open_crawl(tmp_path / "d", [served.seed_url], GIVEN | {"bandwidth": 200_000.0}) as opened:
+        crawl = run(opened, seconds=3.0)
+        seconds = time.time() - crawl.run_facts.started
+        assert crawl.run_facts.wire_bytes <= 200_000 * seconds + 2_000_000 + 3_500_000  # the rate, the room and one huge page
+
+
+def test_scope_depth_and_patterns_keep_pages_out(tmp_path: Path, served: Served) -> None:
+    with open_crawl(tmp_path / "host", [served.seed_url], GIVEN | {"scope": "host"}) as opened:
+        run(opened)
+        assert {url.split("/")[2] for url in opened.shard.pages.texts.every()} == {served.seed_url.split("/")[2]}
+    with open_crawl(tmp_path / "depth", [served.seed_url], GIVEN | {"max-depth": 1, "exclude": ["section-2"]}) as opened:
+        run(opened)
+        urls = list(opened.shard.pages.texts.every())
+        assert 1 < len(urls) < PAGES
+        assert not [url for url in urls if "section-2" in url]
+        assert opened.shard.pages.origins.every()["depth"].max() == 1
+
+
+def test_bodies_are_kept_and_can_be_read_again(tmp_path: Path, served: Served) -> None:
+    from warcio.archiveiterator import ArchiveIterator
+
+    from centime.store.captures import find_bodies, read_body
+
+    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"keep": "all", "scope": "host"}) as opened:
+        run(opened, pages=30)
+        [capture] = find_bodies(opened.folder.bodies, served.seed_url)
+        assert b"<title>" in read_body(opened.folder.bodies, capture)
+        kinds = []
+        for path in opened.folder.bodies.glob("*.warc.gz"):
+            with path.open("rb") as file:
+                kinds += [record.rec_type for record in ArchiveIterator(file)]
+    assert kinds.count("response") == kinds.count("request") >= 20
+
+
+def test_sitemaps_are_seeds_plain_and_packed_and_in_parts(tmp_path: Path) -> None:
+    with serve_in_process(WebBox(hosts=12, pages=240, delay_seconds=0.0, crawl_delay_seconds=0.0)) as box:
+        seeds = [f"sitemap:{box.webbox.origin(site)}/sitemap.xml" for site in range(12)]
+        with open_crawl(tmp_path / "c", seeds, GIVEN | {"scope": "host", "max-depth": 0}) as opened:
+            run(opened)
+            urls = set(opened.shard.pages.texts.every())
+            gone = opened.shard.outcomes[Outcome.GONE]
+    assert any(url.endswith(".gz") for url in urls), "an index with packed parts was among them"
+    assert gone < 12, "most sites have one"
+    assert len(urls & set(box.webbox.urls())) > 120
+
+
+def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, served: Served) -> None:
+    killed: list[int] = []
+
+    def kill_one(crawl: Crawl, now: float) -> None:
+        if len(killed) < 2 and crawl.run_facts.visits > 20 * (1 + len(killed)):
+            found = subprocess.run(["pgrep", "-P", str(crawl_process)], capture_output=True, text=True, check=False).stdout.split()
+            victims = [int(number) for number in found if b"centime.crawl.worker.fetching" in Path(f"/proc/{number}/cmdline").read_bytes()]
+            if victims:
+                killed.append(victims[0])
+                subprocess.run(["kill", "-9", str(victims[0])], check=False)
+
+    import os
+
+    crawl_process = os.getpid()
+    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 100.0}) as opened:
+        crawl = Crawl(opened, Limits())
+        crawl.run(kill_one)
+        assert killed
+        assert opened.shard.pages.count == PAGES
+        assert len(opened.shard.leases) == len(opened.shard.frontier) == 0

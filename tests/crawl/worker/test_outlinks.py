@@ -1,0 +1,65 @@
+"""Links: what pages and sitemaps wrote becomes the URLs that the crawl is told of."""
+
+import gzip
+
+import pytest
+
+from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
+from centime.discover.scope import Scope
+from centime.parse.document import read_document
+from centime.shard.message import Lease
+
+HERE = Lease(page=0, url="https://h/d/p")
+
+
+def links_of(body: bytes, content_type: str) -> list[str]:
+    document = read_document(body, url=HERE.url, content_type=content_type)
+    reader = LinkReader(Scope.of([HERE.url]), None)
+    return reader.of_page(HERE, document, nofollow=False)[2].decode().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "codec", "urls"),
+    [
+        ("text/html; charset=latin1", "cp1252", ["https://h/%C3%A9?q=%E9", "https://h/d/p?q=%E9&r=%26%231046%3B"]),
+        ("text/html; charset=utf-8", "utf-8", ["https://h/%C3%A9?q=%C3%A9", "https://h/d/p?q=%C3%A9&r=%D0%96"]),
+        ("text/html; charset=utf-16le", "utf-16-le", ["https://h/%C3%A9?q=%C3%A9", "https://h/d/p?q=%C3%A9&r=%D0%96"]),
+    ],
+)
+def test_a_page_of_html_sends_queries_in_its_encoding(content_type: str, codec: str, urls: list[str]) -> None:
+    assert links_of("<a href='/é?q=é'>1</a><a href='?q=é&r=&#1046;'>2</a>".encode(codec), content_type) == urls
+
+
+def test_xml_sends_queries_in_utf_8() -> None:
+    body = "<?xml version='1.0' encoding='latin1'?><rss><channel><item><link>https://h/?q=é</link></item></channel></rss>".encode("cp1252")
+    assert links_of(body, "application/rss+xml") == ["https://h/?q=%C3%A9"]
+
+
+@pytest.mark.parametrize(
+    ("url", "content_type", "body"),
+    [
+        ("https://h/pages-1.xml.gz", "application/gzip", gzip.compress(b"<urlset/>", mtime=0)),
+        ("https://h/pages-1", "application/octet-stream", gzip.compress(b"<sitemapindex/>", mtime=0)),
+        ("https://h/sitemap.txt", "text/plain", b"https://h/1\nhttps://h/2\n"),
+        ("https://h/sitemap.txt.gz", "application/gzip", gzip.compress(b"https://h/1\n", mtime=0)),
+        ("https://h/pages.php", "text/html", b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>"),
+        ("https://h/pages.xml", "application/xml", b"<s:urlset xmlns:s='http://www.sitemaps.org/schemas/sitemap/0.9'/>"),
+        ("https://h/pages.xml", "image/png", b"<?xml version='1.0'?><urlset/>"),
+    ],
+)
+def test_a_sitemap_is_known_in_all_its_forms(url: str, content_type: str, body: bytes) -> None:
+    assert may_be_sitemap(url, read_document(body, url=url, content_type=content_type), body)
+
+
+@pytest.mark.parametrize(
+    ("url", "content_type", "body"),
+    [
+        ("https://h/sitemap.html", "text/html", b"<p>https://h/1"),
+        ("https://h/sitemap.txt", "text/plain", b"Our pages:\nhttps://h/1\n"),
+        ("https://h/urls.txt", "text/plain", b"https://h/1\n"),
+        ("https://h/sitemap.xml", "application/xml", b"<rss/>"),
+        ("https://h/backup.tar.gz", "application/gzip", gzip.compress(b"pages/" + bytes(5_000), mtime=0)),
+    ],
+)
+def test_what_is_no_sitemap_is_not_taken_for_one(url: str, content_type: str, body: bytes) -> None:
+    assert not may_be_sitemap(url, read_document(body, url=url, content_type=content_type), body)

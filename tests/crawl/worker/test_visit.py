@@ -1,0 +1,66 @@
+"""What one visit leaves in the archive, from a server that was asked to what the commands find there."""
+
+from pathlib import Path
+
+from warcio.archiveiterator import ArchiveIterator
+
+from centime.crawl.check.archive import check_archive
+from centime.crawl.check.findings import Proof
+from centime.crawl.worker.outlinks import LinkReader
+from centime.crawl.worker.visit import visit
+from centime.discover.scope import Scope
+from centime.fetch.fetcher import Fetcher
+from centime.model.outcome import Outcome
+from centime.shard.message import Lease
+from centime.store.archive import Archive
+from centime.store.captures import find_bodies
+from tests.fetch.hostile import Handler, Server, answer, run, settings
+
+ROUTES: dict[str, bytes | Handler] = {
+    "/": answer(b"<?xml version='1.0'?><a/>", Content_Type="application/xml"),
+    "/moved": answer(b"<p>there", "301 Moved Permanently", Location="/"),
+    "/found": answer(status="307 Temporary Redirect", Location="http://b.example/"),
+    "/nowhere": answer(status="302 Found"),
+    "/gone": answer(b"<p>gone", "410 Gone", Content_Type="text/html"),
+    "/busy": answer(status="503 Service Unavailable", Retry_After="9"),
+    "/broken": b"nonsense\r\n\r\n",
+    "/private": b"",
+}
+
+
+async def visited(folder: Path, keep: str) -> tuple[str, list[Outcome]]:
+    """Every page visited once; the server's URL, and what came of each."""
+    async with Server({**ROUTES, "/robots.txt": answer(b"User-agent: *\nDisallow: /private")}) as server:
+        fetcher = Fetcher(settings(keep_heads=True))
+        archive = Archive(folder, "x", keep)
+        links = LinkReader(Scope.of([], kind="any"), None)
+        try:
+            leases = [Lease(page, server.url + path) for page, path in enumerate([*ROUTES, "/unknown"])]
+            return server.url, [(await visit(lease, fetcher, links, archive)).outcome for lease in leases]
+        finally:
+            archive.close()
+            await fetcher.close()
+
+
+def statuses(folder: Path) -> list[str]:
+    """What the records of type response say, by another reader than ours; each has its request."""
+    [path] = folder.glob("*.warc.gz")
+    with path.open("rb") as file:
+        records = [(one.rec_type, one.http_headers) for one in ArchiveIterator(file, check_digests="raise")]
+    assert [kind for kind, _ in records[1:]] == ["request", "response"] * (len(records) // 2)
+    return [head.get_statuscode() for kind, head in records if kind == "response"]
+
+
+def test_every_answer_is_kept_if_everything_is(tmp_path: Path) -> None:
+    url, outcomes = run(visited(tmp_path, "all"))
+    assert outcomes[-3:] == [Outcome.BAD_RESPONSE, Outcome.DISALLOWED, Outcome.GONE]
+    assert statuses(tmp_path) == ["200", "301", "307", "302", "410", "503", "404"]
+    proof = Proof()
+    check_archive(tmp_path, proof)
+    assert proof.problems == []
+    assert [len(find_bodies(tmp_path, url + path)) for path in ("/", "/moved", "/gone")] == [1, 0, 0]
+
+
+def test_only_documents_are_kept_if_xml_is(tmp_path: Path) -> None:
+    run(visited(tmp_path, "xml"))
+    assert statuses(tmp_path) == ["200"]

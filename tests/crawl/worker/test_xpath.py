@@ -1,0 +1,79 @@
+"""XPaths of subscriptions: what they find in a page is safe to look for, and differs exactly when it does."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.crawl.worker.xpath import check_pace, check_xpath, watched
+from centime.model.errors import BadSetting
+from centime.model.outcome import PageKind
+from centime.shard.subscriptions import Subscription
+
+PAGE = "<html><body><h1>News</h1><p class=price>7 €</p><p>Other</p><a href=/x>more</a></body></html>"
+
+
+def found(body: str | bytes, xpath: str, kind: PageKind = PageKind.HTML) -> tuple[int, str] | None:
+    octets = body.encode() if isinstance(body, str) else body
+    come = watched(octets, kind, "utf-8", [Subscription("s", "", 1.0, "file:a", xpath)])
+    return come[0][1:] if come else None
+
+
+@pytest.mark.parametrize(
+    ("xpath", "text"),
+    [
+        ("//p[@class='price']", "7 €"),
+        ("//p", "7 € Other"),
+        ("//p/text()", "7 € Other"),
+        ("//a/@href", "/x"),
+        ("count(//p)", "2.0"),
+        ("string(//h1)", "News"),
+        ("//video", ""),
+    ],
+)
+def test_an_xpath_finds_what_it_says(xpath: str, text: str) -> None:
+    came = found(PAGE, xpath)
+    assert came is not None
+    assert came[1] == text
+
+
+def test_the_hash_differs_when_what_is_found_differs_and_only_then() -> None:
+    price = "//p[@class='price']"
+    assert found(PAGE, price) == found(PAGE.replace("Other", "Another").replace("7 €", " 7\n  €"), price)
+    assert found(PAGE, price) != found(PAGE.replace("7 €", "8 €"), price)
+    assert found(PAGE, price) != found(PAGE.replace("price", "cost"), price)
+    assert found("<p>ab</p><p>c</p>", "//p") != found("<p>a</p><p>bc</p>", "//p")
+
+
+def test_xml_is_looked_at_with_its_namespaces_and_without_its_entities() -> None:
+    secret = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname"><!ENTITY y "yy">]><a xmlns="urn:n"><b>1&x;&y;</b></a>'
+    assert found(secret, "//b", PageKind.XML) == found("<a/>", "//b", PageKind.XML)
+    came = found(secret, "//*[local-name()='b']", PageKind.XML)
+    assert came is not None
+    assert came[1] == "1&x;&y;"
+
+
+def test_a_page_that_is_neither_html_nor_xml_and_a_subscription_without_an_xpath_give_nothing() -> None:
+    assert found(PAGE, "//p", PageKind.OTHER) is None
+    assert found(b"", "//p") is None
+    assert found(PAGE, "") is None
+
+
+@given(st.binary(max_size=300), st.sampled_from([PageKind.HTML, PageKind.XML]), st.sampled_from(["utf-8", "", "no-such", "utf-16"]))
+def test_no_bytes_can_harm(body: bytes, kind: PageKind, encoding: str) -> None:
+    told = [Subscription(name, "", 1.0, "file:a", xpath) for name, xpath in (("a", "//p"), ("b", "count(//*)"), ("c", "//@*"))]
+    assert watched(body, kind, encoding, told) == watched(body, kind, encoding, told)
+
+
+def test_an_xpath_that_takes_too_long_on_a_large_page_is_refused() -> None:
+    for good in ("//p[@class='price']/text()", "//table//tr/td[2]", "count(//li)", "1 + 1"):
+        check_xpath(good)
+        check_pace(good)
+    with pytest.raises(BadSetting, match="too long"):
+        check_pace("//*[count(//*[count(//*) > 1]) > 1]")
+    with pytest.raises(BadSetting, match="too long"):
+        check_pace("count(//*" + "[count(//*" * 4 + ")]" * 4 + ")")
+    with pytest.raises(BadSetting, match="at most 4 deep in each other, not 60"):
+        check_pace("count(//*" + "[count(//*" * 60 + ")]" * 60 + ")")
+    check_pace("//a[b[c[. = '[[[[[[[['] or d]]")
+    with pytest.raises(BadSetting, match="1000 characters"):
+        check_xpath("//a" * 500)

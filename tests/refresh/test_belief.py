@@ -1,0 +1,117 @@
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, optimize
+
+from centime.refresh.belief import FADING, MEMORY, MOST_S, UNIT, changed, dated, quiet, stored, unchanged
+
+EVIDENCE = st.tuples(st.floats(0.0, 63.0), st.floats(0.0, 1e8))
+PRIORS = st.tuples(st.floats(0.02, 10.0), st.floats(1e-9, 1e-2))
+INTERVALS = st.floats(1.0, 1e9)
+
+
+@given(EVIDENCE, PRIORS, INTERVALS)
+def test_a_change_adds_at_most_one_and_never_takes_evidence_away(
+    evidence: tuple[float, float], prior: tuple[float, float], interval: float
+) -> None:
+    s, b = changed(*evidence, *prior, interval)
+    assert 0 <= s - evidence[0] * FADING <= 1 + 1e-9
+    assert b - evidence[1] * FADING >= 0
+    # seeing a change never makes one believe in fewer changes
+    k, m = prior
+    before = (k + evidence[0] * FADING) / (k / m + evidence[1] * FADING)
+    assert (k + s) / (k / m + b) >= before * (1 - 1e-9)
+
+
+@given(st.floats(0.0, 20.0), st.floats(0.0, 20.0), st.floats(0.3, 5.0), st.floats(0.1, 3.0), st.floats(0.01, 30.0))
+def test_a_change_somewhere_is_matched_by_its_first_two_moments(s: float, b: float, k: float, m: float, interval: float) -> None:
+    shape, rate = k + s * FADING, k / m + b * FADING
+
+    def moment(power: int) -> float:
+        def density(z: float) -> float:  # λ = e^z, so that the density has no pole at 0
+            return math.exp((shape + power) * z - rate * math.exp(z)) * -math.expm1(-math.exp(z) * interval)
+
+        middle = math.log(shape / rate)
+        return float(integrate.quad(density, middle - 60 / shape - 5, middle + 6, limit=400, points=[middle])[0])
+
+    mean = moment(1) / moment(0)
+    variance = moment(2) / moment(0) - mean**2
+    after_s, after_b = changed(s, b, k, m, interval)
+    assert (k + after_s) / (k / m + after_b) == pytest.approx(mean, rel=1e-4)
+    assert (k + after_s) / (k / m + after_b) ** 2 == pytest.approx(variance, rel=1e-3)
+
+
+def test_quiet_intervals_and_dated_changes_are_exact() -> None:
+    assert quiet(2.0, 100.0, 10.0) == (2.0 * FADING, 100.0 * FADING + 10.0)
+    assert dated(2.0, 100.0, 3.0) == (2.0 * FADING + 1.0, 100.0 * FADING + 3.0)
+
+
+def test_a_change_in_no_time_counts_as_one_dated_now() -> None:
+    s, b = changed(1.0, 100.0, 0.5, 1e-3, 1e-6)
+    assert s == pytest.approx(FADING + 1.0)
+    assert b == pytest.approx(100 * FADING, rel=1e-6)
+
+
+def test_a_change_in_ages_says_nothing() -> None:
+    assert changed(1.0, 100.0, 0.5, 1e-3, 1e30) == pytest.approx((FADING, 100 * FADING), rel=1e-6)
+
+
+@given(st.floats(0.0, 200.0), st.floats(0.0, 1e9))
+def test_what_is_stored_fits_and_keeps_the_mean(s: float, b: float) -> None:
+    whole, kept = stored(s, b)
+    assert 0 <= whole <= 65535
+    if s > MOST_S:
+        assert whole * UNIT * b == pytest.approx(s * float(kept), rel=1e-4)
+    else:
+        assert whole * UNIT == pytest.approx(s, abs=UNIT)
+
+
+def test_evidence_fades_so_that_a_new_habit_shows() -> None:
+    s, b = 0.0, 0.0
+    for _ in range(1000):
+        s, b = dated(s, b, 10.0)
+    assert s == pytest.approx(MEMORY, rel=1e-3)
+    for _ in range(200):
+        s, b = dated(s, b, 1000.0)
+    assert s / b == pytest.approx(1 / 1000, rel=0.1)
+
+
+@given(st.floats(0.02, 75.0), st.floats(1e-3, 1e12), st.floats(0.0, 1e12))
+def test_a_copy_is_fresh_with_a_probability_that_falls_with_age(shape: float, rate: float, age: float) -> None:
+    here, later = unchanged(shape, rate, age), unchanged(shape, rate, age * 1.5 + 1)
+    assert 0 <= later <= here <= 1
+    assert here == pytest.approx((rate / (rate + age)) ** shape, rel=1e-7, abs=1e-300)
+
+
+def most_likely(intervals: npt.NDArray[np.float64], changes: npt.NDArray[np.bool_]) -> float:
+    """The rate at which exp(-λ Σ quiet) Π (1 - exp(-λ c)) is largest."""
+    if changes.all() or not changes.any():
+        return math.inf if changes.all() else 0.0
+
+    def slope(rate: float) -> float:
+        return float((intervals[changes] / np.expm1(np.minimum(rate * intervals[changes], 700.0))).sum() - intervals[~changes].sum())
+
+    return float(optimize.brentq(slope, 1e-9, 1e9))
+
+
+def test_ten_irregular_observations_tell_the_rate_within_35_percent_and_better_than_the_most_likely_rate_does() -> None:
+    random = np.random.default_rng(3)
+    k, ours, theirs, sums = 0.6, [], [], np.zeros(2)
+    for _ in range(800):
+        rate = random.gamma(k, 1 / k)
+        intervals = np.exp(random.normal(0.0, 0.7, 10)) / math.sqrt(rate)
+        changes = random.random(10) < -np.expm1(-rate * intervals)
+        s, b = 0.0, 0.0
+        for interval, change in zip(intervals.tolist(), changes.tolist(), strict=True):
+            s, b = changed(s, b, k, 1.0, interval) if change else quiet(s, b, interval)
+        mean = (k + s) / (k + b)
+        ours.append(abs(mean / rate - 1))
+        theirs.append(abs(most_likely(intervals, changes) / rate - 1))
+        sums += mean, rate
+    assert np.median(ours) < 0.35
+    assert np.median(ours) < np.median(theirs)
+    assert abs(sums[0] / sums[1] - 1) < 0.05

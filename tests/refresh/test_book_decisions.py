@@ -1,0 +1,58 @@
+"""What the book decides, beside what it says of pages: a wider belief, and the whole of the budget."""
+
+import numpy as np
+import pytest
+
+from centime.model.errors import ScheduleBroken
+from centime.refresh.book import RefreshBook
+from centime.refresh.worth import OPTIMAL, TRUST, index_at
+from tests.refresh.test_book import DAY, hosts_of, importance_of, make_book, read, read_many_ways
+
+
+def test_what_pages_ask_for_exactly_is_the_budget_after_two_passes() -> None:
+    book = make_book(budget=0.005 * 5000 / DAY)
+    pages = read_many_ways(book, 5000)
+    for _ in range(3):
+        book.refile(2e7, importance_of)
+    ages = book.due_times(pages, importance_of(pages)) - book.read_times(pages)
+    assert (1 / ages).sum() == pytest.approx(book.settings.budget, rel=0.005)
+    assert book.demand(book.threshold) == pytest.approx(book.settings.budget, rel=1e-3)
+    assert book.threshold_for(book.settings.budget) == book.threshold
+
+
+def test_decisions_are_those_of_a_wider_belief_and_what_is_shown_is_the_belief() -> None:
+    book = make_book(budget=0.02 * 500 / DAY)
+    pages = read_many_ways(book, 500)
+    book.refile(2e7, importance_of)
+    shapes, rates = book.beliefs(pages)
+    s, prior = book.state()[1]["s"][pages] / 1024, book.statistics()["prior_shape"]
+    assert shapes == pytest.approx(prior + s)
+    assert book.rates(pages)[0] == pytest.approx(shapes / rates)
+    for wide in (False, True):
+        trust = TRUST if wide else 1.0
+        index = [
+            index_at(OPTIMAL, 0.0, 1.0, trust * shape, trust * rate, x, 2e7 - read)
+            for shape, rate, x, read in zip(shapes, rates, importance_of(pages), book.read_times(pages), strict=True)
+        ]
+        assert np.allclose(index, book.worth(pages, 2e7, importance_of(pages)), rtol=1e-6) == wide
+
+
+@pytest.mark.parametrize("policy", ["paper", "uniform"])
+def test_the_paper_s_rule_and_the_uniform_one_know_the_mean_alone(policy: str) -> None:
+    book = make_book(budget=0.02 * 500 / DAY, policy=policy)
+    pages = read_many_ways(book, 500)
+    book.refile(2e7, importance_of)
+    mean, age = book.rates(pages)[0], 2e7 - book.read_times(pages)
+    index = importance_of(pages) * mean * age**2 if policy == "paper" else age
+    assert book.worth(pages, 2e7, importance_of(pages)) == pytest.approx(index, rel=1e-9)
+
+
+def test_the_full_check_sees_a_page_that_would_be_looked_at_late() -> None:
+    book = make_book(budget=20 / DAY)
+    read(book, np.arange(100), 1e7)
+    book.refile(1e7, importance_of)
+    book.check(importance_of, in_full=True)
+    facts, arrays = book.state()
+    arrays["read"][8] = 0  # as if it had been read long before, and were due long before its folder's time
+    with pytest.raises(ScheduleBroken, match="page 8 is due at"):
+        RefreshBook.from_state(facts, arrays, hosts_of).check(importance_of, in_full=True)

@@ -1,0 +1,39 @@
+"""The budget is spent: more is asked for while less is read, and never less than the budget itself."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.refresh.spending import ENOUGH, MOST, Eagerness
+
+
+def after(spent_share: float, rounds: int, start: float = 1.0) -> Eagerness:
+    eagerness = Eagerness(factor=start)
+    for second in range(1, int(rounds * ENOUGH) + 3):
+        eagerness.observe(float(second), spent_share, 1.0, 1.0)
+    return eagerness
+
+
+def test_what_is_missing_is_asked_for() -> None:
+    assert after(0.8, 1).factor == pytest.approx(1.25, rel=0.01)
+    assert after(0.1, 1).factor == 2.0
+    assert after(0.97, 3).factor == 1.0
+    assert after(1.0, 2, start=2.0).factor == pytest.approx(2.0 * 0.9 * 0.9)
+
+
+def test_a_crawl_that_was_stopped_has_spent_nothing() -> None:
+    eagerness = Eagerness()
+    eagerness.observe(1.0, 1.0, 1.0, 1.0)
+    assert not eagerness.observe(1e6, 1.0, 1.0, 1.0)
+    assert eagerness.seconds == 5.0
+
+
+@given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 1e6)), max_size=60), st.floats(1e-6, 1e6))
+def test_the_factor_stays_between_one_and_the_most(steps: list[tuple[float, float]], budget: float) -> None:
+    eagerness, now = Eagerness(), 0.0
+    for step, spent in steps:
+        now += step
+        before = eagerness.factor
+        changed = eagerness.observe(now, spent, budget, 1.0)
+        assert 1.0 <= eagerness.factor <= MOST
+        assert changed == (eagerness.factor != before)

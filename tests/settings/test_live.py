@@ -1,0 +1,123 @@
+"""What is said to a running crawl: every setting that can be changed, lists that two people change, and typos."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from centime.crawl.commands.checking import unpack_order
+from centime.ledger.exact import ExactLedger
+from centime.model.errors import BadSetting
+from centime.settings.crawl import SETTINGS, CrawlSettings
+from centime.settings.live import SETTABLE, changed, read_values
+from centime.shard.command import SetOrder, new_id, pack_order
+
+START = CrawlSettings(ban=("http://a.example",), focus=("/a/=2", "/b/=3"), rate=5.0)
+
+
+def after(*words: str) -> CrawlSettings:
+    """The settings after an order with these words, which went through a file."""
+    order = unpack_order(pack_order(SetOrder(id=new_id(), time=1.0, values=read_values(words))))
+    assert isinstance(order, SetOrder)
+    return changed(START, order.values)
+
+
+def test_all_that_can_be_set_are_settings_of_a_crawl() -> None:
+    assert set(SETTABLE) <= SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "value"),
+    [
+        ("rate=3000/m", "rate", 50.0),
+        ("rate=none", "rate", None),
+        ("bandwidth=none", "bandwidth", None),
+        ("bandwidth=500KB/s", "bandwidth", 500_000.0),
+        ("delay=2s", "delay", 2.0),
+        ("alpha=0.25", "alpha", 0.25),
+        ("beta=2", "beta", 2.0),
+        ("discovery=30%", "discovery", "30%"),
+        ("discovery=auto", "discovery", "auto"),
+        ("Discovery_Weight=2", "discovery_weight", 2.0),
+        ("least-interval=2h", "least_interval", 7200.0),
+        ("shares=0.1,0.2,0.3", "shares", (0.1, 0.2, 0.3)),
+        ("policy=paper", "policy", "paper"),
+        ("ban=b.example", "ban", ("http://b.example", "https://b.example")),
+        ("ban=", "ban", ()),
+        ("ban=none", "ban", ()),
+        ("ban+=https://b.example:8443", "ban", ("http://a.example", "https://b.example:8443")),
+        ("ban-=a.example", "ban", ()),
+        ("ban-=c.example", "ban", ("http://a.example",)),
+        ("focus=/a/=9", "focus", ("/a/=9", "/b/=3")),
+        ("focus=x=1=4", "focus", ("/a/=2", "/b/=3", "x=1=4")),
+    ],
+)
+def test_one_word_changes_one_setting_and_no_other(word: str, name: str, value: Any) -> None:
+    assert after(word) == replace(START, **{name: value})
+
+
+def test_a_list_can_be_given_word_by_word() -> None:
+    assert after("ban=http://b.example", "ban=http://c.example").ban == ("http://b.example", "http://c.example")
+    assert after("ban+=http://b.example", "ban-=http://a.example").ban == ("http://b.example",)
+    assert after("focus=/a/=1", "focus=/c/=5").focus == ("/a/=1", "/b/=3", "/c/=5")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rat=5"], "did you mean 'rate'"),
+        (["bann+=x.example"], "did you mean 'ban'"),
+        (["least_intervall=5"], "did you mean 'least-interval'"),
+        (["ledger=opic"], "cannot be changed while a crawl runs; these can: rate"),
+        (["rate"], "NAME=VALUE"),
+        (["rate=fast"], "a rate is a number"),
+        (["rate=0"], "rate lies between"),
+        (["rate+=5"], "cannot be changed"),
+        (["alpha=x"], "alpha is a number"),
+        (["alpha=nan"], "alpha lies between"),
+        (["alpha=0", "beta=0"], "both 0"),
+        (["alpha=1", "alpha=2"], "given twice"),
+        (["discovery=120%"], "percentage"),
+        (["shares=1,2"], "three numbers"),
+        (["shares=a,b,c"], "list of numbers"),
+        (["focus=politics"], "PATTERN=WEIGHT"),
+        (["focus=(=2"], "not a regular expression"),
+        (["focus==2"], "PATTERN=WEIGHT"),
+        (["focus=/a/=heavy"], "PATTERN=WEIGHT"),
+        (["focus=/a/=0.1"], "a multiple of 1/16 between 1/16 and 65536, not 0.1"),
+        (["focus=/a/=0"], "a multiple of 1/16"),
+        (["focus=/a/=-1"], "a multiple of 1/16"),
+        (["focus=/a/=65537"], "a multiple of 1/16"),
+        (["focus=/a/=nan"], "a multiple of 1/16"),
+        (["focus=/a/=inf"], "a multiple of 1/16"),
+        (["focus=(a+)+$=2"], "takes too long"),
+        (["focus+=/a/=2"], "focus=PATTERN=WEIGHT"),
+        (["ban+="], "names a host"),
+        (["ban=a.example/path"], "a host is a name"),
+        (["ban=a b"], "a host is a name"),
+        (["ban=user@a.example"], "a host is a name"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_the_nearest_name(words: list[str], said: str) -> None:
+    with pytest.raises(BadSetting, match=said):
+        after(*words)
+
+
+def test_an_order_that_another_program_wrote_is_held_to_the_same_names() -> None:
+    with pytest.raises(BadSetting, match="cannot be changed"):
+        changed(START, {"seeds": ["http://a.example/"]})
+    with pytest.raises(BadSetting, match="list of words"):
+        changed(START, {"ban": "a"})
+
+
+@pytest.mark.parametrize("weight", [0.0625, 1.0, 2.5, 65_536.0, 0.1, 0.03, 65_536.0625, 1e300, -1.0, 0.0])
+def test_a_weight_is_taken_exactly_if_the_ledger_takes_it(weight: float) -> None:
+    def taken(by: Callable[[], object]) -> bool:
+        try:
+            by()
+        except BadSetting:
+            return False
+        return True
+
+    assert taken(lambda: read_values([f"focus=/a/={weight}"])) == taken(lambda: ExactLedger().set_focus(1, weight))

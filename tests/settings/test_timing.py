@@ -1,0 +1,42 @@
+"""What is tried before a crawl takes it is judged by what it takes by itself."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from centime.crawl.worker.xpath import MOST_SECONDS, check_pace
+from centime.settings.timing import TRIES, quickest
+
+
+def taking(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> list[int]:
+    """Tries that take so many CPU seconds, one after another, by a clock that says so; how many there were is in the list."""
+
+    def clock() -> Iterator[float]:
+        now = 0.0
+        for one in seconds:
+            tries.append(1)
+            yield now
+            now += one
+            yield now
+
+    tries: list[int] = []
+    told = clock()
+    monkeypatch.setattr("centime.settings.timing.time.thread_time", lambda: next(told))
+    return tries
+
+
+@pytest.mark.parametrize(
+    ("seconds", "took", "times"),
+    [((0.1,), 0.1, 1), ((3.0, 0.1, 9.0), 0.1, 2), ((3.0, 2.0, 4.0), 2.0, TRIES)],
+)
+def test_work_is_tried_again_until_it_is_quick(
+    monkeypatch: pytest.MonkeyPatch, seconds: tuple[float, ...], took: float, times: int
+) -> None:
+    tries = taking(monkeypatch, *seconds)
+    assert quickest(lambda: None, 0.5) == pytest.approx(took)
+    assert len(tries) == times
+
+
+def test_a_collection_of_garbage_in_the_first_try_does_not_refuse_an_xpath(monkeypatch: pytest.MonkeyPatch) -> None:
+    taking(monkeypatch, 2 * MOST_SECONDS, *[0.001] * 99)
+    check_pace("//h1")

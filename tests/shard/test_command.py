@@ -1,0 +1,127 @@
+"""Orders: what is packed is what is unpacked, none is too large, none is seen twice."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.crawl.commands.checking import check_content, check_subscription, unpack_order
+from centime.model.errors import BadInput, BadSetting
+from centime.shard import command as orders
+from centime.shard.command import (
+    Order,
+    PublishOrder,
+    RecentIds,
+    SetOrder,
+    SubscribeOrder,
+    UnsubscribeOrder,
+    column_of,
+    new_id,
+    pack_order,
+    publications,
+)
+from centime.shard.subscriptions import Subscription
+
+GOOD = Subscription("news", "/news/", 3600.0, "file:changes.json", "//h1")
+URLS = st.lists(st.text("abc/", max_size=30).map(lambda path: f"http://a.example/{path}"), min_size=1, max_size=40)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        SetOrder(id=new_id(), time=1.5, values={"rate": 50.0, "ban+": ["spam.example"], "delay": "2s", "bandwidth": None}),
+        PublishOrder(id=new_id(), time=2.0, urls=b"http://a.example/\nhttp://b.example/", cluster="c", publisher="p", source="feed"),
+        SubscribeOrder(id=new_id(), time=3.0, subscription=GOOD),
+        UnsubscribeOrder(id=new_id(), time=4.0, name="news"),
+    ],
+    ids=lambda order: type(order).__name__,
+)
+def test_an_order_is_unpacked_as_it_was_packed(order: Order) -> None:
+    assert unpack_order(pack_order(order)) == order
+
+
+@given(urls=URLS, most=st.integers(1, 7), most_bytes=st.integers(1, 200))
+def test_a_publication_is_cut_into_orders_of_bounded_size_and_nothing_is_lost(urls: list[str], most: int, most_bytes: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "MOST_URLS", most)
+        patch.setattr(orders, "MOST_URL_BYTES", most_bytes)
+        modified = [float(place) for place in range(len(urls))]
+        made = list(publications(urls, time=100.0, modified=modified))
+    assert [url for order in made for url in order.lines()] == urls
+    assert [time for order in made for time in column_of(order.modified, len(order.lines())).tolist()] == modified
+    assert all(len(order.lines()) <= most and (len(order.urls) <= most_bytes or len(order.lines()) == 1) for order in made)
+    assert [order.time for order in made] == sorted({order.time for order in made})
+    assert len({order.id for order in made}) == len(made)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"id": "x"}, "32 hexadecimal digits"),
+        ({"time": float("nan")}, "seconds since the epoch"),
+        ({"urls": b""}, "1 to 20000 URLs, not 0"),
+        ({"urls": b"\xff"}, "are text"),
+        ({"urls": b"\n" * 20_000}, "not 20001"),
+        ({"modified": bytes(7)}, "7 bytes for 1"),
+        ({"source": "rumour"}, "no order"),
+    ],
+)
+def test_an_order_that_cannot_be_carried_out_is_refused(change: dict[str, object], said: str) -> None:
+    order = PublishOrder(id=new_id(), time=1.0, urls=b"http://a.example/")
+    with pytest.raises(BadInput, match=said):
+        unpack_order(pack_order(msgspec.structs.replace(order, **change)))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": "a b"}, "name of a subscription"),
+        ({"pattern": "("}, "not a regular expression"),
+        ({"pattern": "(a+)+$"}, "takes too long"),
+        ({"every": 0.0}, "every second at most"),
+        ({"every": float("nan")}, "every second at most"),
+        ({"to": "mail:me"}, "not to 'mail:me'"),
+        ({"to": "file:"}, "not to 'file:'"),
+        ({"xpath": "//a["}, "not an XPath"),
+        ({"xpath": "$x"}, "not an XPath"),
+    ],
+)
+def test_a_subscription_that_could_never_be_served_is_refused(change: dict[str, object], said: str) -> None:
+    check_subscription(GOOD)
+    with pytest.raises(BadSetting, match=said):
+        check_subscription(msgspec.structs.replace(GOOD, **change))
+
+
+@given(st.lists(st.integers(0, 20), max_size=60), st.integers(1, 8), st.integers(0, 60))
+def test_the_last_ids_are_remembered_also_through_a_snapshot(numbers: list[int], most: int, cut: int) -> None:
+    ids = RecentIds(most=most)
+    kept: list[str] = []
+    for place, number in enumerate(numbers):
+        if place == cut:
+            ids = RecentIds(RecentIds.from_state(ids.state()).state(), most)
+        identity = str(number)
+        assert ids.add(identity) == (identity not in kept)
+        if identity not in kept:
+            kept = [*kept, identity][-most:]
+    assert ids.state() == kept
+    assert len(ids) == len(kept)
+    assert all(identity in ids for identity in kept)
+
+
+def test_a_pattern_that_takes_too_long_is_refused_where_it_is_new_and_never_when_a_journal_is_read_again() -> None:
+    slow: list[Order] = [
+        SubscribeOrder(id=new_id(), time=1.0, subscription=msgspec.structs.replace(GOOD, pattern="(a+)+$")),
+        SetOrder(id=new_id(), time=1.0, values={"focus": ["/a/=2", "(a+)+$=2"]}),
+    ]
+    for order in slow:
+        assert unpack_order(pack_order(order)) == order
+        with pytest.raises(BadSetting, match="takes too long"):
+            check_content(order)
+
+
+@pytest.mark.parametrize("name", ["publisher", "cluster"])
+def test_an_endless_name_is_refused_where_it_is_new(name: str) -> None:
+    order = PublishOrder(id=new_id(), time=1.0, urls=b"http://a.example/")
+    check_content(msgspec.structs.replace(order, **{name: "x" * 200}))
+    with pytest.raises(BadInput, match="200 characters"):
+        check_content(msgspec.structs.replace(order, **{name: "x" * 201}))

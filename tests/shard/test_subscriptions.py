@@ -1,0 +1,181 @@
+"""Subscriptions: every change is told at least once, by the same id whatever happens in between, and no more often than asked for."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from centime.shard import subscriptions as module
+from centime.shard.notices import Change
+from centime.shard.subscriptions import Subscription, Subscriptions, Watched
+
+NEWS = Subscription("news", "/news/", 100.0, "file:a")
+PRICE = Subscription("price", "/shop/", 50.0, "file:b", "//b")
+
+
+def made(*told: Subscription) -> Subscriptions:
+    all_of_them = Subscriptions()
+    for one in told:
+        all_of_them.add(one)
+    return all_of_them
+
+
+def changed(
+    known: Subscriptions, page: int, time: float, change: Change | None = Change.CHANGED, watched: list[Watched] | None = None
+) -> None:
+    place = "shop" if watched is not None else "news"
+    known.noticed(page, f"http://a.example/{place}/{page}", time, 1.5, change, watched or ())
+
+
+def test_the_first_change_is_told_at_once_and_those_after_it_together() -> None:
+    known = made(NEWS)
+    assert known.earliest() == float("inf")
+    changed(known, 1, 1000.0)
+    changed(known, 2, 1010.0)
+    (first,) = known.due(1010.0)
+    assert [notice.page for notice in first.notices] == [1]
+    known.delivered("news", first.up_to, 1012.0)
+    changed(known, 3, 1020.0)
+    changed(known, 4, 1112.5)
+    assert known.due(1111.9) == []
+    assert known.earliest() == 1112.0
+    (second,) = known.due(1200.0)
+    assert [notice.page for notice in second.notices] == [2, 3]
+    known.delivered("news", second.up_to, 1200.0)
+    assert known.waiting == 1
+    assert known.due(1299.0) == []
+
+
+def test_a_batch_is_the_same_until_it_is_delivered_whatever_comes_meanwhile() -> None:
+    known = made(NEWS)
+    changed(known, 1, 1000.0)
+    batch = known.due(1000.0)
+    changed(known, 1, 1001.0)
+    changed(known, 2, 1002.0)
+    assert known.due(1e6) == batch
+    again = Subscriptions.from_state(known.state())
+    assert again.due(1e6) == batch
+    assert again.due(1e6)[0].id == batch[0].id == "1-1@news"
+
+
+def test_changes_of_a_page_that_wait_are_told_as_one() -> None:
+    known = made(NEWS)
+    changed(known, 1, 1000.0)
+    changed(known, 2, 1001.0, Change.NEW)
+    changed(known, 2, 1002.0)
+    changed(known, 2, 1003.0)
+    known.delivered("news", 1, 1000.0)
+    (batch,) = known.due(1100.0)
+    (notice,) = batch.notices
+    assert (notice.change, notice.changes, notice.first_time, notice.time, notice.number) == (Change.NEW, 3, 1001.0, 1003.0, 4)
+    assert batch.facts()["changes"][0]["first_seen"] == 1001.0
+
+
+def test_what_does_not_fit_into_a_batch_follows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_NOTICES", 2)
+    known = made(NEWS)
+    for page in range(5):
+        changed(known, page, 1000.0)
+    seen = []
+    for _ in range(3):
+        (batch,) = known.due(1000.0)
+        seen.append([notice.page for notice in batch.notices])
+        known.delivered("news", batch.up_to, 1000.0)
+    assert seen == [[0, 1], [2, 3], [4]]
+    assert known.due(1e9) == []
+
+
+def test_a_delivery_is_only_counted_once() -> None:
+    known = made(NEWS)
+    changed(known, 1, 1000.0)
+    known.delivered("news", 1, 1001.0)
+    state = known.state()
+    known.delivered("news", 1, 5000.0)
+    known.delivered("nobody", 1, 5000.0)
+    assert known.state() == state
+
+
+def test_an_xpath_is_told_of_when_what_it_finds_differs_and_then_only() -> None:
+    known = made(PRICE)
+    changed(known, 1, 1.0, Change.CHANGED, [("price", 7, "7 €")])
+    assert known.waiting == 0, "what it found when the subscription began is taken as known"
+    changed(known, 1, 2.0, Change.CHANGED, [("price", 7, "7 €")])
+    assert known.waiting == 0
+    changed(known, 1, 3.0, None, [("price", 8, "8 €")])
+    assert [(notice.text, notice.change) for notice in known.due(3.0)[0].notices] == [("8 €", Change.CHANGED)]
+    changed(known, 2, 4.0, Change.NEW, [("price", 1, "1 €")])
+    assert known.waiting == 2
+    changed(known, 3, 4.0, Change.CHANGED, [])
+    assert known.waiting == 2, "a fetcher that does not know the subscription says nothing"
+    changed(known, 2, 5.0, Change.GONE, [])
+    assert known.due(4.0)[0].notices[0].page == 1
+    assert known.waiting == 2, "gone replaces new, which nobody was told of yet"
+
+
+def test_a_page_that_is_as_it_was_is_not_told_of() -> None:
+    known = made(NEWS)
+    changed(known, 1, 1.0, None)
+    assert known.waiting == 0
+
+
+def test_the_pages_of_a_subscription_are_read_as_often_as_the_most_impatient_wants() -> None:
+    known = made(NEWS, PRICE, Subscription("all", "example", 20.0, "file:c"))
+    assert known.match("http://a.example/news/1") == ["news", "all"]
+    assert known.deadline_seconds("http://a.example/news/1") == 20.0
+    assert known.with_xpath("http://a.example/news/1") == ()
+    assert known.with_xpath("http://a.example/shop/1") == (PRICE,)
+    known.remove("all")
+    assert known.deadline_seconds("http://a.example/news/1") == 100.0
+    assert known.deadline_seconds("http://a.example/") == float("inf")
+
+
+def test_a_subscription_that_is_made_again_keeps_what_it_is_still_to_be_told() -> None:
+    known = made(NEWS, PRICE)
+    changed(known, 1, 1.0)
+    changed(known, 9, 1.0, None, [("price", 1, "")])
+    known.add(Subscription("news", "/news/", 100.0, "file:elsewhere"))
+    known.add(Subscription("price", "/shop/", 50.0, "file:b", "//i"))
+    assert known.due(1.0)[0].to == "file:elsewhere"
+    changed(known, 9, 2.0, None, [("price", 2, "")])
+    assert known.waiting == 1, "another XPath begins anew"
+    assert [one["name"] for one in known.facts()] == ["news", "price"]
+    assert known.remove("news")
+    assert not known.remove("news")
+    assert known.waiting == 0
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["change", "deliver", "snapshot"]), st.integers(0, 3), st.sampled_from(list(Change)), st.floats(0.1, 80.0)),
+    max_size=60,
+)
+
+
+@settings(max_examples=150)
+@given(STEPS)
+def test_every_change_is_told_no_delivery_comes_too_early_and_a_snapshot_changes_nothing(
+    steps: list[tuple[str, int, Change, float]],
+) -> None:
+    known, shadow = made(NEWS), made(NEWS)
+    now, told, seen, last = 0.5, 0, 0, None
+    for step, page, change, pause in steps:
+        now += pause
+        if step == "change":
+            changed(known, page, now, change)
+            changed(shadow, page, now, change)
+            seen += 1
+        elif step == "deliver":
+            for batch in known.due(now):
+                assert last is None or now >= last + NEWS.every
+                assert len({notice.page for notice in batch.notices}) == len(batch.notices)
+                told += sum(notice.changes for notice in batch.notices)
+                known.delivered("news", batch.up_to, now)
+                shadow.delivered("news", batch.up_to, now)
+                last = now
+        else:
+            known = Subscriptions.from_state(known.state())
+        assert known.state() == shadow.state()
+    while known.waiting:
+        now += NEWS.every
+        (batch,) = known.due(now)
+        told += sum(notice.changes for notice in batch.notices)
+        known.delivered("news", batch.up_to, now)
+    assert told == seen
