@@ -22,8 +22,8 @@ from bench.report import Benchmarks, run_parts
 from centime.lab.refreshing import webbox_history
 from centime.lab.webbox.box import WebBox
 from centime.refresh.settings import RefreshSettings
+from centime.simulate.change_history import ChangeHistory
 from centime.simulate.forecast import expected_coming, intervals_at, threshold_for
-from centime.simulate.history import ChangeHistory
 from centime.simulate.named import POLICIES, policy_named
 from centime.simulate.ours import Ours
 from centime.simulate.simulation import DAY, Realised, Run

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from centime.graphs.links import Links, Told
+from centime.graphs.link_blocks import Links, Told
 from centime.graphs.names import PageNames
 
 BLOCK_PAGES = 1 << 15

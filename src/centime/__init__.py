@@ -11,7 +11,7 @@ __all__ = ["ExactLedger", "Graph", "Ledger", "OpicLedger", "__version__", "pager
 
 if TYPE_CHECKING:
     from centime.ledger.exact import ExactLedger
-    from centime.ledger.names import Ledger
+    from centime.ledger.named import Ledger
     from centime.ledger.opic import OpicLedger
     from centime.model.graph import Graph
     from centime.rank.ranking import pagerank
@@ -23,7 +23,7 @@ else:
     _HOMES = {
         "ExactLedger": "centime.ledger.exact",
         "Graph": "centime.model.graph",
-        "Ledger": "centime.ledger.names",
+        "Ledger": "centime.ledger.named",
         "OpicLedger": "centime.ledger.opic",
         "pagerank": "centime.rank.ranking",
     }

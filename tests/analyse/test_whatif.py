@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.analyse.change import Change, Link, change, read_links
 from centime.analyse.community import Numbers
+from centime.analyse.link_change import Change, Link, change, read_links
 from centime.analyse.transition import error_bound, transition
 from centime.analyse.whatif import Effect, effect, pages_until
 from centime.model.errors import BadInput, BadRow, BadSetting

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from centime.graphs.convert import convert, write_graph
 from centime.graphs.files import read_named
-from centime.graphs.links import Links
+from centime.graphs.link_blocks import Links
 from centime.graphs.names import NamedGraph, PageNames
 from centime.graphs.survey import GraphLinks
 from centime.model.errors import BadGraph, BadInput

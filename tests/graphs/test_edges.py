@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from centime.graphs.edges import EdgeList
-from centime.graphs.links import collect
+from centime.graphs.link_blocks import collect
 from centime.graphs.names import NamedGraph
 from centime.model.errors import BadGraph, BadInput
 

@@ -11,7 +11,7 @@ from centime.lab.rates_belief import believed, fold_in
 from centime.lab.rates_known import known_rates
 from centime.lab.rates_seen import Law, Pages, look, make_pages
 from centime.lab.synthetic.graphs import poisson
-from centime.lab.webbox.change import SITE_SPREAD, SPREAD
+from centime.lab.webbox.change_process import SITE_SPREAD, SPREAD
 from centime.refresh.belief import FADING
 from tests.lab.carried_out import carried_out
 

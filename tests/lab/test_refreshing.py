@@ -5,7 +5,7 @@ import pytest
 
 from centime.lab.refreshing import BUDGETS, webbox_history
 from centime.lab.webbox.box import WebBox
-from centime.lab.webbox.change import DAY
+from centime.lab.webbox.change_process import DAY
 from tests.lab.carried_out import carried_out
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from centime.ledger.exact import ExactLedger
-from centime.ledger.rows import row_batch
+from centime.ledger.memory_rows import row_batch
 from centime.model.errors import BadRow, BadSetting, UnknownPage
 from centime.model.graph import Graph, graph_from_links
-from centime.model.rows import RowBatch
+from centime.model.row_batch import RowBatch
 from tests.ledger.made import random_web
 from tests.ledger.reference import Row, dense_importance
 

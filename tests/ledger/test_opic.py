@@ -8,8 +8,8 @@ import pytest
 
 from centime.lab.synthetic.plain import power_law
 from centime.ledger.cash import MEAN_CASH
+from centime.ledger.memory_rows import row_batch
 from centime.ledger.opic import OpicLedger
-from centime.ledger.rows import row_batch
 from centime.ledger.strategy import STRATEGIES, Strategy
 from centime.ledger.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.model.errors import BadRow, BadSetting, UnknownPage

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from centime.ledger.cash import MEAN_CASH
 from centime.ledger.clock import G0, TURNOVER
+from centime.ledger.memory_rows import WebRows
 from centime.ledger.newcomers import MOST_MOMENTS, Newcomers
 from centime.ledger.opic import OpicLedger
 from centime.ledger.richest import RICHEST, Richest
-from centime.ledger.rows import WebRows
 from centime.ledger.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.model.graph import Graph, graph_from_links
-from centime.model.rows import RowBatch
+from centime.model.row_batch import RowBatch
 
 WINDOWS: list[Window | None] = [None, FixedWindow(4), ImprovedFixedWindow(4), VariableWindow(4), Interpolation(4)]
 

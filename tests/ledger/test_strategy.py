@@ -8,7 +8,7 @@ import pytest
 
 from centime.ledger.strategy import STRATEGIES, PageOrder, Strategy, known_pages, repeated
 from centime.model.errors import BadSetting, UnknownPage
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 
 def first(count: int) -> Pages:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.ledger import history
+from centime.ledger import whole_history as history
 from centime.ledger.cash import MEAN_CASH
 from centime.ledger.clock import G0, TURNOVER, Clock
-from centime.ledger.history import InterpolatedHistory, TotalHistory
 from centime.ledger.measures import LARGEST_SIZE, MeasuredHistory
 from centime.ledger.opic import OpicLedger
+from centime.ledger.whole_history import InterpolatedHistory, TotalHistory
 from centime.ledger.window import (
     FixedWindow,
     ImprovedFixedWindow,

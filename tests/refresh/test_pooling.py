@@ -7,7 +7,7 @@ from centime.refresh.book import RefreshBook
 from centime.refresh.observation import DATED, FIRST, QUIET
 from centime.refresh.pooling import FIRST_SHAPE
 from centime.refresh.settings import FIRST_RATE, RefreshSettings
-from centime.simulate.history import poisson_history
+from centime.simulate.change_history import poisson_history
 from centime.simulate.ours import Ours
 from centime.simulate.simulation import Run
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from centime.simulate import forecast
+from centime.simulate.change_history import Times, poisson_history
 from centime.simulate.forecast import Beliefs, demand_at, expected_coming, expected_now, expected_steady, intervals_at, threshold_for
-from centime.simulate.history import Times, poisson_history
 from centime.simulate.rules import threshold, weighted_freshness
 from centime.simulate.scanning import Oracle
 from centime.simulate.simulation import DAY, simulate

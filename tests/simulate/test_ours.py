@@ -5,8 +5,8 @@ import pytest
 
 from centime.model.errors import BadSetting
 from centime.refresh.settings import RefreshSettings
+from centime.simulate.change_history import ChangeHistory, poisson_history
 from centime.simulate.forecast import expected_coming, expected_now, intervals_at, threshold_for, worth_of
-from centime.simulate.history import ChangeHistory, poisson_history
 from centime.simulate.named import POLICIES, checked_names, policy_named
 from centime.simulate.ours import Ours
 from centime.simulate.simulation import DAY, Run, simulate

@@ -21,9 +21,9 @@ from typing import Literal
 
 import numpy as np
 
-from centime.analyse.change import Link, change
 from centime.analyse.community import Numbers
 from centime.analyse.fate import Fate
+from centime.analyse.link_change import Link, change
 from centime.analyse.subgraph import Subgraph
 from centime.analyse.transition import Vector
 from centime.analyse.whatif import effect

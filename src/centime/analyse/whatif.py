@@ -21,7 +21,7 @@ from math import inf
 
 import numpy as np
 
-from centime.analyse.change import Change
+from centime.analyse.link_change import Change
 from centime.analyse.transition import Marks, Pages, Transition, Vector, check, check_damping
 from centime.model.errors import BadSetting
 from centime.model.graph import Offsets, Targets, Weights

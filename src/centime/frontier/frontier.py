@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier import host_clocks as politeness
-from centime.frontier import intake, proof, snapshot
+from centime.frontier import intake
+from centime.frontier import queue_state as snapshot
 from centime.frontier import strategy as order
+from centime.frontier import verifier as proof
 from centime.frontier.kind import CLASSES, KINDS, LEVELS
 from centime.frontier.tables import (
     BLOCKED,

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from centime.frontier.host import settle
+from centime.frontier.readiness import settle
 from centime.frontier.tables import (
     BLOCKED,
     FOLLOWING,

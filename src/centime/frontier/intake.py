@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from centime.frontier.host import settle, take_out
 from centime.frontier.kind import CLASSES, DISCOVERY, LEVELS, OUTSIDE_LEVEL
 from centime.frontier.queue import change, insert, lacks_room
+from centime.frontier.readiness import settle, take_out
 from centime.frontier.ready import enter, renew
 from centime.frontier.tables import (
     CHUNK,

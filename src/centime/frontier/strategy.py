@@ -20,9 +20,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from centime.frontier.host import ready_time, settle, take_out, wake_hosts
 from centime.frontier.kind import CLASSES, DISCOVERY, LEVELS, REFRESH
 from centime.frontier.queue import place
+from centime.frontier.readiness import ready_time, settle, take_out, wake_hosts
 from centime.frontier.tables import (
     BEST,
     CLASS_COUNT,

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from centime.graphs.files import SUFFIXES, format_of, open_links
-from centime.graphs.links import LinkFile, collect
+from centime.graphs.link_blocks import LinkFile, collect
 from centime.graphs.names import NamedGraph
 from centime.graphs.npz_writer import write_archive
 from centime.graphs.sidecar import sidecar, write_sidecar

@@ -33,7 +33,7 @@ from centime.graphs.fields import (
     over_name_separator,
     over_separator,
 )
-from centime.graphs.links import Links, Told
+from centime.graphs.link_blocks import Links, Told
 from centime.graphs.name_slots import Bytes
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import BLOCK, TextFile

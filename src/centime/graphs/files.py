@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from centime.graphs.edges import EdgeList
-from centime.graphs.links import LinkFile, collect
+from centime.graphs.link_blocks import LinkFile, collect
 from centime.graphs.matrix_market import MatrixMarket
 from centime.graphs.names import NamedGraph
 from centime.graphs.npz import SparseArchive

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from centime.graphs.edges import LinkLines
-from centime.graphs.links import Links, Told
+from centime.graphs.link_blocks import Links, Told
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import TextFile
 from centime.model.errors import BadGraph

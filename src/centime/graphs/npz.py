@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.graphs.links import Links, Told
+from centime.graphs.link_blocks import Links, Told
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import opened
 from centime.model.errors import BadGraph

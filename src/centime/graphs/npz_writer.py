@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.graphs.links import Links
+from centime.graphs.link_blocks import Links
 from centime.graphs.survey import Survey
 
 LARGEST_SHORT = 2**31 - 1

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from centime.graphs.dialect import SOURCES, TARGETS
-from centime.graphs.links import Links, Told
+from centime.graphs.link_blocks import Links, Told
 from centime.graphs.name_slots import Bytes
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import opened

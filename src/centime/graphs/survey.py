@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from centime.graphs.links import LinkFile, Links, Tally, Told, extent
+from centime.graphs.link_blocks import LinkFile, Links, Tally, Told, extent
 from centime.graphs.names import NamedGraph, PageNames
 from centime.model.errors import BadGraph
 from centime.model.graph import Offsets

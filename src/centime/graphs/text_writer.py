@@ -11,7 +11,7 @@ import numpy as np
 
 from centime.graphs.dialect import mark
 from centime.graphs.fields import COMMA, HASH, NEWLINE, PERCENT, QUOTE, SPACE, TAB
-from centime.graphs.links import Links
+from centime.graphs.link_blocks import Links
 from centime.graphs.name_slots import Bytes
 from centime.graphs.names import PageNames
 from centime.graphs.packed import packing

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.lab.rates_seen import Vector
-from centime.lab.webbox.change import SPREAD
+from centime.lab.webbox.change_process import SPREAD
 from centime.model.kernel import kernel
 
 WIDTH, POINTS = 4.5, 241  # the grid goes so many SPREADs to either side

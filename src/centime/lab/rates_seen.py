@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from centime.lab.webbox.change import SITE_SPREAD, SPREAD
+from centime.lab.webbox.change_process import SITE_SPREAD, SPREAD
 
 Vector = npt.NDArray[np.float64]
 Reading = Literal["same interval", "paper's rule"]

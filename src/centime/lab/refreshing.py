@@ -19,12 +19,12 @@ from centime.lab.error import true_importance
 from centime.lab.experiment import Experiment, Findings, Row, Step
 from centime.lab.picture import Look, name_lines, new_picture
 from centime.lab.webbox.box import WebBox
-from centime.lab.webbox.change import DAY, time_of
+from centime.lab.webbox.change_process import DAY, time_of
 from centime.lab.webbox.layout import MODIFIED_MISSING, MODIFIED_NOW, MODIFIED_OLD, START, TRAITS, Layout, site_of
 from centime.model.graph import Graph
 from centime.model.kernel import kernel
 from centime.refresh.settings import RefreshSettings
-from centime.simulate.history import ChangeHistory, Numbers, Times, poisson_history
+from centime.simulate.change_history import ChangeHistory, Numbers, Times, poisson_history
 from centime.simulate.named import POLICIES, policy_named
 from centime.simulate.rules import RULES, weighted_freshness
 from centime.simulate.simulation import simulate

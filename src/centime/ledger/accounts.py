@@ -19,7 +19,7 @@ from centime.ledger.strategy import known_pages
 from centime.model.errors import BadSetting, LedgerImbalance
 from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.interrupt import uninterrupted
-from centime.model.rows import RowStore
+from centime.model.row_batch import RowStore
 
 FOCUS_UNIT = 16  # weight 1 is 16: focus weights are multiples of a sixteenth
 FOCUS_CLASSES = CLASS_MASK + 1

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, inlined, kernel
-from centime.model.rows import Pages, RowBatch
+from centime.model.row_batch import Pages, RowBatch
 
 MEAN_CASH = 1 << 28  # what a page brings when it joins, and so the mean cash of a page for ever
 UNREAD = 128

@@ -25,15 +25,15 @@ import numpy.typing as npt
 
 from centime.ledger import payment
 from centime.ledger.accounts import BATCH, Accounts
+from centime.ledger.memory_rows import MemoryRows, WebRows, row_batch
 from centime.ledger.payment import ALL_PAID, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
 from centime.ledger.queue import Queue, make_queue
-from centime.ledger.rows import MemoryRows, WebRows, row_batch
 from centime.ledger.strategy import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
 from centime.model.interrupt import uninterrupted
 from centime.model.kernel import Whole
-from centime.model.rows import Pages, RowBatch, RowStore
+from centime.model.row_batch import Pages, RowBatch, RowStore
 
 SWEEP_SHARE = 0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
 QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # what a queue has of its own

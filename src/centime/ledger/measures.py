@@ -29,10 +29,10 @@ import numpy.typing as npt
 from centime.ledger.cash import MEAN_CASH, Money
 from centime.ledger.clock import TURNOVER, WRAP, Clock, Ticks
 from centime.ledger.column import Column
-from centime.ledger.history import Flags, Vector
+from centime.ledger.whole_history import Flags, Vector
 from centime.ledger.window import FixedWindow, ImprovedFixedWindow, VariableWindow
 from centime.model.kernel import Whole, inlined, kernel
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 LARGEST_SIZE = 13  # a ring of size s has 2^(s-1) places, of size 0 none
 NEVER_READ = 64  # added to the size of a page that was never read

@@ -19,7 +19,7 @@ from typing import Any
 
 from centime.ledger.cash import MEAN_CASH, Money
 from centime.ledger.clock import TURNOVER, WRAP, Ticks
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 FADING = 1 - 1 / 256
 MOST_MOMENTS = 1024

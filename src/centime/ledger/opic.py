@@ -24,18 +24,18 @@ import numpy.typing as npt
 from centime.ledger.cash import MEAN_CASH, UNREAD, Money, most_held, read_pages
 from centime.ledger.clock import Clock
 from centime.ledger.column import Column
-from centime.ledger.history import Flags, History, InterpolatedHistory, TotalHistory, Vector
 from centime.ledger.measures import MeasuredHistory
+from centime.ledger.memory_rows import WebRows, row_batch
 from centime.ledger.newcomers import Newcomers
 from centime.ledger.richest import RICHEST, Richest
-from centime.ledger.rows import WebRows, row_batch
 from centime.ledger.strategy import LARGEST_BATCH, PageOrder, Strategy, known_pages
 from centime.ledger.virtual import VirtualPage
+from centime.ledger.whole_history import Flags, History, InterpolatedHistory, TotalHistory, Vector
 from centime.ledger.window import Interpolation, Window, window_facts, window_from_facts
 from centime.model.errors import BadRow, BadSetting
 from centime.model.graph import LARGEST_PAGE_COUNT, Graph
 from centime.model.interrupt import uninterrupted
-from centime.model.rows import Pages, RowBatch
+from centime.model.row_batch import Pages, RowBatch
 
 Matrix = Literal["random-walk", "all-ones"]
 PAYOUTS = 64  # in the time of as many visits as there are pages

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from centime.ledger.queue import BUCKETS, FLOOR, TOP, Queue, bucket_of, clear, file_page, file_surely, floor_for, take_page
 from centime.model.kernel import Whole, inlined, kernel
-from centime.model.rows import Pages, RowBatch
+from centime.model.row_batch import Pages, RowBatch
 
 PAID, RECEIVED = 0, 1  # columns of `money`
 KIND, FILED = 0, 1  # columns of `marks`

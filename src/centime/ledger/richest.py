@@ -12,7 +12,7 @@ import numpy as np
 from centime.ledger.cash import Cash, Money, held, read_page
 from centime.ledger.queue import BUCKETS, FLOOR, TOP, Queue, bucket_of, clear, file_page, file_surely, floor_for, make_queue, take_page
 from centime.model.kernel import Whole, inlined, kernel
-from centime.model.rows import Pages, RowBatch
+from centime.model.row_batch import Pages, RowBatch
 
 REFILLS = 4  # in the time of as many visits as there are pages
 FILED_SHARE = 8  # one page in so many is filed: filing them all at every small payment would be most of the work

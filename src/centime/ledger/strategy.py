@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadSetting, UnknownPage
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 Strategy = Literal["random", "greedy", "cycle", "balanced"]
 STRATEGIES: tuple[str, ...] = get_args(Strategy)

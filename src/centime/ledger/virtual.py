@@ -25,7 +25,7 @@ from centime.ledger.accounts import FOCUS_CLASSES, FOCUS_UNIT
 from centime.ledger.cash import BANK, KINDS, MEAN_CASH, PURSE, UNREAD, Cash, most_held
 from centime.ledger.column import Column
 from centime.model.errors import BadSetting, LedgerImbalance
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 
 class VirtualPage:

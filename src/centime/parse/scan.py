@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.parse.elements import BEYOND, FOREIGN_AT, FREE, IN_TEMPLATE, LAST, STEPS, VEIL, close_element, no_elements, open_element
-from centime.parse.links import DOUBTFUL, PLAIN, SCRATCH_SIZE, is_new, none_seen, sort_of, write_href
 from centime.parse.names import (
     AREA,
     BREAKS,
@@ -46,6 +45,7 @@ from centime.parse.names import (
     element_of,
     name_at,
 )  # fmt: skip
+from centime.parse.page_links import DOUBTFUL, PLAIN, SCRATCH_SIZE, is_new, none_seen, sort_of, write_href
 from centime.parse.references import IN_TEXT, IN_VALUE, reference, resolve
 from centime.parse.tokens import (
     FIRST,

@@ -25,14 +25,14 @@ import numpy.typing as npt
 from centime.model.errors import BadInput
 from centime.refresh import calendar as filing
 from centime.refresh import observation, pooling, sweep
-from centime.refresh import proof as refresh_proof
+from centime.refresh import verifier as refresh_proof
 from centime.refresh.belief import UNIT
+from centime.refresh.book_state import copy_tables, restore_tables
 from centime.refresh.calendar import Folders, empty_folders
 from centime.refresh.curves import draw_curves
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.gamma import quantile
 from centime.refresh.settings import POLICIES, RefreshSettings
-from centime.refresh.snapshot import copy_tables, restore_tables
 from centime.refresh.tables import (
     ALPHA,
     BETA,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.refresh.belief import UNIT, changed, dated, quiet, stored
 from centime.refresh.calendar import Folders, file_page
-from centime.refresh.page import belief_of, cost_of, due_age, mean_of_host, read_time, scale_of, tally
+from centime.refresh.page_record import belief_of, cost_of, due_age, mean_of_host, read_time, scale_of, tally
 from centime.refresh.tables import (
     COST_STEPS,
     CURSOR,

@@ -30,7 +30,7 @@ from centime.refresh.calendar import Folders, clear, file_page, hand_in
 from centime.refresh.demand import demand_at
 from centime.refresh.gamma import digamma
 from centime.refresh.observation import Floats, Pages
-from centime.refresh.page import belief_of, cost_of, due_age, index_of, mean_of_host, read_time, scale_of, tally
+from centime.refresh.page_record import belief_of, cost_of, due_age, index_of, mean_of_host, read_time, scale_of, tally
 from centime.refresh.pooling import begin_pooling, end_pooling
 from centime.refresh.tables import (
     ASKED,

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from centime.frontier.kind import DISCOVERY, PUBLISHED
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.refresh.credit import weight
 from centime.settings.crawl import CrawlSettings
 from centime.settings.live import changed

@@ -13,8 +13,8 @@ from centime.shard.message import CLAIM, Visit, unpack_visit
 from centime.shard.notices import Change
 from centime.shard.queueing import reorder, requeue
 from centime.shard.refreshing import Filed
-from centime.shard.row_batch import tidy_rows
 from centime.shard.state import ShardState
+from centime.shard.visit_rows import tidy_rows
 from centime.store.record import Mark, Record
 
 VISITS_PER_ADVANCE = 64  # the ledger pays debts after so many visits: a call costs a little whatever it pays

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from centime.files.appended import AppendedFile
 from centime.model.outcome import Outcome, PageKind
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.shard.message import Visit
 from centime.store.items import Items
+from centime.store.link_rows import DiskRows
 from centime.store.record import NO_MARK, NO_PAGE, Mark, Record
 from centime.store.records import Records
-from centime.store.rows import DiskRows
 from centime.store.texts import Texts
 from centime.store.url_table import UrlTable
 

@@ -7,7 +7,7 @@ from centime.fetch.politeness import PolitenessSettings, address_delay, after
 from centime.frontier.frontier import Frontier
 from centime.model.outcome import Outcome
 from centime.settings.crawl import CrawlSettings
-from centime.shard.hosts import Hosts
+from centime.shard.host_table import Hosts
 from centime.shard.message import Visit
 
 ON_ITS_WAY_SECONDS = 1.0  # the last request of a dead fetcher may reach its host so late

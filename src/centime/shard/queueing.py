@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.kind import DEADLINE, DISCOVERY, OUTSIDE_LEVEL, PUBLISHED, REFRESH, kinds_of
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.shard.message import Returned
 from centime.shard.state import ShardState
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from centime.frontier.timers import Retries
 from centime.model.outcome import Outcome
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.refresh.book import RefreshBook
 from centime.refresh.credit import frequency_verdict, period_of_max_age, verified, weight
 from centime.refresh.dates import observe, reliable, stood, verdict_of
@@ -28,7 +28,7 @@ from centime.refresh.settings import RefreshSettings
 from centime.refresh.spending import Eagerness
 from centime.refresh.verdict import Verdict
 from centime.settings.crawl import CrawlSettings
-from centime.shard.hosts import Hosts
+from centime.shard.host_table import Hosts
 from centime.shard.message import Visit
 from centime.store.record import Mark, Record
 from centime.store.records import Records

@@ -17,14 +17,14 @@ from centime.frontier.timers import Retries
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.model.outcome import Outcome
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
-from centime.shard.hosts import Hosts
+from centime.shard.host_table import Hosts
 from centime.shard.pages import KnownPages
 from centime.shard.politeness import Manners
 from centime.shard.refreshing import Upkeep
 from centime.shard.requests import Wishes
-from centime.store.rows import DiskRows
+from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0
 LEASES_WITHOUT_DELAY = 16  # of one host at a time, where no delay is asked for

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import kernel
 from centime.refresh.verdict import Verdict
-from centime.simulate.history import Numbers, Times
+from centime.simulate.change_history import Numbers, Times
 from centime.simulate.simulation import Verdicts
 
 CLASSES = 48

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from centime.model.errors import BadSetting
 from centime.refresh.settings import RefreshSettings
-from centime.simulate.history import ChangeHistory
+from centime.simulate.change_history import ChangeHistory
 from centime.simulate.ours import Ours
 from centime.simulate.scanning import Oracle, Paper, Uniform
 from centime.simulate.simulation import Policy

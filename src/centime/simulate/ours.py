@@ -10,8 +10,8 @@ import numpy.typing as npt
 from centime.refresh.book import RefreshBook
 from centime.refresh.settings import RefreshSettings
 from centime.refresh.verdict import Verdict
+from centime.simulate.change_history import ChangeHistory, Numbers, Times
 from centime.simulate.forecast import Beliefs
-from centime.simulate.history import ChangeHistory, Numbers, Times
 from centime.simulate.scanning import first_by
 from centime.simulate.simulation import Verdicts
 

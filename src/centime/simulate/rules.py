@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from centime.simulate.history import Times
+from centime.simulate.change_history import Times
 
 HALVINGS = 50
 _CHANGES = np.geomspace(1e-9, 50.0, 20_000)

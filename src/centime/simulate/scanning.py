@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from centime.model.kernel import kernel
-from centime.simulate.history import ChangeHistory, Numbers, Times
+from centime.simulate.change_history import ChangeHistory, Numbers, Times
 from centime.simulate.likelihood import RateEstimates
 from centime.simulate.simulation import Verdicts
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from centime.model.errors import BadSetting
 from centime.model.kernel import kernel
 from centime.refresh.verdict import Verdict
-from centime.simulate.history import ChangeHistory, Flags, Numbers, Times
+from centime.simulate.change_history import ChangeHistory, Flags, Numbers, Times
 
 DAY = 86_400.0
 _QUIET, _CHANGED, _DATED = int(Verdict.QUIET), int(Verdict.CHANGED), int(Verdict.DATED)

@@ -27,7 +27,7 @@ from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile
 from centime.model.kernel import kernel
 from centime.model.outcome import Outcome, PageKind
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.store.columns import Columns
 from centime.store.record import Loading, Mark, Record
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, inlined, kernel
-from centime.model.rows import Pages, RowBatch
+from centime.model.row_batch import Pages, RowBatch
 
 Octets = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.uint32]

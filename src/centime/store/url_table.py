@@ -15,7 +15,7 @@ import numpy.typing as npt
 from centime.model.errors import DamagedFile, NoRoom
 from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.kernel import Whole, inlined, kernel
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 Fingerprints = npt.NDArray[np.uint64]
 Slots = npt.NDArray[np.uint32]

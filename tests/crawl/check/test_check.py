@@ -12,7 +12,7 @@ from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from centime.crawl.report.page import find_page
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadInput
-from centime.model.rows import NO_WEIGHTS, RowBatch
+from centime.model.row_batch import NO_WEIGHTS, RowBatch
 from tests.crawl.report.made import LATE, ROOT, A, closed_twice, crawled, hand_made
 
 

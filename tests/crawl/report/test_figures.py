@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from centime.crawl.engine.opening import OpenCrawl, read_crawl
-from centime.crawl.report.hosts import host_table
+from centime.crawl.report.host_report import host_table
 from centime.crawl.report.statistics import all_statistics
 from centime.model.errors import BadSetting
 from tests.crawl.report.made import NOW, A, B

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from centime.crawl.engine.opening import OpenCrawl
-from centime.crawl.report.history import found_visits, recorded_history
+from centime.crawl.report.recorded_changes import found_visits, recorded_history
 from centime.crawl.report.replay import replay
 from centime.model.errors import BadInput, BadSetting
 from centime.simulate.named import POLICIES

@@ -41,7 +41,7 @@ def _whatif(
     """
     import numpy as np
 
-    from centime.analyse.change import change, read_links
+    from centime.analyse.link_change import change, read_links
     from centime.analyse.sensitivity import rank_of
     from centime.analyse.whatif import effect, pages_until
 

@@ -30,7 +30,7 @@ def _hosts(
       centime hosts museum --by failures -n 10
       centime hosts museum --json
     """
-    from centime.crawl.report.hosts import host_table
+    from centime.crawl.report.host_report import host_table
     from centime.crawl.report.opening import look_at
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):

@@ -35,7 +35,7 @@ def _top(
       centime top museum --site --json
     """
     from centime.crawl.report.opening import look_at
-    from centime.crawl.report.standing import standing
+    from centime.crawl.report.top import standing
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         opened = look_at(folder)

@@ -18,7 +18,7 @@ from centime.model.errors import CentimeError, DamagedFile
 from centime.store import records, row_code
 from centime.store.folder import CrawlFolder
 from centime.store.journal import HEAD, HEAD_BYTES, Journal
-from centime.store.rows import DiskRows
+from centime.store.link_rows import DiskRows
 from centime.store.snapshot import Arrays, read_snapshot
 
 GROWING = {  # array of the snapshot: file, name in its head, unit

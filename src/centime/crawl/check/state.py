@@ -19,7 +19,7 @@ from centime.frontier.kind import DISCOVERY
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import CentimeError
 from centime.model.outcome import Outcome, PageKind
-from centime.store.rows import NO_LIMIT
+from centime.store.link_rows import NO_LIMIT
 
 Step = Callable[[float], None]
 

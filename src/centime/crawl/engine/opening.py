@@ -30,12 +30,12 @@ from centime.ledger.window import Interpolation, VariableWindow, Window
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, CentimeError, DamagedFile, NoRoom
 from centime.model.outcome import Outcome
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.processes.background import Background, in_background
 from centime.settings.crawl import CrawlSettings, settings_from
 from centime.settings.patterns import check_pattern
 from centime.shard.command import publications
-from centime.shard.hosts import Hosts
+from centime.shard.host_table import Hosts
 from centime.shard.message import Found
 from centime.shard.pages import KnownPages
 from centime.shard.refreshing import Upkeep
@@ -44,7 +44,7 @@ from centime.shard.shard import Shard
 from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
 from centime.store.journal import Journal
-from centime.store.rows import DiskRows
+from centime.store.link_rows import DiskRows
 from centime.store.snapshot import Snapshot, facts_of_all, read_newest, write_snapshot
 
 REPLAY_SECONDS = 5.0  # a snapshot is due when the frames behind the last one took so long to apply

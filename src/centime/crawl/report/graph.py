@@ -19,7 +19,7 @@ from centime.crawl.engine.opening import OpenCrawl, rows_of
 from centime.crawl.report.visits import batches
 from centime.graphs.convert import replacing
 from centime.graphs.files import format_of
-from centime.graphs.links import Links, Told
+from centime.graphs.link_blocks import Links, Told
 from centime.graphs.names import NamedGraph, PageNames
 from centime.graphs.packed import packing
 from centime.graphs.sidecar import sidecar
@@ -28,7 +28,7 @@ from centime.graphs.text_writer import write_edges
 from centime.model.errors import BadInput
 from centime.model.graph import Graph
 from centime.model.kernel import Whole, kernel
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 LONGEST_NUMBER = 11  # digits and a blank
 BLANK, NEWLINE, ZERO = ord(" "), ord("\n"), ord("0")

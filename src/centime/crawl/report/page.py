@@ -11,7 +11,7 @@ from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.freshness import refresh_facts
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
-from centime.crawl.report.standing import errors_of, importance_of_all, readiness
+from centime.crawl.report.top import errors_of, importance_of_all, readiness
 from centime.crawl.report.visits import KINDS, OUTCOMES, REDIRECT
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.discover.canonical import canonical

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from centime.crawl.engine.opening import rows_of
 from centime.ledger.exact import ExactLedger
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.shard.shard import Shard
 
 

@@ -14,7 +14,7 @@ from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.freshness import due_moment
 from centime.crawl.report.visits import last_visits
 from centime.model.errors import BadInput, BadSetting
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.shard.refreshing import LEAST_COST
 from centime.simulate import forecast
 from centime.simulate.forecast import Beliefs, Vector

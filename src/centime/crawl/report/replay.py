@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from centime.crawl.engine.opening import OpenCrawl
-from centime.crawl.report.history import found_visits, recorded_history
 from centime.crawl.report.opening import moment
 from centime.crawl.report.plan import MOST_DAYS, check_budget
+from centime.crawl.report.recorded_changes import found_visits, recorded_history
 from centime.model.errors import BadInput, BadSetting
 from centime.simulate.named import POLICIES, checked_names, policy_named
 from centime.simulate.simulation import DAY, simulate

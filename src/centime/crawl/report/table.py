@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from centime.crawl.engine.opening import OpenCrawl, rows_of
-from centime.crawl.report.standing import importance_of_all
+from centime.crawl.report.top import importance_of_all
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.graphs.convert import replacing
 from centime.store.record import NO_PAGE, Mark

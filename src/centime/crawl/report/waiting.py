@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.kind import CLASSES, DISCOVERY
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 from centime.shard.shard import Shard
 
 LEVELS = {1: "entity", 2: "published", 3: "deadline", 4: "refresh", 5: "discovery"}

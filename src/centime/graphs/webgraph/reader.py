@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from centime.graphs.links import Links, Told
+from centime.graphs.link_blocks import Links, Told
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import opened
 from centime.graphs.webgraph.bits import FILE_ORDER, Words, words_from, words_of

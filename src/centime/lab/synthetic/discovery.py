@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.graph import Graph
-from centime.model.rows import NO_WEIGHTS, RowBatch
+from centime.model.row_batch import NO_WEIGHTS, RowBatch
 
 Pages = npt.NDArray[np.int64]
 

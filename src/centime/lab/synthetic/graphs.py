@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from centime.graphs.files import read_graph
-from centime.lab.synthetic.change import changed
+from centime.lab.synthetic.changing_web import changed
 from centime.lab.synthetic.plain import poisson, power_law
 from centime.lab.synthetic.weblike import weblike
 from centime.model.errors import BadInput

@@ -18,7 +18,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from centime.lab.webbox import change, markup, path, row
+from centime.lab.webbox import change_process as change
+from centime.lab.webbox import markup, path
+from centime.lab.webbox import page_links as row
 from centime.lab.webbox.ink import Ink, make_ink
 from centime.lab.webbox.layout import LATIN, LATIN_UNDECLARED, SECTIONS, START, TRAITS, Layout, Numbers, form_of, make_layout
 from centime.model.document import NOFOLLOW

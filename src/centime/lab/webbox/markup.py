@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.lab.webbox.chance import draw, unit
-from centime.lab.webbox.change import changes_until, time_of
+from centime.lab.webbox.change_process import changes_until, time_of
 from centime.lab.webbox.ink import SENTENCES, WORDS, Bytes, Ink
 from centime.lab.webbox.layout import BARE, DTD, FOUND, HTML, MOVED, START, TEXT, TRAITS, TRAPPED, XML, Layout, Numbers, form_of, site_of
+from centime.lab.webbox.page_links import MOST_LINKS, Flags, write_row
 from centime.lab.webbox.path import PATH_PIECES, piece, put_address, put_number, put_path
-from centime.lab.webbox.row import MOST_LINKS, Flags, write_row
 from centime.model.document import NOFOLLOW
 from centime.model.kernel import Whole, inlined, kernel
 

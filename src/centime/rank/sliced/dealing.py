@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from centime.graphs.links import LinkFile, Links, Told
+from centime.graphs.link_blocks import LinkFile, Links, Told
 from centime.graphs.names import PageNames
 from centime.model.errors import BadGraph, BadInput
 from centime.model.graph import Targets

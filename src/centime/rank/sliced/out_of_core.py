@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.graphs.files import open_links
-from centime.graphs.links import LinkFile
+from centime.graphs.link_blocks import LinkFile
 from centime.graphs.names import PageNames
 from centime.graphs.packed import opened
 from centime.model.errors import BadInput, BadSetting

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.ledger.exact import ExactLedger
-from centime.ledger.rows import MemoryRows
+from centime.ledger.memory_rows import MemoryRows
 from centime.model.errors import DamagedFile, NoRoom
-from centime.model.rows import NO_WEIGHTS, RowBatch, RowStore
-from centime.store.rows import DiskRows
+from centime.model.row_batch import NO_WEIGHTS, RowBatch, RowStore
+from centime.store.link_rows import DiskRows
 
 Links = list[tuple[int, float]]
 EVERY = np.arange(12, dtype=np.int64)

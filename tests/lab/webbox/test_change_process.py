@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.lab.webbox import WebBox
-from centime.lab.webbox.change import DAY, HIGHEST_RATE, LOWEST_RATE
+from centime.lab.webbox.change_process import DAY, HIGHEST_RATE, LOWEST_RATE
 
 pytestmark = pytest.mark.compiled
 

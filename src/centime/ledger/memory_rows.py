@@ -6,7 +6,7 @@ import numpy.typing as npt
 from centime.model.errors import BadRow
 from centime.model.graph import Graph, row_shares
 from centime.model.kernel import kernel
-from centime.model.rows import NO_WEIGHTS, Pages, RowBatch
+from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 
 
 def row_batch(targets: npt.ArrayLike, weights: npt.ArrayLike | None, pages: int) -> RowBatch:

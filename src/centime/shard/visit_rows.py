@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import kernel
-from centime.model.rows import NO_WEIGHTS, Pages, RowBatch
+from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 
 
 def tidy_rows(targets: Pages, lengths: npt.NDArray[np.int64]) -> RowBatch:

@@ -4,7 +4,7 @@ Rows are appended to a file; a column of 4 bytes a page says where the last one 
 garbage behind; `compacted` copies the live rows to the file of the next generation. The old file must stay as long as a kept snapshot
 names it: a crash goes back to that snapshot and fills the old file again from the journal, with the same rows.
 
-`DiskRows` is a `centime.model.rows.RowStore`.
+`DiskRows` is a `centime.model.row_batch.RowStore`.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile
-from centime.model.rows import NO_WEIGHTS, Pages, RowBatch
+from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 from centime.store.columns import Columns
 from centime.store.row_code import LONGEST_HEAD, UNIT, count_links, decode, encode, measure
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.opening import moment
-from centime.crawl.report.standing import readiness
+from centime.crawl.report.top import readiness
 from centime.crawl.report.waiting import Waiting
 from centime.model.errors import BadSetting
-from centime.shard.hosts import Host
+from centime.shard.host_table import Host
 
 ORDERS = {"known": "known", "read": "read", "failures": "failures", "bytes": "wire_bytes"}
 

@@ -19,7 +19,7 @@ from centime.frontier.kind import REFRESH
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 ORDERS = ("importance", "worth", "change", "errors")
 

@@ -27,7 +27,7 @@ from centime.ledger.clock import TURNOVER, Clock, Ticks
 from centime.ledger.column import Column
 from centime.ledger.window import Interpolation
 from centime.model.kernel import kernel
-from centime.model.rows import Pages
+from centime.model.row_batch import Pages
 
 LARGEST_SUM = 1 << 62
 TICK_WRAP = (1 << 32) - 1

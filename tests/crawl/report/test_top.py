@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from centime.crawl.report.page import about_page
-from centime.crawl.report.standing import ORDERS, first_by, standing
+from centime.crawl.report.top import ORDERS, first_by, standing
 from centime.model.errors import BadSetting
 from tests.crawl.report.made import LATE, LINKS, NOW, ROOT, A, B, hand_made
 

@@ -24,7 +24,7 @@ from centime.model.kernel import Whole, kernel
 from centime.model.outcome import Outcome
 from centime.refresh.dates import MOMENT, reliable
 from centime.shard.refreshing import LEAST_COST
-from centime.simulate.history import ChangeHistory, Flags, Numbers, Times
+from centime.simulate.change_history import ChangeHistory, Flags, Numbers, Times
 from centime.store.record import Mark
 from centime.store.records import HEAD_TYPE, UNIT
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.ledger.rows import MemoryRows, WebRows, row_batch
+from centime.ledger.memory_rows import MemoryRows, WebRows, row_batch
 from centime.model.errors import BadRow
 from centime.model.graph import graph_from_links
-from centime.model.rows import RowBatch
+from centime.model.row_batch import RowBatch
 
 Links = list[tuple[int, float]]
 

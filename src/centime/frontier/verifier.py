@@ -4,9 +4,9 @@ from typing import Final
 
 import numpy as np
 
-from centime.frontier.host import ready_time
 from centime.frontier.kind import LEVELS
 from centime.frontier.queue import place
+from centime.frontier.readiness import ready_time
 from centime.frontier.tables import (
     BEFORE,
     BEST,
