@@ -1,1 +1,2 @@
-"""Benchmarks: what the documentation claims, measured on this machine in one run. `make bench`, or `python -m bench NAME ...`."""
+"""Benchmarks: what the documentation claims, measured on this machine in one run. `make bench`, or `python -m bench
+NAME ...`."""

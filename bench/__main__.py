@@ -39,7 +39,9 @@ def benchmarks(graph: Path | None) -> Benchmarks:
 
 def main() -> int:
     names = list(benchmarks(None))
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, epilog="example: python -m bench speed start --json")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, epilog="example: python -m bench speed start --json"
+    )
     parser.add_argument(
         "names",
         nargs="*",

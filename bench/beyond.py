@@ -1,4 +1,5 @@
-"""Ranking beyond memory: seconds an iteration under a cap that the system enforces, with nothing of the links in the page cache."""
+"""Ranking beyond memory: seconds an iteration under a cap that the system enforces, with nothing of the links in the
+page cache."""
 
 import json
 import subprocess
@@ -56,11 +57,15 @@ def beyond() -> Iterator[Figure]:
         yield Figure(f"{label}: an iteration", found["least"], "s", "at most", 1.0)
         yield Figure("  in the mean", found["mean"], "s")
         yield Figure("  making the slices", found["read"], "s")
-        yield Figure(f"  {found['iterations']:.0f} iterations to a certified error", found["error"], "", "at most", 1e-4)
+        yield Figure(
+            f"  {found['iterations']:.0f} iterations to a certified error", found["error"], "", "at most", 1e-4
+        )
     for pages in (1.25e6, 2.5e6, 5e6, 1e7, 2e7):
         found = ranked(pages, 80, 1e-2)
         yield Figure(
-            f"time grows with the links: {found['links'] / 1e6:.0f} M links under 80 MB", found["least"] / found["links"] * 1e9, "ns/link"
+            f"time grows with the links: {found['links'] / 1e6:.0f} M links under 80 MB",
+            found["least"] / found["links"] * 1e9,
+            "ns/link",
         )
 
 

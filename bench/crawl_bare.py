@@ -1,9 +1,10 @@
-"""The least that a crawler must do, as one loop: aiohttp, selectolax, ada_url, a set and a queue; breadth first, 64 pages at a time.
+"""The least that a crawler must do, as one loop: aiohttp, selectolax, ada_url, a set and a queue; breadth first, 64
+pages at a time.
 
     python -m bench.crawl_bare PAGES SEED ...
 
-No robots.txt, no politeness, no importance, no schedule, nothing on disk, nothing bounded. It says what a crawler's other promises cost.
-"""
+No robots.txt, no politeness, no importance, no schedule, nothing on disk, nothing bounded. It says what a crawler's
+other promises cost."""
 
 import asyncio
 import socket
@@ -25,7 +26,9 @@ AT_ONCE = 64
 class Local(AbstractResolver):
     """Every name is this machine."""
 
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET) -> list[ResolveResult]:
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
         return [ResolveResult(hostname=host, host="127.0.0.1", port=port, family=socket.AF_INET, proto=0, flags=0)]
 
     async def close(self) -> None:

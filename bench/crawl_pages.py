@@ -1,10 +1,10 @@
-"""Pages a second of CPU on real documentation: Centime beside the least that a crawler must do, and beside Scrapy, on the same pages.
+"""Pages a second of CPU on real documentation: Centime beside the least that a crawler must do, and beside Scrapy, on
+the same pages.
 
-Every run is a process of its own, and its CPU is all that it and its children used (`wait4`), Centime's shard, fetcher and snapshots
-together. Starting up is not crawling: each crawler also runs for `FEW` pages, and what counts is the difference, pages and CPU. Runs of the
-crawlers take turns; of each the least CPU counts. Everybody crawls the same hosts to their end, so everybody reads the same pages; Scrapy
-crawls one host, because it takes so long.
-"""
+Every run is a process of its own, and its CPU is all that it and its children used (`wait4`), Centime's shard, fetcher
+and snapshots together. Starting up is not crawling: each crawler also runs for `FEW` pages, and what counts is the
+difference, pages and CPU. Runs of the crawlers take turns; of each the least CPU counts. Everybody crawls the same
+hosts to their end, so everybody reads the same pages; Scrapy crawls one host, because it takes so long."""
 
 import json
 import os
@@ -61,7 +61,9 @@ def page_cost() -> tuple[float, str]:
 
 def _page_cost(seeds: list[str], scope: str, most: int) -> float:
     _crawl(seeds, scope, 1, FEW)  # compiles what is not compiled yet
-    return 1.0 / _per_cpu_second([(_crawl(seeds, scope, 1, FEW), _crawl(seeds, scope, 1, most)) for _ in range(REPEATS)])
+    return 1.0 / _per_cpu_second(
+        [(_crawl(seeds, scope, 1, FEW), _crawl(seeds, scope, 1, most)) for _ in range(REPEATS)]
+    )
 
 
 def _compare(served: Served) -> Iterator[Figure]:
@@ -116,7 +118,18 @@ def _centime(served: Served, workers: int, most: int, hosts: int = HOSTS) -> Run
 def _crawl(seeds: list[str], scope: str, workers: int, most: int, server_cpu: Callable[[], float] = float) -> Run:
     folder = Path(tempfile.mkdtemp(prefix="crawl-", dir=Path(tempfile.gettempdir())))
     try:
-        program = [sys.executable, "-m", "centime", "crawl", str(folder / "crawl"), *seeds, "--scope", scope, "--delay", "0"]
+        program = [
+            sys.executable,
+            "-m",
+            "centime",
+            "crawl",
+            str(folder / "crawl"),
+            *seeds,
+            "--scope",
+            scope,
+            "--delay",
+            "0",
+        ]
         limits = ["--workers", str(workers), "--pages", str(most), "--allow-network", "127.0.0.0/8", "--json"]
         return _measured([*program, *limits], server_cpu)
     finally:
@@ -138,4 +151,6 @@ def _measured(command: list[str], server_cpu: Callable[[], float]) -> Run:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     found = json.loads(said.splitlines()[-1])
-    return Run(found if isinstance(found, int) else found["read"], used.ru_utime + used.ru_stime, wall, server_cpu() - before)
+    return Run(
+        found if isinstance(found, int) else found["read"], used.ru_utime + used.ru_stime, wall, server_cpu() - before
+    )

@@ -1,10 +1,10 @@
-"""Real documentation pages behind a real server: nginx and four sets of HTML, all from Debian's packages, unpacked without root.
+"""Real documentation pages behind a real server: nginx and four sets of HTML, all from Debian's packages, unpacked
+without root.
 
-Packages are fetched once, by `apt-get download`, into `build/bench/debian`; nothing is installed. The four sets come from four different
-makers of documentation: DocBook (PostgreSQL), Publican (the Debian handbook, in 26 languages), AsciiDoc (git) and Sphinx (Python). Together
-they are about 5 200 pages with a mean of 26 KB. One nginx process serves the same tree under as many names below `localhost` as are asked
-for, so that there are several hosts.
-"""
+Packages are fetched once, by `apt-get download`, into `build/bench/debian`; nothing is installed. The four sets come
+from four different makers of documentation: DocBook (PostgreSQL), Publican (the Debian handbook, in 26 languages),
+AsciiDoc (git) and Sphinx (Python). Together they are about 5 200 pages with a mean of 26 KB. One nginx process serves
+the same tree under as many names below `localhost` as are asked for, so that there are several hosts."""
 
 import os
 import shutil
@@ -125,7 +125,10 @@ def _prepare() -> tuple[Path, Path]:
         subprocess.run([nginx, "-v"], check=True, capture_output=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise NotToBeHad(f"Debian's packages could not be had: {error}") from error
-    for place, name in SETS.values():  # copied rather than linked: packages lead by links to folders that are not ours to serve
+    for (
+        place,
+        name,
+    ) in SETS.values():  # copied rather than linked: packages lead by links to folders that are not ours to serve
         for path in (unpacked / "usr/share/doc" / place).rglob("*.html"):
             copy = tree / name / path.relative_to(unpacked / "usr/share/doc" / place)
             copy.parent.mkdir(parents=True, exist_ok=True)

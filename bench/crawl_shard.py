@@ -1,19 +1,21 @@
 """The shard alone, without a network: how quickly it takes in URLs, and what ten million of them cost.
 
-Visits are made up: 64 links each, to pages of 10 000 hosts, eight hosts a visit. They are packed outside the clock, as fetchers pack them;
-what is measured is `Shard.record` (and `Shard.lease`) with the journal handed to the system, in seconds of this process's CPU.
+Visits are made up: 64 links each, to pages of 10 000 hosts, eight hosts a visit. They are packed outside the clock, as
+fetchers pack them; what is measured is `Shard.record` (and `Shard.lease`) with the journal handed to the system, in
+seconds of this process's CPU.
 
-The rate of a whole crawl at ten million known pages over that at 100 000 is worked out, not crawled: ten million pages that can be fetched
-are not to be had here. All of this is measured in the same run:
+The rate of a whole crawl at ten million known pages over that at 100 000 is worked out, not crawled: ten million pages
+that can be fetched are not to be had here. All of this is measured in the same run:
 
     c           CPU that a page costs all processes of a real crawl with one fetcher, start-up taken out (`crawl_pages.page_cost`)
     s, S        CPU of the shard a visit, lease and record, with 100 000 and with ten million pages known
     f = c - s   what a page costs outside the shard, taken as the same for both
     rate at ten million over rate at 100 000  =  (f + s) / (f + S)  =  c / (c + S - s)
 
-Traps: c is of pages of 26 KB; shorter pages cost less, and the ratio is lower. And f is the same only as far as fetchers remember links as
-well as in that crawl: their memories hold some 100 000 links, which is all of a small crawl and little of a large one. What a link costs
-that is not remembered is measured too (m), and the ratio is given again for a quarter of the links forgotten, c / (c + S - s + 16 m).
+Traps: c is of pages of 26 KB; shorter pages cost less, and the ratio is lower. And f is the same only as far as
+fetchers remember links as well as in that crawl: their memories hold some 100 000 links, which is all of a small crawl
+and little of a large one. What a link costs that is not remembered is measured too (m), and the ratio is given again
+for a quarter of the links forgotten, c / (c + S - s + 16 m).
 
     python -m bench.crawl_shard FOLDER PAGES     builds a crawl, says what it takes, and waits to be killed
     python -m bench.crawl_shard FOLDER           opens it, says how long that took, and closes it
@@ -90,7 +92,8 @@ class MadeUp:
         return time.process_time() - started
 
     def _known_links(self, page: int) -> bytes:
-        """Links three in four of which lead to pages found near this one, as on the web, where most stay at home; the rest anywhere."""
+        """Links three in four of which lead to pages found near this one, as on the web, where most stay at home;
+        the rest anywhere."""
         known = self.shard.pages.table.fingerprints
         near = np.clip(page + self.random.integers(-512, 512, LINKS * 3 // 4), 0, len(known) - 1)
         links: bytes = known[np.concatenate([near, self.random.integers(0, len(known), LINKS - len(near))])].tobytes()
@@ -160,7 +163,13 @@ def ingest() -> Iterator[Figure]:
             made = MadeUp(opened)
             made.grow(SMALL)
             best = max(made.grow((2 + repeat) * 2 * SMALL) for repeat in range(3))
-            yield Figure("new URLs into a shard, all of them with host, queue, money and text", best, "URLs/CPU-s", "at least", 150_000.0)
+            yield Figure(
+                "new URLs into a shard, all of them with host, queue, money and text",
+                best,
+                "URLs/CPU-s",
+                "at least",
+                150_000.0,
+            )
     finally:
         shutil.rmtree(folder)
 
@@ -177,11 +186,15 @@ def size() -> Iterator[Figure]:
             said = json.loads(builder.stdout.readline() or "{}")
             builder.kill()
         killed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        opens = [json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(3)]
+        opens = [
+            json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(3)
+        ]
         clean = min(opens, key=lambda one: one["seconds"])
     finally:
         shutil.rmtree(folder)
-    yield Figure("new URLs up to ten million, snapshots on the way", said["ingest"], "URLs/CPU-s", "at least", 150_000.0)
+    yield Figure(
+        "new URLs up to ten million, snapshots on the way", said["ingest"], "URLs/CPU-s", "at least", 150_000.0
+    )
     visited = said["bytes"] - said["parts"]["places of rows and records"] + PLACES_BYTES
     yield Figure("memory of the process above that of an empty one", said["bytes"], "bytes/page")
     yield Figure("... were every page visited", visited, "bytes/page", "at most", 64.0)
@@ -195,7 +208,9 @@ def size() -> Iterator[Figure]:
     yield Figure("... by how much the shard's part of it grows", growth * 1e6, "µs of CPU")
     yield Figure("crawl rate at 10 million known over that at 100 000", cost / (cost + growth), "", "at least", 0.8)
     yield Figure("... a link that its fetcher has forgotten costs more", forgotten * 1e6, "µs of CPU")
-    yield Figure("... the rate, were a quarter of the links forgotten", cost / (cost + growth + LINKS / 4 * forgotten), "")
+    yield Figure(
+        "... the rate, were a quarter of the links forgotten", cost / (cost + growth + LINKS / 4 * forgotten), ""
+    )
     yield Figure(f"open after a kill, {killed['frames']} frames to fold", killed["seconds"], "s", "at most", 15.0)
     yield Figure("... seconds of CPU of it", killed["cpu"], "s")
     yield Figure("open after a clean stop", clean["seconds"], "s", "at most", 5.0)
@@ -228,7 +243,8 @@ def _build(folder: Path, pages: int) -> None:
         made.grow(SMALL)
         small = max(made.crawl(2_000) for _ in range(3))
         speed = made.grow(pages)
-        opened._finish()  # a snapshot under way would be measured too: memory that two processes share is copied when one writes to it
+        # a snapshot under way would be measured too: memory that two processes share is copied when one writes to it
+        opened._finish()
         large = max(made.crawl(2_000) for _ in range(3))
         taken = (own_memory() - empty) / opened.shard.pages.count
         said = {"ingest": speed, "bytes": taken, "parts": _parts(opened), "small": small, "large": large}

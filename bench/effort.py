@@ -1,9 +1,9 @@
 """The least effort with which a solver reaches a true error, found with few runs.
 
-The effort of a solver is a place on its ladder: a number of iterations, or a tolerance. The logarithm of the true error falls about evenly
-along it, so two runs tell about where the wanted error is reached, and one or two more find the place itself: it reaches the error, the
-one before it does not. What a run has told serves every other error as well. Nothing of this is on the clock.
-"""
+The effort of a solver is a place on its ladder: a number of iterations, or a tolerance. The logarithm of the true error
+falls about evenly along it, so two runs tell about where the wanted error is reached, and one or two more find the
+place itself: it reaches the error, the one before it does not. What a run has told serves every other error as well.
+Nothing of this is on the clock."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,8 @@ CLOSEST = 1e-18
 
 @dataclass(slots=True)
 class Contender:
-    """A solver on its own graph, what is true for it, its ladder, and what its runs have told: the error and the seconds by place."""
+    """A solver on its own graph, what is true for it, its ladder, and what its runs have told: the error and the
+    seconds by place."""
 
     name: str
     solve: Solve
@@ -71,7 +72,8 @@ def contenders(web: Graph, exact: Vector) -> Iterator[Contender | str]:
 
 
 def least_effort(contender: Contender, error: float) -> float | str:
-    """The place on the ladder that reaches a true error while the one before does not, as a level; or a sentence why there is none."""
+    """The place on the ladder that reaches a true error while the one before does not, as a level; or a sentence why
+    there is none."""
     below, reaching = -1, len(contender.ladder)
     runs = 0
     for place, (found, _) in contender.told.items():
@@ -91,7 +93,12 @@ def _next(contender: Contender, error: float, below: int, reaching: int, *, halv
     last = len(contender.ladder) - 1
     shrinks = -log(DAMPING) if contender.ladder is ITERATIONS else log(10) / FINENESS  # the error, by a step, about
     if below < 0 and reaching > last:
-        return min(last, ceil(-log(error) / shrinks) if contender.ladder is ITERATIONS else ceil((-log(error) - 2 * log(10)) / shrinks))
+        return min(
+            last,
+            ceil(-log(error) / shrinks)
+            if contender.ladder is ITERATIONS
+            else ceil((-log(error) - 2 * log(10)) / shrinks),
+        )
     far = inf if below < 0 else contender.error_at(below)
     if reaching > last or far == inf:
         known = below if reaching > last else reaching

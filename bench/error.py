@@ -14,7 +14,9 @@ def static_error() -> Iterator[Figure]:
     """A web that does not change: after ten crawls, and beside off-line iteration from the second crawl on."""
     table = carry_out("convergence", PAGES, 0).findings.table
     last = table[-1]
-    yield Figure(f"exact ledger, greedy, {PAGES} pages, mean error after 10 N visits", last[EXACT_GREEDY], "%", "at most", 1e-6)
+    yield Figure(
+        f"exact ledger, greedy, {PAGES} pages, mean error after 10 N visits", last[EXACT_GREEDY], "%", "at most", 1e-6
+    )
     for name in ("off-line", "OPIC greedy", "OPIC cycle", "OPIC random"):
         yield Figure(f"  {name}, at equal reads", last[name], "%")
     worst = max(row[EXACT_GREEDY] / row["off-line"] for row in table[1:])
@@ -33,4 +35,6 @@ def changing_error() -> Iterator[Figure]:
         for name in EXACT:
             yield Figure(f"  {name}", row[name], "%")
         least = min(row[name] for name in EXACT)
-        yield Figure("  exact ledger over the best window", least / row[best], "times", "at most" if limit else "beside", limit)
+        yield Figure(
+            "  exact ledger over the best window", least / row[best], "times", "at most" if limit else "beside", limit
+        )

@@ -1,4 +1,5 @@
-"""A thousand million payments, and not a unit lost. (About ten minutes: only when asked for, `python -m bench exactness`.)"""
+"""A thousand million payments, and not a unit lost. (About ten minutes: only when asked for, `python -m bench
+exactness`.)"""
 
 from collections.abc import Iterator
 
@@ -21,4 +22,6 @@ def exactness() -> Iterator[Figure]:
         web = changed(web, 0.01, turn)
         ledger.explore(web, min(10 * PAGES, PAYMENTS - ledger.payments), "balanced")
     ledger.check()
-    yield Figure("payments after which every unit is accounted for", float(ledger.payments), "", "at least", float(PAYMENTS))
+    yield Figure(
+        "payments after which every unit is accounted for", float(ledger.payments), "", "at least", float(PAYMENTS)
+    )

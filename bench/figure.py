@@ -1,4 +1,5 @@
-"""A measured figure, what was promised for it, and how to measure: minima of repeats, because the machine is never quiet."""
+"""A measured figure, what was promised for it, and how to measure: minima of repeats, because the machine is never
+quiet."""
 
 import time
 from collections.abc import Callable

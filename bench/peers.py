@@ -1,8 +1,9 @@
-"""The solvers that we are measured against, each on its own graph object, each told to stop where the true error is small enough.
+"""The solvers that we are measured against, each on its own graph object, each told to stop where the true error is
+small enough.
 
-Each function of a web builds what its library wants, outside the clock, and gives a `Solve`, which takes a level of effort (iterations or
-a tolerance). `bench/effort.py` finds the least one whose true error is at most what is asked for, also outside the clock.
-"""
+Each function of a web builds what its library wants, outside the clock, and gives a `Solve`, which takes a level of
+effort (iterations or a tolerance). `bench/effort.py` finds the least one whose true error is at most what is asked for,
+also outside the clock."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +24,13 @@ Solve = Callable[[float], Vector]
 
 @kernel
 def pull_simply(
-    offsets: npt.NDArray[np.int64], sources: npt.NDArray[np.int32], values: Vector, base: float, scores: Vector, first: Whole, end: Whole
+    offsets: npt.NDArray[np.int64],
+    sources: npt.NDArray[np.int32],
+    values: Vector,
+    base: float,
+    scores: Vector,
+    first: Whole,
+    end: Whole,
 ) -> None:
     """The inner loop of the GAP benchmark suite's PageRank, in double precision."""
     for page in range(first, end):
@@ -34,7 +41,8 @@ def pull_simply(
 
 
 def simple_pull(web: Graph) -> Solve:
-    """The GAP algorithm on both cores; unlike GAP it gives dangling pages' money back, so that it solves the same problem."""
+    """The GAP algorithm on both cores; unlike GAP it gives dangling pages' money back, so that it solves the same
+    problem."""
     turned = web.transpose()
     inverse = 1.0 / np.maximum(1, web.out_degree)
     dangling = np.flatnonzero(web.out_degree == 0)
@@ -75,7 +83,9 @@ def networkx(web: Graph) -> Solve:
 
     graph = nx.DiGraph()
     graph.add_nodes_from(range(web.pages))
-    graph.add_edges_from(zip(np.repeat(np.arange(web.pages), web.out_degree).tolist(), web.targets.tolist(), strict=True))
+    graph.add_edges_from(
+        zip(np.repeat(np.arange(web.pages), web.out_degree).tolist(), web.targets.tolist(), strict=True)
+    )
 
     def solve(tolerance: float) -> Vector:
         found = nx.pagerank(graph, alpha=DAMPING, tol=tolerance, max_iter=1000)
@@ -96,13 +106,18 @@ def networkit(web: Graph) -> Solve:
     import networkit as nk
 
     graph = nk.GraphFromCoo(
-        (np.ones(web.links), (np.repeat(np.arange(web.pages), web.out_degree).astype(np.uint64), web.targets.astype(np.uint64))),
+        (
+            np.ones(web.links),
+            (np.repeat(np.arange(web.pages), web.out_degree).astype(np.uint64), web.targets.astype(np.uint64)),
+        ),
         n=web.pages,
         directed=True,
     )
 
     def solve(tolerance: float) -> Vector:
-        algorithm = nk.centrality.PageRank(graph, damp=DAMPING, tol=tolerance, distributeSinks=nk.centrality.SinkHandling.DistributeSinks)
+        algorithm = nk.centrality.PageRank(
+            graph, damp=DAMPING, tol=tolerance, distributeSinks=nk.centrality.SinkHandling.DistributeSinks
+        )
         algorithm.norm = nk.centrality.Norm.L1_NORM
         algorithm.run()
         return np.asarray(algorithm.scores()) * web.pages

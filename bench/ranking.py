@@ -1,4 +1,5 @@
-"""Off-line scores beside the peers: seconds to a true error, one pass over many links, memory from file to scores, reading."""
+"""Off-line scores beside the peers: seconds to a true error, one pass over many links, memory from file to scores,
+reading."""
 
 import json
 import subprocess
@@ -31,7 +32,8 @@ PROMISED = {"scipy": 2.0, "igraph": 2.0, "networkit": 2.0, "scikit-network": 2.0
 
 
 def solving(name: str, web: Graph) -> Iterator[Figure]:
-    """Seconds of the quickest of some interleaved runs, each solver with the least effort to a true error of 1e-6 and of 1e-10."""
+    """Seconds of the quickest of some interleaved runs, each solver with the least effort to a true error of 1e-6
+    and of 1e-10."""
     exact = pagerank(web, error=1e-14).scores
     found = list(contenders(web, exact))
     solvers = [each for each in found if not isinstance(each, str)]
@@ -51,7 +53,11 @@ def solving(name: str, web: Graph) -> Iterator[Figure]:
             yield Figure(f"  {solver.name} ({seconds:.3g} s) over centime", seconds / ours, "times", "at least", least)
             if solver.name == "simple pull":
                 turned = seconds + shortest(web.transpose, FEWER)
-                yield Figure(f"  {solver.name} with the turning of its links ({turned:.3g} s) over centime", turned / ours, "times")
+                yield Figure(
+                    f"  {solver.name} with the turning of its links ({turned:.3g} s) over centime",
+                    turned / ours,
+                    "times",
+                )
     for sentence in found:
         if isinstance(sentence, str):
             yield Figure(f"  {sentence}", nan, "")
@@ -117,7 +123,8 @@ print(json.dumps({"bytes": peak() - before, "links": web.links}))
 
 
 def file_to_scores(path: Path | None) -> Iterator[Figure]:
-    """Peak memory above the interpreter with its libraries, from a WebGraph file to scores, and the speed of reading it."""
+    """Peak memory above the interpreter with its libraries, from a WebGraph file to scores, and the speed of reading
+    it."""
     if path is None or path.suffix != ".graph":
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -1,11 +1,11 @@
-"""The benchmarks of refreshing: prints each figure beside what was promised, and ends with code 1 if a promise is not kept.
+"""The benchmarks of refreshing: prints each figure beside what was promised, and ends with code 1 if a promise is not
+kept.
 
     python -m bench.refresh [PART ...] [--json]
 
-`policies` runs six policies over one simulated web (20 000 pages on 200 hosts) in one process: the same changes, the same budget, the same
-warm-up, which begins with one read of every page. The warm-up is longer for a small budget, so that every policy has seen about as much:
-ten reads a page, sixty days at least.
-"""
+`policies` runs six policies over one simulated web (20 000 pages on 200 hosts) in one process: the same changes, the
+same budget, the same warm-up, which begins with one read of every page. The warm-up is longer for a small budget, so
+that every policy has seen about as much: ten reads a page, sixty days at least."""
 
 import sys
 from collections.abc import Iterator
@@ -95,7 +95,9 @@ def policies() -> Iterator[Figure]:
         if each.budget == 0.02:
             yield Figure(f"{what}: over the paper's rule", each.over("paper"), "", "at least", 1.10)
             yield Figure(f"{what}: over uniform", each.over("uniform"), "", "at least", 1.5)
-        yield Figure(f"{what}: foretold less realised", 100 * abs(each.foretold - ours.freshness), "points", "at most", 2.0)
+        yield Figure(
+            f"{what}: foretold less realised", 100 * abs(each.foretold - ours.freshness), "points", "at most", 2.0
+        )
         yield Figure(f"{what}: budget spent", 100 * ours.spent, "%")
 
 

@@ -1,7 +1,8 @@
-"""The refresh book of ten million pages: what a record, a look and a page cost, and how soon another budget is in force.
+"""The refresh book of ten million pages: what a record, a look and a page cost, and how soon another budget is in
+force.
 
-Pages are made up: lognormal change rates, Pareto importance, 200 000 hosts, a tenth of a read a page and day. Importance and hosts
-come from arrays in memory. Times are of this process's CPU. `python -m bench.refresh_book [PAGES]`
+Pages are made up: lognormal change rates, Pareto importance, 200 000 hosts, a tenth of a read a page and day.
+Importance and hosts come from arrays in memory. Times are of this process's CPU. `python -m bench.refresh_book [PAGES]`
 """
 
 import sys
@@ -43,7 +44,14 @@ class Web:
         for first in range(0, len(pages), batch):
             part = pages[first : first + batch]
             none = np.zeros(len(part))
-            values = (self.hosts[part], self.now, verdicts[first : first + batch], none, none + 20_000.0, self.importance[part])
+            values = (
+                self.hosts[part],
+                self.now,
+                verdicts[first : first + batch],
+                none,
+                none + 20_000.0,
+                self.importance[part],
+            )
             started = time.process_time()
             self.book.record(part, *values)
             spent += self._spent(started)
@@ -101,7 +109,7 @@ def refresh_book(pages: int = PAGES) -> Iterator[Figure]:
     before = web.book.threshold
     web.slowest = 0.0
     started = time.process_time()
-    web.book.tell(RefreshSettings(budget=(budget := 0.3 * pages / DAY)))
+    web.book.configure(RefreshSettings(budget=(budget := 0.3 * pages / DAY)))
     due, _ = web.look(MOST)
     at_first = time.process_time() - started
     found = len(due)
@@ -112,17 +120,25 @@ def refresh_book(pages: int = PAGES) -> Iterator[Figure]:
 
     yield Figure(f"a record, of {pages:,} pages", recorded / count * 1e6, "µs", "at most", 20.0)
     yield Figure("a due page found", looked / count * 1e6, "µs", "at most", 20.0)
-    yield Figure("the passes that a record calls for", whole / (pages / PAGES_PER_OBSERVATION) * 1e6, "µs", "at most", 20.0)
+    yield Figure(
+        "the passes that a record calls for", whole / (pages / PAGES_PER_OBSERVATION) * 1e6, "µs", "at most", 20.0
+    )
     yield Figure("memory, 12 bytes a host included", statistics["bytes"] / pages, "bytes/page", "at most", 17.0)
     yield Figure("the slowest call while nothing special happens", slowest * 1e3, "ms", "at most", 50.0)
     yield Figure("the slowest call of a pass", web.slowest * 1e3, "ms", "at most", 50.0)
     yield Figure("another budget: first pages by the new threshold", at_first, "s", "at most", 1.0)
-    yield Figure("another budget: due pages found within a second", found / budget, "s of the new budget", "at least", 1.0)
+    yield Figure(
+        "another budget: due pages found within a second", found / budget, "s of the new budget", "at least", 1.0
+    )
     yield Figure("another budget: every page filed anew", whole, "s")
     yield Figure("another budget: threshold after three times as much", web.book.threshold / before, "of that before")
 
 
 if __name__ == "__main__":
     sys.exit(
-        report({"refresh-book": lambda: refresh_book(int(sys.argv[1]) if len(sys.argv) > 1 else PAGES)}, ["refresh-book"], as_json=False)
+        report(
+            {"refresh-book": lambda: refresh_book(int(sys.argv[1]) if len(sys.argv) > 1 else PAGES)},
+            ["refresh-book"],
+            as_json=False,
+        )
     )

@@ -1,9 +1,9 @@
 """The real crawler on a web under a fast clock: what it keeps fresh over HTTP, against what its own plan foretold.
 
-A day of the box lasts DAY_SECONDS. The crawl discovers the web from one seed and keeps it fresh with 0.3 reads a page and day; after the
-warm-up its plan is asked, and then what it has read is held against what truly changed: for every page that was there, the time between a
-read and the next change, weighted with the true importance. The plan speaks of redirects too; those of the box never change.
-"""
+A day of the box lasts DAY_SECONDS. The crawl discovers the web from one seed and keeps it fresh with 0.3 reads a page
+and day; after the warm-up its plan is asked, and then what it has read is held against what truly changed: for every
+page that was there, the time between a read and the next change, weighted with the true importance. The plan speaks of
+redirects too; those of the box never change."""
 
 import tempfile
 import time
@@ -26,7 +26,8 @@ WARM_UP, MEASURED = 20.0, 8.0  # days
 
 
 class Watch:
-    """Asks for the plan once the warm-up is over, while the crawl goes on: a day is so short that a pause would count."""
+    """Asks for the plan once the warm-up is over, while the crawl goes on: a day is so short that a pause would
+    count."""
 
     def __init__(self, days: float) -> None:
         self.days = days
@@ -37,12 +38,24 @@ class Watch:
         """Called by the crawl twice a second."""
         if not self.began and now - crawl.run_facts.started >= WARM_UP * DAY_SECONDS:
             self.foretold = plan(crawl.opened, now=now, days=self.days)["budgets"][0]["fresh_in_the_coming_days"]
-            self.began, self.visits, self.found = now, crawl.run_facts.visits, crawl.opened.shard.frontier.statistics()["leased"][5]
+            self.began, self.visits, self.found = (
+                now,
+                crawl.run_facts.visits,
+                crawl.opened.shard.frontier.statistics()["leased"][5],
+            )
 
 
 def crawl_fresh() -> Iterator[Figure]:
     """A crawl over HTTP, its freshness and its plan."""
-    box = WebBox(hosts=HOSTS, pages=PAGES, seed=SEED, traps=False, feeds=False, crawl_delay_seconds=0.0, speed=86_400.0 / DAY_SECONDS)
+    box = WebBox(
+        hosts=HOSTS,
+        pages=PAGES,
+        seed=SEED,
+        traps=False,
+        feeds=False,
+        crawl_delay_seconds=0.0,
+        speed=86_400.0 / DAY_SECONDS,
+    )
     given = {
         "scope": "any",
         "delay": 0.0,
@@ -74,7 +87,8 @@ def crawl_fresh() -> Iterator[Figure]:
 
 
 def realised(opened: OpenCrawl, served: Served, began: float, ended: float) -> tuple[float, int]:
-    """The importance-weighted share of the time between two moments during which copies were right, and of how many pages."""
+    """The importance-weighted share of the time between two moments during which copies were right, and of how many
+    pages."""
     box = served.webbox
     ahead = served.time() - box.speed * time.time()  # box time less what the fast clock makes of ours
 
@@ -88,7 +102,7 @@ def realised(opened: OpenCrawl, served: Served, began: float, ended: float) -> t
     for page, url in enumerate(shard.pages.texts.get_many(np.arange(shard.pages.count, dtype=np.int64))):
         number = box.page(url)
         visits = list(shard.pages.records.history(page))
-        times = [record.time for record in visits if record.outcome.found or record.outcome.redirect]
+        times = [record.time for record in visits if record.outcome.present or record.outcome.redirect]
         if number is None or not times:
             continue
         reads = in_box(np.array(times[::-1]))

@@ -1,8 +1,9 @@
-"""A million pages published at once, to a crawl that runs: it goes on reading, and no host is asked sooner than its delay.
+"""A million pages published at once, to a crawl that runs: it goes on reading, and no host is asked sooner than its
+delay.
 
-Both are told by the server's own log: the longest time in which it was asked nothing, and the shortest between two requests to one host.
-The crawl is politely slow (200 hosts, a delay of half a second each), so that silence would be the crawl's own.
-"""
+Both are told by the server's own log: the longest time in which it was asked nothing, and the shortest between two
+requests to one host. The crawl is politely slow (200 hosts, a delay of half a second each), so that silence would be
+the crawl's own."""
 
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.figure import Figure
-from centime.crawl.commands.inbox import OrderInbox
+from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.opening import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.shard.command import publications
@@ -29,14 +30,24 @@ def flood() -> Iterator[Figure]:
     box = WebBox(hosts=HOSTS, pages=PAGES, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01)
     with tempfile.TemporaryDirectory(prefix="flood-") as place, serve_in_process(box) as served:
         folder = Path(place) / "crawl"
-        options = ["--scope", "any", "--delay", str(DELAY), "--allow-network", "127.0.0.0/8", "--workers", "1", "--json"]
+        options = [
+            "--scope",
+            "any",
+            "--delay",
+            str(DELAY),
+            "--allow-network",
+            "127.0.0.0/8",
+            "--workers",
+            "1",
+            "--json",
+        ]
         forever = ["--continuous", "--rate", "1000/s", "--for", f"{BEFORE + AFTER:g}s"]
         command = [sys.executable, "-m", "centime", "crawl", str(folder), served.seed_url, *options, *forever]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as crawl:
             while not (folder / "centime.json").exists() or not served.requests():
                 time.sleep(0.2)
             time.sleep(BEFORE)
-            inbox, began = OrderInbox(folder), time.time()
+            inbox, began = CommandInbox(folder), time.time()
             for order in publications(served.webbox.urls(), time=began, publisher="flood"):
                 inbox.put(order)
             while inbox.waiting():
@@ -55,5 +66,7 @@ def flood() -> Iterator[Figure]:
     yield Figure("a million pages published: known afterwards", float(known), "")
     yield Figure("taken up in", taken, "s")
     yield Figure("requests a second meanwhile", len(during) / (during[-1] - during[0]), "")
-    yield Figure("longest silence meanwhile", max(after - before for before, after in pairwise(during)), "s", "at most", 2.0)
+    yield Figure(
+        "longest silence meanwhile", max(after - before for before, after in pairwise(during)), "s", "at most", 2.0
+    )
     yield Figure(f"closest requests to one host (delay {DELAY:g} s)", closest + CLOCKS_APART, "s", "at least", DELAY)

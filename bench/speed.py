@@ -1,8 +1,7 @@
 """Visits a second on one core, beside what the memory of this machine allows.
 
-A visit of a page with k links changes k accounts at random places. The limit shown is a loop that does only that: k random
-read-modify-writes of 16-byte accounts a visit, nothing else.
-"""
+A visit of a page with k links changes k accounts at random places. The limit shown is a loop that does only that: k
+random read-modify-writes of 16-byte accounts a visit, nothing else."""
 
 from collections.abc import Iterator
 

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from centime.graphs.link_blocks import Links, Told
+from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.names import PageNames
 
 BLOCK_PAGES = 1 << 15
 
 
 class StreamedWeb:
-    """Pages with about `links` links each, seven in ten to near pages, the others to pages anywhere by a power law; a fifth dangle."""
+    """Pages with about `links` links each, seven in ten to near pages, the others to pages anywhere by a power law;
+    a fifth dangle."""
 
     def __init__(self, pages: int, links: float = 10.0, seed: int = 0) -> None:
         self.name = f"a streamed web of {pages} pages"
@@ -35,9 +36,9 @@ class StreamedWeb:
             self.done = end / self.pages
             yield Links(sources.astype(np.int32), targets.astype(np.int32))
 
-    def told(self) -> Told:
+    def declared(self) -> Declared:
         """All pages, numbered from 0."""
-        return Told(self.pages, 0)
+        return Declared(self.pages, 0)
 
     def names(self) -> PageNames | None:
         """None."""

@@ -9,7 +9,8 @@ settings.load_profile("ci")
 
 
 def forget_stale_kernels() -> None:
-    """Removes compiled kernels that are older than any source: numba does not see that a function inlined from another file changed."""
+    """Removes compiled kernels that are older than any source: numba does not see that a function inlined from
+    another file changed."""
     sources = Path(__file__).parent.parent / "src" / "centime"
     newest = max(path.stat().st_mtime for path in sources.rglob("*.py"))
     for compiled in sources.rglob("*.nb[ic]"):

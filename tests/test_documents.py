@@ -12,7 +12,10 @@ import typer.main
 from centime.cli.main import app
 
 PROJECT = Path(__file__).parents[1]
-GENERATED = {PROJECT / name for name in [".git", *re.findall(r"^/([^/\n]+)/?$", (PROJECT / ".gitignore").read_text(), re.MULTILINE)]}
+GENERATED = {
+    PROJECT / name
+    for name in [".git", *re.findall(r"^/([^/\n]+)/?$", (PROJECT / ".gitignore").read_text(), re.MULTILINE)]
+}
 
 
 def files(folder: Path) -> Iterator[Path]:
@@ -43,7 +46,9 @@ def commands() -> Iterator[Command]:
     waiting = [("centime", typer.main.get_command(app))]
     while waiting:
         name, command = waiting.pop()
-        options = [option for parameter in command.params if parameter.param_type_name == "option" for option in parameter.opts]
+        options = [
+            option for parameter in command.params if parameter.param_type_name == "option" for option in parameter.opts
+        ]
         yield Command(name, command.help or "", ("--help", *options))
         if isinstance(command, typer.core.TyperGroup):
             waiting.extend((f"{name} {part}", inner) for part, inner in command.commands.items())
@@ -92,7 +97,9 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
 def test_every_example_prints_what_stands_below_it(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for example, printed in re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL):
+    for example, printed in re.findall(
+        r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL
+    ):
         exec(example, {})
         assert capsys.readouterr().out == printed
 

@@ -13,7 +13,9 @@ from rich.table import Table
 from bench.faults.campaign import ENDED, Campaign
 from centime.lab.webbox import WebBox, serve_in_process
 
-BOX = WebBox(hosts=10, pages=1_500, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.02, changes_per_day=1e-6)
+BOX = WebBox(
+    hosts=10, pages=1_500, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.02, changes_per_day=1e-6
+)
 RATE = "600/s"  # slower than it could, so that a crawl lasts long enough to be hurt several times
 
 
@@ -25,11 +27,17 @@ def main() -> int:
     chosen = parser.parse_args()
     console = Console()
     started = perf_counter()
-    with tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder, serve_in_process(BOX) as served:
+    with (
+        tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder,
+        serve_in_process(BOX) as served,
+    ):
         options = ("--rate", RATE, *(("--keep", "all") if chosen.keep else ()))
         campaign = Campaign(served.seed_url, Path(folder), Random(chosen.seed), options)
         with console.status("an undisturbed crawl ...") as status:
-            campaign.run(chosen.kills, lambda kind: status.update(f"{sum(each.count for each in campaign.tallies.values())}: {kind} ..."))
+            campaign.run(
+                chosen.kills,
+                lambda kind: status.update(f"{sum(each.count for each in campaign.tallies.values())}: {kind} ..."),
+            )
     failed = list(campaign.failures())
     table = Table(title=f"faults ({perf_counter() - started:.0f} s)", title_justify="left", box=None)
     for title in ("fault", "times", "recovered", "worst reopening", "failures"):

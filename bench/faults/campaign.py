@@ -9,7 +9,7 @@ from random import Random
 
 from bench.faults.crawler import start
 from bench.faults.fault import FAULTS, Patient
-from bench.faults.proof import Found, differences, found, reopened
+from bench.faults.proof import Seeded, differences, found, reopened
 
 FAULTS_PER_CRAWL = 8
 ENDED = "crawls brought to their end"
@@ -34,12 +34,23 @@ class Campaign:
     chance: Random
     options: tuple[str, ...] = ()
     tallies: dict[str, Tally] = field(default_factory=dict)
-    undisturbed: Found | None = None
+    undisturbed: Seeded | None = None
 
     @property
     def arguments(self) -> list[str]:
         """How a crawl is started, and gone on with."""
-        return [self.seed_url, "--allow-network", "127.0.0.0/8", "--scope", "any", "--delay", "0", "--workers", "2", *self.options]
+        return [
+            self.seed_url,
+            "--allow-network",
+            "127.0.0.0/8",
+            "--scope",
+            "any",
+            "--delay",
+            "0",
+            "--workers",
+            "2",
+            *self.options,
+        ]
 
     def run(self, kills: int, tell: Callable[[str], None] = lambda what: None) -> None:
         """Does so many faults, every kind as often as the others."""
@@ -87,7 +98,7 @@ class Campaign:
         self.chance.shuffle(kinds)
         return kinds
 
-    def _finish(self, folder: Path, tell: Callable[[str], None]) -> Found:
+    def _finish(self, folder: Path, tell: Callable[[str], None]) -> Seeded:
         tell(ENDED)
         crawler = start(folder, [*self.arguments, "--rate", "100000"])
         code, said = crawler.wait()

@@ -1,8 +1,8 @@
-"""A crawl as a process group of its own, forked from here so that its kernels are compiled already, that tells how far it got.
+"""A crawl as a process group of its own, forked from here so that its kernels are compiled already, that tells how far
+it got.
 
-After every flush of its journal it appends one line to a file beside its folder: frames and visits that were handed to the system. What a
-line says was there before the kill must be there after it.
-"""
+After every flush of its journal it appends one line to a file beside its folder: frames and visits that were handed to
+the system. What a line says was there before the kill must be there after it."""
 
 import errno
 import os
@@ -41,7 +41,8 @@ class Crawler:
         return int(frames), int(visits)
 
     def wait_for(self, what: str, *, more: int = 1, seconds: float = 30.0) -> bool:
-        """Waits for so many more visits, for a snapshot being written, or for the end; False if the crawl ended before."""
+        """Waits for so many more visits, for a snapshot being written, or for the end; False if the crawl ended
+        before."""
         until = time.monotonic() + seconds
         before = self.flushed()[1]
         while time.monotonic() < until:
@@ -140,7 +141,8 @@ def _tell_flushes(path: Path) -> None:
 
 
 def _limit_disk(room: int, chance: Random) -> None:
-    """A disk that is full after so many bytes: half of a write may still succeed, room asked for ahead may be refused earlier."""
+    """A disk that is full after so many bytes: half of a write may still succeed, room asked for ahead may be
+    refused earlier."""
     write, allocate, write_file = os.pwrite, os.posix_fallocate, snapshot._write_file
     left = [room]
 

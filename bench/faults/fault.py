@@ -17,7 +17,8 @@ LARGEST_TEAR = 20_000  # bytes
 
 
 class Promised(NamedTuple):
-    """What must be there after a fault; `trouble` says what was wrong with the way the crawl ended, `damaged` what a check must find."""
+    """What must be there after a fault; `trouble` says what was wrong with the way the crawl ended, `damaged` what a
+    check must find."""
 
     frames: int
     visits: int
@@ -159,7 +160,9 @@ def _damage_snapshot(patient: Patient) -> Promised:
 
 def _fill_disk(patient: Patient) -> Promised:
     """A disk that gets full: one sentence, code 1, and all is there once there is room."""
-    crawler = start(patient.folder, patient.arguments, room=patient.chance.randint(0, 400_000), seed=patient.chance.getrandbits(32))
+    crawler = start(
+        patient.folder, patient.arguments, room=patient.chance.randint(0, 400_000), seed=patient.chance.getrandbits(32)
+    )
     code, said = crawler.wait()
     wrong = code not in (0, 1) or (code == 1 and ("disk is full" not in said or said.count("\n") != 1))
     return Promised(*crawler.flushed(), trouble=f"ended with {code}: {said}" if wrong else "")

@@ -1,4 +1,5 @@
-"""What must hold of a crawl after a fault, and what it must have found in the end. Problems are sentences; none is the good case."""
+"""What must hold of a crawl after a fault, and what it must have found in the end. Problems are sentences; none is
+the good case."""
 
 import time
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from centime.store.journal import HEAD, HEAD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Seeded:
     """What a crawl has found, by URL: it does not matter in which order."""
 
     outcomes: dict[str, tuple[int, int, int]]  # outcome, status, kind
@@ -28,7 +29,8 @@ class Found:
 
 
 def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple[list[str], float]:
-    """What is wrong with a crawl that had flushed so many frames and visits; how long it took to open. A check must see the damage."""
+    """What is wrong with a crawl that had flushed so many frames and visits; how long it took to open. A check must
+    see the damage."""
     if not is_crawl(folder):
         return (["a crawl was lost"] if frames else []), 0.0
     started = time.perf_counter()
@@ -47,7 +49,9 @@ def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple
         problems.append(f"{visits} visits had been flushed, {recorded} are there")
     problems += _broken_laws(crawl)
     shard.pages.close()
-    told = [f"centime check: {problem.part}: {problem.file}: {problem.what}" for problem in check_crawl(folder).problems]
+    told = [
+        f"centime check: {problem.part}: {problem.file}: {problem.what}" for problem in check_crawl(folder).problems
+    ]
     if damaged and not any(damaged in sentence for sentence in told):
         problems.append(f"centime check does not see that {damaged} is damaged")
     return problems + [sentence for sentence in told if not damaged or damaged not in sentence], seconds
@@ -56,7 +60,11 @@ def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple
 def _broken_laws(crawl: OpenCrawl) -> list[str]:
     """Money, order, table and texts, and that every page is somewhere, each in its own words."""
     shard, problems = crawl.shard, []
-    for check in (shard.ledger.check if isinstance(shard.ledger, ExactLedger) else None, shard.frontier.check, shard.pages.table.check):
+    for check in (
+        shard.ledger.check if isinstance(shard.ledger, ExactLedger) else None,
+        shard.frontier.check,
+        shard.pages.table.check,
+    ):
         try:
             if check is not None:
                 check()
@@ -68,7 +76,12 @@ def _broken_laws(crawl: OpenCrawl) -> list[str]:
     texts = shard.pages.texts.get_many(pages)
     for page in pages.tolist():
         record = shard.pages.last(page)
-        if not queued[page] and page not in out and page not in shard.retries and (record is None or record.outcome.passing):
+        if (
+            not queued[page]
+            and page not in out
+            and page not in shard.retries
+            and (record is None or record.outcome.transient)
+        ):
             problems.append(f"page {page}, {texts[page]}, is nowhere: not read, not waiting, not out")
         if fingerprint(texts[page]) != shard.pages.table.fingerprints[page]:
             problems.append(f"page {page} is not found by its URL {texts[page]}")
@@ -76,7 +89,8 @@ def _broken_laws(crawl: OpenCrawl) -> list[str]:
 
 
 def whole_frames(segment: Path, size: int) -> int:
-    """The index behind the last frame that is whole within the first bytes of a segment, found without the journal's own code."""
+    """The index behind the last frame that is whole within the first bytes of a segment, found without the journal's
+    own code."""
     data = segment.read_bytes()[:size]
     index, at = int(HEAD.unpack_from(data)[3]), HEAD_BYTES
     while (frame := frame_at(data, at, index)) is not None:
@@ -93,7 +107,7 @@ def last_frame(segment: Path) -> int:
     return last
 
 
-def found(folder: Path) -> Found:
+def found(folder: Path) -> Seeded:
     """What a crawl that has ended has found."""
     crawl = read_crawl(folder)
     shard = crawl.shard
@@ -102,7 +116,10 @@ def found(folder: Path) -> Found:
     links: dict[str, frozenset[str]] = {}
     for pages, lengths, targets in rows_of(shard):
         ends: list[npt.NDArray[np.int32]] = np.split(targets, np.cumsum(lengths)[:-1])
-        links |= {urls[page]: frozenset(urls[target] for target in row) for page, row in zip(pages.tolist(), ends, strict=True)}
+        links |= {
+            urls[page]: frozenset(urls[target] for target in row)
+            for page, row in zip(pages.tolist(), ends, strict=True)
+        }
     outcomes = {
         url: (-1, 0, 0) if record is None else (int(record.outcome), record.status, int(record.kind))
         for url, record in zip(urls, records, strict=True)
@@ -110,10 +127,10 @@ def found(folder: Path) -> Found:
     importance = dict(zip(urls, shard.ledger.importance().tolist(), strict=True))
     error = shard.ledger.error() if isinstance(shard.ledger, ExactLedger) else 0.0
     shard.pages.close()
-    return Found(outcomes, links, importance, error)
+    return Seeded(outcomes, links, importance, error)
 
 
-def differences(one: Found, other: Found) -> list[str]:
+def differences(one: Seeded, other: Seeded) -> list[str]:
     """In what two crawls of the same web differ."""
     problems = []
     if one.outcomes.keys() != other.outcomes.keys():
@@ -121,11 +138,17 @@ def differences(one: Found, other: Found) -> list[str]:
         return problems
     wrong = [url for url, outcome in one.outcomes.items() if other.outcomes[url] != outcome]
     if wrong:
-        problems.append(f"{len(wrong)} pages ended otherwise: {wrong[0]} as {other.outcomes[wrong[0]]}, not as {one.outcomes[wrong[0]]}")
+        problems.append(
+            f"{len(wrong)} pages ended otherwise: {wrong[0]} as {other.outcomes[wrong[0]]}, not as {one.outcomes[wrong[0]]}"
+        )
     wrong = [url for url, row in one.links.items() if other.links[url] != row]
     if wrong:
-        problems.append(f"{len(wrong)} rows differ: {wrong[0]} has {len(other.links[wrong[0]])} links, not {len(one.links[wrong[0]])}")
-    apart = sum(abs(value - other.importance[url]) for url, value in one.importance.items()) / max(1, len(one.importance))
+        problems.append(
+            f"{len(wrong)} rows differ: {wrong[0]} has {len(other.links[wrong[0]])} links, not {len(one.links[wrong[0]])}"
+        )
+    apart = sum(abs(value - other.importance[url]) for url, value in one.importance.items()) / max(
+        1, len(one.importance)
+    )
     if apart > one.error + other.error:
         problems.append(f"importance is {apart:.3g} apart, certified are {one.error:.3g} and {other.error:.3g}")
     return problems

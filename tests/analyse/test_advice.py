@@ -70,7 +70,9 @@ def test_links_out_are_moved_to_a_page_with_a_small_score_and_many_links_inside(
     inside = [(1, 2), (2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (3, 4)]
     graph = linked(6, [*inside, (1, 5), (1, 6), (5, 1), (6, 1)])
     part = subgraph(transition(graph), range(4))
-    moved = next(each for each in advice(graph, scores_of(graph, 0.85), part, fate(part, 0.85)) if each.rule == "move links")
+    moved = next(
+        each for each in advice(graph, scores_of(graph, 0.85), part, fate(part, 0.85)) if each.rule == "move links"
+    )
     assert (moved.page, moved.links) == (0, 2)
     assert moved.other in (2, 3)
 
@@ -78,9 +80,13 @@ def test_links_out_are_moved_to_a_page_with_a_small_score_and_many_links_inside(
 def test_weighted_links_keep_their_weight_when_they_move() -> None:
     graph = graph_from_links(4, [0, 0, 1, 2, 2, 3], [1, 3, 0, 0, 1, 0], [1.0, 5.0, 1.0, 1.0, 1.0, 1.0])
     part = subgraph(transition(graph), [0, 1, 2])
-    moved = next(each for each in advice(graph, scores_of(graph, 0.85), part, fate(part, 0.85)) if each.rule == "move links")
+    moved = next(
+        each for each in advice(graph, scores_of(graph, 0.85), part, fate(part, 0.85)) if each.rule == "move links"
+    )
     assert (moved.page, moved.other) == (0, 2)
-    changed = matrix(graph_from_links(4, [0, 1, 2, 2, 2, 3], [1, 0, 0, 1, 3, 0], [1.0, 1.0, 1.0, 1.0, 5.0, 1.0]))[:3, :3]
+    changed = matrix(graph_from_links(4, [0, 1, 2, 2, 2, 3], [1, 0, 0, 1, 3, 0], [1.0, 1.0, 1.0, 1.0, 5.0, 1.0]))[
+        :3, :3
+    ]
     given = [0.85 * scores_of(graph, 0.85)[3] + 0.15, 0.15, 0.15]
     gain = np.linalg.solve(np.eye(3) - 0.85 * changed, given).sum() - scores_of(graph, 0.85)[:3].sum()
     assert moved.gain == close(gain, abs=2e-3)

@@ -32,7 +32,9 @@ class Listed:
 
 
 def chosen(choice: str) -> Community:
-    return chosen_community(choice, Listed(URLS), lambda: (np.arange(4), Listed(HOSTS)), lambda page: np.array([page, 0]))
+    return chosen_community(
+        choice, Listed(URLS), lambda: (np.arange(4), Listed(HOSTS)), lambda page: np.array([page, 0])
+    )
 
 
 @pytest.mark.parametrize(

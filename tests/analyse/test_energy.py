@@ -55,7 +55,8 @@ def test_example_1_2_a_second_link_inside_makes_less_leave(d: float) -> None:
 
 
 def test_section_1_2_the_energy_vanishes_with_damping_near_1_where_it_leaks_and_not_in_figure_1_a() -> None:
-    """The paper says that it vanishes in all the cases of Figure 1: in (a), which leaks nothing, it is 2 for every d."""
+    """The paper says that it vanishes in all the cases of Figure 1: in (a), which leaks nothing, it is 2 for every
+    d."""
     near = 1 - 1e-9
     assert all(balance_of(FIGURE_1[name], [1, 2], near).energy < 1e-8 for name in "bcde")
     assert balance_of(FIGURE_1["a"], [1, 2], near).energy == close(2)
@@ -114,7 +115,9 @@ def test_definition_4_1_and_theorem_4_1_split_the_scores_into_an_internal_and_an
 
 
 @given(st.data(), graphs(), dampings)
-def test_theorem_4_3_splits_what_each_page_brings_into_entrapped_lost_and_spread(data: st.DataObject, graph: Graph, d: float) -> None:
+def test_theorem_4_3_splits_what_each_page_brings_into_entrapped_lost_and_spread(
+    data: st.DataObject, graph: Graph, d: float
+) -> None:
     whole, walk, x = matrix(graph), transition(graph), scores_of(graph, d)
     community = data.draw(communities(graph))
     outside = others(graph.pages, community)
@@ -139,7 +142,9 @@ def test_theorem_4_3_splits_what_each_page_brings_into_entrapped_lost_and_spread
 
 
 @given(st.data(), graphs(weighted=False), dampings)
-def test_lemma_4_1_and_lemma_4_2_with_the_first_step_that_meets_a_leak(data: st.DataObject, graph: Graph, d: float) -> None:
+def test_lemma_4_1_and_lemma_4_2_with_the_first_step_that_meets_a_leak(
+    data: st.DataObject, graph: Graph, d: float
+) -> None:
     whole, walk, x = matrix(graph), transition(graph), scores_of(graph, d)
     community = data.draw(communities(graph))
     outside = others(graph.pages, community)
@@ -165,7 +170,8 @@ def test_lemma_4_1_and_lemma_4_2_with_the_first_step_that_meets_a_leak(data: st.
 
 
 def test_lemma_4_1_fails_for_the_last_step_without_a_leak_that_the_paper_prints() -> None:
-    """Theta_1 = {2, 3} holds the dangling page 2; Theta_n = {3} for n > 1 leaks nothing, so the printed L_p is without end."""
+    """Theta_1 = {2, 3} holds the dangling page 2; Theta_n = {3} for n > 1 leaks nothing, so the printed L_p is
+    without end."""
     graph, d = linked(3, [(1, 2), (1, 3), (3, 3)]), 0.85
     walk = transition(graph)
     part = subgraph(walk, [1, 2])
@@ -175,7 +181,8 @@ def test_lemma_4_1_fails_for_the_last_step_without_a_leak_that_the_paper_prints(
 
 
 def test_theorem_4_4_fails_for_the_greatest_l_p_that_the_paper_prints() -> None:
-    """Page 1 leads to a page that keeps all, page 2 (well linked) to a dangling one: the greatest L_p is without end."""
+    """Page 1 leads to a page that keeps all, page 2 (well linked) to a dangling one: the greatest L_p is without
+    end."""
     graph, d = linked(8, [(1, 3), (3, 3), (2, 4), (5, 2), (6, 2), (7, 2), (8, 2)]), 0.85
     found = balance_of(graph, [3, 4], d)
     assert found.least == close((1 - d) * found.received)
@@ -195,7 +202,8 @@ def test_what_is_entrapped_is_at_most_what_is_brought_so_the_portion_is_e_over_c
 @pytest.mark.parametrize("d", DAMPINGS)
 @pytest.mark.parametrize(("pages", "k"), [(5, 1), (6, 2), (9, 4)])
 def test_example_4_1_a_regular_island_with_a_dangling_page(d: float, pages: int, k: int) -> None:
-    """Printed for "a regular graph of degree k"; the formula is that of k links in all, the one to the dangling page included."""
+    """Printed for "a regular graph of degree k"; the formula is that of k links in all, the one to the dangling page
+    included."""
     graph = linked(pages + 1, regular(pages, k - 1) + [(page, pages + 1) for page in range(1, pages + 1)])
     assert scores_of(graph, d)[-1] == close(1 - d + pages * d * (1 - d) / (k - d * (k - 1)))
     assert balance_of(graph, list(range(1, pages + 2)), d).lost == close(d + pages * d**2 / (k - d * (k - 1)))
@@ -210,7 +218,8 @@ def test_example_4_1_all_is_lost_with_damping_near_1_and_most_without_links() ->
 
 
 def directory(n: int, out: int, entry: int = 1) -> Graph:
-    """Figure 6(a): 1 is the root, 2..n its sections, n+1..2n-1 their documents, 2n page 0 (to `entry`), then pages outside."""
+    """Figure 6(a): 1 is the root, 2..n its sections, n+1..2n-1 their documents, 2n page 0 (to `entry`), then pages
+    outside."""
     sections = [link for page in range(2, n + 1) for link in [(1, page), (page, 1), (page, page + n - 1)]]
     return linked(2 * n + out, [*sections, (2 * n, entry), *((1, 2 * n + page + 1) for page in range(out))])
 
@@ -218,7 +227,8 @@ def directory(n: int, out: int, entry: int = 1) -> Graph:
 @pytest.mark.parametrize("d", DAMPINGS)
 @pytest.mark.parametrize(("n", "o"), [(2, 0), (4, 1), (6, 9)])
 def test_example_4_2_what_page_0_brings_to_a_web_directory(d: float, n: int, o: int) -> None:
-    """The paper prints 1 + d + d^2 and 2 d^4: with these e + s + o is not c. A section gives its document half of what it has."""
+    """The paper prints 1 + d + d^2 and 2 d^4: with these e + s + o is not c. A section gives its document half of
+    what it has."""
     graph = directory(n, o)
     walk = transition(graph)
     x = scores_of(graph, d)
@@ -236,7 +246,8 @@ def test_example_4_2_what_page_0_brings_to_a_web_directory(d: float, n: int, o: 
 @pytest.mark.parametrize("d", DAMPINGS)
 @pytest.mark.parametrize(("n", "o"), [(2, 0), (4, 1), (6, 9), (20, 2)])
 def test_example_4_2_entering_at_the_root_is_better_only_while_few_links_leave_it(d: float, n: int, o: int) -> None:
-    """The paper says always; it holds while o <= d (N - 1) / 2, and fails by its own formulas for a root with many links out."""
+    """The paper says always; it holds while o <= d (N - 1) / 2, and fails by its own formulas for a root with many
+    links out."""
 
     def entrapped(entry: int) -> float:
         graph = directory(n, o, entry)
@@ -252,7 +263,9 @@ def test_example_4_2_entering_at_the_root_is_better_only_while_few_links_leave_i
 @pytest.mark.parametrize("d", DAMPINGS)
 @pytest.mark.parametrize("n", [2, 5, 9])
 def test_example_4_2_the_energy_loss_of_the_directory_as_an_island(d: float, n: int) -> None:
-    graph = linked(2 * n - 1, [link for page in range(2, n + 1) for link in [(1, page), (page, 1), (page, page + n - 1)]])
+    graph = linked(
+        2 * n - 1, [link for page in range(2, n + 1) for link in [(1, page), (page, 1), (page, page + n - 1)]]
+    )
     found = balance_of(graph, list(range(1, 2 * n)), d)
     assert found.lost == close((n - 1) * d * (1 + d**2 / ((n - 1) * (2 - d**2)) + d / (2 - d**2)))
     if d == 0.85:

@@ -29,7 +29,9 @@ def test_example_2_1_the_scores_of_figure_5_are_the_closed_forms(d: float) -> No
     """Figure 5(a) is the island of Theorem 5.1, Eq. 37; the paper refers to Eq. 38."""
     assert scores_of(FIGURE_5A, d) == close([1 - d] * 4 + [4 * d + 1])
     square = (2 - d) ** 2
-    assert scores_of(FIGURE_5B, d) == close([2 * (1 - d) / (2 - d), 4 * (1 - d) / square, (d**2 - 2 * d + 4) * (1 - d) / square])
+    assert scores_of(FIGURE_5B, d) == close(
+        [2 * (1 - d) / (2 - d), 4 * (1 - d) / square, (d**2 - 2 * d + 4) * (1 - d) / square]
+    )
     ring = 1 + d + d**2
     expected = [(1 + d + 2 * d**2) / ring, (1 + d + d**2 + d**3) / ring, (1 + 2 * d + d**2) / ring, 1 - d]
     assert scores_of(FIGURE_5C, d) == close(expected)

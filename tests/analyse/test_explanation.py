@@ -21,7 +21,9 @@ def test_what_a_score_is_made_of_adds_up_to_it(data: st.DataObject, graph: Graph
     assert found.default + found.brought.sum() == close(x[page])
     assert found.by_distance.sum() + found.beyond == close(x[page])
     assert found.reached.sum() == close(found.by_distance.sum())
-    assert dict(zip(found.sources.tolist(), found.brought, strict=True)).get(page, 0.0) == close(d * walk[page, page] * x[page], abs=1e-12)
+    assert dict(zip(found.sources.tolist(), found.brought, strict=True)).get(page, 0.0) == close(
+        d * walk[page, page] * x[page], abs=1e-12
+    )
     assert found.passed_on + found.lost == close(d * x[page])
     assert (found.lost > 0) == (walk[:, page].sum() == 0)
     # Shares too small to be followed make what is farther away a little less than it is.

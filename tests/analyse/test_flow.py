@@ -23,12 +23,16 @@ close = pytest.approx
 def test_theorem_4_2_holds_for_every_part_of_a_graph_and_the_flows_are_its_terms(
     data: st.DataObject, graph: Graph, d: float, parts: int
 ) -> None:
-    labels = np.array(data.draw(st.lists(st.integers(0, parts - 1), min_size=graph.pages, max_size=graph.pages)), dtype=np.int64)
+    labels = np.array(
+        data.draw(st.lists(st.integers(0, parts - 1), min_size=graph.pages, max_size=graph.pages)), dtype=np.int64
+    )
     walk, x = transition(graph), scores_of(graph, d)
     found = flow(walk, x, d, labels, parts)
     assert found.residual == close(np.zeros(parts), abs=1e-9)
     dense = d / (1 - d) * matrix(graph) * x
-    amounts = dict(zip(zip(found.givers.tolist(), found.receivers.tolist(), strict=True), found.amounts.tolist(), strict=True))
+    amounts = dict(
+        zip(zip(found.givers.tolist(), found.receivers.tolist(), strict=True), found.amounts.tolist(), strict=True)
+    )
     for giver in range(parts):
         if (labels == giver).any():
             one = balance(walk, x, d, subgraph(walk, np.flatnonzero(labels == giver)))
@@ -44,7 +48,9 @@ def test_theorem_4_2_holds_for_every_part_of_a_graph_and_the_flows_are_its_terms
 
 @given(st.data(), graphs(weighted=False), st.integers(1, 5))
 def test_parts_that_are_joined_keep_the_identity(data: st.DataObject, graph: Graph, largest: int) -> None:
-    labels = np.array(data.draw(st.lists(st.integers(0, 4), min_size=graph.pages, max_size=graph.pages)), dtype=np.int64)
+    labels = np.array(
+        data.draw(st.lists(st.integers(0, 4), min_size=graph.pages, max_size=graph.pages)), dtype=np.int64
+    )
     whole = flow(transition(graph), scores_of(graph, 0.85), 0.85, labels, 5)
     joined, kept = whole.merged(largest)
     assert len(joined.pages) == len(kept) + 1
@@ -56,7 +62,9 @@ def test_parts_that_are_joined_keep_the_identity(data: st.DataObject, graph: Gra
 
 def test_many_flows_are_all_kept() -> None:
     pages = 60
-    graph = linked(pages, [(one, other) for one in range(1, pages + 1) for other in range(1, pages + 1) if one != other])
+    graph = linked(
+        pages, [(one, other) for one in range(1, pages + 1) for other in range(1, pages + 1) if one != other]
+    )
     found = flow(transition(graph), np.ones(pages), 0.85, np.arange(pages), pages)
     assert len(found.amounts) == pages * (pages - 1)
     assert found.received == close(np.full(pages, 0.85 / 0.15))

@@ -24,7 +24,11 @@ def test_theorem_5_1_the_islands_of_figure_7_have_the_largest_scores(d: float, p
     with_self = linked(pages, [(page, 1) for page in range(1, pages + 1)])
     without = linked(pages, [link for page in range(2, pages + 1) for link in [(page, 1), (1, page)]])
     assert scores_of(with_self, d)[0] == close(1 + (pages - 1) * d) == close(largest_score(pages, d, self_links=True))
-    assert scores_of(without, d)[0] == close((d * (pages - 1) + 1) / (d + 1)) == close(largest_score(pages, d, self_links=False))
+    assert (
+        scores_of(without, d)[0]
+        == close((d * (pages - 1) + 1) / (d + 1))
+        == close(largest_score(pages, d, self_links=False))
+    )
 
 
 @given(graphs(), dampings)
@@ -49,7 +53,8 @@ def test_section_5_1_the_first_page_of_figure_7_b_may_drop_any_links_but_one(lef
 
 @given(graphs(weighted=False), dampings)
 def test_eq_42_gives_the_score_of_a_page_by_three_numbers_and_rises_with_beta(graph: Graph, d: float) -> None:
-    """gamma is 1 for Figure 7(b), not 0 as in the paper's footnote; its derivative by beta has + d gamma where it prints - d gamma."""
+    """gamma is 1 for Figure 7(b), not 0 as in the paper's footnote; its derivative by beta has + d gamma where it
+    prints - d gamma."""
     n = graph.pages
     walk, x = matrix(graph), scores_of(graph, d)
     np.fill_diagonal(walk, 0.0)
@@ -103,7 +108,9 @@ def test_islands_that_cannot_be_are_refused(arguments: tuple[int, float], error:
 
 
 @pytest.mark.parametrize(
-    ("model", "precision", "recall"), [(weblike(30_000, 0), 0.95, 0.95), (power_law(30_000, 0), 0.9, 0.7)], ids=["weblike", "power-law"]
+    ("model", "precision", "recall"),
+    [(weblike(30_000, 0), 0.95, 0.95), (power_law(30_000, 0), 0.9, 0.7)],
+    ids=["weblike", "power-law"],
 )
 def test_communities_that_were_planted_are_found(model: Graph, precision: float, recall: float) -> None:
     """On power-law the rest give their targets less than three times the mean score, and are not looked for."""

@@ -53,7 +53,8 @@ def test_example_6_2_the_first_level_with_more_relatives_decides_when_d_is_small
 @pytest.mark.parametrize("d", DAMPINGS)
 @pytest.mark.parametrize(("links_of_f", "links_of_g"), [(1, 12), (3, 4), (2, 6)])
 def test_example_6_3_links_elsewhere_extinguish_the_effect_of_d(d: float, links_of_f: int, links_of_g: int) -> None:
-    """Figure 9(b): f1 and f3 have as many links, and the four g_i give p1 together a third of what f2 gives p2 as d nears 1."""
+    """Figure 9(b): f1 and f3 have as many links, and the four g_i give p1 together a third of what f2 gives p2 as d
+    nears 1."""
     elsewhere = range(10, 10 + 12)
     links = [(3, 1), (5, 2), (4, 2), *((g, 3) for g in (6, 7, 8, 9))]
     links += [(f, page) for f in (3, 5) for page in elsewhere[: links_of_f - 1]]
@@ -64,7 +65,9 @@ def test_example_6_3_links_elsewhere_extinguish_the_effect_of_d(d: float, links_
 
 
 @given(graphs(weighted=False), dampings, st.integers(1, 60))
-def test_theorem_6_1_and_remark_6_1_bound_the_error_of_the_iteration_from_ones(graph: Graph, d: float, steps: int) -> None:
+def test_theorem_6_1_and_remark_6_1_bound_the_error_of_the_iteration_from_ones(
+    graph: Graph, d: float, steps: int
+) -> None:
     walk, truth = matrix(graph), scores_of(graph, d)
     x = np.ones(graph.pages)
     first = np.abs(truth - x).sum() / truth.sum()
@@ -115,7 +118,8 @@ def test_section_6_the_condition_number_is_at_most_1_plus_d_over_1_minus_d(graph
 
 @given(graphs(weighted=False), dampings)
 def test_section_6_gauss_seidel_is_never_slower_than_jacobi(graph: Graph, d: float) -> None:
-    """x_p(t) takes x_q(t) / h_q of pages q < p; the paper prints x_p for x_q / h_q. From below both rise to the solution."""
+    """x_p(t) takes x_q(t) / h_q of pages q < p; the paper prints x_p for x_q / h_q. From below both rise to the
+    solution."""
     walk = matrix(graph)
     jacobi, seidel = np.zeros(graph.pages), np.zeros(graph.pages)
     for _ in range(10):

@@ -50,7 +50,9 @@ def test_the_error_bound_refuses_a_damping_of_1() -> None:
 
 
 @given(graphs(), dampings, st.integers(0, 12))
-def test_proposition_2_1_the_extended_web_gives_the_same_scores_and_one_more(graph: Graph, d: float, steps: int) -> None:
+def test_proposition_2_1_the_extended_web_gives_the_same_scores_and_one_more(
+    graph: Graph, d: float, steps: int
+) -> None:
     """Eq. 12 is on W of the extended web; the paper prints W."""
     walk = matrix(graph)
     x, loss = solved(walk, d), dangling(walk)
@@ -116,7 +118,9 @@ def test_proposition_2_3_it_is_the_columns_of_w_that_add_up_to_1_at_most() -> No
 
 
 @given(graphs(), dampings, st.integers(1, 12))
-def test_theorem_2_1_the_normalised_iterations_are_the_same_and_keep_the_sum(graph: Graph, d: float, steps: int) -> None:
+def test_theorem_2_1_the_normalised_iterations_are_the_same_and_keep_the_sum(
+    graph: Graph, d: float, steps: int
+) -> None:
     """Eq. 19 lacks d before W + V in the paper: with it as printed the sum grows."""
     walk, pages = matrix(graph), graph.pages
     loss = dangling(walk)

@@ -37,7 +37,9 @@ def changed_graph(graph: Graph, added: list[Link], removed: list[Link]) -> Graph
     for source, target, _ in removed:
         links.remove(next(link for link in links if link[:2] == (source, target)))
     links += added
-    return graph_from_links(graph.pages, [link[0] for link in links], [link[1] for link in links], [link[2] for link in links])
+    return graph_from_links(
+        graph.pages, [link[0] for link in links], [link[1] for link in links], [link[2] for link in links]
+    )
 
 
 def effect_of(graph: Graph, proposed: Change, damping: float, accuracy: float = 1e-6) -> Effect:
@@ -71,7 +73,8 @@ def test_the_error_of_the_old_scores_is_part_of_the_certificate(data: st.DataObj
 
 @given(st.data(), graphs(weighted=False))
 def test_theorem_5_3_delta_is_the_sum_over_unchanged_new_and_removed_links(data: st.DataObject, graph: Graph) -> None:
-    """With h for the links before: the paper prints the number of links after, twice. Repeated links are left out, as in the paper."""
+    """With h for the links before: the paper prints the number of links after, twice. Repeated links are left out,
+    as in the paper."""
     page = data.draw(st.integers(0, graph.pages - 1))
     old = sorted(set(graph.row(page).tolist()))
     once = graph_from_links(graph.pages, [page] * len(old), old)
@@ -101,7 +104,8 @@ def test_figure_8_reaches_the_bound_of_theorem_5_3(d: float) -> None:
 
 
 def test_theorem_5_3_for_eq_13_needs_up_to_2_for_a_page_that_ceases_to_dangle() -> None:
-    """The paper says that the theorem serves Eq. 13 too, where a dangling page pays everyone; with its delta of 1 it would not."""
+    """The paper says that the theorem serves Eq. 13 too, where a dangling page pays everyone; with its delta of 1 it
+    would not."""
     d, pages = 0.85, 40
 
     def of_eq_13(links: list[tuple[int, int]]) -> Vector:
@@ -170,7 +174,8 @@ def test_a_line_that_is_no_link_is_refused_by_its_number(text: str, sentence: st
 
 
 def test_section_5_2_how_often_scores_must_be_computed() -> None:
-    """alpha pages that change a day move the scores by 2 d alpha / (1 - d) a day: every (1 - d) / (2 d alpha) error days."""
+    """alpha pages that change a day move the scores by 2 d alpha / (1 - d) a day: every (1 - d) / (2 d alpha) error
+    days."""
     assert 2 * 0.85 / 0.15 * pages_until(0.85, error=1e5) == close(1e5)
     assert pages_until(0.0, error=1.0) == inf
 

@@ -39,7 +39,9 @@ def test_a_server_ends_with_its_block_whatever_happens_in_it() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_server_ends_with_the_benchmark_however_that_ends(number: signal.Signals) -> None:
-    with subprocess.Popen([sys.executable, "-c", BENCHMARK, SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as benchmark:
+    with subprocess.Popen(
+        [sys.executable, "-c", BENCHMARK, SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as benchmark:
         assert benchmark.stdout is not None
         process = int(benchmark.stdout.readline())
         server = os.pidfd_open(process)

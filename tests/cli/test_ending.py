@@ -48,7 +48,11 @@ def test_a_command_may_choose_its_exit_code(capfd: pytest.CaptureFixture[str]) -
         (FileNotFoundError(2, "No such file or directory", "a.txt"), 1, "a.txt: No such file or directory"),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
         (OSError("nothing answers"), 1, "nothing answers"),
-        (ZeroDivisionError("by zero"), 1, "a defect in Centime: ZeroDivisionError: by zero (centime --debug ... shows where)"),
+        (
+            ZeroDivisionError("by zero"),
+            1,
+            "a defect in Centime: ZeroDivisionError: by zero (centime --debug ... shows where)",
+        ),
         (KeyboardInterrupt(), 130, "stopped"),
     ],
 )
@@ -64,10 +68,15 @@ def test_an_error_is_one_sentence_on_standard_error_and_an_exit_code(
     [
         (["fly"], "No such command 'fly'; see centime --help"),
         (["do", "--shards", "2"], "No such option: --shards; see centime do --help"),
-        (["do", "--pages", "0"], "Invalid value for '--pages': Input should be greater than or equal to 1; see centime do --help"),
+        (
+            ["do", "--pages", "0"],
+            "Invalid value for '--pages': Input should be greater than or equal to 1; see centime do --help",
+        ),
     ],
 )
-def test_wrong_usage_ends_with_2_and_names_the_help(arguments: list[str], sentence: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_ends_with_2_and_names_the_help(
+    arguments: list[str], sentence: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert ended(lambda: None, *arguments) == 2
     assert capfd.readouterr() == ("", f"centime: {sentence}\n")
 

@@ -31,7 +31,11 @@ def test_the_command_alone_shows_its_help() -> None:
 
 def test_a_command_that_does_not_exist_is_wrong_usage() -> None:
     ended = centime("fly")
-    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", "centime: No such command 'fly'; see centime --help\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (
+        2,
+        "",
+        "centime: No such command 'fly'; see centime --help\n",
+    )
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["lab", "--help"]])

@@ -11,7 +11,10 @@ from centime.cli.output import plain, show
 
 numbers = st.integers() | st.floats(allow_nan=True, allow_infinity=True)
 reports = st.dictionaries(
-    st.text(), st.recursive(st.none() | st.booleans() | numbers | st.text(), lambda part: st.lists(part) | st.dictionaries(st.text(), part))
+    st.text(),
+    st.recursive(
+        st.none() | st.booleans() | numbers | st.text(), lambda part: st.lists(part) | st.dictionaries(st.text(), part)
+    ),
 )
 
 

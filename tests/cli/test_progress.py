@@ -46,7 +46,9 @@ def test_quiet_work_shows_no_bar(screen: io.StringIO) -> None:
     assert screen.getvalue() == ""
 
 
-def test_nothing_is_shown_where_standard_error_is_no_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_shown_where_standard_error_is_no_terminal(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.0)
     with progress(10, "visiting") as step:
         step(10)

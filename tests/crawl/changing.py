@@ -18,7 +18,8 @@ FOREVER: dict[str, Any] = {"continuous": True, "rate": 0.01, "least_interval": 6
 
 
 class ChangingWorld(World):
-    """Page n changes every (n mod 10 + 1) · `period` seconds by chance, page 7 on the hour; the date says when, where a page has one."""
+    """Page n changes every (n mod 10 + 1) · `period` seconds by chance, page 7 on the hour; the date says when,
+    where a page has one."""
 
     def __init__(self, pages: int = 40, period: float = HOUR, dated: bool = False, max_age: float = 0.0) -> None:
         super().__init__(pages)
@@ -46,7 +47,9 @@ class ChangingWorld(World):
         date = format_datetime(datetime.fromtimestamp(changed, UTC), usegmt=True) if self.dated else ""
         claims = self.claims if page == 0 else b""
         return pack(
-            msgspec.structs.replace(came, signature=1000 * (page + 1) + version, claims=claims, modified=date, fresh_for=self.max_age)
+            msgspec.structs.replace(
+                came, signature=1000 * (page + 1) + version, claims=claims, modified=date, fresh_for=self.max_age
+            )
         )
 
 

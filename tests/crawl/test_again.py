@@ -1,4 +1,5 @@
-"""What a later run of the same crawl does with what an earlier one has found, and what it says where nothing could be read."""
+"""What a later run of the same crawl does with what an earlier one has found, and what it says where nothing could
+be read."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,9 @@ HERE: dict[str, Any] = {"allow-network": ["127.0.0.0/8"]}
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    with serve_in_process(WebBox(hosts=4, pages=80, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0)) as box:
+    with serve_in_process(
+        WebBox(hosts=4, pages=80, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0)
+    ) as box:
         yield box
 
 
@@ -55,8 +58,8 @@ async def _visits(paths: list[str], **rules: Any) -> list[Visit]:
     routes: dict[str, bytes | Handler] = {
         "/robots.txt": answer(b"User-agent: *\nDisallow: /private"),
         "/away": answer(status="301 Moved Permanently", Location="http://www.a.example/x"),
-        "/odd": answer(status="302 Found", Location="javascript:x"),
-        "/here": answer(status="302 Found", Location="/"),
+        "/odd": answer(status="302 Seeded", Location="javascript:x"),
+        "/here": answer(status="302 Seeded", Location="/"),
     }
     async with Server(routes) as server:
         fetcher = Fetcher(settings())
@@ -71,7 +74,7 @@ def test_a_redirect_that_is_not_followed_says_where_it_leads_and_why_not() -> No
     away, odd, here = run(_visits(["/away", "/odd", "/here"]))
     assert away.detail == "leads to 'http://www.a.example/x': its host is not one of the seeds'"
     assert odd.detail == "leads to 'javascript:x': which is not the URL of a page"
-    assert (here.outcome, here.detail) == (Outcome.FOUND, "")
+    assert (here.outcome, here.detail) == (Outcome.MOVED_TEMPORARILY, "")
 
 
 def test_a_host_is_not_spared_for_what_it_was_not_asked_for() -> None:
@@ -84,9 +87,9 @@ def test_a_host_is_not_spared_for_what_it_was_not_asked_for() -> None:
 
 def test_redirects_are_read_again_after_so_long_too(tmp_path: Path) -> None:
     world = World(pages=20)
-    world.outcomes = {3: Outcome.MOVED, 4: Outcome.FOUND}
+    world.outcomes = {3: Outcome.MOVED, 4: Outcome.MOVED_TEMPORARILY}
     with crawl(tmp_path / "c", **{"refresh-after": 1000.0}) as opened:
         now = advance(opened, world, 60)
-        assert [opened.shard.outcomes[outcome] for outcome in (Outcome.MOVED, Outcome.FOUND)] == [1, 1]
+        assert [opened.shard.outcomes[outcome] for outcome in (Outcome.MOVED, Outcome.MOVED_TEMPORARILY)] == [1, 1]
         advance(opened, world, 60, start=now + 1000.0)
-        assert [opened.shard.outcomes[outcome] for outcome in (Outcome.MOVED, Outcome.FOUND)] == [2, 2]
+        assert [opened.shard.outcomes[outcome] for outcome in (Outcome.MOVED, Outcome.MOVED_TEMPORARILY)] == [2, 2]

@@ -1,4 +1,5 @@
-"""A crawl that goes on for ever: it discovers, then reads again what is worth it, and does what people order meanwhile."""
+"""A crawl that goes on for ever: it discovers, then reads again what is worth it, and does what people order
+meanwhile."""
 
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,7 @@ from centime.frontier.kind import DEADLINE, PUBLISHED, REFRESH
 from centime.model.address import fingerprint
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome, PageKind
-from centime.shard.command import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id
+from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
 from centime.shard.message import CLAIM, Visit, pack
 from centime.shard.notices import Change
 from centime.shard.subscriptions import Subscription
@@ -27,15 +28,15 @@ def page_of(opened: OpenCrawl, number: int) -> int:
     return int(opened.shard.pages.table.find(np.array([fingerprint(url_of(number))], dtype=np.uint64))[0])
 
 
-def order(opened: OpenCrawl, now: float, given: Order) -> Order:
-    assert opened.shard.order(now, given)
-    assert not opened.shard.order(now, given), "an order is carried out once"
+def order(opened: OpenCrawl, now: float, given: Command) -> Command:
+    assert opened.shard.command(now, given)
+    assert not opened.shard.command(now, given), "an order is carried out once"
     return given
 
 
-def publish(opened: OpenCrawl, now: float, *numbers: int, **more: Any) -> Order:
+def publish(opened: OpenCrawl, now: float, *numbers: int, **more: Any) -> Command:
     urls = "\n".join(map(url_of, numbers)).encode()
-    return order(opened, now, PublishOrder(id=new_id(), time=now, urls=urls, **more))
+    return order(opened, now, PublishCommand(id=new_id(), time=now, urls=urls, **more))
 
 
 def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
         leased = shard.frontier.statistics()["leased"]
         assert leased[5] == world.pages
         assert leased[4] > 500
-        shard.upkeep.book.check(shard.ledger.importance)
+        shard.refreshing.book.check(shard.ledger.importance)
         shard.frontier.check()
         shard.journal.flush()
         again = read_crawl(tmp_path / "c")
@@ -64,14 +65,16 @@ def test_what_changes_more_often_is_believed_to_and_the_budget_is_kept(tmp_path:
     with crawl(tmp_path / "c", **FOREVER) as opened:
         live(opened, world, START + 8 * DAY)
         pages = np.array([page_of(opened, number) for number in range(world.pages) if number != 7])
-        mean, low, high = opened.shard.upkeep.book.rates(pages)
+        mean, low, high = opened.shard.refreshing.book.rates(pages)
         true = np.array([1 / ((number % 10 + 1) * HOUR) for number in range(world.pages) if number != 7])
         assert np.median(np.abs(np.log(mean / true))) < 0.4
         assert np.mean((low < true) & (true < high)) > 0.7
         spent = len(world.read) / (8 * DAY)
         assert 0.7 * FOREVER["rate"] < spent <= FOREVER["rate"]
         facts = about_page(opened, url_of(3), now=START + 8 * DAY)
-        assert facts["changes_per_day_90_percent"][0] < facts["changes_per_day"] < facts["changes_per_day_90_percent"][1]
+        assert (
+            facts["changes_per_day_90_percent"][0] < facts["changes_per_day"] < facts["changes_per_day_90_percent"][1]
+        )
         assert 0 < facts["probably_fresh"] <= 1
         assert facts["worth_needed"] > 0
 
@@ -86,8 +89,10 @@ def test_once_a_host_s_dates_are_believed_that_of_the_first_read_counts_too(tmp_
         counts = Counter(page for _, page in world.read)
         quiet = np.array([page for page in range(100, 200) if counts[page] > 1])
         assert len(quiet) > 50
-        shapes, scales = opened.shard.upkeep.book.beliefs(np.array([page_of(opened, page) for page in quiet.tolist()]))
-        told = shapes - opened.shard.upkeep.book.statistics()["prior_shape"] > 0.5
+        shapes, scales = opened.shard.refreshing.book.beliefs(
+            np.array([page_of(opened, page) for page in quiet.tolist()])
+        )
+        told = shapes - opened.shard.refreshing.book.statistics()["prior_shape"] > 0.5
         assert np.mean(told) > 0.6 if dated else not told.any(), "but for those read twice before it was believed"
         assert (scales[told] > 0.9 * HOUR * (quiet[told] + 1)).all()
 
@@ -98,7 +103,7 @@ def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> N
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002}) as opened:
         live(opened, world, START + 25 * DAY)
         page = page_of(opened, 7)
-        assert opened.shard.upkeep.beats[page].rhythm.period == DAY
+        assert opened.shard.refreshing.beats[page].rhythm.period == DAY
         late = [(now - START - 600.0) % DAY for now, number in world.read if number == 7 and now > START + 15 * DAY]
         assert len(late) >= 8
         assert np.median(late) < 2 * HOUR, "and not twelve hours, as by chance"
@@ -114,7 +119,7 @@ def test_a_published_change_comes_before_what_is_due_and_a_liar_loses_its_credit
         assert shard.frontier.levels(np.array(numbers)).tolist() == [PUBLISHED] * 3
         now = live(opened, world, now + 1000.0, start=now)
         assert {page for _, page in world.read[-3:]} == {1, 2, 3}
-        assert shard.wishes.publishers.credit("liar") == pytest.approx(1 / 5)
+        assert shard.requests.publishers.credit("liar") == pytest.approx(1 / 5)
         publish(opened, now, *range(4, 40), publisher="liar")
         announced = np.array([page_of(opened, number) for number in range(4, 40)])
         heard = announced[shard.frontier.levels(announced) == PUBLISHED]
@@ -124,7 +129,7 @@ def test_a_published_change_comes_before_what_is_due_and_a_liar_loses_its_credit
         assert shard.frontier.levels(np.array([page_of(opened, 4)])).tolist() == [PUBLISHED]
         world.changes[4] = np.array([now])
         live(opened, world, now + 1000.0, start=now)
-        assert shard.wishes.publishers.credit("somebody") == pytest.approx(2 / 3)
+        assert shard.requests.publishers.credit("somebody") == pytest.approx(2 / 3)
         shard.journal.flush()
         same(shard, read_crawl(tmp_path / "c").shard)
 
@@ -150,11 +155,13 @@ def test_what_a_sitemap_says_has_changed_is_read_and_what_we_have_is_not(tmp_pat
         now = live(opened, world, START + 2 * HOUR)
         said = [(url_of(5), now), (url_of(6), START - DAY), ("http://h0.example/unknown", now)]
         world.claims = np.array([(fingerprint(url), time, DAY) for url, time in said], dtype=CLAIM).tobytes()
-        before = shard.upkeep.book.rates(np.array([page_of(opened, 6)]))[0]
+        before = shard.refreshing.book.rates(np.array([page_of(opened, 6)]))[0]
         publish(opened, now, 0)
         live(opened, world, now + 50.0, start=now)
         assert shard.frontier.levels(np.array([page_of(opened, 5), page_of(opened, 6)])).tolist() == [PUBLISHED, 6]
-        assert shard.upkeep.book.rates(np.array([page_of(opened, 6)]))[0] != before, "a published frequency is evidence"
+        assert shard.refreshing.book.rates(np.array([page_of(opened, 6)]))[0] != before, (
+            "a published frequency is evidence"
+        )
 
 
 def test_a_subscription_is_told_of_changes_and_its_pages_are_read_in_time(tmp_path: Path) -> None:
@@ -163,18 +170,18 @@ def test_a_subscription_is_told_of_changes_and_its_pages_are_read_in_time(tmp_pa
         shard = opened.shard
         now = live(opened, world, START + 2 * HOUR)
         told = Subscription("watch", r"/p1\d$", 4 * HOUR, "file:/dev/null")
-        order(opened, now, SubscribeOrder(id=new_id(), time=now, subscription=told))
+        order(opened, now, SubscribeCommand(id=new_id(), time=now, subscription=told))
         world.read.clear()
         now = live(opened, world, now + 2 * DAY, start=now)
         read = Counter(page for _, page in world.read)
         assert set(read) == set(range(10, 20))
         assert min(read.values()) >= 10
         assert shard.frontier.statistics()["leased"][DEADLINE] == sum(read.values())
-        [batch] = shard.wishes.subscriptions.due(now)
+        [batch] = shard.requests.subscriptions.due(now)
         assert {notice.change for notice in batch.notices} == {Change.CHANGED}
         shard.delivered(now, "watch", batch.up_to)
-        assert shard.wishes.subscriptions.due(now) == []
-        order(opened, now, UnsubscribeOrder(id=new_id(), time=now, name="watch"))
+        assert shard.requests.subscriptions.due(now) == []
+        order(opened, now, UnsubscribeCommand(id=new_id(), time=now, name="watch"))
         shard.journal.flush()
         same(shard, read_crawl(tmp_path / "c").shard)
 
@@ -184,7 +191,7 @@ def test_a_subscription_that_asks_for_more_than_the_budget_has_all_its_pages_rea
     with crawl(tmp_path / "c", **FOREVER) as opened:
         now = live(opened, world, START + 2 * HOUR)
         told = Subscription("watch", ".", HOUR / 4, "file:/dev/null")  # 40 pages a quarter of an hour, where 9 are read
-        order(opened, now, SubscribeOrder(id=new_id(), time=now, subscription=told))
+        order(opened, now, SubscribeCommand(id=new_id(), time=now, subscription=told))
         live(opened, world, now + HOUR, start=now)
         world.read.clear()
         live(opened, world, now + 11 * HOUR, start=now + HOUR)
@@ -207,24 +214,28 @@ def test_the_budget_the_discovery_and_the_bans_change_while_it_runs(tmp_path: Pa
     with crawl(tmp_path / "c", **FOREVER) as opened:
         shard = opened.shard
         now = live(opened, world, START + 2 * DAY)
-        before = shard.upkeep.book.threshold
+        before = shard.refreshing.book.threshold
         order(
             opened,
             now,
-            SetOrder(id=new_id(), time=now, values={"rate": "0.001", "alpha": 0.5, "discovery": "30%", "ban": ["http://h1.example"]}),
+            SetCommand(
+                id=new_id(),
+                time=now,
+                values={"rate": "0.001", "alpha": 0.5, "discovery": "30%", "ban": ["http://h1.example"]},
+            ),
         )
         assert shard.settings.rate == 0.001
         assert shard.settings.alpha == 0.5
-        assert shard.upkeep.discovery() == 0.0, "shares decide now"
+        assert shard.refreshing.discovery() == 0.0, "shares decide now"
         world.read.clear()
         live(opened, world, now + 2 * HOUR, start=now)
-        assert shard.upkeep.book.threshold > before
+        assert shard.refreshing.book.threshold > before
         assert {page % 5 for _, page in world.read} & {1} == set()
-        assert shard.wishes.banned == {shard.hosts.find("http://h1.example")}
-        order(opened, now, SetOrder(id=new_id(), time=now, values={"ban": []}))
-        assert shard.wishes.banned == set()
+        assert shard.requests.banned == {shard.hosts.find("http://h1.example")}
+        order(opened, now, SetCommand(id=new_id(), time=now, values={"ban": []}))
+        assert shard.requests.banned == set()
         with pytest.raises(BadSetting, match="delay of 0"):
-            shard.order(now, SetOrder(id=new_id(), time=now, values={"delay": "0"}))
+            shard.command(now, SetCommand(id=new_id(), time=now, values={"delay": "0"}))
 
 
 def test_unread_pages_and_due_ones_are_weighed_against_each_other(tmp_path: Path) -> None:
@@ -245,7 +256,7 @@ def test_a_flood_of_publications_neither_stalls_nor_crowds_a_host(tmp_path: Path
         urls = [f"http://h{number % 50}.example/q{number}" for number in range(100_000)]
         for begin in range(0, len(urls), 25_000):
             text = "\n".join(urls[begin : begin + 25_000]).encode()
-            order(opened, START, PublishOrder(id=new_id(), time=START, urls=text, publisher="flood"))
+            order(opened, START, PublishCommand(id=new_id(), time=START, urls=text, publisher="flood"))
         leases = shard.lease(START, 1000)
         assert len(leases) == 50, "one of each host"
         assert len({lease.url.split("/")[2] for lease in leases}) == 50
@@ -258,15 +269,15 @@ def test_a_flood_is_judged_by_a_sample_and_leaves_others_their_turn(tmp_path: Pa
         gone = Visit(page=0, outcome=Outcome.GONE, kind=PageKind.DEAD, asked_at=START)
         for part in range(3):
             urls = "\n".join(f"http://h{number % 50}.example/lie{part}-{number}" for number in range(10_000)).encode()
-            order(opened, START, PublishOrder(id=new_id(), time=START, urls=urls, publisher="flood"))
-        order(opened, START, PublishOrder(id=new_id(), time=START, urls=b"http://h9.example/true", publisher="shop"))
+            order(opened, START, PublishCommand(id=new_id(), time=START, urls=urls, publisher="flood"))
+        order(opened, START, PublishCommand(id=new_id(), time=START, urls=b"http://h9.example/true", publisher="shop"))
         leases = shard.lease(START, 50)
         assert "http://h9.example/true" in [lease.url for lease in leases]
         for turn in range(20):
             now = START + 10.0 * turn
             shard.record(now, [pack(msgspec.structs.replace(gone, page=lease.page)) for lease in leases])
             leases = shard.lease(now, 100)
-        facts = shard.wishes.publishers.facts()
+        facts = shard.requests.publishers.facts()
         assert facts["flood"]["wrong"] > 20
         assert facts["flood"]["credit"] < 0.1
         assert 20_000 < facts["flood"]["not_looked_at"] < 30_000
@@ -281,7 +292,7 @@ def test_an_order_that_cannot_be_carried_out_leaves_nothing_behind(tmp_path: Pat
         live(opened, ChangingWorld(), START + HOUR)
         frames = opened.shard.journal.next_index
         with pytest.raises(BadSetting, match="focus"):
-            opened.shard.order(START, SetOrder(id=new_id(), time=START, values={"focus": [rule]}))
+            opened.shard.command(START, SetCommand(id=new_id(), time=START, values={"focus": [rule]}))
         assert opened.shard.journal.next_index == frames
         assert opened.shard.settings.focus == ()
 
@@ -290,11 +301,11 @@ def test_a_new_focus_holds_for_pages_found_from_now_on_also_after_a_kill(tmp_pat
     world = ChangingWorld()
     with crawl(tmp_path / "c", **FOREVER) as opened:
         now = live(opened, world, START + 500.0)
-        order(opened, now, SetOrder(id=new_id(), time=now, values={"focus": ["p1=4"]}))
+        order(opened, now, SetCommand(id=new_id(), time=now, values={"focus": ["p1=4"]}))
         now = live(opened, world, START + 2 * HOUR, start=now)
         later = opened.shard.pages.origins_of(np.arange(opened.shard.pages.count))["focus"]
         assert set(later.tolist()) == {0, 1}
-        order(opened, now, SetOrder(id=new_id(), time=now, values={"focus": ["p1=8"]}))
+        order(opened, now, SetCommand(id=new_id(), time=now, values={"focus": ["p1=8"]}))
         opened.shard.ledger.check()
         opened.shard.journal.flush()
         same(opened.shard, read_crawl(tmp_path / "c").shard)
@@ -304,10 +315,10 @@ def test_a_redirect_that_leads_elsewhere_is_a_change_and_a_page_that_is_gone_is_
     world = ChangingWorld(period=1000 * HOUR)
     world.outcomes = {5: Outcome.MOVED}
     with crawl(tmp_path / "c", **FOREVER) as opened:
-        book = opened.shard.upkeep.book
+        book = opened.shard.refreshing.book
         now = live(opened, world, START + 2 * HOUR)
         page, gone = np.array([page_of(opened, 5)]), np.array([page_of(opened, 6)])
-        book = opened.shard.upkeep.book
+        book = opened.shard.refreshing.book
         before = book.rates(page)[0][0]
         world.links[5] = [9, 10]
         world.outcomes[6] = Outcome.GONE
@@ -322,17 +333,21 @@ def test_a_page_that_was_gone_or_never_read_is_read_when_it_is_published(tmp_pat
     world.outcomes = {6: Outcome.GONE}
     with crawl(tmp_path / "c", **FOREVER | {"least_interval": 30 * DAY}) as opened:
         now = live(opened, world, START + 500.0)
-        unread = next(number for number in range(world.pages) if page_of(opened, number) >= 0 and number not in dict(world.read).values())
+        unread = next(
+            number
+            for number in range(world.pages)
+            if page_of(opened, number) >= 0 and number not in dict(world.read).values()
+        )
         publish(opened, now, unread)
         now = live(opened, world, now + 50.0, start=now)
         assert world.read[-1][1] == unread
         now = live(opened, world, START + 2 * HOUR, start=now)
-        assert not opened.shard.upkeep.book.contains(np.array([page_of(opened, 6)]))[0]
+        assert not opened.shard.refreshing.book.contains(np.array([page_of(opened, 6)]))[0]
         del world.outcomes[6]
         publish(opened, now, 6)
         live(opened, world, now + 150.0, start=now)
         assert world.read[-1][1] == 6
-        assert opened.shard.upkeep.book.contains(np.array([page_of(opened, 6)]))[0]
+        assert opened.shard.refreshing.book.contains(np.array([page_of(opened, 6)]))[0]
 
 
 def test_a_fixed_share_for_discovery_is_kept_while_the_web_grows(tmp_path: Path) -> None:
@@ -359,7 +374,7 @@ def test_visits_of_pages_in_passing_trouble_teach_nothing(tmp_path: Path) -> Non
     with crawl(tmp_path / "c", **FOREVER) as opened:
         now = live(opened, world, START + 2 * HOUR)
         page = np.array([page_of(opened, 8)])
-        book = opened.shard.upkeep.book
+        book = opened.shard.refreshing.book
         before, read = book.beliefs(page), book.read_times(page)[0]
         world.outcomes[8] = Outcome.TIMED_OUT
         publish(opened, now, 8)

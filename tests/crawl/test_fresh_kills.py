@@ -1,4 +1,5 @@
-"""A crawl that goes on for ever, killed again and again: what it knows of changes, who is to be told, and what was ordered survive."""
+"""A crawl that goes on for ever, killed again and again: what it knows of changes, who is to be told, and what was
+ordered survive."""
 
 import json
 import os
@@ -13,10 +14,10 @@ from time import monotonic, time
 import pytest
 
 from centime.crawl.check.check import check_crawl
-from centime.crawl.commands.inbox import OrderInbox
+from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.opening import OpenCrawl, read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
-from centime.shard.command import SetOrder, SubscribeOrder, new_id
+from centime.shard.command import SetCommand, SubscribeCommand, new_id
 from centime.shard.subscriptions import Subscription
 from centime.store.record import Mark
 
@@ -53,7 +54,7 @@ def test_no_change_goes_untold_however_often_the_crawl_is_killed(tmp_path: Path)
         assert start(folder, served.seed_url, *crawl, "--pages", "20").wait() == 0
         began = time()
         subscription = Subscription("all", ".", 1.0, f"file:{told}")
-        OrderInbox(folder).put(SubscribeOrder(id=new_id(), time=began, subscription=subscription))
+        CommandInbox(folder).put(SubscribeCommand(id=new_id(), time=began, subscription=subscription))
         forever = ["--continuous", "--rate", "100/s", "--least-interval", "0.2s"]
         for number in range(1, 4):
             process = start(folder, *crawl, *forever)
@@ -61,25 +62,27 @@ def test_no_change_goes_untold_however_often_the_crawl_is_killed(tmp_path: Path)
             process.kill()
             process.wait()
         process = start(folder, *crawl, *forever)
-        OrderInbox(folder).put(SetOrder(id=new_id(), time=time(), values={"rate": "7/s"}))
+        CommandInbox(folder).put(SetCommand(id=new_id(), time=time(), values={"rate": "7/s"}))
         wait_until(folder, lambda opened: opened.shard.settings.rate == 7.0)
         os.kill(process.pid, signal.SIGINT)
         assert process.wait() == 0
     assert check_crawl(folder).problems == []
     opened = read_crawl(folder)
     assert opened.settings.rate == 7.0
-    assert opened.shard.upkeep.book.statistics()["observations"] > 400
+    assert opened.shard.refreshing.book.statistics()["observations"] > 400
     lines = [json.loads(line) for line in told.read_text().splitlines()]
     arrived = {notice["id"]: notice for line in lines for notice in line["changes"]}
-    [waiting] = opened.shard.wishes.subscriptions.facts()
-    pending = [notice for batch in opened.shard.wishes.subscriptions.due(time() + 1e6) for notice in batch.notices]
+    [waiting] = opened.shard.requests.subscriptions.facts()
+    pending = [notice for batch in opened.shard.requests.subscriptions.due(time() + 1e6) for notice in batch.notices]
     assert len(pending) == waiting["waiting"]
     seen = {}
     records = opened.shard.pages.records
     for page in range(opened.shard.pages.count):
-        history = [record for record in records.history(page) if record.outcome.found]
+        history = [record for record in records.history(page) if record.outcome.present]
         changes = sum(Mark.CHANGED in record.marks for record in history if record.time > began)
-        seen[opened.shard.pages.texts.get(page)] = changes + any(record.visits == 1 and record.time > began for record in history)
+        seen[opened.shard.pages.texts.get(page)] = changes + any(
+            record.visits == 1 and record.time > began for record in history
+        )
     counted = dict.fromkeys(seen, 0)
     for notice in arrived.values():
         counted[notice["url"]] += notice["changes"]

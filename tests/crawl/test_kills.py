@@ -1,4 +1,5 @@
-"""A quick share of `python -m bench.faults`: real crawls, hurt in every way, lose nothing and end as if nothing had happened."""
+"""A quick share of `python -m bench.faults`: real crawls, hurt in every way, lose nothing and end as if nothing had
+happened."""
 
 from pathlib import Path
 from random import Random
@@ -13,7 +14,9 @@ from centime.model.errors import InUse
 from centime.store.folder import CrawlFolder
 from tests.crawl.world import SEED, World, advance, crawl
 
-BOX = WebBox(hosts=6, pages=500, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, changes_per_day=1e-6)
+BOX = WebBox(
+    hosts=6, pages=500, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, changes_per_day=1e-6
+)
 ROUNDS = [
     ["everything killed", "killed, tail torn", "the shard killed in a snapshot", "a fetcher killed"],
     ["everything killed at the start", "disk full", "killed, tail corrupted", "killed, tail zeros"],
@@ -28,9 +31,9 @@ def test_a_crawl_that_is_hurt_in_every_way_loses_nothing_and_ends_like_one_that_
         for number, kinds in enumerate(ROUNDS):
             campaign.disturb(tmp_path / f"crawl-{number}", kinds)
     assert list(campaign.failures()) == []
-    assert {kind: tally.recovered for kind, tally in campaign.tallies.items()} == {kind: 1 for kinds in ROUNDS for kind in kinds} | {
-        ENDED: len(ROUNDS)
-    }
+    assert {kind: tally.recovered for kind, tally in campaign.tallies.items()} == {
+        kind: 1 for kinds in ROUNDS for kind in kinds
+    } | {ENDED: len(ROUNDS)}
     assert set(campaign.tallies) - {ENDED} <= set(FAULTS)
 
 

@@ -49,8 +49,14 @@ def impolite(box: WebBox, requests: Iterable[Seen], delay: float) -> list[str]:
         asked.sort()
         for before, after in pairwise(asked):
             if after.time - before.time < least - CLOCKS_APART:
-                wrong.append(f"{host}{after.path} {after.time - before.time:.3f} s after {before.path}, should be {least} s")
-        wrong += [f"{host}{seen.path} is disallowed" for seen in asked if not rules.can_fetch("centime", f"http://{host}{seen.path}")]
+                wrong.append(
+                    f"{host}{after.path} {after.time - before.time:.3f} s after {before.path}, should be {least} s"
+                )
+        wrong += [
+            f"{host}{seen.path} is disallowed"
+            for seen in asked
+            if not rules.can_fetch("centime", f"http://{host}{seen.path}")
+        ]
     return wrong
 
 
@@ -90,7 +96,8 @@ def test_hosts_that_share_an_address_are_asked_no_closer_than_its_delay(tmp_path
 
 @pytest.mark.timeout(300)
 def test_a_crawl_that_is_killed_and_goes_on_at_once_keeps_the_delays(tmp_path: Path) -> None:
-    """Whatever dies is back long before the host that was asked last may be asked again, and that host is asked again."""
+    """Whatever dies is back long before the host that was asked last may be asked again, and that host is asked
+    again."""
     box = WebBox(hosts=2, pages=40, crawl_delay_seconds=0.0, traps=False, feeds=False, seed=5)
     kills: list[tuple[Seen, float]] = []  # the request before, and when there were fetchers again
     with crawl(tmp_path / "warm") as opened:

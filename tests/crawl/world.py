@@ -26,7 +26,9 @@ class World:
     def __init__(self, pages: int = 60, seed: int = 1) -> None:
         self.pages = pages
         chance = np.random.default_rng(seed)
-        self.links = {page: sorted({*chance.integers(0, pages, 4).tolist(), (page + 1) % pages}) for page in range(pages)}
+        self.links = {
+            page: sorted({*chance.integers(0, pages, 4).tolist(), (page + 1) % pages}) for page in range(pages)
+        }
         self.outcomes: dict[int, Outcome] = {}
         self.version = 1
         self.address = ""
@@ -43,7 +45,7 @@ class World:
             Visit(
                 page=lease.page,
                 outcome=outcome,
-                kind=PageKind.HTML if outcome.found else PageKind.ERROR,
+                kind=PageKind.HTML if outcome.present else PageKind.ERROR,
                 asked_at=now,
                 seconds=0.01,
                 status=200,

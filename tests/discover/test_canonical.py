@@ -47,7 +47,12 @@ def test_the_short_way_and_the_long_way_agree(href: str, base: str) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.lists(HREFS, max_size=6), BASES | st.sampled_from(["http://h/x/1", "http://h/x/2?q", "http://h/x/"])), max_size=6)
+    st.lists(
+        st.tuples(
+            st.lists(HREFS, max_size=6), BASES | st.sampled_from(["http://h/x/1", "http://h/x/2?q", "http://h/x/"])
+        ),
+        max_size=6,
+    )
 )
 def test_a_canonicaliser_answers_as_if_it_remembered_nothing(pages: list[tuple[list[str], str]]) -> None:
     canonicaliser = Canonicaliser(entries=5)
@@ -56,7 +61,20 @@ def test_a_canonicaliser_answers_as_if_it_remembered_nothing(pages: list[tuple[l
 
 
 @pytest.mark.parametrize(
-    "href", ["x#f", "x #f", "x\t#f", "x?a=1#f", "x##f", "http://h#f", "http://h/#f", "/%#f", "é#f", "x#" + "f" * 9_000, "x" * 9_000 + "#f"]
+    "href",
+    [
+        "x#f",
+        "x #f",
+        "x\t#f",
+        "x?a=1#f",
+        "x##f",
+        "http://h#f",
+        "http://h/#f",
+        "/%#f",
+        "é#f",
+        "x#" + "f" * 9_000,
+        "x" * 9_000 + "#f",
+    ],
 )
 def test_a_canonicaliser_takes_links_that_differ_in_their_fragments_alone_for_one(href: str) -> None:
     canonicaliser = Canonicaliser()
@@ -85,7 +103,18 @@ def test_what_depends_on_the_page_is_not_remembered_for_its_directory(href: str)
 
 @pytest.mark.parametrize(
     "href",
-    ["mailto:a@b.c", "javascript:void(0)", "ftp://h/", "data:,x", "tel:1", "http://", "https://./", "\ud800", "wss://h/", "httpx://h/"],
+    [
+        "mailto:a@b.c",
+        "javascript:void(0)",
+        "ftp://h/",
+        "data:,x",
+        "tel:1",
+        "http://",
+        "https://./",
+        "\ud800",
+        "wss://h/",
+        "httpx://h/",
+    ],
 )
 def test_what_is_not_a_page_has_no_canonical_form(href: str) -> None:
     assert canonical(href, "https://example.org/") is None

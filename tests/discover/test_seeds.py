@@ -23,12 +23,17 @@ def test_words_are_urls_hosts_and_sitemaps() -> None:
 
 
 def test_each_seed_is_there_once_in_the_order_given() -> None:
-    assert read_seeds(["b.example", "a.example", "https://b.example/"]).urls == ("https://b.example/", "https://a.example/")
+    assert read_seeds(["b.example", "a.example", "https://b.example/"]).urls == (
+        "https://b.example/",
+        "https://a.example/",
+    )
 
 
 def test_a_file_gives_one_seed_a_line(tmp_path: Path) -> None:
     path = tmp_path / "seeds.txt"
-    path.write_text("# my seeds\n\nhttps://a.example/\n  b.example  \nsitemap:https://c.example/s.xml\n", encoding="utf-8-sig")
+    path.write_text(
+        "# my seeds\n\nhttps://a.example/\n  b.example  \nsitemap:https://c.example/s.xml\n", encoding="utf-8-sig"
+    )
     assert read_seeds([str(path), "d.example"]) == Seeds(
         ("https://a.example/", "https://b.example/", "https://d.example/"), ("https://c.example/s.xml",)
     )
@@ -37,7 +42,8 @@ def test_a_file_gives_one_seed_a_line(tmp_path: Path) -> None:
 def test_a_comment_behind_a_seed_is_no_part_of_it_and_a_fragment_is_none(tmp_path: Path) -> None:
     path = tmp_path / "seeds.txt"
     path.write_text(
-        "http://h/1\t#\nhttp://h/2  # a note # more\nhttp://h/3#part\n\t# nothing\nsitemap:http://h/s # all\n", encoding="utf-8"
+        "http://h/1\t#\nhttp://h/2  # a note # more\nhttp://h/3#part\n\t# nothing\nsitemap:http://h/s # all\n",
+        encoding="utf-8",
     )
     assert read_seeds([str(path)]) == Seeds(("http://h/1", "http://h/2", "http://h/3"), ("http://h/s",))
 
@@ -58,7 +64,20 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["", "ftp://h/", "mailto:x", "./missing.txt", "/missing/file", "~x", "missing", "sitemap:", "http://", "a b", "https://[", "x\0y"],
+    [
+        "",
+        "ftp://h/",
+        "mailto:x",
+        "./missing.txt",
+        "/missing/file",
+        "~x",
+        "missing",
+        "sitemap:",
+        "http://",
+        "a b",
+        "https://[",
+        "x\0y",
+    ],
 )
 def test_a_word_that_means_nothing_is_named(word: str) -> None:
     with pytest.raises(BadInput) as caught:

@@ -16,7 +16,9 @@ def packed(body: bytes) -> bytes:
     return gzip.compress(body, mtime=0)  # the names of tests are the same at any time
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda body: gzip.compress(body[:50]) + gzip.compress(body[50:])])
+@pytest.mark.parametrize(
+    "pack", [bytes, gzip.compress, lambda body: gzip.compress(body[:50]) + gzip.compress(body[50:])]
+)
 def test_entries_are_read_packed_or_not(pack: "type[bytes]") -> None:
     sitemap = read_sitemap(pack((HEAD + ENTRY + "<url><loc>https://h/b</loc></url></urlset>").encode()))
     assert sitemap.entries == (READ, SitemapEntry(url="https://h/b"))
@@ -50,7 +52,9 @@ def test_lines_are_a_sitemap_where_the_name_says_so_and_all_are_urls(pack: "type
         assert not is_sitemap("https://h/sitemap.txt", pack(other))
 
 
-@pytest.mark.parametrize("body", [b"", b"<html><urlset>", b"<urlsets>", b"<!-- <urlset> -->", b"\x1f\x8bnonsense", packed(b"\0" * 9_999)])
+@pytest.mark.parametrize(
+    "body", [b"", b"<html><urlset>", b"<urlsets>", b"<!-- <urlset> -->", b"\x1f\x8bnonsense", packed(b"\0" * 9_999)]
+)
 def test_what_has_another_root_is_no_sitemap(body: bytes) -> None:
     assert not is_sitemap("https://h/sitemap.xml.gz", body)
 
@@ -68,7 +72,9 @@ def test_news_have_a_title_and_a_date() -> None:
         "<urlset xmlns:n='http://www.google.com/schemas/sitemap-news/0.9'><url><loc>https://h/n</loc><n:news>"
         "<n:publication_date>2024-03-05T00:00:00Z</n:publication_date><n:title>Big</n:title></n:news></url></urlset>"
     )
-    assert read_sitemap(body.encode()).entries == (SitemapEntry(url="https://h/n", published=1709596800.0, title="Big"),)
+    assert read_sitemap(body.encode()).entries == (
+        SitemapEntry(url="https://h/n", published=1709596800.0, title="Big"),
+    )
 
 
 def test_lines_of_text_are_a_sitemap() -> None:
@@ -97,7 +103,11 @@ def test_an_ampersand_that_nobody_escaped_is_part_of_the_url() -> None:
         "<url><loc><![CDATA[http://h/2?a=1&b=2&amp;c]]></loc></url><url><loc>http://h/3&</loc></url></urlset>"
     )
     sitemap = read_sitemap(body.encode())
-    assert [entry.url for entry in sitemap.entries] == ["http://h/1?a=1&b=2&c=3&d", "http://h/2?a=1&b=2&amp;c", "http://h/3&"]
+    assert [entry.url for entry in sitemap.entries] == [
+        "http://h/1?a=1&b=2&c=3&d",
+        "http://h/2?a=1&b=2&amp;c",
+        "http://h/3&",
+    ]
     assert "line 1" in sitemap.trouble
     assert [entry.url for entry in read_sitemap(body.encode("utf-16")).entries][1] == "http://h/2?a=1&b=2&amp;c"
 

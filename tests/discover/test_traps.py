@@ -93,7 +93,10 @@ def test_memory_per_host_is_bounded() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["", "?a=1", "?a=2&b=1", "?b=1&a=3"])), max_size=40),
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["", "?a=1", "?a=2&b=1", "?b=1&a=3"])),
+        max_size=40,
+    ),
     st.integers(0, 40),
 )
 def test_what_was_counted_survives_being_written_down(visits: list[tuple[int, int, str]], cut: int) -> None:
@@ -116,7 +119,10 @@ def test_limits_are_at_least_one() -> None:
 def test_a_calendar_that_leads_into_the_past_ends() -> None:
     limits = TrapLimits(dates_per_path=24)
     admitted = [
-        year for year in range(2000, 100, -1) for month in (1, 12) if not limits.take(f"http://a.example/trap/calendar/{year}/{month}")
+        year
+        for year in range(2000, 100, -1)
+        for month in (1, 12)
+        if not limits.take(f"http://a.example/trap/calendar/{year}/{month}")
     ]
     assert len(admitted) == 24
     assert not limits.take("http://a.example/other/1999/12"), "another path has its own count"

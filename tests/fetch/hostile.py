@@ -28,7 +28,8 @@ def answer(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
 
 
 class Server:
-    """Answers each path with bytes, or hands the connection to a coroutine; a connection is kept unless that closes it."""
+    """Answers each path with bytes, or hands the connection to a coroutine; a connection is kept unless that closes
+    it."""
 
     def __init__(self, routes: dict[str, bytes | Handler], context: ssl.SSLContext | None = None) -> None:
         self.routes = routes

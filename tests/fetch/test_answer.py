@@ -39,7 +39,14 @@ def test_a_status_becomes_its_outcome(status: str, outcome: Outcome) -> None:
 
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(301, Outcome.MOVED), (308, Outcome.MOVED), (302, Outcome.FOUND), (303, Outcome.FOUND), (307, Outcome.FOUND), (300, Outcome.FOUND)],
+    [
+        (301, Outcome.MOVED),
+        (308, Outcome.MOVED),
+        (302, Outcome.MOVED_TEMPORARILY),
+        (303, Outcome.MOVED_TEMPORARILY),
+        (307, Outcome.MOVED_TEMPORARILY),
+        (300, Outcome.MOVED_TEMPORARILY),
+    ],
 )
 def test_a_redirect_is_a_value_and_is_not_followed(status: int, outcome: Outcome) -> None:
     (response,), server = fetch_all({"/a/page": answer(status=f"{status} There", Location="../b?q=ä b#c")}, ["/a/page"])
@@ -54,7 +61,10 @@ def test_a_redirect_to_nowhere_is_a_bad_response(headers: dict[str, Any]) -> Non
 
 
 def test_a_redirect_loop_is_one_request_per_fetch() -> None:
-    routes: dict[str, bytes | Handler] = {"/a": answer(status="302 Found", Location="/b"), "/b": answer(status="302 Found", Location="/a")}
+    routes: dict[str, bytes | Handler] = {
+        "/a": answer(status="302 Found", Location="/b"),
+        "/b": answer(status="302 Found", Location="/a"),
+    }
     responses, server = fetch_all(routes, ["/a", "/b", "/a"])
     assert [response.target.rpartition("/")[2] for response in responses] == ["b", "a", "b"]
     assert server.asked == ["/robots.txt", "/a", "/b", "/a"]
@@ -91,7 +101,9 @@ def test_headers_above_the_limit_are_a_bad_response() -> None:
 
 def test_heads_and_the_raw_body_are_kept_for_the_archive() -> None:
     packed = gzip.compress(b"hello" * 100)
-    response = fetch({"/page?q=1": answer(packed, Content_Encoding="gzip", X_Mixed_Case="Yes")}, "/page?q=1", keep_heads=True)
+    response = fetch(
+        {"/page?q=1": answer(packed, Content_Encoding="gzip", X_Mixed_Case="Yes")}, "/page?q=1", keep_heads=True
+    )
     assert response.body == b"hello" * 100
     assert response.raw_body == packed
     first, *lines = response.request_head.split(b"\r\n")

@@ -124,7 +124,9 @@ def test_bombs_cost_the_limit_and_no_more() -> None:
     bombs = _bombs()
 
     async def work() -> list[tuple[Response, int]]:
-        routes: dict[str, bytes | Handler] = {f"/{n}": answer(body, Content_Encoding=name) for n, (name, body) in enumerate(bombs.items())}
+        routes: dict[str, bytes | Handler] = {
+            f"/{n}": answer(body, Content_Encoding=name) for n, (name, body) in enumerate(bombs.items())
+        }
         async with Server(routes) as server:
             fetcher = Fetcher(settings(most_body_bytes=MEBIBYTE))
             seen = []

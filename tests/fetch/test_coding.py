@@ -16,7 +16,13 @@ def _raw(data: bytes) -> bytes:
     return stream.compress(data) + stream.flush()
 
 
-CODERS = {"gzip": gzip.compress, "X-GZIP": gzip.compress, "deflate": zlib.compress, "br": brotli.compress, "zstd": zstd.compress}
+CODERS = {
+    "gzip": gzip.compress,
+    "X-GZIP": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstd.compress,
+}
 
 
 def _undo(coding: str, data: bytes, step: int = 1 << 20) -> bytes:

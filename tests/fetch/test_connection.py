@@ -18,7 +18,9 @@ CERTIFICATE = Path(__file__).parent / "self-signed.pem"
 
 def test_a_redirect_to_a_private_address_is_refused_when_it_is_followed() -> None:
     async def work() -> tuple[Response, Response]:
-        async with Server({"/page": answer(status="302 Found", Location="http://169.254.169.254/latest/meta-data")}) as server:
+        async with Server(
+            {"/page": answer(status="302 Found", Location="http://169.254.169.254/latest/meta-data")}
+        ) as server:
             fetcher = Fetcher(settings())
             first = await fetcher.fetch(Request(url=f"{server.url}/page"))
             second = await fetcher.fetch(Request(url=first.target))
@@ -26,7 +28,7 @@ def test_a_redirect_to_a_private_address_is_refused_when_it_is_followed() -> Non
             return first, second
 
     first, second = run(work())
-    assert first.outcome is Outcome.FOUND
+    assert first.outcome is Outcome.MOVED_TEMPORARILY
     assert second.outcome is Outcome.REFUSED_ADDRESS
 
 
@@ -128,7 +130,9 @@ def test_plain_http_on_a_tls_port_is_bad_tls() -> None:
     assert run(work()).outcome is Outcome.BAD_TLS
 
 
-@pytest.mark.parametrize("host", ["localhost", "a.b.localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "[::]"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "a.b.localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "[::]"]
+)
 def test_this_machine_is_refused_unless_allowed(host: str) -> None:
     async def work() -> tuple[Response, Server]:
         async with Server({}) as server:
@@ -191,7 +195,9 @@ def test_no_more_than_the_given_connections_are_used_at_once() -> None:
     async def work() -> list[Response]:
         async with Server({f"/{number}": slow for number in range(12)}) as server:
             fetcher = Fetcher(settings(connections=3))
-            responses = await asyncio.gather(*(fetcher.fetch(Request(url=f"{server.url}/{number}")) for number in range(12)))
+            responses = await asyncio.gather(
+                *(fetcher.fetch(Request(url=f"{server.url}/{number}")) for number in range(12))
+            )
             await fetcher.close()
             return list(responses)
 

@@ -28,7 +28,9 @@ def test_a_page_comes_back_with_all_that_is_known_of_it() -> None:
     assert response.request_head == response.response_head == b""
 
 
-@pytest.mark.parametrize("url", ["", "ftp://x/", "http://x", "mailto:a@b", "http:///", "http://a b/", "http://[::1/", "http://x:99999/"])
+@pytest.mark.parametrize(
+    "url", ["", "ftp://x/", "http://x", "mailto:a@b", "http:///", "http://a b/", "http://[::1/", "http://x:99999/"]
+)
 def test_what_is_no_page_is_no_exception(url: str) -> None:
     async def lookup(name: str) -> Answer:
         return Answer((), 300.0)

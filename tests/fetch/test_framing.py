@@ -46,7 +46,10 @@ def in_pieces(*pieces: bytes) -> Handler:
 def test_a_body_longer_than_announced_is_what_was_announced_and_the_connection_is_closed(pieces: list[bytes]) -> None:
     routes: dict[str, bytes | Handler] = {"/a": in_pieces(*pieces), "/b": answer(b"b")}
     responses, server = fetch_all(routes, ["/a", "/b", "/a", "/b"])
-    assert [(response.outcome, response.body) for response in responses] == [(Outcome.READ, b"hello"), (Outcome.READ, b"b")] * 2
+    assert [(response.outcome, response.body) for response in responses] == [
+        (Outcome.READ, b"hello"),
+        (Outcome.READ, b"b"),
+    ] * 2
     assert server.connections == 3  # one for robots.txt and the first page, one for two, one for the last
 
 
@@ -64,7 +67,10 @@ def test_bytes_that_come_with_the_next_answer_do_not_spoil_it() -> None:
 
 
 def test_an_answer_without_a_body_ends_with_its_head() -> None:
-    routes: dict[str, bytes | Handler] = {"/a": answer(status="204 No Content", Content_Length="9") + MORE, "/b": answer(b"b")}
+    routes: dict[str, bytes | Handler] = {
+        "/a": answer(status="204 No Content", Content_Length="9") + MORE,
+        "/b": answer(b"b"),
+    }
     responses, server = fetch_all(routes, ["/a", "/b"])
     assert [(response.outcome, response.body) for response in responses] == [(Outcome.READ, b""), (Outcome.READ, b"b")]
     assert server.connections == 2

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from centime.fetch.guard import Guard, is_loopback, literal
 
-PUBLIC = ["8.8.8.8", "93.184.216.34", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "2606:4700::1", "2a00:1450::1"]
+PUBLIC = [
+    "8.8.8.8",
+    "93.184.216.34",
+    "100.63.255.255",
+    "100.128.0.0",
+    "172.15.0.1",
+    "172.32.0.1",
+    "2606:4700::1",
+    "2a00:1450::1",
+]
 CLOSED = [
     "0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.255", "169.254.169.254", "172.16.0.1",
     "172.31.255.255", "192.0.0.8", "192.0.2.1", "192.88.99.1", "192.168.0.1", "198.18.0.1", "198.19.255.255", "198.51.100.1",
@@ -50,8 +59,12 @@ def test_mapping_an_address_changes_nothing(address: ipaddress.IPv4Address) -> N
 
 
 @given(st.ip_addresses())
-def test_what_the_standard_library_calls_not_global_is_never_asked(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
-    carried = isinstance(address, ipaddress.IPv6Address) and (address.ipv4_mapped or address in ipaddress.ip_network("64:ff9b::/96"))
+def test_what_the_standard_library_calls_not_global_is_never_asked(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> None:
+    carried = isinstance(address, ipaddress.IPv6Address) and (
+        address.ipv4_mapped or address in ipaddress.ip_network("64:ff9b::/96")
+    )
     if Guard().allows(str(address)) and not carried:
         assert address.is_global
 

@@ -46,7 +46,9 @@ def test_any_2xx_is_success_and_nothing_else_is(status: str, said: str) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "inside.example", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "inside.example", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433"]
+)
 def test_an_address_that_is_not_public_is_refused_however_it_is_spelled(host: str) -> None:
     async def run() -> None:
         async with Server({"/hook": answer()}) as server:

@@ -22,22 +22,45 @@ FAILURES = [
     Outcome.BAD_TLS,
     Outcome.TIMED_OUT,
 ]
-SUCCESSES = [Outcome.READ, Outcome.UNCHANGED, Outcome.MOVED, Outcome.FOUND, Outcome.GONE, Outcome.CLIENT_ERROR]
+SUCCESSES = [
+    Outcome.READ,
+    Outcome.UNCHANGED,
+    Outcome.MOVED,
+    Outcome.MOVED_TEMPORARILY,
+    Outcome.GONE,
+    Outcome.CLIENT_ERROR,
+]
 
 
 def _seen(
-    outcome: Outcome = Outcome.READ, asked_at: float = 1000.0, seconds: float = 0.0, retry: float = 0.0, delay: float = 0.0
+    outcome: Outcome = Outcome.READ,
+    asked_at: float = 1000.0,
+    seconds: float = 0.0,
+    retry: float = 0.0,
+    delay: float = 0.0,
 ) -> Response:
-    return Response(url="http://a/", outcome=outcome, asked_at=asked_at, seconds=seconds, retry_after=retry, crawl_delay=delay)
+    return Response(
+        url="http://a/", outcome=outcome, asked_at=asked_at, seconds=seconds, retry_after=retry, crawl_delay=delay
+    )
 
 
-states = st.builds(HostState, latency=SECONDS, failures=st.integers(0, 50), blocked_until=st.floats(0, 1e6), crawl_delay=st.floats(0, 60))
-responses = st.builds(_seen, st.sampled_from(Outcome), st.floats(0, 2e9), SECONDS, st.floats(0, 86_400), st.floats(0, 60))
+states = st.builds(
+    HostState,
+    latency=SECONDS,
+    failures=st.integers(0, 50),
+    blocked_until=st.floats(0, 1e6),
+    crawl_delay=st.floats(0, 60),
+)
+responses = st.builds(
+    _seen, st.sampled_from(Outcome), st.floats(0, 2e9), SECONDS, st.floats(0, 86_400), st.floats(0, 60)
+)
 politeness = st.builds(PolitenessSettings, delay_seconds=st.floats(0, 30), latency_factor=st.floats(0, 10))
 
 
 @given(states, responses, politeness)
-def test_the_next_time_is_never_earlier_than_the_delay(state: HostState, seen: Response, settings: PolitenessSettings) -> None:
+def test_the_next_time_is_never_earlier_than_the_delay(
+    state: HostState, seen: Response, settings: PolitenessSettings
+) -> None:
     new, next_time = after(state, seen, settings)
     assert next_time >= seen.asked_at + max(settings.delay_seconds, new.crawl_delay)
     if seen.outcome in SUCCESSES or seen.outcome is Outcome.BUSY:
@@ -47,7 +70,9 @@ def test_the_next_time_is_never_earlier_than_the_delay(state: HostState, seen: R
 
 
 @given(states, states, responses, politeness)
-def test_more_failures_never_shorten_the_wait(one: HostState, two: HostState, seen: Response, settings: PolitenessSettings) -> None:
+def test_more_failures_never_shorten_the_wait(
+    one: HostState, two: HostState, seen: Response, settings: PolitenessSettings
+) -> None:
     few, many = sorted((one.failures, two.failures))
     _, sooner = after(HostState(failures=few, latency=one.latency), seen, settings)
     _, later = after(HostState(failures=many, latency=one.latency), seen, settings)
@@ -122,7 +147,10 @@ def test_what_was_not_asked_says_nothing_about_the_host() -> None:
 
 def test_a_page_that_robots_txt_was_known_to_forbid_costs_its_host_no_pause() -> None:
     state = HostState(latency=1.0, failures=3, blocked_until=500.0, crawl_delay=2.0)
-    assert after(state, Response(url="", outcome=Outcome.DISALLOWED, asked_at=0.0), PolitenessSettings()) == (state, 500.0)
+    assert after(state, Response(url="", outcome=Outcome.DISALLOWED, asked_at=0.0), PolitenessSettings()) == (
+        state,
+        500.0,
+    )
 
 
 def test_a_host_that_could_not_be_asked_keeps_its_crawl_delay() -> None:

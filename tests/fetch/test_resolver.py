@@ -35,7 +35,13 @@ def _find(make: Callable[[], Resolver], *names: str) -> list[Place]:
 
 
 def test_this_machine_is_never_asked_for() -> None:
-    places = _find(lambda: Resolver(Guard(["127.0.0.0/8"]), lookup=_never), "localhost", "a.localhost", "a.b.localhost.", "127.0.0.9")
+    places = _find(
+        lambda: Resolver(Guard(["127.0.0.0/8"]), lookup=_never),
+        "localhost",
+        "a.localhost",
+        "a.b.localhost.",
+        "127.0.0.9",
+    )
     assert [place.address for place in places] == ["127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.9"]
 
 
@@ -192,7 +198,9 @@ def test_dns_gives_addresses_for_their_time_within_bounds() -> None:
         transport.close()
         return answers, server.asked
 
-    answers, asked = run(work("v4.example", "v6.example", "none.example", "fail.example", "empty.example", "a..b", "x" * 70 + ".example"))
+    answers, asked = run(
+        work("v4.example", "v6.example", "none.example", "fail.example", "empty.example", "a..b", "x" * 70 + ".example")
+    )
     assert [answer.addresses for answer in answers] == [("93.184.216.34",), ("2606:4700::1",), (), (), (), (), ()]
     assert [answer.seconds for answer in answers[:5]] == [60.0, 3600.0, 300.0, 30.0, 300.0]
     assert all(answer.detail for answer in answers[2:])

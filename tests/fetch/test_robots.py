@@ -40,13 +40,16 @@ def test_what_robots_says_decides(robots: bytes | Handler, outcome: Outcome) -> 
 def test_a_huge_robots_file_is_read_to_its_limit() -> None:
     head = answer().replace(b"Content-Length: 0\r\n", b"")
     responses, _ = fetch_all(
-        {"/robots.txt": endless(head + b"User-agent: *\nDisallow: /page\n", b"# more\n" * 5000), "/other": PAGE}, ["/page", "/other"]
+        {"/robots.txt": endless(head + b"User-agent: *\nDisallow: /page\n", b"# more\n" * 5000), "/other": PAGE},
+        ["/page", "/other"],
     )
     assert [response.outcome for response in responses] == [Outcome.DISALLOWED, Outcome.READ]
 
 
 def test_redirects_of_robots_are_followed_five_times() -> None:
-    routes: dict[str, bytes | Handler] = {f"/r{n}": answer(status="302 There", Location=f"/r{n + 1}") for n in range(1, 7)}
+    routes: dict[str, bytes | Handler] = {
+        f"/r{n}": answer(status="302 There", Location=f"/r{n + 1}") for n in range(1, 7)
+    }
     routes["/robots.txt"] = answer(status="301 There", Location="/r1")
     routes["/page"] = PAGE
     (response,), server = fetch_all({**routes, "/r5": NO}, ["/page"])

@@ -35,8 +35,16 @@ def _allows(text: str, path: str, product: str = "centime") -> bool:
         ("User-agent: centime\nDisallow: /a\n\nUser-agent: *\nDisallow: /", "/a", False),
         ("User-agent: *\nDisallow: /\n\nUser-agent: centime\nDisallow:", "/x", True),
         ("User-agent: centime\n\nUser-agent: other\nDisallow: /x", "/x", False),
-        ("User-agent: centime\nDisallow: /a\nUser-agent: b\nDisallow: /b\nUser-agent: centime\nDisallow: /c", "/c", False),
-        ("User-agent: centime\nDisallow: /a\nUser-agent: b\nDisallow: /b\nUser-agent: centime\nDisallow: /c", "/b", True),
+        (
+            "User-agent: centime\nDisallow: /a\nUser-agent: b\nDisallow: /b\nUser-agent: centime\nDisallow: /c",
+            "/c",
+            False,
+        ),
+        (
+            "User-agent: centime\nDisallow: /a\nUser-agent: b\nDisallow: /b\nUser-agent: centime\nDisallow: /c",
+            "/b",
+            True,
+        ),
         # other lines do not end a list of agents
         ("User-agent: centime\nCrawl-delay: 3\nUser-agent: b\nDisallow: /", "/x", False),
         ("User-agent: centime\nSitemap: http://a/\nUnknown: line\n\nUser-agent: b\nDisallow: /", "/x", False),
@@ -72,7 +80,8 @@ def test_a_page_is_allowed_as_the_standard_has_it(text: str, path: str, allowed:
 
 
 @pytest.mark.parametrize(
-    ("mark", "encoding"), [(codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")]
+    ("mark", "encoding"),
+    [(codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")],
 )
 def test_a_byte_order_mark_is_passed_over(mark: bytes, encoding: str) -> None:
     assert not parse_rules(mark + "User-agent: *\nDisallow: /".encode(encoding), "centime").allows(f"{HOST}/x")
@@ -92,7 +101,9 @@ def test_the_delay_is_found() -> None:
     rules = parse_rules(text, "centime")
     assert rules.crawl_delay == 2.5
     assert not rules.allows(f"{HOST}/x"), "a sitemap in between ends no group"
-    assert parse_rules(b"User-agent: centime\nDisallow: /a\n\nUser-agent: *\nCrawl-delay: 9", "centime").crawl_delay == 0
+    assert (
+        parse_rules(b"User-agent: centime\nDisallow: /a\n\nUser-agent: *\nCrawl-delay: 9", "centime").crawl_delay == 0
+    )
     for bad in (b"-1", b"nan", b"inf", b"soon", b""):
         assert parse_rules(b"User-agent: *\nCrawl-delay: " + bad, "centime").crawl_delay == 0
 

@@ -1,4 +1,5 @@
-"""Files that only grow: what was appended is read back by its offset, by writers and by readers, and rubbish behind is ignored."""
+"""Files that only grow: what was appended is read back by its offset, by writers and by readers, and rubbish behind
+is ignored."""
 
 import errno
 import os
@@ -17,9 +18,15 @@ from centime.files.appended import BLOCK, HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile, NoRoom
 
 
-@given(st.lists(st.binary(max_size=40), max_size=8), st.lists(st.binary(max_size=40), max_size=8), st.sampled_from([1, 4, 8]))
+@given(
+    st.lists(st.binary(max_size=40), max_size=8),
+    st.lists(st.binary(max_size=40), max_size=8),
+    st.sampled_from([1, 4, 8]),
+)
 @settings(max_examples=40, deadline=None)
-def test_items_come_back_by_offset_from_file_and_memory(in_file: list[bytes], in_memory: list[bytes], unit: int) -> None:
+def test_items_come_back_by_offset_from_file_and_memory(
+    in_file: list[bytes], in_memory: list[bytes], unit: int
+) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "items.bin"
         writer = AppendedFile.open(path, "items", None, writable=True, unit=unit)
@@ -68,7 +75,9 @@ def test_going_back_to_a_state_forgets_what_came_behind_and_gives_the_same_file_
     assert (again.state() == state).all()
 
 
-def test_a_file_grows_past_its_first_room_and_old_views_live_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_grows_past_its_first_room_and_old_views_live_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(appended, "SMALLEST_STEP", 4096)
     file = AppendedFile.open(tmp_path / "items.bin", "items", None, writable=True)
     first = file.append(b"first")
@@ -95,7 +104,9 @@ def test_every_turned_bit_is_found_by_check(tmp_path: Path) -> None:
         data[place] ^= 16
         path.write_bytes(data)
         block = place // BLOCK * BLOCK
-        with pytest.raises(DamagedFile, match=f"damaged between byte {block} and byte {min(block + BLOCK, int(state[0]))}"):
+        with pytest.raises(
+            DamagedFile, match=f"damaged between byte {block} and byte {min(block + BLOCK, int(state[0]))}"
+        ):
             AppendedFile.open(path, "items", state, writable=False).check(state)
         data[place] ^= 16
         path.write_bytes(data)

@@ -31,7 +31,9 @@ def test_zeros_are_no_frame() -> None:
 
 
 @given(st.lists(st.binary(max_size=30), min_size=1, max_size=8), st.binary(max_size=40), st.integers(0, 10**6))
-def test_the_first_frame_behind_a_hole_is_found_by_its_index(payloads: list[bytes], follower: bytes, index: int) -> None:
+def test_the_first_frame_behind_a_hole_is_found_by_its_index(
+    payloads: list[bytes], follower: bytes, index: int
+) -> None:
     hole = sum(FRAME.size + len(payload) for payload in payloads)
     data = bytes(hole) + framed(7, index + len(payloads), follower)
     assert frame_behind(data, index) == hole

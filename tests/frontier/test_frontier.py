@@ -69,7 +69,9 @@ def test_a_page_takes_at_most_sixteen_bytes_at_any_time_of_growth(hosts: int) ->
     rng = np.random.default_rng(3)
     frontier = Frontier()
     for first in range(0, 400_000, 1000):
-        frontier.add(np.arange(first, first + 1000), rng.integers(0, hosts, 1000), np.full(1000, kind_of(5)), rng.random(1000))
+        frontier.add(
+            np.arange(first, first + 1000), rng.integers(0, hosts, 1000), np.full(1000, kind_of(5)), rng.random(1000)
+        )
         if first >= 100_000:
             assert frontier.statistics()["bytes"] <= 16 * len(frontier) + 120 * hosts * 9 // 8 + 8 * 8 * hosts
 
@@ -86,7 +88,9 @@ def test_equal_importance_goes_to_the_lower_page() -> None:
 
 
 def test_all_levels_ready_get_a_half_of_what_is_left_each() -> None:
-    rows = [(level * 1000 + n, level * 1000 + n, kind_of(level), 0.0) for level in range(1, LEVELS + 1) for n in range(640)]
+    rows = [
+        (level * 1000 + n, level * 1000 + n, kind_of(level), 0.0) for level in range(1, LEVELS + 1) for n in range(640)
+    ]
     frontier = filled(rows)
     leased = Counter((frontier.lease(0.0, 640, NO_OFFSETS) // 1000).tolist())
     assert leased == {1: 320, 2: 160, 3: 80, 4: 40, 5: 40}

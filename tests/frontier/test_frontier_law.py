@@ -17,7 +17,8 @@ HOSTS = st.integers(0, 4)
 GROUPS = st.integers(0, 1)
 PAGES = st.integers(0, 120)
 KINDS = st.sampled_from([kind_of(5), kind_of(5), kind_of(5, 1), kind_of(4), kind_of(3, 2), kind_of(1, 127)])
-# few different keys: ties are the rule; powers that vanish beside an offset: rounding makes ties between keys that differ
+# few different keys: ties are the rule; powers that vanish beside an offset: rounding makes ties between keys that
+# differ
 KEYS = st.sampled_from([0.0, 0.25, 1.0, 1.5, 2.0, 2.0**-60, -(2.0**-60), math.inf])
 TIMES = st.integers(-1, 4).map(float)
 
@@ -112,7 +113,9 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         self.plain.group_times[group] = self.now + time
 
     @rule(hosts=st.sets(HOSTS, min_size=1), group=GROUPS, times=st.lists(TIMES, min_size=2, max_size=4), own=TIMES)
-    def hosts_of_one_address_are_delayed_and_let_go(self, hosts: set[int], group: int, times: list[float], own: float) -> None:
+    def hosts_of_one_address_are_delayed_and_let_go(
+        self, hosts: set[int], group: int, times: list[float], own: float
+    ) -> None:
         for host in sorted(hosts):
             self.set_address(host, group)
         self.delay(min(hosts), own)
@@ -156,7 +159,9 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         inside = np.flatnonzero(self.frontier.contains(np.arange(-1, 300))) - 1
         assert inside.tolist() == sorted(self.plain.inside)
         levels = self.frontier.levels(np.arange(-1, 300)).tolist()
-        assert levels == [self.plain.inside[page][1] // 128 if page in self.plain.inside else 6 for page in range(-1, 300)]
+        assert levels == [
+            self.plain.inside[page][1] // 128 if page in self.plain.inside else 6 for page in range(-1, 300)
+        ]
         for host in range(8):
             assert self.frontier.pages_of(host) == sum(1 for row in self.plain.inside.values() if row[0] == host)
 
@@ -164,10 +169,15 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
     def twin_is_the_same_bit_by_bit(self) -> None:
         (facts, arrays), (other_facts, other_arrays) = self.frontier.state(), self.twin.state()
         assert facts == other_facts
-        assert {name: array.tobytes() for name, array in arrays.items()} == {name: array.tobytes() for name, array in other_arrays.items()}
+        assert {name: array.tobytes() for name, array in arrays.items()} == {
+            name: array.tobytes() for name, array in other_arrays.items()
+        }
 
 
 FrontierAgainstPlain.TestCase.settings = settings(
-    max_examples=200, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=200,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 TestFrontierAgainstPlain = FrontierAgainstPlain.TestCase

@@ -9,7 +9,11 @@ from centime.frontier.leases import Leases
 from centime.model.errors import BadInput, BadSetting
 
 ACTIONS = st.lists(
-    st.tuples(st.sampled_from(["grant", "end", "expired"]), st.lists(st.integers(0, 12), max_size=5, unique=True), st.integers(0, 4)),
+    st.tuples(
+        st.sampled_from(["grant", "end", "expired"]),
+        st.lists(st.integers(0, 12), max_size=5, unique=True),
+        st.integers(0, 4),
+    ),
     max_size=60,
 )
 
@@ -24,7 +28,9 @@ def test_a_lease_ends_once_by_report_or_by_time(actions: list[tuple[str, list[in
             leases.grant(np.array(new, dtype=np.int64), now)
             plain.update(dict.fromkeys(new, now + 5.0))
         elif action == "end":
-            assert leases.end(np.array(pages, dtype=np.int64)).tolist() == [plain.pop(page, None) is not None for page in pages]
+            assert leases.end(np.array(pages, dtype=np.int64)).tolist() == [
+                plain.pop(page, None) is not None for page in pages
+            ]
         else:
             over = [page for page, deadline in plain.items() if deadline <= now]
             assert leases.expired(now).tolist() == over

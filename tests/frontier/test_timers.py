@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.frontier.timers import Retries, retry_time
+from centime.frontier.timers import Timers, retry_time
 from centime.model.errors import BadInput
 
 ACTIONS = st.lists(
@@ -32,12 +32,12 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(BadInput):
         retry_time(0, 0.0)
     with pytest.raises(BadInput):
-        Retries().add(1, math.nan)
+        Timers().add(1, math.nan)
 
 
 @given(ACTIONS)
 def test_pages_come_back_once_at_the_time_last_given(actions: list[tuple[str, int, float]]) -> None:
-    retries, plain = Retries(), dict[int, float]()
+    retries, plain = Timers(), dict[int, float]()
     for action, page, time in actions:
         if action == "add":
             retries.add(page, time)
@@ -47,7 +47,7 @@ def test_pages_come_back_once_at_the_time_last_given(actions: list[tuple[str, in
             plain.pop(page, None)
         else:
             due = sorted((when, page) for page, when in plain.items() if when <= time)
-            twin = Retries.from_state(*retries.state())
+            twin = Timers.from_state(*retries.state())
             assert retries.due(time).tolist() == twin.due(time).tolist() == [page for _, page in due]
             plain = {page: when for page, when in plain.items() if when > time}
         assert retries.earliest() == min(plain.values(), default=math.inf)
@@ -56,7 +56,7 @@ def test_pages_come_back_once_at_the_time_last_given(actions: list[tuple[str, in
 
 
 def test_a_page_moved_for_ever_takes_no_more_room() -> None:
-    retries = Retries()
+    retries = Timers()
     for time in range(10_000):
         retries.add(1, float(time))
     assert len(retries._heap) < 100

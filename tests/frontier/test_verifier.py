@@ -14,7 +14,8 @@ from centime.model.errors import ScheduleBroken
 
 
 def busy_frontier() -> Frontier:
-    """Hosts that are ready (0, 1), waiting (2, 3), busy (5) and idle (4); two kinds, several chunks, free chunks, a group."""
+    """Hosts that are ready (0, 1), waiting (2, 3), busy (5) and idle (4); two kinds, several chunks, free chunks, a
+    group."""
     frontier = Frontier()
     pages = np.arange(200)
     frontier.add(pages, pages % 5, np.where(pages < 100, kind_of(5), kind_of(4, 1)), pages.astype(np.float32))
@@ -47,7 +48,9 @@ DAMAGE = {
     "another position": lambda t: put(t.position, 8, entry(t, 13)),
     "better than the one above": lambda t: put(t.keys, entry(t, 0), 1e6),
     "have a position": lambda t: put(t.position, 130, 5),
-    "neither in use nor free": lambda t: put(t.counts, columns.FREE_CHUNK, t.chunks[t.counts[columns.FREE_CHUNK], columns.OWNER]),
+    "neither in use nor free": lambda t: put(
+        t.counts, columns.FREE_CHUNK, t.chunks[t.counts[columns.FREE_CHUNK], columns.OWNER]
+    ),
     "not one chain": lambda t: put(t.chunks, (t.counts[columns.FREE_CHUNK], columns.RANK), 3),
     "do not lead to": lambda t: put(t.hosts, (3, columns.PAGES), 7),
     "two queues of one kind": lambda t: put(t.queues, (queue_of(t, 3), columns.KIND), kind_of(4, 1)),

@@ -44,7 +44,12 @@ def test_a_graph_survives_any_chain_of_formats(folder: Path, graph: NamedGraph, 
 def test_a_graph_without_weights_survives_webgraph(folder: Path, graph: NamedGraph, name: str) -> None:
     write_graph(graph, folder / name)
     done = convert(folder / name, folder / "b.graph")
-    assert (done.pages, done.links, done.weighted, done.named) == (graph.graph.pages, graph.graph.links, False, graph.names is not None)
+    assert (done.pages, done.links, done.weighted, done.named) == (
+        graph.graph.pages,
+        graph.graph.links,
+        False,
+        graph.names is not None,
+    )
     assert same(read_named(folder / "b.graph"), graph)
     convert(folder / "b.graph", folder / name)
     assert same(read_named(folder / name), graph)
@@ -75,7 +80,9 @@ def test_arrow_reads_what_was_written(folder: Path, graph: NamedGraph) -> None:
 def test_an_archive_has_no_date_so_that_the_same_graph_gives_the_same_bytes(tmp_path: Path) -> None:
     write_graph(NamedGraph(graph_from_links(2, [0, 1], [1, 0])), tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
-        assert {(entry.date_time, entry.compress_type) for entry in archive.infolist()} == {((1980, 1, 1, 0, 0, 0), zipfile.ZIP_DEFLATED)}
+        assert {(entry.date_time, entry.compress_type) for entry in archive.infolist()} == {
+            ((1980, 1, 1, 0, 0, 0), zipfile.ZIP_DEFLATED)
+        }
 
 
 def test_links_in_no_order_are_written_to_every_format(tmp_path: Path) -> None:
@@ -149,7 +156,9 @@ def test_repeated_links_are_merged_in_a_webgraph_and_counted(folder: Path, weigh
     graph = NamedGraph(weighted.graph.unweighted(), weighted.names)
     links = sorted(set(links_of(graph.graph)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("centime.graphs.webgraph.writer.BLOCK_ROWS", rows)  # so that rows refer to rows of the block before
+        patched.setattr(
+            "centime.graphs.webgraph.writer.BLOCK_ROWS", rows
+        )  # so that rows refer to rows of the block before
         done = write_graph(graph, folder / "m.graph")
     assert (done.links, done.merged_links) == (len(links), graph.graph.links - len(links))
     assert links_of(read_named(folder / "m.graph").graph) == links
@@ -219,7 +228,9 @@ def test_a_file_can_be_converted_onto_itself(tmp_path: Path) -> None:
     assert path.read_text() == "# centime: numbers from 1, 2 pages\n1\t2\n2\t1\n"
 
 
-@pytest.mark.parametrize(("name", "first"), [("b.parquet", 1), ("b.csv", 1), ("b.npz", 0), ("b.mtx", 1), ("b.graph", 0)])
+@pytest.mark.parametrize(
+    ("name", "first"), [("b.parquet", 1), ("b.csv", 1), ("b.npz", 0), ("b.mtx", 1), ("b.graph", 0)]
+)
 def test_numbers_are_kept_where_the_format_can(tmp_path: Path, name: str, first: int) -> None:
     (tmp_path / "a.txt").write_text("1 2\n3 1\n")
     assert convert(tmp_path / "a.txt", tmp_path / name).numbered_from == first

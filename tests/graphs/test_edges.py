@@ -96,7 +96,10 @@ def test_a_third_column_is_the_weight(read: Read) -> None:
     assert links_of(read("source\ttarget\tweight\na\tb\t 7. \nb\ta\t+3\n")) == [("a", "b", 7.0), ("b", "a", 3.0)]
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.floats(0, allow_infinity=False)), min_size=1), st.sampled_from([" ", "\t", ","]))
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.floats(0, allow_infinity=False)), min_size=1),
+    st.sampled_from([" ", "\t", ","]),
+)
 def test_weights_are_read_to_the_last_bit(read: Read, weights: list[tuple[int, float]], separator: str) -> None:
     text = "".join(f"{source}{separator}0{separator}{weight!r}\n" for source, weight in [*weights, (0, 0.0)])
     expected = sorted([*weights, (0, 0.0)], key=lambda link: link[0])
@@ -116,11 +119,19 @@ def test_what_was_written_is_read_back(read: Read, links: list[tuple[int, int]],
     assert links_of(named) == sorted(links, key=lambda link: link[0])
 
 
-NAMES = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=',#%"'), min_size=1).map(lambda name: f"p{name}")
+NAMES = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=',#%"'), min_size=1).map(
+    lambda name: f"p{name}"
+)
 
 
-@given(st.lists(st.tuples(NAMES, NAMES), min_size=1), st.sampled_from([" ", "\t", ","]), st.sampled_from(["\n", "\r\n", "\n\n"]))
-def test_names_that_were_written_are_read_back(read: Read, links: list[tuple[str, str]], separator: str, end: str) -> None:
+@given(
+    st.lists(st.tuples(NAMES, NAMES), min_size=1),
+    st.sampled_from([" ", "\t", ","]),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+)
+def test_names_that_were_written_are_read_back(
+    read: Read, links: list[tuple[str, str]], separator: str, end: str
+) -> None:
     named = read("".join(f"{source}{separator}{target}{end}" for source, target in links))
     number = {name: None for link in links for name in link}
     assert named.names is not None

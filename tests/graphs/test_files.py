@@ -48,7 +48,9 @@ def test_a_small_file_that_unpacks_to_much_takes_little_memory(tmp_path: Path) -
     assert peak < 2_000_000
 
 
-@pytest.mark.parametrize("name", ["in-order.txt", "mixed.txt", "mixed.txt.gz", "mixed.npz", "mixed.mtx", "mixed.parquet", "ordered.graph"])
+@pytest.mark.parametrize(
+    "name", ["in-order.txt", "mixed.txt", "mixed.txt.gz", "mixed.npz", "mixed.mtx", "mixed.parquet", "ordered.graph"]
+)
 def test_reading_takes_little_more_than_the_graph(tmp_path: Path, name: str) -> None:
     pages, links = 10_000, 1_000_000
     order = np.arange(links)

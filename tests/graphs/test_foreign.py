@@ -66,7 +66,9 @@ def test_graphs_and_files_of_ours_are_taken_as_they_are(tmp_path: Path) -> None:
     assert as_graph(named) is named
     assert as_graph(graph).graph is graph
     (tmp_path / "a.csv").write_text("a,b\n")
-    assert named_links(as_graph(tmp_path / "a.csv")) == named_links(as_graph(str(tmp_path / "a.csv"))) == [("a", "b", 1.0)]
+    assert (
+        named_links(as_graph(tmp_path / "a.csv")) == named_links(as_graph(str(tmp_path / "a.csv"))) == [("a", "b", 1.0)]
+    )
 
 
 class Twin:

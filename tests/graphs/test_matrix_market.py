@@ -34,14 +34,18 @@ def dense(path: Path) -> np.ndarray:
     st.booleans(),
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(1, 9))),
 )
-def test_what_scipy_wrote_is_read(path: Path, pages: int, field: str, symmetric: bool, entries: list[tuple[int, int, int]]) -> None:
+def test_what_scipy_wrote_is_read(
+    path: Path, pages: int, field: str, symmetric: bool, entries: list[tuple[int, int, int]]
+) -> None:
     matrix = np.zeros((pages, pages))
     for source, target, weight in entries:
         matrix[source % pages, target % pages] = 1 if field == "pattern" else weight
         if symmetric:
             matrix[target % pages, source % pages] = matrix[source % pages, target % pages]
     kind = int if field == "integer" else float
-    scipy.io.mmwrite(path, scipy.sparse.coo_array(matrix.astype(kind)), field=field, symmetry="symmetric" if symmetric else "general")
+    scipy.io.mmwrite(
+        path, scipy.sparse.coo_array(matrix.astype(kind)), field=field, symmetry="symmetric" if symmetric else "general"
+    )
     np.testing.assert_array_equal(dense(path), matrix)
 
 

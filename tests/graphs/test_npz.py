@@ -48,7 +48,9 @@ def test_blocks_cut_rows_anywhere(path: Path, monkeypatch: pytest.MonkeyPatch) -
     for form in ("csr", "csc", "coo"):
         scipy.sparse.save_npz(path, scipy.sparse.coo_array(dense).asformat(form))
         graph = read_graph(path)
-        np.testing.assert_array_equal(scipy.sparse.csr_array((graph.weights, graph.targets, graph.offsets)).toarray(), dense)
+        np.testing.assert_array_equal(
+            scipy.sparse.csr_array((graph.weights, graph.targets, graph.offsets)).toarray(), dense
+        )
 
 
 CSR: dict[str, Any] = {
@@ -124,7 +126,9 @@ def test_damage_is_named_with_its_byte(path: Path) -> None:
     whole = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
         indices = archive.getinfo("indices.npy")
-    inside = indices.header_offset + 30 + len(indices.filename) + indices.file_size  # of the values: only the checksum can tell
+    inside = (
+        indices.header_offset + 30 + len(indices.filename) + indices.file_size
+    )  # of the values: only the checksum can tell
     for damaged, place, where in [
         (b"\x89PNG" + whole[:10], 0, ""),
         (whole[:100], 100, ""),
@@ -135,16 +139,22 @@ def test_damage_is_named_with_its_byte(path: Path) -> None:
         ),
     ]:
         path.write_bytes(damaged)
-        with pytest.raises(BadGraph, match=f"byte {place}: this is no archive of a sparse matrix, or it is damaged{where}$"):
+        with pytest.raises(
+            BadGraph, match=f"byte {place}: this is no archive of a sparse matrix, or it is damaged{where}$"
+        ):
             read_graph(path)
     np.savez(path, **{name: value for name, value in CSR.items() if name != "data"})
-    with pytest.raises(BadGraph, match=r"byte [0-9]+: this is no archive .* there is no data.npy in the list that begins there"):
+    with pytest.raises(
+        BadGraph, match=r"byte [0-9]+: this is no archive .* there is no data.npy in the list that begins there"
+    ):
         read_graph(path)
 
 
 @given(graphs(named=False), st.data())
 def test_damage_gives_a_graph_or_a_named_error(path: Path, graph: Any, data: st.DataObject) -> None:
-    matrix = scipy.sparse.csr_array((np.ones(graph.graph.links), graph.graph.targets, graph.graph.offsets), shape=2 * (graph.graph.pages,))
+    matrix = scipy.sparse.csr_array(
+        (np.ones(graph.graph.links), graph.graph.targets, graph.graph.offsets), shape=2 * (graph.graph.pages,)
+    )
     scipy.sparse.save_npz(path, matrix, compressed=data.draw(st.booleans()))
     damaged = bytearray(path.read_bytes())
     for place in data.draw(st.lists(st.integers(0, len(damaged) - 1), max_size=6)):

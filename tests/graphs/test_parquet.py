@@ -84,7 +84,9 @@ def test_text_that_is_not_utf_8_is_refused(path: Path) -> None:
 
 def test_damage_is_named_with_its_byte(path: Path) -> None:
     sources = [page * 7 % 1000 for page in range(3000)]
-    pq.write_table(pa.table({"source": sources, "target": range(3000)}), path, row_group_size=1000, use_dictionary=False)
+    pq.write_table(
+        pa.table({"source": sources, "target": range(3000)}), path, row_group_size=1000, use_dictionary=False
+    )
     whole = path.read_bytes()
     at = pq.read_metadata(path).row_group(1).column(1).data_page_offset
     path.write_bytes(whole[:at] + bytes(40) + whole[at + 40 :])
@@ -105,7 +107,9 @@ def test_damage_is_named_with_its_byte(path: Path) -> None:
 
 def test_a_bit_that_flips_in_a_file_of_ours_is_found(path: Path) -> None:
     links = np.arange(50_000)
-    write_graph(NamedGraph(graph_from_links(1000, links % 1000, links * 7919 % 1000, 1.0 + links * 0.37 % 5), None), path)
+    write_graph(
+        NamedGraph(graph_from_links(1000, links % 1000, links * 7919 % 1000, 1.0 + links * 0.37 % 5), None), path
+    )
     damaged = bytearray(path.read_bytes())
     chunk = pq.read_metadata(path).row_group(0).column(2)
     damaged[chunk.data_page_offset + chunk.total_compressed_size // 2] ^= 1

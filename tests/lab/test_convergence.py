@@ -18,7 +18,9 @@ def test_on_all_pages_greedy_beats_cycle_beats_random_and_the_exact_ledger_beats
             assert error["exact greedy"][crawl] < error["off-line"][crawl]
             assert error["exact cycle"][crawl] < error["off-line"][crawl]
     assert error["exact greedy"][9] < 1e-6
-    assert 5 * error["OPIC greedy"][4] == pytest.approx(10 * error["OPIC greedy"][9], rel=0.2)  # its error falls like 1/t
+    assert 5 * error["OPIC greedy"][4] == pytest.approx(
+        10 * error["OPIC greedy"][9], rel=0.2
+    )  # its error falls like 1/t
 
 
 def test_on_the_top_pages_greedy_beats_the_other_orders_always_and_off_line_at_first(

@@ -15,7 +15,11 @@ def test_files_written_again_replace_the_old_ones(tmp_path: Path, record: Record
     (tmp_path / "greedy-cash.csv").write_text("old")
     paths = files.write(record, tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(paths)
-    assert (tmp_path / "greedy-cash.csv").read_text().startswith("experiment,graph,pages,links,seed,damping,algorithm,visits,")
+    assert (
+        (tmp_path / "greedy-cash.csv")
+        .read_text()
+        .startswith("experiment,graph,pages,links,seed,damping,algorithm,visits,")
+    )
 
 
 def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(

@@ -28,7 +28,8 @@ def test_names_of_lines_that_end_together_do_not_touch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(0.0, "0"), (12.34, "12"), (0.00261, "0.0026"), (2.3e-10, "2e-10"), (131.0, "130"), (98765.0, "99\u202f000")]
+    ("number", "said"),
+    [(0.0, "0"), (12.34, "12"), (0.00261, "0.0026"), (2.3e-10, "2e-10"), (131.0, "130"), (98765.0, "99\u202f000")],
 )
 def test_numbers_are_said_with_two_digits(number: float, said: str) -> None:
     assert say(number) == said

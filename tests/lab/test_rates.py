@@ -23,7 +23,9 @@ def _in_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "CATALOGUE", with_rates)
 
 
-def at(found: dict[str, Any], estimator: str, observations: int, reading: str = "paper's rule", law: str = "uniform") -> dict[str, Any]:
+def at(
+    found: dict[str, Any], estimator: str, observations: int, reading: str = "paper's rule", law: str = "uniform"
+) -> dict[str, Any]:
     wanted = (estimator, observations, reading, law)
     (row,) = [
         row for row in found["results"] if (row["estimator"], row["observations"], row["reading"], row["intervals"]) == wanted
@@ -108,7 +110,9 @@ def test_without_fading_evidence_is_only_added_up() -> None:
 
 
 @pytest.mark.parametrize("with_dates", [False, True])
-def test_who_knows_the_law_has_as_much_of_the_truth_above_as_below_and_without_reads_the_host_alone(with_dates: bool) -> None:
+def test_who_knows_the_law_has_as_much_of_the_truth_above_as_below_and_without_reads_the_host_alone(
+    with_dates: bool,
+) -> None:
     chance = np.random.default_rng(6)
     pages = make_pages(chance, 5000)
     seen = look(chance, pages.rates, 10, "same interval", "uniform")

@@ -20,7 +20,9 @@ def test_reading_by_worth_reads_every_page_before_any_page_twice() -> None:
     assert mean_error(reader.importance(), true_importance(web)) < 1e-6
 
 
-def test_reading_by_worth_reads_a_page_as_often_as_the_root_of_its_importance_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_by_worth_reads_a_page_as_often_as_the_root_of_its_importance_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     web = power_law(1000, 0)
     importance = true_importance(web)
     ledger = ExactLedger()

@@ -30,7 +30,9 @@ def test_pages_of_sites_with_an_honest_last_modified_are_dated() -> None:
     assert by_host[0] == {True}
 
 
-def test_the_experiment_puts_the_rules_and_policies_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_experiment_puts_the_rules_and_policies_in_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = carried_out("refresh", tmp_path, capsys)
     fresh = {(row["rates"], row["policy"], row["budget"]): row["freshness"] for row in found["results"]}
     for budget in BUDGETS:

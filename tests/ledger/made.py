@@ -33,4 +33,6 @@ def same(one: OpicLedger, other: OpicLedger) -> bool:
     """Whether two ledgers are the same, bit for bit."""
     facts, arrays = one.state()
     other_facts, other_arrays = other.state()
-    return facts == other_facts and all(array.tobytes() == other_arrays[name].tobytes() for name, array in arrays.items())
+    return facts == other_facts and all(
+        array.tobytes() == other_arrays[name].tobytes() for name, array in arrays.items()
+    )

@@ -41,10 +41,15 @@ class LedgerMachine(RuleBasedStateMachine):
         before = self.ledger._accounts.owed(None)
         assert self.ledger.join(count, focus=focus) == len(self.classes)
         after = self.ledger._accounts.owed(None)
-        assert np.array_equal(after, np.append(before, np.zeros(count, dtype=np.int64))), "nobody notices a page that joins"
+        assert np.array_equal(after, np.append(before, np.zeros(count, dtype=np.int64))), (
+            "nobody notices a page that joins"
+        )
         self.classes += [focus] * count
 
-    @rule(page=st.integers(0, 10**6), links=st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 1.0, 7.0]))))
+    @rule(
+        page=st.integers(0, 10**6),
+        links=st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 1.0, 7.0]))),
+    )
     def visit_by_weight(self, page: int, links: list[tuple[int, float]]) -> None:
         row = [(self.page(target), weight) for target, weight in links]
         self.rows[self.page(page)] = row
@@ -198,7 +203,11 @@ def test_a_settlement_stops_when_its_time_is_used_up() -> None:
     ledger = ExactLedger()
     ledger.join(50)
     ledger.explore(random_web(50, 300, seed=5), 50, "cycle")
-    for done in (ledger.settle(seconds=0.0, error=0.0), ledger.settle(seconds=0.0, threshold=0.0), ledger.settle(seconds=0.0)):
+    for done in (
+        ledger.settle(seconds=0.0, error=0.0),
+        ledger.settle(seconds=0.0, threshold=0.0),
+        ledger.settle(seconds=0.0),
+    ):
         assert (done.payments, done.finished) == (0, False)
 
 
@@ -297,7 +306,15 @@ def test_wrong_use_is_refused_and_changes_nothing() -> None:
     ledger.join(3)
     ledger.visit(0, [1])
     before = ledger.importance().tobytes(), ledger.statistics()
-    for links, weights in (([3], None), ([-1], None), ([0.5], None), ([[1]], None), ([1], [np.nan]), ([1], [-1.0]), ([1], [1.0, 2.0])):
+    for links, weights in (
+        ([3], None),
+        ([-1], None),
+        ([0.5], None),
+        ([[1]], None),
+        ([1], [np.nan]),
+        ([1], [-1.0]),
+        ([1], [1.0, 2.0]),
+    ):
         with pytest.raises(BadRow):
             ledger.visit(0, links, weights)
     with pytest.raises(UnknownPage, match="page 3 is not known"):

@@ -25,7 +25,9 @@ def explored(ledger: ExactLedger | OpicLedger) -> ExactLedger | OpicLedger:
 
 
 @pytest.mark.parametrize("kind", [ExactLedger, OpicLedger])
-def test_a_saved_ledger_goes_on_as_if_it_had_not_been(kind: type[ExactLedger] | type[OpicLedger], tmp_path: Path) -> None:
+def test_a_saved_ledger_goes_on_as_if_it_had_not_been(
+    kind: type[ExactLedger] | type[OpicLedger], tmp_path: Path
+) -> None:
     ledger = explored(kind(seed=4))
     save(ledger, tmp_path / "ledger")
     again = load(tmp_path / "ledger")

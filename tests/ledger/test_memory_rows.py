@@ -21,7 +21,11 @@ def as_lists(rows: RowBatch) -> list[Links]:
     return lists
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.lists(st.tuples(st.integers(0, 99), st.booleans()), max_size=8), st.booleans())))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.lists(st.tuples(st.integers(0, 99), st.booleans()), max_size=8), st.booleans())
+    )
+)
 @settings(max_examples=100)
 def test_memory_gives_back_the_last_row_of_every_page(steps: list[tuple[int, list[tuple[int, bool]], bool]]) -> None:
     rows = MemoryRows()
@@ -36,7 +40,9 @@ def test_memory_gives_back_the_last_row_of_every_page(steps: list[tuple[int, lis
         assert found[page] == model.get(page, [])
     graph = rows.graph(100)
     assert graph.links == sum(len(links) for links in model.values())
-    assert [graph.row(page).tolist() for page in range(10)] == [[target for target, _ in model.get(page, [])] for page in range(10)]
+    assert [graph.row(page).tolist() for page in range(10)] == [
+        [target for target, _ in model.get(page, [])] for page in range(10)
+    ]
 
 
 def test_nothing_to_replace_is_no_work() -> None:

@@ -18,7 +18,9 @@ from centime.rank.power import power_iteration
 from tests.ledger.made import WINDOWS, copy_of, held, random_web, same
 
 
-@pytest.mark.parametrize("window", [None, FixedWindow(64), ImprovedFixedWindow(64), VariableWindow(64), Interpolation(64)], ids=str)
+@pytest.mark.parametrize(
+    "window", [None, FixedWindow(64), ImprovedFixedWindow(64), VariableWindow(64), Interpolation(64)], ids=str
+)
 @pytest.mark.parametrize("order", STRATEGIES)
 def test_every_order_leads_to_the_same_importance(order: Strategy, window: Window | None) -> None:
     web = random_web(30, 150, 3)
@@ -240,7 +242,12 @@ def test_statistics_say_where_the_bytes_are() -> None:
     ledger.join(1000)
     numbers = ledger.statistics()
     assert numbers["window"] == "Interpolation(turnovers=8)"
-    assert [numbers[name] for name in ("bytes_cash", "bytes_history", "bytes_focus", "bytes_visits")] == [8000, 8000, 0, 4000]
+    assert [numbers[name] for name in ("bytes_cash", "bytes_history", "bytes_focus", "bytes_visits")] == [
+        8000,
+        8000,
+        0,
+        4000,
+    ]
     assert ledger.nbytes == 20_000
     ledger.feed_unread(0.5)
     assert ledger.nbytes == 21_000

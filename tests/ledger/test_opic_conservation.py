@@ -38,11 +38,15 @@ class LedgerMachine(RuleBasedStateMachine):
         self.visits += [0] * count
 
     @rule(
-        page=st.integers(0, 99), links=st.lists(st.tuples(st.integers(0, 99), st.sampled_from([0.0, 0.3, 1.0, 7.0]))), weigh=st.booleans()
+        page=st.integers(0, 99),
+        links=st.lists(st.tuples(st.integers(0, 99), st.sampled_from([0.0, 0.3, 1.0, 7.0]))),
+        weigh=st.booleans(),
     )
     def visit(self, page: int, links: list[tuple[int, float]], weigh: bool) -> None:
         targets = [self.page(target) for target, _ in links]
-        self.ledger.visit(self.page(page), targets, [weight for _, weight in links] if weigh and self.weighted else None)
+        self.ledger.visit(
+            self.page(page), targets, [weight for _, weight in links] if weigh and self.weighted else None
+        )
         self.visits[self.page(page)] += 1
 
     @rule(seed=st.integers(0, 99), visits=st.integers(0, 6), order=st.sampled_from(STRATEGIES))

@@ -21,8 +21,12 @@ WINDOWS: list[Window | None] = [None, FixedWindow(4), ImprovedFixedWindow(4), Va
 def growing_web(pages: int) -> Graph:
     """A core of ten pages that link to each other, and pages that only the core links to."""
     chance = np.random.default_rng(7)
-    sources = np.concatenate([np.repeat(np.arange(10), 10), chance.integers(0, 10, 3 * (pages - 10)), np.arange(10, pages)])
-    targets = np.concatenate([np.tile(np.arange(10), 10), np.repeat(np.arange(10, pages), 3), chance.integers(0, 10, pages - 10)])
+    sources = np.concatenate(
+        [np.repeat(np.arange(10), 10), chance.integers(0, 10, 3 * (pages - 10)), np.arange(10, pages)]
+    )
+    targets = np.concatenate(
+        [np.tile(np.arange(10), 10), np.repeat(np.arange(10, pages), 3), chance.integers(0, 10, pages - 10)]
+    )
     return graph_from_links(pages, sources, targets)
 
 
@@ -122,7 +126,10 @@ def test_only_so_many_moments_of_joining_are_remembered() -> None:
 @settings(max_examples=30)
 def test_the_page_taken_has_the_largest_cash_within_a_factor_of_one_and_a_half(seed: int, kinds: bool) -> None:
     chance = np.random.default_rng(seed)
-    sources, targets = np.append(np.arange(30), chance.integers(0, 30, 60)), np.append(chance.permutation(30), chance.zipf(2, 60) % 30)
+    sources, targets = (
+        np.append(np.arange(30), chance.integers(0, 30, 60)),
+        np.append(chance.permutation(30), chance.zipf(2, 60) % 30),
+    )
     web = WebRows(graph_from_links(30, sources, targets))
     rows = RowBatch(web.starts, web.lengths, web.targets, web.weights)
     ledger = OpicLedger()

@@ -5,7 +5,17 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.ledger.queue import BUCKETS, NOTHING, Queue, bucket_of, compact, file_surely, floor_for, make_queue, take_page
+from centime.ledger.queue import (
+    BUCKETS,
+    NOTHING,
+    Queue,
+    bucket_of,
+    compact,
+    file_surely,
+    floor_for,
+    make_queue,
+    take_page,
+)
 
 
 def filled(pages: int) -> Queue:

@@ -1,4 +1,5 @@
-"""What a crawl's frontier relies on: whoever's standing changes is named, and standing orders pages as importance does."""
+"""What a crawl's frontier relies on: whoever's standing changes is named, and standing orders pages as importance
+does."""
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,15 @@ from centime.ledger.window import Interpolation
 
 PAGES = 12
 Ledgers = ExactLedger | OpicLedger
-visits = st.lists(st.tuples(st.integers(0, PAGES - 1), st.lists(st.integers(0, PAGES - 1), max_size=5)), min_size=1, max_size=40)
+visits = st.lists(
+    st.tuples(st.integers(0, PAGES - 1), st.lists(st.integers(0, PAGES - 1), max_size=5)), min_size=1, max_size=40
+)
 
 
 def ledger_of(name: str) -> Ledgers:
-    ledger: Ledgers = ExactLedger() if name == "exact" else OpicLedger(window=Interpolation(2.0) if name == "interpolation" else None)
+    ledger: Ledgers = (
+        ExactLedger() if name == "exact" else OpicLedger(window=Interpolation(2.0) if name == "interpolation" else None)
+    )
     ledger.set_focus(1, 4.0)
     ledger.join(PAGES - 4)
     ledger.join(4, focus=1)
@@ -36,7 +41,7 @@ def test_a_page_whose_standing_changes_is_named_to_the_watch(name: str, read: li
     ledger.watch = named.append
     everybody = np.arange(PAGES, dtype=np.int64)
     for page, links in read:
-        before = ledger.standing(everybody)
+        before = ledger.inflow(everybody)
         named.clear()
         ledger.visit(page, links)
         if isinstance(ledger, ExactLedger):
@@ -44,7 +49,7 @@ def test_a_page_whose_standing_changes_is_named_to_the_watch(name: str, read: li
         if any(pages is None for pages in named):
             continue
         told = {int(number) for pages in named if pages is not None for number in pages} | {page}
-        assert set(np.flatnonzero(ledger.standing(everybody) != before).tolist()) <= told
+        assert set(np.flatnonzero(ledger.inflow(everybody) != before).tolist()) <= told
 
 
 @settings(deadline=None)
@@ -56,7 +61,7 @@ def test_standing_and_level_together_are_in_proportion_to_importance(read: list[
         ledger.visit(page, links)
     everybody = np.arange(PAGES, dtype=np.int64)
     classes = np.array([0] * (PAGES - 4) + [1] * 4)
-    together = ledger.standing(everybody) + ledger.levels()[classes]
+    together = ledger.inflow(everybody) + ledger.class_shares()[classes]
     assert np.allclose(together / together.sum(), ledger.importance() / PAGES, rtol=1e-5)
     assert np.allclose(together * ledger.unit(), ledger.importance(), rtol=1e-5)
     assert ExactLedger().unit() == 0.0
@@ -73,7 +78,7 @@ def test_standing_and_level_of_a_page_never_read_are_its_cash(focused: bool) -> 
         ledger.visit(page, [(page + 1) % 6, 5])
     unread = np.flatnonzero(ledger.unread())
     classes = np.array([0, 0, 0, 0, 1, 1])[unread] if focused else np.zeros(len(unread), dtype=np.int64)
-    together = ledger.standing(unread) + ledger.levels()[classes]
+    together = ledger.inflow(unread) + ledger.class_shares()[classes]
     assert np.allclose(together / together.sum(), ledger.cash(unread) / ledger.cash(unread).sum(), rtol=1e-4)
     assert np.allclose(together * ledger.unit(), ledger.cash(unread), rtol=1e-4)
 
@@ -114,7 +119,7 @@ def test_advancing_pays_no_more_often_than_asked_and_the_same_each_time() -> Non
         for page in range(500):
             ledger.visit(page, links[page])
         assert ledger.advance(0.0, 7) == 7
-        standings.append(ledger.standing(np.arange(500)))
+        standings.append(ledger.inflow(np.arange(500)))
     assert np.array_equal(standings[0], standings[1])
 
 

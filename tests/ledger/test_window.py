@@ -1,4 +1,5 @@
-"""Windows: every policy against its formula worked out from a plain list of measures; time that wraps round changes nothing."""
+"""Windows: every policy against its formula worked out from a plain list of measures; time that wraps round changes
+nothing."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +41,11 @@ reads = st.lists(st.tuples(st.integers(0, PAGES - 1), st.integers(0, 10**9), st.
 
 def expected_flow(window: Window, measures: list[tuple[int, int]], cash: int, now: int) -> float:
     """The formulas of `measures`, from all measures (cash, time) of a page."""
-    inside = [measure for measure in measures if not isinstance(window, VariableWindow) and now - measure[1] < window.turnovers * TURNOVER]
+    inside = [
+        measure
+        for measure in measures
+        if not isinstance(window, VariableWindow) and now - measure[1] < window.turnovers * TURNOVER
+    ]
     if isinstance(window, FixedWindow):
         return sum(amount for amount, _ in inside) / max(1, min(window.turnovers * TURNOVER, now))
     minimum = window.measures if isinstance(window, VariableWindow) else getattr(window, "minimum", 0)
@@ -104,7 +109,9 @@ def test_interpolation_follows_the_papers_formula(reads: Reads, origin: int) -> 
     assert kept.sum(clock) == pytest.approx(sum(past), rel=1e-4, abs=1e4)
 
 
-@pytest.mark.parametrize("window", [FixedWindow(2), ImprovedFixedWindow(2), VariableWindow(3), Interpolation(2)], ids=str)
+@pytest.mark.parametrize(
+    "window", [FixedWindow(2), ImprovedFixedWindow(2), VariableWindow(3), Interpolation(2)], ids=str
+)
 def test_a_clock_that_wraps_round_changes_nothing(window: Window) -> None:
     chance = np.random.default_rng(1)
     web = graph_from_links(20, chance.integers(0, 20, 80), chance.integers(0, 20, 80))
@@ -212,6 +219,8 @@ def test_windows_of_too_few_or_too_many_measures_are_refused(number: Any) -> Non
         ImprovedFixedWindow(1, number)
 
 
-@pytest.mark.parametrize("window", [None, FixedWindow(2.5), ImprovedFixedWindow(2, 4), VariableWindow(8), Interpolation(16)], ids=str)
+@pytest.mark.parametrize(
+    "window", [None, FixedWindow(2.5), ImprovedFixedWindow(2, 4), VariableWindow(8), Interpolation(16)], ids=str
+)
 def test_windows_come_back_from_their_facts(window: Window | None) -> None:
     assert window_from_facts(json.loads(json.dumps(window_facts(window)))) == window

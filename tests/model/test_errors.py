@@ -27,4 +27,9 @@ def test_the_drawing_at_the_top_shows_every_error_under_its_parent(error: type[E
 
 
 def test_bad_graphs_rows_and_settings_are_the_callers_to_mend() -> None:
-    assert {error.__name__ for error in OURS if issubclass(error, BadInput)} == {"BadInput", "BadGraph", "BadRow", "BadSetting"}
+    assert {error.__name__ for error in OURS if issubclass(error, BadInput)} == {
+        "BadInput",
+        "BadGraph",
+        "BadRow",
+        "BadSetting",
+    }

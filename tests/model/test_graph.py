@@ -40,7 +40,9 @@ def arrays(
     target_type: type = np.int32,
 ) -> Callable[[], Graph]:
     return lambda: Graph(
-        np.array(offsets, dtype=offset_type), np.array(targets, dtype=target_type), None if weights is None else np.array(weights)
+        np.array(offsets, dtype=offset_type),
+        np.array(targets, dtype=target_type),
+        None if weights is None else np.array(weights),
     )
 
 
@@ -79,7 +81,9 @@ def test_transposing_turns_every_link_round_as_scipy_does(case: tuple[int, list[
 
 
 @given(link_lists(), st.booleans())
-def test_transposing_twice_sorts_the_rows_and_changes_nothing_else(case: tuple[int, list[Link]], weighted: bool) -> None:
+def test_transposing_twice_sorts_the_rows_and_changes_nothing_else(
+    case: tuple[int, list[Link]], weighted: bool
+) -> None:
     graph = graph_of(*case, weighted=weighted)
     assert links_of(graph.transpose().transpose()) == sorted(links_of(graph), key=lambda link: link[:2])
 

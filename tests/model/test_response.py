@@ -7,7 +7,9 @@ from centime.model.response import Request, Response
 
 
 def test_the_first_header_of_a_name_counts() -> None:
-    response = Response(url="http://a.example/", outcome=Outcome.READ, headers=(("etag", "1"), ("vary", "x"), ("etag", "2")))
+    response = Response(
+        url="http://a.example/", outcome=Outcome.READ, headers=(("etag", "1"), ("vary", "x"), ("etag", "2"))
+    )
     assert response.header("etag") == "1"
     assert response.header("age") == ""
 

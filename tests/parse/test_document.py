@@ -10,7 +10,15 @@ from centime.model.outcome import PageKind
 from centime.parse.document import read_document
 
 TYPES = st.sampled_from(
-    ["", "text/html", "text/html; charset=utf-16", "text/xml", "application/rss+xml", "application/xml-dtd", "text/plain"]
+    [
+        "",
+        "text/html",
+        "text/html; charset=utf-16",
+        "text/xml",
+        "application/rss+xml",
+        "application/xml-dtd",
+        "text/plain",
+    ]
 )
 WORDS = (
     "<html> <p> </p> <b> </b> <a /a> </a> <table> <td> <svg> </svg> <script> </script> <!-- --> <title>x</title> <base/href=/b/> <frameset>"
@@ -71,7 +79,13 @@ def test_a_megabyte_of_anything_takes_a_second_at_most(unit: bytes) -> None:
 
 @pytest.mark.compiled
 def test_unclosed_formatting_does_not_multiply() -> None:
-    body = b"<p>" + b"".join(b"<b id=%d>" % number for number in range(5_000)) + b"</p>" + b"<p>x</p>" * 5_000 + b"<a href=/found>y</a>"
+    body = (
+        b"<p>"
+        + b"".join(b"<b id=%d>" % number for number in range(5_000))
+        + b"</p>"
+        + b"<p>x</p>" * 5_000
+        + b"<a href=/found>y</a>"
+    )
     start = time.process_time()
     document = read_document(body, url="https://h/", content_type="text/html")
     assert time.process_time() - start < 1.0

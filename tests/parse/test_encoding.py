@@ -44,7 +44,9 @@ def test_wide_text_is_known_by_its_mark(codec: str, mark: bytes) -> None:
 
 @given(
     st.binary(max_size=100),
-    st.sampled_from(["", "charset=utf-8", "charset=utf-16", "charset=shift_jis", "charset=x-user-defined", "charset=replacement"]),
+    st.sampled_from(
+        ["", "charset=utf-8", "charset=utf-16", "charset=shift_jis", "charset=x-user-defined", "charset=replacement"]
+    ),
 )
 def test_what_comes_out_is_always_utf_8(body: bytes, content_type: str) -> None:
     text, _ = as_utf8(body, content_type)
@@ -69,11 +71,16 @@ def test_what_comes_out_is_always_utf_8(body: bytes, content_type: str) -> None:
         ("", "?q=é", "?q=é"),
     ],
 )
-def test_the_query_of_a_link_is_in_the_encoding_of_the_page_and_its_path_is_not(encoding: str, href: str, written: str) -> None:
+def test_the_query_of_a_link_is_in_the_encoding_of_the_page_and_its_path_is_not(
+    encoding: str, href: str, written: str
+) -> None:
     assert with_queries_in(("/plain?a=1", href), encoding) == ("/plain?a=1", written)
 
 
-@given(st.text(max_size=20), st.sampled_from(["windows-1252", "gbk", "gb18030", "big5", "iso-2022-jp", "x-user-defined", "iso-8859-8-i"]))
+@given(
+    st.text(max_size=20),
+    st.sampled_from(["windows-1252", "gbk", "gb18030", "big5", "iso-2022-jp", "x-user-defined", "iso-8859-8-i"]),
+)
 def test_any_query_of_any_page_is_ascii(query: str, encoding: str) -> None:
     query = query.replace("#", "")
     assert with_queries_in((f"/?{query}",), encoding)[0].isascii()

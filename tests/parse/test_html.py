@@ -75,7 +75,9 @@ def test_frames_of_a_frameset_are_links() -> None:
     assert document.hrefs == ("a.html", "b.html")
 
 
-@pytest.mark.parametrize("href", ["#x", "", " ", "javascript:void(0)", " JavaScript:x", "mailto:a@b", "tel:1", "data:,x", "MAILTO:x"])
+@pytest.mark.parametrize(
+    "href", ["#x", "", " ", "javascript:void(0)", " JavaScript:x", "mailto:a@b", "tel:1", "data:,x", "MAILTO:x"]
+)
 def test_what_cannot_be_a_page_is_left_out(href: str) -> None:
     assert read(f'<a href="{href}">x</a>').hrefs == ()
 
@@ -123,7 +125,8 @@ def test_robots_are_told_by_meta(text: str, noindex: bool, nofollow: bool) -> No
 
 
 @pytest.mark.parametrize(
-    ("content", "target"), [("0;url=/x", "/x"), ("3; URL = '/x' ", "/x"), ("1,/x", "/x"), ('0;url="/x"y', "/x"), ("5", None)]
+    ("content", "target"),
+    [("0;url=/x", "/x"), ("3; URL = '/x' ", "/x"), ("1,/x", "/x"), ('0;url="/x"y', "/x"), ("5", None)],
 )
 def test_a_refresh_leads_on(content: str, target: str | None) -> None:
     document = read(f"<meta http-equiv=refresh content='{content}'>".replace("'/x'", "&#39;/x&#39;"))
@@ -141,13 +144,17 @@ def test_title_language_and_anchors_are_read() -> None:
 
 
 def test_hrefs_of_another_encoding_come_out_right() -> None:
-    document = read_document("<a href='/é'>x</a>".encode("latin-1"), url="https://h/", content_type="text/html; charset=iso-8859-1")
+    document = read_document(
+        "<a href='/é'>x</a>".encode("latin-1"), url="https://h/", content_type="text/html; charset=iso-8859-1"
+    )
     assert document.hrefs == ("/é",)
 
 
 def test_the_text_of_a_link_ends_where_it_or_the_next_begins_and_is_cut() -> None:
     document = read(
-        "<nav><a href=/1>one<br>two &amp; <img alt='a &lt; b'></a></nav><a href=/2>x<a href=/3>" + "é" * 3_000 + "</a> no"
+        "<nav><a href=/1>one<br>two &amp; <img alt='a &lt; b'></a></nav><a href=/2>x<a href=/3>"
+        + "é" * 3_000
+        + "</a> no"
         "<map><area href=/4 alt=' an  area '></map><a href=/5><script>no</script></a>",
         anchors=True,
     )
@@ -156,16 +163,16 @@ def test_the_text_of_a_link_ends_where_it_or_the_next_begins_and_is_cut() -> Non
 
 
 def test_anchors_change_nothing_about_links() -> None:
-    text = (
-        "<a href=/x rel=nofollow>1</a><a href=#a>2</a><a href=mailto:x>3</a><link rel=next href=/n title=N><a href=/n>4</a><a href=/x>5</a>"
-    )
+    text = "<a href=/x rel=nofollow>1</a><a href=#a>2</a><a href=mailto:x>3</a><link rel=next href=/n title=N><a href=/n>4</a><a href=/x>5</a>"
     with_anchors, without = read(text, anchors=True), read(text)
     assert (with_anchors.hrefs, with_anchors.flags) == (without.hrefs, without.flags)
     assert with_anchors.anchors == ("1", "N")
     assert without.anchors == ()
 
 
-@pytest.mark.parametrize("text", ["<html lang=de>", "<HTML LANG='de '>", "<p>x<html lang=de><html lang=fr>", "<html><html lang=&#100;e>"])
+@pytest.mark.parametrize(
+    "text", ["<html lang=de>", "<HTML LANG='de '>", "<p>x<html lang=de><html lang=fr>", "<html><html lang=&#100;e>"]
+)
 def test_the_language_is_that_of_the_first_html_with_one(text: str) -> None:
     assert read(text).language == "de"
 
@@ -178,4 +185,8 @@ def test_links_of_many_hrefs_are_kept_once_though_the_table_of_the_seen_is_small
 def test_resources_are_no_links_whatever_their_case_and_other_relations_are() -> None:
     rels = ["STYLESHEET", "icon", "Shortcut Icon", "preload", "next stylesheet", "x", ""]
     assert read("".join(f"<link rel='{rel}' href=/{place}>" for place, rel in enumerate(rels))).hrefs == ()
-    assert read("<link rel='Up' href=/1><link rel='shortcut next' href=/2><link href=/3 rel=n&#101;xt>").hrefs == ("/1", "/2", "/3")
+    assert read("<link rel='Up' href=/1><link rel='shortcut next' href=/2><link href=/3 rel=n&#101;xt>").hrefs == (
+        "/1",
+        "/2",
+        "/3",
+    )

@@ -37,7 +37,9 @@ def test_references_in_text_and_in_attributes(written: str, text: str, value: st
     assert without_references(written.encode(), attribute=True) == value
 
 
-PIECES = st.sampled_from(["&", "#", "x", ";", "=", "4", "1", "D8", "amp", "not", "in", "copy", "gt", "é", " ", "AElig", "ngE", "0"])
+PIECES = st.sampled_from(
+    ["&", "#", "x", ";", "=", "4", "1", "D8", "amp", "not", "in", "copy", "gt", "é", " ", "AElig", "ngE", "0"]
+)
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))

@@ -45,7 +45,11 @@ PIECES = [
 ]
 
 
-@given(st.lists(st.sampled_from([*PIECES, " ", "<a href=", "<p hidden>", "</"]), max_size=60).map("".join), st.booleans(), st.booleans())
+@given(
+    st.lists(st.sampled_from([*PIECES, " ", "<a href=", "<p hidden>", "</"]), max_size=60).map("".join),
+    st.booleans(),
+    st.booleans(),
+)
 def test_any_text_fits_the_room_made_for_it(text: str, anchors: bool, everything: bool) -> None:
     page = text.encode()
     found = scan(page, anchors=anchors, everything=everything)
@@ -66,7 +70,9 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-@pytest.mark.parametrize("opening", ["", "<nav>", "<div hidden>" * 600, "<svg>" * 600, "<table><td>" * 300, "<ul><li>" * 300])
+@pytest.mark.parametrize(
+    "opening", ["", "<nav>", "<div hidden>" * 600, "<svg>" * 600, "<table><td>" * 300, "<ul><li>" * 300]
+)
 def test_the_work_is_a_constant_per_byte_whatever_the_nesting(unit: str, opening: str) -> None:
     """Elements opened and closed are counted, so that no clock is needed: no tag costs more than three on average."""
     page = (opening + unit * 4_000).encode()
@@ -89,7 +95,25 @@ def test_what_is_hidden_ends_where_it_is_closed_below_fifty_thousand_elements(op
 
 
 @pytest.mark.parametrize(
-    "text", ["", "<", "<a", "</", "<!", "<!-", "<!--", "<a href='", "<script>", "<title>", "&", "<?", "<a/", "</a", "<a b", "<a b="]
+    "text",
+    [
+        "",
+        "<",
+        "<a",
+        "</",
+        "<!",
+        "<!-",
+        "<!--",
+        "<a href='",
+        "<script>",
+        "<title>",
+        "&",
+        "<?",
+        "<a/",
+        "</a",
+        "<a b",
+        "<a b=",
+    ],
 )
 def test_what_ends_too_early_is_no_trouble(text: str) -> None:
     found = scan(text.encode(), anchors=True)

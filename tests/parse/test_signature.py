@@ -74,7 +74,9 @@ def test_a_word_without_end_counts_whole() -> None:
 
 
 def page(body: str) -> int:
-    return read_document(f"<html><body>{body}</body></html>".encode(), url="https://h/", content_type="text/html").signature
+    return read_document(
+        f"<html><body>{body}</body></html>".encode(), url="https://h/", content_type="text/html"
+    ).signature
 
 
 @pytest.mark.parametrize(
@@ -101,14 +103,25 @@ def test_a_page_of_nothing_but_navigation_is_its_navigation() -> None:
 def test_a_page_of_nothing_but_a_script_is_its_script_and_its_head_does_not_count() -> None:
     assert page("<script>one()</script>") != page("<script>two()</script>")
     assert page("<title>a</title>") == page("<title>b</title>") == NOTHING
-    heads = ["<head><script>one()</script></head><body><p hidden>x", "<head><script>two()</script></head><body><p hidden>x"]
+    heads = [
+        "<head><script>one()</script></head><body><p hidden>x",
+        "<head><script>two()</script></head><body><p hidden>x",
+    ]
     one, other = (read_document(head.encode(), url="https://h/", content_type="text/html").signature for head in heads)
     assert one == other != NOTHING
 
 
 def test_blocks_separate_words_and_elements_of_a_line_do_not() -> None:
-    assert page("<p>a</p><p>b</p>") == page("a b") == page("a<br>b") == page("<table><td>a<td>b</table>") == page("a<li>b")
-    assert page("a<b>b</b>") == page("ab") == page("a<wbr>b") == page("<span>a</span><a href=x>b</a>") == page("a<!-- -->b")
+    assert (
+        page("<p>a</p><p>b</p>") == page("a b") == page("a<br>b") == page("<table><td>a<td>b</table>") == page("a<li>b")
+    )
+    assert (
+        page("a<b>b</b>")
+        == page("ab")
+        == page("a<wbr>b")
+        == page("<span>a</span><a href=x>b</a>")
+        == page("a<!-- -->b")
+    )
 
 
 def test_references_are_what_they_stand_for() -> None:

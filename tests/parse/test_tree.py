@@ -1,4 +1,5 @@
-"""The reader of HTML beside a tree built by WHATWG's rules: links, title, base, canonical URL and visible words are the same."""
+"""The reader of HTML beside a tree built by WHATWG's rules: links, title, base, canonical URL and visible words are
+the same."""
 
 from dataclasses import dataclass
 
@@ -11,7 +12,13 @@ from centime.parse.html import read_html
 from centime.parse.scan import scan
 
 UNSEEN = "script,style,noscript,nav,footer,aside,[hidden],[style*='display:none'],[style*='display: none']"
-PLACES = (("a", "href"), ("area", "href"), ("iframe", "src"), ("link[rel=next]", "href"), ("link[rel=canonical]", "href"))
+PLACES = (
+    ("a", "href"),
+    ("area", "href"),
+    ("iframe", "src"),
+    ("link[rel=next]", "href"),
+    ("link[rel=canonical]", "href"),
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,11 @@ class Read:
 
 def by_tree(text: str) -> Read:
     tree = LexborHTMLParser(text.encode())
-    found = [(node.attributes.get(name) or "").strip(" \t\n\r\x0c") for tag, name in PLACES for node in tree.css(f"{tag}[{name}]")]
+    found = [
+        (node.attributes.get(name) or "").strip(" \t\n\r\x0c")
+        for tag, name in PLACES
+        for node in tree.css(f"{tag}[{name}]")
+    ]
     titles = [node.text() for node in tree.css("title") if node.parent is not None and node.parent.tag != "svg"]
     canonical = tree.css_first("link[rel=canonical][href]")
     for node in reversed(tree.css(UNSEEN + ",:not(svg)>title,iframe")):
@@ -67,18 +78,31 @@ HIDING = [
 ]  # fmt: skip
 WORDS = [f" w{number} " for number in range(12)]
 LINES = tags("span b i em code font label q u small")
-BLOCKS = tags("div p ul li ol dl dt dd section article main blockquote h1 h2 pre fieldset button address figure details summary")
+BLOCKS = tags(
+    "div p ul li ol dl dt dd section article main blockquote h1 h2 pre fieldset button address figure details summary"
+)
 ANY = [*WORDS, *WORDS, *MANY, *ODD, *RAW, *BLOCKS, *LINES, *HIDING, *HIDING]
 FOREIGN = [
     *WORDS, *tags("svg svg"), "<svg><g>", "</g>", "<path d='>' />", "<g/>", "<svg/>", "<svg><title> s </title></svg>",
     "<svg><![CDATA[ cd <a href=/no> ]]></svg>",
     "<svg><style> no </style></svg>", "<svg><a href=/s>", "</a>", "<div>", "</div>", "<nav>", "</nav>", "<p>",
 ]  # fmt: skip
-TABLES = [*WORDS, *tags("table td th tr div p ul li"), "<td hidden>", "<a href=/1>", "<nav>", "</nav>", "<table>", "<tr><td>"]
+TABLES = [
+    *WORDS,
+    *tags("table td th tr div p ul li"),
+    "<td hidden>",
+    "<a href=/1>",
+    "<nav>",
+    "</nav>",
+    "<table>",
+    "<tr><td>",
+]
 
 
 def soup(pieces: list[str]) -> st.SearchStrategy[str]:
-    return st.lists(st.sampled_from(pieces), max_size=25).map(lambda found: "<!doctype html><html><body>" + "".join(found))
+    return st.lists(st.sampled_from(pieces), max_size=25).map(
+        lambda found: "<!doctype html><html><body>" + "".join(found)
+    )
 
 
 @given(soup(ANY))

@@ -8,7 +8,9 @@ from centime.parse.document import read_document
 
 
 def read(text: str | bytes, content_type: str = "application/xml") -> Document:
-    return read_document(text if isinstance(text, bytes) else text.encode(), url="https://h/d/p", content_type=content_type)
+    return read_document(
+        text if isinstance(text, bytes) else text.encode(), url="https://h/d/p", content_type=content_type
+    )
 
 
 @pytest.mark.parametrize(
@@ -26,7 +28,10 @@ def read(text: str | bytes, content_type: str = "application/xml") -> Document:
             "<d R:about='http://o/'><e R:resource='https://p/'/><e R:resource='#q'/></d></R:RDF>",
             {"http://o/": 0, "https://p/": 0},
         ),
-        ("<feed xmlns='http://www.w3.org/2005/Atom'><link href='/x'/><entry><content src='/c'/></entry></feed>", {"/x": 0, "/c": 0}),
+        (
+            "<feed xmlns='http://www.w3.org/2005/Atom'><link href='/x'/><entry><content src='/c'/></entry></feed>",
+            {"/x": 0, "/c": 0},
+        ),
         (
             "<rss><channel><link>http://a/</link><item><link> http://b/ </link><guid>http://c/</guid><guid isPermaLink='false'>http://d/</guid>"
             "<comments>http://e/</comments><enclosure url='http://f/'/></item></channel></rss>",
@@ -57,9 +62,16 @@ def test_links_are_found_by_vocabulary(text: str, links: dict[str, int]) -> None
 
 def test_root_document_type_base_and_encoding_are_read() -> None:
     document = read(
-        '<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE c:é PUBLIC "p" "c.dtd"><c:é xmlns:c="u" xml:base="/b/"/>'.encode("latin-1")
+        '<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE c:é PUBLIC "p" "c.dtd"><c:é xmlns:c="u" xml:base="/b/"/>'.encode(
+            "latin-1"
+        )
     )
-    assert (document.root, document.document_type, document.base, document.encoding) == ("é", "c.dtd", "https://h/b/", "windows-1252")
+    assert (document.root, document.document_type, document.base, document.encoding) == (
+        "é",
+        "c.dtd",
+        "https://h/b/",
+        "windows-1252",
+    )
 
 
 def test_an_entity_bomb_is_harmless() -> None:
@@ -133,7 +145,8 @@ def test_the_signature_changes_with_the_content(text: str) -> None:
 
 def test_a_dtd_leads_to_the_entities_it_names() -> None:
     document = read(
-        "<!ELEMENT a (b)><!ENTITY % m PUBLIC '-//x' 'm.mod'>%m;<!ENTITY c 'text'><!NOTATION gif SYSTEM 'viewer'>", "application/xml-dtd"
+        "<!ELEMENT a (b)><!ENTITY % m PUBLIC '-//x' 'm.mod'>%m;<!ENTITY c 'text'><!NOTATION gif SYSTEM 'viewer'>",
+        "application/xml-dtd",
     )
     assert document.kind is PageKind.DTD
     assert document.hrefs == ("m.mod", "viewer")

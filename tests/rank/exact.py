@@ -1,4 +1,5 @@
-"""The verifier of the off-line scores: the definition as a dense system, solved by elimination in extended precision."""
+"""The verifier of the off-line scores: the definition as a dense system, solved by elimination in extended
+precision."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,8 @@ Wide = npt.NDArray[np.longdouble]
 
 @st.composite
 def graphs(draw: st.DrawFn, most_pages: int = 10) -> Graph:
-    """Small graphs with duplicate links, links of a page to itself, dangling pages, and sometimes weights of all sizes, also 0."""
+    """Small graphs with duplicate links, links of a page to itself, dangling pages, and sometimes weights of all
+    sizes, also 0."""
     pages = draw(st.integers(1, most_pages))
     page = st.integers(0, pages - 1)
     links = draw(st.lists(st.tuples(page, page), max_size=4 * pages))
@@ -30,7 +32,9 @@ def walk(graph: Graph) -> Wide:
     matrix = np.zeros((graph.pages, graph.pages), dtype=np.longdouble)
     for page in range(graph.pages):
         place = slice(graph.offsets[page], graph.offsets[page + 1])
-        weights = (np.ones(len(graph.row(page))) if graph.weights is None else graph.weights[place]).astype(np.longdouble)
+        weights = (np.ones(len(graph.row(page))) if graph.weights is None else graph.weights[place]).astype(
+            np.longdouble
+        )
         if weights.sum() > 0:
             np.add.at(matrix[:, page], graph.row(page), weights / weights.sum())
     return matrix

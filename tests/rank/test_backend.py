@@ -59,7 +59,14 @@ def test_every_combination_of_dictionaries_gives_what_networkx_gives(
 def test_kinds_of_graphs_weights_and_nodes_are_those_of_networkx() -> None:
     for kind in (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph):
         graph = kind()
-        for source, target, weight in [(1, 2, 2.0), (2, "3", 0.0), ("3", 3, 1.0), (3, 3, 4.0), (3, 1, 1.0), (1, 2, 3.0)]:
+        for source, target, weight in [
+            (1, 2, 2.0),
+            (2, "3", 0.0),
+            ("3", 3, 1.0),
+            (3, 3, 4.0),
+            (3, 1, 1.0),
+            (1, 2, 3.0),
+        ]:
             graph.add_edge(source, target, weight=weight, cost=1 + weight)
         for attribute in ("weight", "cost", "missing", None):
             assert_same(graph, weight=attribute)

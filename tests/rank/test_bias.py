@@ -24,7 +24,9 @@ NAMED = NamedGraph(graph_from_links(3, [0], [1]), PageNames.of(["a", "b c", "7"]
         ([1], NAMED, [0, 1, 0]),
     ],
 )
-def test_pages_are_named_or_numbered_and_count_what_is_said(bias: Bias, named: NamedGraph, expected: list[float]) -> None:
+def test_pages_are_named_or_numbered_and_count_what_is_said(
+    bias: Bias, named: NamedGraph, expected: list[float]
+) -> None:
     assert bias_vector(bias, named).tolist() == expected
 
 

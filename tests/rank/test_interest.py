@@ -14,7 +14,9 @@ NO_PAGES = Graph(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
 @given(graphs(), st.floats(0, 0.95), st.data())
-def test_interest_is_pagerank_of_the_inverse_graph_within_its_error(graph: Graph, damping: float, data: st.DataObject) -> None:
+def test_interest_is_pagerank_of_the_inverse_graph_within_its_error(
+    graph: Graph, damping: float, data: st.DataObject
+) -> None:
     wanted = data.draw(vectors(graph.pages))
     found = interest(graph, wanted, damping=damping)
     exact = pagerank_of(graph.transpose(), damping, wanted)
@@ -37,7 +39,9 @@ def test_a_page_that_links_to_many_pages_of_the_set_is_more_interesting_than_one
     scores = interest(graph, [0, 0, 1, 1, 1, 0]).scores
     assert scores[hub] > 2 * scores[other]
     assert scores[5] > 0  # leads there indirectly
-    assert interest(graph, [0, 0, 1, 0, 0, 0]).scores[hub] == pytest.approx(interest(graph, [0, 0, 1, 0, 0, 0]).scores[other])
+    assert interest(graph, [0, 0, 1, 0, 0, 0]).scores[hub] == pytest.approx(
+        interest(graph, [0, 0, 1, 0, 0, 0]).scores[other]
+    )
 
 
 def test_a_page_that_leads_nowhere_near_the_set_is_of_no_interest() -> None:

@@ -32,7 +32,9 @@ def test_the_true_error_is_never_above_the_certified_one(
 ) -> None:
     emphasis = data.draw(st.none() | vectors(graph.pages))
     start = data.draw(st.none() | vectors(graph.pages))
-    found = pagerank(graph, damping=damping, error=error, method=method, personalisation=emphasis, start=start, threads=threads)
+    found = pagerank(
+        graph, damping=damping, error=error, method=method, personalisation=emphasis, start=start, threads=threads
+    )
     assert true_error(found, pagerank_of(graph, damping, emphasis)) <= found.certified_error
     assert found.certified_error <= max(error, 1e-13 / (1 - damping))
     assert found.scores.sum() == pytest.approx(graph.pages, rel=1e-12)
@@ -63,7 +65,10 @@ def test_plain_is_equation_2_and_all_scales_are_one_vector(graph: Graph, damping
     assert scales["mean"].scores / graph.pages == pytest.approx(scales["sum"].scores, rel=1e-12, abs=1e-300)
     # Proposition 2.2: the same vector. `plain` is solved more finely, for scaling it coarsens its certificate.
     one, other = scales["plain"], scales["sum"]
-    assert np.abs(one.scores / one.scores.sum() - other.scores).sum() <= one.certified_error + other.certified_error + 1e-12
+    assert (
+        np.abs(one.scores / one.scores.sum() - other.scores).sum()
+        <= one.certified_error + other.certified_error + 1e-12
+    )
 
 
 @given(graphs(), st.floats(0.05, 0.95))
@@ -100,7 +105,9 @@ def test_the_sum_scale_is_the_fixpoint_of_equations_4_and_13(graph: Graph, dampi
 
 
 @given(graphs(), st.floats(0.05, 0.9))
-def test_equations_6_and_7_of_the_xyleme_paper_are_pagerank_of_a_larger_damping_where_pages_dangle(graph: Graph, damping: float) -> None:
+def test_equations_6_and_7_of_the_xyleme_paper_are_pagerank_of_a_larger_damping_where_pages_dangle(
+    graph: Graph, damping: float
+) -> None:
     links = walk(graph).astype(float)
     scores = np.full(graph.pages, 1 / graph.pages)
     for _ in range(400):
@@ -109,7 +116,9 @@ def test_equations_6_and_7_of_the_xyleme_paper_are_pagerank_of_a_larger_damping_
         scores = growth * grown
     assume(growth * damping < 0.99)
     assert growth == pytest.approx(1) or (links.sum(axis=0) == 0).any()
-    assert pagerank(graph, damping=growth * damping, error=1e-13, normalisation="sum").scores == pytest.approx(scores, abs=1e-9)
+    assert pagerank(graph, damping=growth * damping, error=1e-13, normalisation="sum").scores == pytest.approx(
+        scores, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("method", get_args(Method))
@@ -190,7 +199,9 @@ def test_rows_without_any_weight_dangle_and_weights_of_any_size_share_by_ratio()
     found = pagerank(weighted, error=1e-13)
     share = graph_from_links(3, [0, 0, 0, 0], [1, 2, 2, 2])
     assert found.scores == pytest.approx(pagerank(share, error=1e-13).scores, abs=1e-12)
-    assert pagerank(weighted, normalisation="plain").scores.sum() == pytest.approx(float(plain(weighted, 0.85).sum()), abs=1e-7)
+    assert pagerank(weighted, normalisation="plain").scores.sum() == pytest.approx(
+        float(plain(weighted, 0.85).sum()), abs=1e-7
+    )
 
 
 @pytest.mark.parametrize("method", ["auto", "jacobi", "gauss-seidel"])

@@ -18,7 +18,10 @@ def graphs(draw: st.DrawFn) -> Graph:
     pages = draw(st.integers(1, 12))
     page = st.integers(0, pages - 1)
     links = draw(st.lists(st.tuples(page, page), max_size=40))
-    weights = draw(st.none() | st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, 1e300, 1e-300]), min_size=len(links), max_size=len(links)))
+    weights = draw(
+        st.none()
+        | st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, 1e300, 1e-300]), min_size=len(links), max_size=len(links))
+    )
     return graph_from_links(pages, [link[0] for link in links], [link[1] for link in links], weights)
 
 
@@ -60,7 +63,9 @@ def test_the_true_error_is_never_above_the_certified_one(graph: Graph, damping: 
 
 def test_a_larger_graph_agrees_with_a_sparse_product() -> None:
     graph = power_law(3_000, seed=5)
-    rows = scipy.sparse.csr_matrix((np.ones(graph.links), graph.targets, graph.offsets), shape=(graph.pages, graph.pages))
+    rows = scipy.sparse.csr_matrix(
+        (np.ones(graph.links), graph.targets, graph.offsets), shape=(graph.pages, graph.pages)
+    )
     walk = scipy.sparse.diags(1 / graph.out_degree) @ rows
     expected = np.ones(graph.pages)
     for _ in range(200):

@@ -34,7 +34,9 @@ def test_what_is_owed_is_always_what_the_equation_lacks(
 
 
 @given(graphs(), st.floats(0, 0.95), st.integers(1, 3), st.data())
-def test_sweeps_lead_to_equation_2_and_the_bound_holds_on_the_way(graph: Graph, damping: float, threads: int, data: st.DataObject) -> None:
+def test_sweeps_lead_to_equation_2_and_the_bound_holds_on_the_way(
+    graph: Graph, damping: float, threads: int, data: st.DataObject
+) -> None:
     emphasis = emphasis_of(data.draw(st.none() | vectors(graph.pages)))
     exact = pagerank_of(graph, damping, emphasis)
     with Crew(threads) as crew:

@@ -63,7 +63,11 @@ def test_a_ranking_reads_well_and_answers_for_each_page() -> None:
     assert ranking.names is None
     with pytest.raises(UnknownPage, match="no page 100"):
         ranking[100]
-    assert repr(centime.pagerank(GRAPH, vector="hubs")).splitlines()[0].startswith("hubs of 4 pages with 4 links, residual ")
+    assert (
+        repr(centime.pagerank(GRAPH, vector="hubs"))
+        .splitlines()[0]
+        .startswith("hubs of 4 pages with 4 links, residual ")
+    )
 
 
 @pytest.mark.parametrize("vector", get_args(VectorName))

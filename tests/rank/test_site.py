@@ -85,7 +85,9 @@ def test_the_sums_are_those_of_a_plain_loop(links: list[tuple[int, int, float]],
         row = joined.graph.row(source_site)
         assert np.all(np.diff(row) > 0)
         start = joined.graph.offsets[source_site]
-        found[source_site, row] = 1.0 if joined.graph.weights is None else joined.graph.weights[start : start + len(row)]
+        found[source_site, row] = (
+            1.0 if joined.graph.weights is None else joined.graph.weights[start : start + len(row)]
+        )
     np.testing.assert_allclose(found, expected)
 
 

@@ -69,7 +69,9 @@ def test_what_comes_out_is_finite_and_its_residual_is_true(graph: Graph, matrix:
     found = eigenvector(graph, matrix, error=1e-6)
     assert np.isfinite(found.scores).all()
     assert (found.scores >= 0).all()
-    assert np.isfinite([found.eigenvalue, found.residual]).all() or (graph.weights is not None and graph.weights.max() > 1e150)
+    assert np.isfinite([found.eigenvalue, found.residual]).all() or (
+        graph.weights is not None and graph.weights.max() > 1e150
+    )
     if graph.weights is None:
         off = dense(graph, matrix) @ found.scores - found.eigenvalue * found.scores
         assert np.abs(off).sum() / graph.pages <= found.residual * max(1, found.eigenvalue) + 1e-12
@@ -100,7 +102,9 @@ def test_parts_with_the_same_eigenvalue_keep_what_they_had_and_lesser_parts_get_
     assert eigenvector(graph, "undirected").scores == pytest.approx([8 / 6] * 6 + [0, 0], abs=1e-6)
 
 
-def test_parts_of_which_one_leads_to_the_other_say_by_their_residual_that_they_are_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_which_one_leads_to_the_other_say_by_their_residual_that_they_are_not_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(spectral, "MOST_ITERATIONS", 300)
     found = eigenvector(graph_from_links(4, [0, 1, 1, 2, 3], [1, 0, 2, 3, 2]), "all-ones")
     assert found.iterations == 300
@@ -127,7 +131,11 @@ def test_repeated_links_count_once_and_weights_add_up() -> None:
     assert (once.targets.tolist(), once.weights.tolist()) == ([1, 2, 0], [2, 4, 5])
     both = either_way(weighted)
     assert both.weights is not None
-    assert (both.offsets.tolist(), both.targets.tolist(), both.weights.tolist()) == ([0, 2, 3, 4], [1, 2, 0, 0], [5, 4, 5, 4])
+    assert (both.offsets.tolist(), both.targets.tolist(), both.weights.tolist()) == (
+        [0, 2, 3, 4],
+        [1, 2, 0, 0],
+        [5, 4, 5, 4],
+    )
     assert without_repeats(both) is both
 
 

@@ -15,13 +15,17 @@ NAMES = ['a,"b"', "two\nlines", "é", "", "plain"]
 
 
 def names() -> PageNames:
-    return PageNames(np.frombuffer("".join(NAMES).encode(), dtype=np.uint8), np.cumsum([0, *(len(name.encode()) for name in NAMES)]))
+    return PageNames(
+        np.frombuffer("".join(NAMES).encode(), dtype=np.uint8), np.cumsum([0, *(len(name.encode()) for name in NAMES)])
+    )
 
 
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("rows", [2, 100])
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_scores_come_back_as_they_were(suffix: str, named: bool, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_come_back_as_they_were(
+    suffix: str, named: bool, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(table, "BLOCK_ROWS", rows)
     path = tmp_path / f"scores{suffix}"
     path.write_text("an older file")

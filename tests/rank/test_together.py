@@ -13,7 +13,9 @@ from tests.rank.exact import graphs, pagerank_of, vectors
 
 
 @given(graphs(), st.floats(0, 0.95), st.sampled_from([1e-3, 1e-10, 1e-300]), st.integers(1, 3), st.data())
-def test_every_vector_is_within_its_certified_error(graph: Graph, damping: float, error: float, threads: int, data: st.DataObject) -> None:
+def test_every_vector_is_within_its_certified_error(
+    graph: Graph, damping: float, error: float, threads: int, data: st.DataObject
+) -> None:
     some = st.lists(st.none() | vectors(graph.pages), max_size=3)
     one_pass = data.draw(st.booleans())
     forward, backward = data.draw(some), data.draw(some)
@@ -48,7 +50,9 @@ def test_no_vectors_and_no_pages_are_no_work() -> None:
     graph = graph_from_links(2, [0], [1])
     for one_pass in (True, False):
         assert rank_together(graph, [], one_pass=one_pass) == ([], [])
-        nothing = rank_together(Graph(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)), [None], [[]], one_pass=one_pass)
+        nothing = rank_together(
+            Graph(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)), [None], [[]], one_pass=one_pass
+        )
         assert [len(nothing.importance[0].scores), len(nothing.interest[0].scores)] == [0, 0]
 
 

@@ -32,7 +32,11 @@ class PlainFrontier:
         return host not in self.blocked and self.outstanding.get(host, 0) < self.leases_per_host
 
     def ready_pages(self, now: float) -> list[int]:
-        return [page for page, (host, _, _) in self.inside.items() if self.may_be_asked(host) and self.ready_time(host) <= now]
+        return [
+            page
+            for page, (host, _, _) in self.inside.items()
+            if self.may_be_asked(host) and self.ready_time(host) <= now
+        ]
 
     def earliest(self, now: float) -> float:
         times = [self.ready_time(host) for host, _, _ in self.inside.values() if self.may_be_asked(host)]
@@ -56,7 +60,8 @@ class PlainFrontier:
         refresh_first = None
         if discovery and {4, 5} <= set(levels):
             most = {
-                level: max(self.importance(page, offsets) for page in ready if self.inside[page][1] // 128 == level) for level in (4, 5)
+                level: max(self.importance(page, offsets) for page in ready if self.inside[page][1] // 128 == level)
+                for level in (4, 5)
             }
             refresh_first = most[4] >= discovery * most[5]
         level = self.choose_level(levels, refresh_first)
@@ -67,7 +72,9 @@ class PlainFrontier:
         best = min(firsts.values(), key=lambda page: (-self.importance(page, offsets), page))
         # the law itself, said once more without the tie rules
         assert all(
-            self.importance(page, offsets) <= self.importance(best, offsets) for page in ready if self.inside[page][1] // 128 == level
+            self.importance(page, offsets) <= self.importance(best, offsets)
+            for page in ready
+            if self.inside[page][1] // 128 == level
         )
         host = self.inside.pop(best)[0]
         self.outstanding[host] = self.outstanding.get(host, 0) + 1

@@ -28,7 +28,9 @@ def test_a_change_adds_at_most_one_and_never_takes_evidence_away(
 
 
 @given(st.floats(0.0, 20.0), st.floats(0.0, 20.0), st.floats(0.3, 5.0), st.floats(0.1, 3.0), st.floats(0.01, 30.0))
-def test_a_change_somewhere_is_matched_by_its_first_two_moments(s: float, b: float, k: float, m: float, interval: float) -> None:
+def test_a_change_somewhere_is_matched_by_its_first_two_moments(
+    s: float, b: float, k: float, m: float, interval: float
+) -> None:
     shape, rate = k + s * FADING, k / m + b * FADING
 
     def moment(power: int) -> float:
@@ -93,7 +95,10 @@ def most_likely(intervals: npt.NDArray[np.float64], changes: npt.NDArray[np.bool
         return math.inf if changes.all() else 0.0
 
     def slope(rate: float) -> float:
-        return float((intervals[changes] / np.expm1(np.minimum(rate * intervals[changes], 700.0))).sum() - intervals[~changes].sum())
+        return float(
+            (intervals[changes] / np.expm1(np.minimum(rate * intervals[changes], 700.0))).sum()
+            - intervals[~changes].sum()
+        )
 
     return float(optimize.brentq(slope, 1e-9, 1e9))
 

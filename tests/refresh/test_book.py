@@ -31,12 +31,20 @@ def make_book(**changes: Any) -> RefreshBook:
 
 
 def read(
-    book: RefreshBook, pages: Any, now: float, verdict: int = FIRST, since: float = 0.0, cost: float = 1000.0, stood: float = math.nan
+    book: RefreshBook,
+    pages: Any,
+    now: float,
+    verdict: int = FIRST,
+    since: float = 0.0,
+    cost: float = 1000.0,
+    stood: float = math.nan,
 ) -> None:
     pages = np.atleast_1d(np.asarray(pages, dtype=np.int64))
     count = len(pages)
     verdicts = np.full(count, verdict, dtype=np.uint8)
-    book.record(pages, hosts_of(pages), now, verdicts, np.full(count, since), np.full(count, cost), importance_of(pages), stood)
+    book.record(
+        pages, hosts_of(pages), now, verdicts, np.full(count, since), np.full(count, cost), importance_of(pages), stood
+    )
 
 
 CALLS = st.lists(
@@ -54,7 +62,9 @@ CALLS = st.lists(
 )
 
 
-def play(book: RefreshBook, calls: list[tuple[str, Any, int]], now: float, check: bool = False) -> tuple[float, list[list[int]]]:
+def play(
+    book: RefreshBook, calls: list[tuple[str, Any, int]], now: float, check: bool = False
+) -> tuple[float, list[list[int]]]:
     given_out = []
     for name, value, more in calls:
         kept = book.settings
@@ -69,11 +79,15 @@ def play(book: RefreshBook, calls: list[tuple[str, Any, int]], now: float, check
         elif name == "wait":
             now += value
         elif name == "budget":
-            book.tell(RefreshSettings(budget=10.0**-value, least_interval=60.0, alpha=kept.alpha, policy=kept.policy))
+            book.configure(
+                RefreshSettings(budget=10.0**-value, least_interval=60.0, alpha=kept.alpha, policy=kept.policy)
+            )
         elif name == "alpha":
-            book.tell(RefreshSettings(budget=kept.budget, least_interval=60.0, alpha=float(value), policy=kept.policy))
+            book.configure(
+                RefreshSettings(budget=kept.budget, least_interval=60.0, alpha=float(value), policy=kept.policy)
+            )
         else:
-            book.tell(RefreshSettings(budget=kept.budget, least_interval=60.0, by_bytes=True, policy=value))
+            book.configure(RefreshSettings(budget=kept.budget, least_interval=60.0, by_bytes=True, policy=value))
         if check:
             book.check(importance_of)
     return now, given_out
@@ -114,7 +128,13 @@ def test_a_page_is_due_when_its_index_reaches_the_threshold_and_not_before() -> 
 
 def test_what_makes_no_sense_is_refused() -> None:
     book = make_book()
-    for changes in ({"policy": "best"}, {"alpha": -1.0}, {"alpha": 0.0, "beta": 0.0}, {"budget": math.nan}, {"least_interval": 0.0}):
+    for changes in (
+        {"policy": "best"},
+        {"alpha": -1.0},
+        {"alpha": 0.0, "beta": 0.0},
+        {"budget": math.nan},
+        {"least_interval": 0.0},
+    ):
         with pytest.raises(BadSetting):
             make_book(**changes)
     with pytest.raises(BadInput):
@@ -159,7 +179,7 @@ def test_without_a_budget_no_page_is_due() -> None:
     assert book.threshold == math.inf
     assert not len(book.inspect(1e10, importance_of, 100)[0])
     assert (book.due_times(np.arange(50), np.ones(50)) == math.inf).all()
-    book.tell(RefreshSettings(budget=1.0))
+    book.configure(RefreshSettings(budget=1.0))
     assert len(book.inspect(1e10 + 1, importance_of, 100)[0]) == 50
 
 
@@ -222,9 +242,17 @@ def test_a_published_period_counts_within_what_its_weight_lets_it_differ(period:
 
 @pytest.mark.parametrize(
     ("stood", "s", "b"),
-    [(5 * DAY, 1.0, 5 * DAY), (math.nan, 0.0, 0.0), (0.0, 0.0, 0.0), (-DAY, 0.0, 0.0), (math.inf, 1.0, LONGEST_STANDING)],
+    [
+        (5 * DAY, 1.0, 5 * DAY),
+        (math.nan, 0.0, 0.0),
+        (0.0, 0.0, 0.0),
+        (-DAY, 0.0, 0.0),
+        (math.inf, 1.0, LONGEST_STANDING),
+    ],
 )
-def test_for_how_long_the_content_had_stood_at_the_first_read_counts_once_with_the_second(stood: float, s: float, b: float) -> None:
+def test_for_how_long_the_content_had_stood_at_the_first_read_counts_once_with_the_second(
+    stood: float, s: float, b: float
+) -> None:
     book = make_book()
     read(book, [1, 2], 1000.0, stood=stood)
     prior = book.beliefs(np.array([1]))
@@ -261,7 +289,8 @@ def test_another_budget_is_in_force_at_once(policy: str, by_bytes: bool) -> None
     read(book, pages, 1000.0)
     book.refile(1000.0, importance_of)
     for budget in (0.2, 3.0, 0.5):
-        book.tell(RefreshSettings(policy=policy, budget=budget, least_interval=60.0, by_bytes=by_bytes))  # type: ignore[arg-type]
+        # type: ignore[arg-type]
+        book.configure(RefreshSettings(policy=policy, budget=budget, least_interval=60.0, by_bytes=by_bytes))
         cost = 1000.0 if by_bytes else 1.0
         asked = (cost / (book.due_times(pages, importance_of(pages)) - 1000.0)).sum()
         assert asked == pytest.approx(budget, rel=0.05)
@@ -274,7 +303,7 @@ def test_other_weights_are_in_force_at_the_next_look_and_exact_after_a_pass() ->
     pages = np.arange(20_000)
     read(book, pages, 1000.0)
     book.refile(1000.0, importance_of)
-    book.tell(RefreshSettings(budget=1.0, least_interval=60.0, alpha=0.7, beta=0.1))
+    book.configure(RefreshSettings(budget=1.0, least_interval=60.0, alpha=0.7, beta=0.1))
     book.inspect(1001.0, importance_of, 1)
     for _ in range(2):
         asked = (1 / (book.due_times(pages, importance_of(pages)) - 1000.0)).sum()
@@ -287,10 +316,10 @@ def test_settings_told_in_the_middle_of_a_pass_do_not_spoil_the_sums() -> None:
     book = make_book(budget=1.0)
     pages = np.arange(20_000)
     read(book, pages, 1000.0)
-    book.tell(RefreshSettings(budget=1.0, alpha=1.0))
+    book.configure(RefreshSettings(budget=1.0, alpha=1.0))
     book.inspect(1001.0, importance_of, 1)
     assert book.sweeping
-    book.tell(RefreshSettings(budget=1.0, alpha=0.5))
+    book.configure(RefreshSettings(budget=1.0, alpha=0.5))
     while book.sweeping:
         book.inspect(1001.0, importance_of, 1)
         book.check(importance_of)
@@ -313,7 +342,7 @@ def test_the_next_look_is_told_and_nothing_is_due_before_it() -> None:
 
 def test_settings_told_to_an_empty_book_leave_nothing_to_do() -> None:
     book = make_book()
-    book.tell(RefreshSettings(policy="paper", budget=3.0))
+    book.configure(RefreshSettings(policy="paper", budget=3.0))
     assert book.earliest() == math.inf
     assert not len(book.inspect(2000.0, importance_of, 5)[0])
 
@@ -325,7 +354,9 @@ def test_a_host_that_nobody_mentioned_and_an_importance_that_is_no_number_do_no_
     found, _ = book.inspect(1e8, lambda pages: np.full(len(pages), math.nan), 300)
     assert not len(found)
     assert math.isfinite(book.statistics()["roots"])
-    assert len(book.inspect(1.1e8, importance_of, 300)[0])  # the pass that the fallen threshold called for has filed them anew
+    assert len(
+        book.inspect(1.1e8, importance_of, 300)[0]
+    )  # the pass that the fallen threshold called for has filed them anew
     book.check(importance_of)
 
 
@@ -368,7 +399,9 @@ def test_the_full_check_sees_sums_that_are_wrong(name: str, what: str) -> None:
     book.check(importance_of, in_full=True)
     facts, arrays = book.state()
     with pytest.raises(ScheduleBroken, match=what):
-        RefreshBook.from_state(facts, {**arrays, name: arrays[name] * 1.001}, hosts_of).check(importance_of, in_full=True)
+        RefreshBook.from_state(facts, {**arrays, name: arrays[name] * 1.001}, hosts_of).check(
+            importance_of, in_full=True
+        )
 
 
 @pytest.mark.parametrize(("fact", "what"), [(ASKED, "are said to ask for"), (EXACT, "the demand counts times")])
@@ -391,5 +424,13 @@ def read_many_ways(book: RefreshBook, count: int) -> npt.NDArray[np.int64]:
     for look in range(1, 11):
         since = chance.exponential(1 / rates)
         verdicts = np.where(since < 20 * DAY, DATED, QUIET).astype(np.uint8)
-        book.record(pages, hosts_of(pages), 1000.0 + look * 20 * DAY, verdicts, since, np.full(count, 1000.0), importance_of(pages))
+        book.record(
+            pages,
+            hosts_of(pages),
+            1000.0 + look * 20 * DAY,
+            verdicts,
+            since,
+            np.full(count, 1000.0),
+            importance_of(pages),
+        )
     return pages

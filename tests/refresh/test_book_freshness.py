@@ -54,7 +54,9 @@ def oracle(web: Web, budget: float) -> float:
     return freshness_of(web, intervals)
 
 
-def refresh(web: Web, reads_per_day: float, days: float, warm: float, policy: Policy = "optimal", step: float = DAY / 24) -> Run:
+def refresh(
+    web: Web, reads_per_day: float, days: float, warm: float, policy: Policy = "optimal", step: float = DAY / 24
+) -> Run:
     random = np.random.default_rng(1)
     count = len(web.rates)
     budget = reads_per_day * count / DAY
@@ -68,7 +70,9 @@ def refresh(web: Web, reads_per_day: float, days: float, warm: float, policy: Po
             changed = random.random(len(pages)) < -np.expm1(-web.rates[pages] * (now - last[pages]))
             last[pages] = now
             none = np.zeros(len(pages))
-            book.record(pages, web.hosts[pages], now, np.where(changed, CHANGED, QUIET), none, none + 1, web.importance[pages])
+            book.record(
+                pages, web.hosts[pages], now, np.where(changed, CHANGED, QUIET), none, none + 1, web.importance[pages]
+            )
             reads += len(pages) * (now > warm * DAY)
         if now > warm * DAY:  # in the middle of the step, by the true rates
             fresh.append((web.importance * np.exp(-web.rates * (now + step / 2 - last))).sum() / web.importance.sum())
@@ -76,7 +80,9 @@ def refresh(web: Web, reads_per_day: float, days: float, warm: float, policy: Po
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(("reads_per_day", "days", "step"), [(0.02, 500, DAY / 6), (0.1, 160, DAY / 12), (0.3, 60, DAY / 24)])
+@pytest.mark.parametrize(
+    ("reads_per_day", "days", "step"), [(0.02, 500, DAY / 6), (0.1, 160, DAY / 12), (0.3, 60, DAY / 24)]
+)
 def test_after_warming_up_the_copy_is_as_fresh_as_an_oracle_would_have_it_within_a_twentieth(
     reads_per_day: float, days: float, step: float
 ) -> None:
@@ -89,7 +95,9 @@ def test_after_warming_up_the_copy_is_as_fresh_as_an_oracle_would_have_it_within
 @pytest.mark.compiled
 def test_with_little_to_spend_the_optimal_rule_beats_the_papers_and_the_papers_the_uniform() -> None:
     web = make_web(2000, 4)
-    optimal, paper, uniform = (refresh(web, 0.02, 400, 200, policy, DAY / 6).freshness for policy in ("optimal", "paper", "uniform"))
+    optimal, paper, uniform = (
+        refresh(web, 0.02, 400, 200, policy, DAY / 6).freshness for policy in ("optimal", "paper", "uniform")
+    )
     assert optimal > 1.10 * paper
     assert paper > 1.10 * uniform
 

@@ -4,82 +4,82 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.refresh.calendar import RECORD, Folders, advance, clear, earliest_opening, empty_folders, file_page, take
+from centime.refresh.calendar import RECORD, Calendar, advance, clear, earliest_opening, empty_calendar, file_page, take
 
 TIMES = st.one_of(st.floats(0.0, 3000.0), st.floats(0.0, 3e6), st.floats(0.0, 2e9), st.just(math.inf))
 STEPS = st.one_of(st.floats(0.0, 50.0), st.floats(0.0, 5000.0), st.floats(0.0, 1e8))
 
 
-def look(folders: Folders, records: np.ndarray, now: float, most: int = 1000) -> list[int]:
-    advance(folders, records, now)
+def look(calendar: Calendar, records: np.ndarray, now: float, most: int = 1000) -> list[int]:
+    advance(calendar, records, now)
     pages = np.empty(most, dtype=np.int64)
-    return list(map(int, pages[: take(folders, records, pages)]))
+    return list(map(int, pages[: take(calendar, records, pages)]))
 
 
 @given(st.lists(st.tuples(TIMES, STEPS), min_size=1, max_size=60))
 def test_pages_come_up_once_in_time_and_never_late(filed: list[tuple[float, float]]) -> None:
-    folders, records = empty_folders(), np.zeros(len(filed), dtype=RECORD)
+    calendar, records = empty_calendar(), np.zeros(len(filed), dtype=RECORD)
     waiting: dict[int, float] = {}
     now = 0.0
     for page, (ahead, step) in enumerate(filed):
-        file_page(folders, records, page, now + ahead)
+        file_page(calendar, records, page, now + ahead)
         waiting[page] = now + ahead
-        opening = earliest_opening(folders)
+        opening = earliest_opening(calendar)
         now += step
-        found = look(folders, records, now)
+        found = look(calendar, records, now)
         assert bool(found) == (opening <= now)
         for early in found:
             assert early in waiting
             if waiting[early] <= now - 1:
                 del waiting[early]
             else:
-                file_page(folders, records, early, waiting[early])
+                file_page(calendar, records, early, waiting[early])
         assert all(time > now - 1.0 for time in waiting.values())  # whatever was due a second ago has come up
 
 
 def test_a_folder_of_a_second_holds_only_what_is_due() -> None:
-    folders, records = empty_folders(), np.zeros(3, dtype=RECORD)
+    calendar, records = empty_calendar(), np.zeros(3, dtype=RECORD)
     for page, time in enumerate((10.5, 10.9, 12.0)):
-        file_page(folders, records, page, time)
-    assert look(folders, records, 10.95) == []
-    assert sorted(look(folders, records, 11.0)) == [0, 1]
-    assert earliest_opening(folders) == 13.0
+        file_page(calendar, records, page, time)
+    assert look(calendar, records, 10.95) == []
+    assert sorted(look(calendar, records, 11.0)) == [0, 1]
+    assert earliest_opening(calendar) == 13.0
 
 
 def test_a_million_pages_due_at_once_come_a_few_at_a_time() -> None:
     count = 1_000_000
-    folders, records = empty_folders(), np.zeros(count, dtype=RECORD)
+    calendar, records = empty_calendar(), np.zeros(count, dtype=RECORD)
     for page in range(0, count, 1000):
-        file_page(folders, records, page, 5.0)
+        file_page(calendar, records, page, 5.0)
     seen = []
-    while found := look(folders, records, 100.0, most=64):
+    while found := look(calendar, records, 100.0, most=64):
         assert len(found) <= 64
         seen += found
     assert sorted(seen) == list(range(0, count, 1000))
 
 
 def test_half_of_what_is_taken_may_be_of_coarse_rings_so_that_neither_waits_for_the_other() -> None:
-    folders, records = empty_folders(), np.zeros(100, dtype=RECORD)
+    calendar, records = empty_calendar(), np.zeros(100, dtype=RECORD)
     for page in range(100):
-        file_page(folders, records, page, 2.0 if page < 50 else 1100.0)
-    found = look(folders, records, 1030.0, most=10)
+        file_page(calendar, records, page, 2.0 if page < 50 else 1100.0)
+    found = look(calendar, records, 1030.0, most=10)
     assert sum(page < 50 for page in found) == 5
 
 
 def test_time_that_runs_backwards_opens_nothing() -> None:
-    folders, records = empty_folders(), np.zeros(2, dtype=RECORD)
-    look(folders, records, 5000.0)
-    file_page(folders, records, 0, 10.0)
-    assert look(folders, records, 4000.0) == []
-    assert look(folders, records, -math.inf) == []
-    assert look(folders, records, 5001.0) == [0]
+    calendar, records = empty_calendar(), np.zeros(2, dtype=RECORD)
+    look(calendar, records, 5000.0)
+    file_page(calendar, records, 0, 10.0)
+    assert look(calendar, records, 4000.0) == []
+    assert look(calendar, records, -math.inf) == []
+    assert look(calendar, records, 5001.0) == [0]
 
 
 def test_cleared_folders_are_empty() -> None:
-    folders, records = empty_folders(), np.zeros(3, dtype=RECORD)
+    calendar, records = empty_calendar(), np.zeros(3, dtype=RECORD)
     for page in range(3):
-        file_page(folders, records, page, 1000.0 * page)
-    advance(folders, records, 1.0)
-    clear(folders)
-    assert earliest_opening(folders) == math.inf
-    assert look(folders, records, 1e9) == []
+        file_page(calendar, records, page, 1000.0 * page)
+    advance(calendar, records, 1.0)
+    clear(calendar)
+    assert earliest_opening(calendar) == math.inf
+    assert look(calendar, records, 1e9) == []

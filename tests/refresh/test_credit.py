@@ -10,15 +10,15 @@ from centime.refresh.credit import (
     DAY,
     FULL,
     LONGEST,
-    MOST_TOLD,
+    MOST_CLAIMED,
     STRANGER,
     Credit,
+    claimed,
     credit,
     frequency_verdict,
     period_of_changefreq,
     period_of_max_age,
     period_of_ttl,
-    told,
     verified,
     weight,
 )
@@ -45,7 +45,9 @@ def test_the_record_stays_small_and_credit_and_weight_within_their_bounds(outcom
 
 
 @given(outcomes)
-def test_a_right_claim_never_lowers_and_a_wrong_one_never_raises_credit_but_by_what_halving_rounds(outcome: list[bool]) -> None:
+def test_a_right_claim_never_lowers_and_a_wrong_one_never_raises_credit_but_by_what_halving_rounds(
+    outcome: list[bool],
+) -> None:
     source = after(STRANGER, outcome)
     rounding = 0.01 if source.right + source.wrong == FULL else 0.0
     assert credit(verified(source, right=True)) >= credit(source) - rounding
@@ -54,7 +56,11 @@ def test_a_right_claim_never_lowers_and_a_wrong_one_never_raises_credit_but_by_w
 
 @given(st.lists(st.booleans(), max_size=FULL))
 def test_the_order_of_claims_does_not_count_until_the_record_is_halved(outcome: list[bool]) -> None:
-    assert after(STRANGER, outcome) == after(STRANGER, sorted(outcome)) == Credit(0, sum(outcome), len(outcome) - sum(outcome))
+    assert (
+        after(STRANGER, outcome)
+        == after(STRANGER, sorted(outcome))
+        == Credit(0, sum(outcome), len(outcome) - sum(outcome))
+    )
 
 
 @given(outcomes)
@@ -69,10 +75,10 @@ def test_a_publisher_that_lies_loses_its_credit_and_an_honest_one_gains_it() -> 
 
 
 def test_what_was_told_counts_until_it_is_looked_at_and_changes_no_credit() -> None:
-    source = told(STRANGER, 3)
+    source = claimed(STRANGER, 3)
     assert (source, credit(source)) == (Credit(3, 0, 0), 0.5)
     assert after(source, [True, False, True, True]) == Credit(0, 3, 1)
-    assert told(source, MOST_TOLD).told == MOST_TOLD
+    assert claimed(source, MOST_CLAIMED).claimed == MOST_CLAIMED
 
 
 def test_a_record_survives_packing() -> None:
@@ -91,7 +97,17 @@ def test_published_names_and_numbers_are_seconds() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "said"),
-    [(0.5, 2.0, True), (2.5, 9.0, True), (3.5, 9.0, False), (0.05, 0.3, False), (0.1, 0.4, True), (0.1, 5.0, None), (0.0, 0.0, None)],
+    [
+        (0.5, 2.0, True),
+        (2.5, 9.0, True),
+        (3.5, 9.0, False),
+        (0.05, 0.3, False),
+        (0.1, 0.4, True),
+        (0.1, 5.0, None),
+        (0.0, 0.0, None),
+    ],
 )
-def test_a_published_period_is_judged_when_the_rate_is_known_well_enough(low: float, high: float, said: bool | None) -> None:
+def test_a_published_period_is_judged_when_the_rate_is_known_well_enough(
+    low: float, high: float, said: bool | None
+) -> None:
     assert frequency_verdict(DAY, low / DAY, high / DAY) is said

@@ -5,7 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.refresh.dates import FULL, MOMENT, NOTHING_KNOWN, SKEW, DateRecord, observe, reliability, reliable, stood, verdict_of
+from centime.refresh.dates import (
+    FULL,
+    MOMENT,
+    NOTHING_KNOWN,
+    SKEW,
+    DateRecord,
+    observe,
+    reliability,
+    reliable,
+    stood,
+    verdict_of,
+)
 from centime.refresh.verdict import Verdict
 
 NOW, BEFORE = 1_000_000.0, 900_000.0
@@ -83,7 +94,14 @@ def test_the_longest_good_record_survives_some_lies_and_a_liar_can_be_believed_a
 
 
 def said(**given: object) -> tuple[Verdict, float]:
-    visit = {"read": True, "content_changed": True, "read_before": BEFORE, "now": NOW, "date": 950_000.0, "believed": True}
+    visit = {
+        "read": True,
+        "content_changed": True,
+        "read_before": BEFORE,
+        "now": NOW,
+        "date": 950_000.0,
+        "believed": True,
+    }
     return verdict_of(**(visit | given))  # type: ignore[arg-type]
 
 
@@ -104,9 +122,18 @@ def test_a_clock_a_little_ahead_dates_the_change_at_the_read() -> None:
     assert said(date=NOW + SKEW / 2) == (Verdict.DATED, 0.0)
 
 
-@given(read=st.booleans(), content_changed=st.booleans(), believed=st.booleans(), dates=st.tuples(*[visits.map(lambda v: v[1])] * 2))
-def test_a_dated_change_lies_within_its_interval(read: bool, content_changed: bool, believed: bool, dates: tuple[float, float]) -> None:
-    verdict, since = said(read=read, content_changed=content_changed, believed=believed, read_before=dates[0], date=dates[1])
+@given(
+    read=st.booleans(),
+    content_changed=st.booleans(),
+    believed=st.booleans(),
+    dates=st.tuples(*[visits.map(lambda v: v[1])] * 2),
+)
+def test_a_dated_change_lies_within_its_interval(
+    read: bool, content_changed: bool, believed: bool, dates: tuple[float, float]
+) -> None:
+    verdict, since = said(
+        read=read, content_changed=content_changed, believed=believed, read_before=dates[0], date=dates[1]
+    )
     if verdict == Verdict.DATED:
         assert believed
         assert content_changed
@@ -125,4 +152,10 @@ def test_content_has_stood_since_its_date_where_that_is_believed() -> None:
 
 
 def test_the_numbers_of_verdicts_never_change() -> None:
-    assert {verdict.name: int(verdict) for verdict in Verdict} == {"FIRST": 0, "QUIET": 1, "CHANGED": 2, "DATED": 3, "FAILED": 4}
+    assert {verdict.name: int(verdict) for verdict in Verdict} == {
+        "FIRST": 0,
+        "QUIET": 1,
+        "CHANGED": 2,
+        "DATED": 3,
+        "FAILED": 4,
+    }

@@ -15,7 +15,11 @@ for _rule, _alpha, _beta in ((OPTIMAL, 0.0, 1.0), (OPTIMAL, 0.5, 1.0), (PAPER, 0
     draw_curves(_rule, _alpha, _beta, CURVES[_rule, _alpha, _beta])
 
 SETTINGS = st.sampled_from(sorted(CURVES))
-PAGES = st.lists(st.tuples(st.floats(0.02, 74.0), st.floats(10.0, 1e9), st.floats(1e-3, 1e4), st.floats(1.0, 1e6)), min_size=1, max_size=8)
+PAGES = st.lists(
+    st.tuples(st.floats(0.02, 74.0), st.floats(10.0, 1e9), st.floats(1e-3, 1e4), st.floats(1.0, 1e6)),
+    min_size=1,
+    max_size=8,
+)
 
 
 def test_the_curves_are_numbers_and_fall() -> None:
@@ -25,7 +29,9 @@ def test_the_curves_are_numbers_and_fall() -> None:
 
 
 @given(SETTINGS, st.floats(0.02, 74.0), st.floats(1e-9, 0.5))
-def test_a_guess_is_near_where_the_index_is_not_flat(settings: tuple[float, float, float], shape: float, y: float) -> None:
+def test_a_guess_is_near_where_the_index_is_not_flat(
+    settings: tuple[float, float, float], shape: float, y: float
+) -> None:
     u = age_ratio(*settings, shape, y / shape, 1e12, 0.0)
     guess = guess_ratio(CURVES[settings], row_of(shape), y / shape)
     assert guess == pytest.approx(u, rel=0.05)

@@ -39,7 +39,11 @@ def printed(rate: Vector, quiet: float, changed: Vector) -> Vector:
 @settings(deadline=None)
 def test_the_score_changes_its_sign_at_the_likeliest_rate(quiet: float, changed: list[float], dated: int) -> None:
     rate = likeliest_rate(quiet, vector(changed), dated)
-    assert score(rate * (1 - 1e-9), quiet, vector(changed), dated) > 0 > score(rate * (1 + 1e-9), quiet, vector(changed), dated)
+    assert (
+        score(rate * (1 - 1e-9), quiet, vector(changed), dated)
+        > 0
+        > score(rate * (1 + 1e-9), quiet, vector(changed), dated)
+    )
 
 
 @given(quiet=lengths, changed=some)
@@ -69,14 +73,20 @@ def test_no_rate_of_a_grid_makes_the_printed_form_larger(quiet: float, changed: 
 @settings(deadline=None)
 def test_regular_intervals_give_the_closed_forms(changes: int, quiet: int, interval: float) -> None:
     seen, intervals = np.full(changes, interval), changes + quiet
-    assert likeliest_rate(quiet * interval, seen) == pytest.approx(-math.log(1 - changes / intervals) / interval, rel=1e-12)
-    assert finite_rate(quiet * interval, seen, intervals) == pytest.approx(-math.log(1 - changes / (intervals + 0.5)) / interval, rel=1e-12)
+    assert likeliest_rate(quiet * interval, seen) == pytest.approx(
+        -math.log(1 - changes / intervals) / interval, rel=1e-12
+    )
+    assert finite_rate(quiet * interval, seen, intervals) == pytest.approx(
+        -math.log(1 - changes / (intervals + 0.5)) / interval, rel=1e-12
+    )
     assert printed_rate(quiet * interval, seen) == pytest.approx(math.log(1 + 1 / quiet) / interval, rel=1e-12)
 
 
 @given(quiet=lengths, changed=some, scale=st.floats(1e-3, 1e3))
 @settings(deadline=None)
-def test_another_unit_of_time_gives_the_same_rate_in_that_unit(quiet: float, changed: list[float], scale: float) -> None:
+def test_another_unit_of_time_gives_the_same_rate_in_that_unit(
+    quiet: float, changed: list[float], scale: float
+) -> None:
     intervals = vector(changed)
     for estimate in (likeliest_rate, printed_rate, dated_rate):
         assert estimate(quiet * scale, intervals * scale) * scale == pytest.approx(estimate(quiet, intervals), rel=1e-9)
@@ -85,9 +95,15 @@ def test_another_unit_of_time_gives_the_same_rate_in_that_unit(quiet: float, cha
 
 @given(quiet=lengths, changed=some, more=lengths)
 @settings(deadline=None)
-def test_more_quiet_time_lowers_and_another_change_raises_the_likeliest_rate(quiet: float, changed: list[float], more: float) -> None:
+def test_more_quiet_time_lowers_and_another_change_raises_the_likeliest_rate(
+    quiet: float, changed: list[float], more: float
+) -> None:
     rate = likeliest_rate(quiet, vector(changed))
-    assert likeliest_rate(quiet + more, vector(changed)) < rate < likeliest_rate(quiet, vector([*changed, more])) * (1 + 1e-12)
+    assert (
+        likeliest_rate(quiet + more, vector(changed))
+        < rate
+        < likeliest_rate(quiet, vector([*changed, more])) * (1 + 1e-12)
+    )
     assert finite_rate(quiet, vector(changed), len(changed) + 1) < rate
 
 
@@ -111,7 +127,12 @@ def test_with_many_changes_the_printed_sum_is_far_below_the_product() -> None:
 
 def test_without_a_change_the_rate_is_nothing_and_with_changes_alone_infinite_or_corrected() -> None:
     none, three = vector([]), vector([1.0, 2.0, 3.0])
-    assert [likeliest_rate(5.0, none), printed_rate(5.0, none), dated_rate(5.0, none), printed_dated_rate(none)] == [0, 0, 0, 0]
+    assert [likeliest_rate(5.0, none), printed_rate(5.0, none), dated_rate(5.0, none), printed_dated_rate(none)] == [
+        0,
+        0,
+        0,
+        0,
+    ]
     assert (finite_rate(5.0, none, 2), finite_rate(0.0, none, 0)) == (0, 0)
     assert likeliest_rate(0.0, three) == printed_rate(0.0, three) == math.inf
     assert dated_rate(0.0, vector([0.0])) == math.inf

@@ -43,7 +43,9 @@ def test_of_twenty_thousand_poisson_pages_fewer_than_one_in_a_thousand_is_taken_
 
 @pytest.mark.parametrize("period", [DAY, WEEK])
 @pytest.mark.parametrize(("law", "visits", "share"), [("uniform", 15, 0.9), ("exponential", 29, 0.97)])
-def test_nine_in_ten_daily_and_weekly_pages_are_found_and_rightly(period: float, law: str, visits: int, share: float) -> None:
+def test_nine_in_ten_daily_and_weekly_pages_are_found_and_rightly(
+    period: float, law: str, visits: int, share: float
+) -> None:
     chance = np.random.default_rng(3)
     found = 0
     for _ in range(1000):
@@ -58,7 +60,9 @@ def test_nine_in_ten_daily_and_weekly_pages_are_found_and_rightly(period: float,
 
 @given(seed=seeds, phase=phases, period=st.sampled_from(PERIODS))
 @settings(deadline=None, max_examples=60)
-def test_just_after_the_phase_the_change_has_happened_and_few_moments_ago(seed: int, phase: float, period: float) -> None:
+def test_just_after_the_phase_the_change_has_happened_and_few_moments_ago(
+    seed: int, phase: float, period: float
+) -> None:
     times = moments(np.random.default_rng(seed), 0.45 * period, 60)
     rhythm = find_rhythm(times, by_the_clock(times, period, phase * period)[0])
     assert rhythm is not None
@@ -121,7 +125,9 @@ def test_few_changes_few_visits_and_changes_at_every_read_are_no_rhythm() -> Non
 
 
 @given(period=st.sampled_from(PERIODS), low=phases, width=st.floats(0, 0.5), after=st.floats(0, 4e9))
-def test_the_next_moment_is_the_first_after_at_the_end_of_the_phase(period: float, low: float, width: float, after: float) -> None:
+def test_the_next_moment_is_the_first_after_at_the_end_of_the_phase(
+    period: float, low: float, width: float, after: float
+) -> None:
     rhythm = Rhythm(period, low * period, (low + width) * period)
     moment = next_moment(rhythm, after)
     assert after < moment <= after + period + 1e-5

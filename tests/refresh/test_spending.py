@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.refresh.spending import ENOUGH, MOST, Eagerness
+from centime.refresh.spending import ENOUGH, MOST, Spending
 
 
-def after(spent_share: float, rounds: int, start: float = 1.0) -> Eagerness:
-    eagerness = Eagerness(factor=start)
+def after(spent_share: float, rounds: int, start: float = 1.0) -> Spending:
+    spending = Spending(factor=start)
     for second in range(1, int(rounds * ENOUGH) + 3):
-        eagerness.observe(float(second), spent_share, 1.0, 1.0)
-    return eagerness
+        spending.observe(float(second), spent_share, 1.0, 1.0)
+    return spending
 
 
 def test_what_is_missing_is_asked_for() -> None:
@@ -22,18 +22,18 @@ def test_what_is_missing_is_asked_for() -> None:
 
 
 def test_a_crawl_that_was_stopped_has_spent_nothing() -> None:
-    eagerness = Eagerness()
-    eagerness.observe(1.0, 1.0, 1.0, 1.0)
-    assert not eagerness.observe(1e6, 1.0, 1.0, 1.0)
-    assert eagerness.seconds == 5.0
+    spending = Spending()
+    spending.observe(1.0, 1.0, 1.0, 1.0)
+    assert not spending.observe(1e6, 1.0, 1.0, 1.0)
+    assert spending.seconds == 5.0
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 1e6)), max_size=60), st.floats(1e-6, 1e6))
 def test_the_factor_stays_between_one_and_the_most(steps: list[tuple[float, float]], budget: float) -> None:
-    eagerness, now = Eagerness(), 0.0
+    spending, now = Spending(), 0.0
     for step, spent in steps:
         now += step
-        before = eagerness.factor
-        changed = eagerness.observe(now, spent, budget, 1.0)
-        assert 1.0 <= eagerness.factor <= MOST
-        assert changed == (eagerness.factor != before)
+        before = spending.factor
+        changed = spending.observe(now, spent, budget, 1.0)
+        assert 1.0 <= spending.factor <= MOST
+        assert changed == (spending.factor != before)

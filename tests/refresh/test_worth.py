@@ -25,14 +25,18 @@ def test_the_index_never_falls_with_age_and_is_a_number(
 
 
 @given(WEIGHTS, st.floats(0.2, 20.0), st.floats(1e-3, 30.0))
-def test_the_index_is_age_times_penalty_less_the_penalty_so_far(weights: tuple[float, float], shape: float, age: float) -> None:
+def test_the_index_is_age_times_penalty_less_the_penalty_so_far(
+    weights: tuple[float, float], shape: float, age: float
+) -> None:
     alpha, beta = weights
 
     def penalty(a: float) -> float:
         return alpha * shape * a + beta * -math.expm1(-shape * math.log1p(a))
 
     total = integrate.quad(penalty, 0, age, epsabs=0, epsrel=1e-12)[0]
-    assert index_at(OPTIMAL, alpha, beta, shape, 1.0, 1.0, age) == pytest.approx(age * penalty(age) - total, rel=1e-6, abs=1e-9)
+    assert index_at(OPTIMAL, alpha, beta, shape, 1.0, 1.0, age) == pytest.approx(
+        age * penalty(age) - total, rel=1e-6, abs=1e-9
+    )
 
 
 @given(SHAPES, st.floats(1e-12, 1e-4))

@@ -1,4 +1,5 @@
-"""The settings of a crawl: every value is of its setting's type or refused with a sentence, and what is remembered can be taken back."""
+"""The settings of a crawl: every value is of its setting's type or refused with a sentence, and what is remembered
+can be taken back."""
 
 from dataclasses import fields
 from types import NoneType
@@ -49,12 +50,21 @@ def test_only_what_may_be_absent_can_be_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, kind in TYPES.items() if int in (kind, *get_args(kind))])
 def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
-    number = getattr(settings_from({name: 2000.0 if name == "most-page-bytes" else 10.0}, where="c"), name.replace("-", "_"))
+    number = getattr(
+        settings_from({name: 2000.0 if name == "most-page-bytes" else 10.0}, where="c"), name.replace("-", "_")
+    )
     assert type(number) is int
 
 
 def test_settings_that_were_kept_are_read_as_they_were() -> None:
-    told = CrawlSettings(seeds=("http://a.example/",), max_depth=3, rate=5.0, continuous=True, include=("none",), ban=("http://b.example",))
+    told = CrawlSettings(
+        seeds=("http://a.example/",),
+        max_depth=3,
+        rate=5.0,
+        continuous=True,
+        include=("none",),
+        ban=("http://b.example",),
+    )
     assert settings_from(told.facts(), where="c") == told
 
 

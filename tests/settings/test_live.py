@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from centime.crawl.commands.checking import unpack_order
+from centime.crawl.commands.checking import unpack_command
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadSetting
 from centime.settings.crawl import SETTINGS, CrawlSettings
 from centime.settings.live import SETTABLE, changed, read_values
-from centime.shard.command import SetOrder, new_id, pack_order
+from centime.shard.command import SetCommand, new_id, pack_command
 
 START = CrawlSettings(ban=("http://a.example",), focus=("/a/=2", "/b/=3"), rate=5.0)
 
 
 def after(*words: str) -> CrawlSettings:
     """The settings after an order with these words, which went through a file."""
-    order = unpack_order(pack_order(SetOrder(id=new_id(), time=1.0, values=read_values(words))))
-    assert isinstance(order, SetOrder)
+    order = unpack_command(pack_command(SetCommand(id=new_id(), time=1.0, values=read_values(words))))
+    assert isinstance(order, SetCommand)
     return changed(START, order.values)
 
 

@@ -1,4 +1,5 @@
-"""Patterns of people: those that a hostile URL could hold a crawl up with are refused, quickly, and ordinary ones are not."""
+"""Patterns of people: those that a hostile URL could hold a crawl up with are refused, quickly, and ordinary ones
+are not."""
 
 import re
 import time

@@ -9,7 +9,8 @@ from centime.settings.timing import TRIES, quickest
 
 
 def taking(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> list[int]:
-    """Tries that take so many CPU seconds, one after another, by a clock that says so; how many there were is in the list."""
+    """Tries that take so many CPU seconds, one after another, by a clock that says so; how many there were is in the
+    list."""
 
     def clock() -> Iterator[float]:
         now = 0.0

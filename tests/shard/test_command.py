@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.crawl.commands.checking import check_content, check_subscription, unpack_order
+from centime.crawl.commands.checking import check_content, check_subscription, unpack_command
 from centime.model.errors import BadInput, BadSetting
-from centime.shard import command as orders
+from centime.shard import command as commands
 from centime.shard.command import (
-    Order,
-    PublishOrder,
+    Command,
+    PublishCommand,
     RecentIds,
-    SetOrder,
-    SubscribeOrder,
-    UnsubscribeOrder,
+    SetCommand,
+    SubscribeCommand,
+    UnsubscribeCommand,
     column_of,
     new_id,
-    pack_order,
+    pack_command,
     publications,
 )
 from centime.shard.subscriptions import Subscription
@@ -27,31 +27,45 @@ URLS = st.lists(st.text("abc/", max_size=30).map(lambda path: f"http://a.example
 
 
 @pytest.mark.parametrize(
-    "order",
+    "command",
     [
-        SetOrder(id=new_id(), time=1.5, values={"rate": 50.0, "ban+": ["spam.example"], "delay": "2s", "bandwidth": None}),
-        PublishOrder(id=new_id(), time=2.0, urls=b"http://a.example/\nhttp://b.example/", cluster="c", publisher="p", source="feed"),
-        SubscribeOrder(id=new_id(), time=3.0, subscription=GOOD),
-        UnsubscribeOrder(id=new_id(), time=4.0, name="news"),
+        SetCommand(
+            id=new_id(), time=1.5, values={"rate": 50.0, "ban+": ["spam.example"], "delay": "2s", "bandwidth": None}
+        ),
+        PublishCommand(
+            id=new_id(),
+            time=2.0,
+            urls=b"http://a.example/\nhttp://b.example/",
+            cluster="c",
+            publisher="p",
+            source="feed",
+        ),
+        SubscribeCommand(id=new_id(), time=3.0, subscription=GOOD),
+        UnsubscribeCommand(id=new_id(), time=4.0, name="news"),
     ],
-    ids=lambda order: type(order).__name__,
+    ids=lambda command: type(command).__name__,
 )
-def test_an_order_is_unpacked_as_it_was_packed(order: Order) -> None:
-    assert unpack_order(pack_order(order)) == order
+def test_an_order_is_unpacked_as_it_was_packed(command: Command) -> None:
+    assert unpack_command(pack_command(command)) == command
 
 
 @given(urls=URLS, most=st.integers(1, 7), most_bytes=st.integers(1, 200))
-def test_a_publication_is_cut_into_orders_of_bounded_size_and_nothing_is_lost(urls: list[str], most: int, most_bytes: int) -> None:
+def test_a_publication_is_cut_into_orders_of_bounded_size_and_nothing_is_lost(
+    urls: list[str], most: int, most_bytes: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(orders, "MOST_URLS", most)
-        patch.setattr(orders, "MOST_URL_BYTES", most_bytes)
+        patch.setattr(commands, "MOST_URLS", most)
+        patch.setattr(commands, "MOST_URL_BYTES", most_bytes)
         modified = [float(place) for place in range(len(urls))]
         made = list(publications(urls, time=100.0, modified=modified))
-    assert [url for order in made for url in order.lines()] == urls
-    assert [time for order in made for time in column_of(order.modified, len(order.lines())).tolist()] == modified
-    assert all(len(order.lines()) <= most and (len(order.urls) <= most_bytes or len(order.lines()) == 1) for order in made)
-    assert [order.time for order in made] == sorted({order.time for order in made})
-    assert len({order.id for order in made}) == len(made)
+    assert [url for command in made for url in command.lines()] == urls
+    assert [time for command in made for time in column_of(command.modified, len(command.lines())).tolist()] == modified
+    assert all(
+        len(command.lines()) <= most and (len(command.urls) <= most_bytes or len(command.lines()) == 1)
+        for command in made
+    )
+    assert [command.time for command in made] == sorted({command.time for command in made})
+    assert len({command.id for command in made}) == len(made)
 
 
 @pytest.mark.parametrize(
@@ -63,13 +77,13 @@ def test_a_publication_is_cut_into_orders_of_bounded_size_and_nothing_is_lost(ur
         ({"urls": b"\xff"}, "are text"),
         ({"urls": b"\n" * 20_000}, "not 20001"),
         ({"modified": bytes(7)}, "7 bytes for 1"),
-        ({"source": "rumour"}, "no order"),
+        ({"source": "rumour"}, "no command"),
     ],
 )
 def test_an_order_that_cannot_be_carried_out_is_refused(change: dict[str, object], said: str) -> None:
-    order = PublishOrder(id=new_id(), time=1.0, urls=b"http://a.example/")
+    command = PublishCommand(id=new_id(), time=1.0, urls=b"http://a.example/")
     with pytest.raises(BadInput, match=said):
-        unpack_order(pack_order(msgspec.structs.replace(order, **change)))
+        unpack_command(pack_command(msgspec.structs.replace(command, **change)))
 
 
 @pytest.mark.parametrize(
@@ -109,19 +123,19 @@ def test_the_last_ids_are_remembered_also_through_a_snapshot(numbers: list[int],
 
 
 def test_a_pattern_that_takes_too_long_is_refused_where_it_is_new_and_never_when_a_journal_is_read_again() -> None:
-    slow: list[Order] = [
-        SubscribeOrder(id=new_id(), time=1.0, subscription=msgspec.structs.replace(GOOD, pattern="(a+)+$")),
-        SetOrder(id=new_id(), time=1.0, values={"focus": ["/a/=2", "(a+)+$=2"]}),
+    slow: list[Command] = [
+        SubscribeCommand(id=new_id(), time=1.0, subscription=msgspec.structs.replace(GOOD, pattern="(a+)+$")),
+        SetCommand(id=new_id(), time=1.0, values={"focus": ["/a/=2", "(a+)+$=2"]}),
     ]
-    for order in slow:
-        assert unpack_order(pack_order(order)) == order
+    for command in slow:
+        assert unpack_command(pack_command(command)) == command
         with pytest.raises(BadSetting, match="takes too long"):
-            check_content(order)
+            check_content(command)
 
 
 @pytest.mark.parametrize("name", ["publisher", "cluster"])
 def test_an_endless_name_is_refused_where_it_is_new(name: str) -> None:
-    order = PublishOrder(id=new_id(), time=1.0, urls=b"http://a.example/")
-    check_content(msgspec.structs.replace(order, **{name: "x" * 200}))
+    command = PublishCommand(id=new_id(), time=1.0, urls=b"http://a.example/")
+    check_content(msgspec.structs.replace(command, **{name: "x" * 200}))
     with pytest.raises(BadInput, match="200 characters"):
-        check_content(msgspec.structs.replace(order, **{name: "x" * 201}))
+        check_content(msgspec.structs.replace(command, **{name: "x" * 201}))

@@ -23,5 +23,13 @@ def test_a_length_that_cannot_be_meant_is_refused() -> None:
 
 
 def test_a_visit_is_the_same_after_packing() -> None:
-    visit = Visit(page=7, outcome=Outcome.MOVED, kind=PageKind.ERROR, asked_at=1.5, links=b"12345678", detail="ü", signature=2**64 - 1)
+    visit = Visit(
+        page=7,
+        outcome=Outcome.MOVED,
+        kind=PageKind.ERROR,
+        asked_at=1.5,
+        links=b"12345678",
+        detail="ü",
+        signature=2**64 - 1,
+    )
     assert unpack_visit(pack(visit)) == visit

@@ -23,7 +23,9 @@ def same(one: Shard, other: Shard) -> None:
     facts_again, arrays_again = shard_state(other)
     assert facts == facts_again
     assert arrays.keys() == arrays_again.keys()
-    files = {f"pages_{name}" for name in ("texts", "text_ends", "origins", "rows", "records")}  # a reader has their ends in memory
+    files = {
+        f"pages_{name}" for name in ("texts", "text_ends", "origins", "rows", "records")
+    }  # a reader has their ends in memory
     assert [name for name in arrays.keys() - files if not np.array_equal(arrays[name], arrays_again[name])] == []
     for ours, theirs in zip(files_of(one), files_of(other), strict=True):
         assert np.array_equal(np.concatenate([ours.base, ours.tail]), np.concatenate([theirs.base, theirs.tail]))
@@ -134,7 +136,9 @@ def test_a_damaged_row_is_named_and_never_followed(tmp_path: Path) -> None:
     assert found > 10
 
 
-def test_no_page_of_a_ready_host_is_more_important_than_the_one_handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_page_of_a_ready_host_is_more_important_than_the_one_handed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Checked on the journal: every lease is compared with all pages that could have been leased then."""
     with crawl(tmp_path / "c", focus=["p2=3", "p3=0.5"]) as opened:
         advance(opened, World(200), 150, batch=3)
@@ -274,12 +278,12 @@ def test_pages_are_read_again_only_after_the_time_asked_for(tmp_path: Path) -> N
 
 def test_an_index_page_with_the_content_of_its_folder_leads_on_to_it(tmp_path: Path) -> None:
     from centime.model.address import fingerprint
-    from centime.shard.message import Found, Visit, pack
+    from centime.shard.message import Seeded, Visit, pack
 
     with crawl(tmp_path / "c") as opened:
         shard = opened.shard
         folder, index = "http://h0.example/a/", "http://h1.example/a/index.html"
-        shard.found(Found(1.0, f"{folder}\n{index}".encode()))
+        shard.seed(Seeded(1.0, f"{folder}\n{index}".encode()))
         links = np.array([fingerprint(SEED), fingerprint(folder)], dtype=np.uint64).tobytes()
         now = 10.0
         for url in (folder, index):
@@ -290,7 +294,13 @@ def test_an_index_page_with_the_content_of_its_folder_leads_on_to_it(tmp_path: P
                 shard.frontier.remove(np.array([0]))
             index_of = fingerprint(folder) if url == index else 0
             visit = Visit(
-                page=page, outcome=Outcome.READ, kind=PageKind.HTML, digest=b"x" * 16, signature=9, links=links, index_of=index_of
+                page=page,
+                outcome=Outcome.READ,
+                kind=PageKind.HTML,
+                digest=b"x" * 16,
+                signature=9,
+                links=links,
+                index_of=index_of,
             )
             shard.record(now, [pack(visit)])
         rows = shard.pages.rows.gather(np.array([1, 2]))
@@ -356,15 +366,17 @@ def test_hosts_of_one_public_address_have_one_lane_and_are_kept_apart(tmp_path: 
 
 
 def test_an_answer_on_its_way_does_not_lift_the_pause_that_a_busy_host_has_asked_for(tmp_path: Path) -> None:
-    from centime.shard.message import Found, Visit, pack
+    from centime.shard.message import Seeded, Visit, pack
 
     with crawl(tmp_path / "c", delay=0.0) as opened:
         shard = opened.shard
-        shard.found(Found(1.0, "\n".join(f"http://h0.example/p{page}" for page in range(1, 6)).encode()))
+        shard.seed(Seeded(1.0, "\n".join(f"http://h0.example/p{page}" for page in range(1, 6)).encode()))
         first, second, *rest = shard.lease(10.0, 3)
         assert rest, "without a delay a host is asked for several pages at once"
         shard.record(10.2, [pack(Visit(page=first.page, outcome=Outcome.BUSY, asked_at=10.1, retry_after=30.0))])
-        shard.record(10.3, [pack(Visit(page=second.page, outcome=Outcome.READ, kind=PageKind.HTML, asked_at=10.1, signature=1))])
+        shard.record(
+            10.3, [pack(Visit(page=second.page, outcome=Outcome.READ, kind=PageKind.HTML, asked_at=10.1, signature=1))]
+        )
         assert shard.lease(11.0, 5) == []
         assert shard.lease(40.0, 5) == []
         assert shard.lease(40.2, 5)

@@ -1,4 +1,5 @@
-"""Subscriptions: every change is told at least once, by the same id whatever happens in between, and no more often than asked for."""
+"""Subscriptions: every change is told at least once, by the same id whatever happens in between, and no more often
+than asked for."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,11 @@ def made(*told: Subscription) -> Subscriptions:
 
 
 def changed(
-    known: Subscriptions, page: int, time: float, change: Change | None = Change.CHANGED, watched: list[Watched] | None = None
+    known: Subscriptions,
+    page: int,
+    time: float,
+    change: Change | None = Change.CHANGED,
+    watched: list[Watched] | None = None,
 ) -> None:
     place = "shop" if watched is not None else "news"
     known.noticed(page, f"http://a.example/{place}/{page}", time, 1.5, change, watched or ())
@@ -66,7 +71,13 @@ def test_changes_of_a_page_that_wait_are_told_as_one() -> None:
     known.delivered("news", 1, 1000.0)
     (batch,) = known.due(1100.0)
     (notice,) = batch.notices
-    assert (notice.change, notice.changes, notice.first_time, notice.time, notice.number) == (Change.NEW, 3, 1001.0, 1003.0, 4)
+    assert (notice.change, notice.changes, notice.first_time, notice.time, notice.number) == (
+        Change.NEW,
+        3,
+        1001.0,
+        1003.0,
+        4,
+    )
     assert batch.facts()["changes"][0]["first_seen"] == 1001.0
 
 
@@ -144,7 +155,12 @@ def test_a_subscription_that_is_made_again_keeps_what_it_is_still_to_be_told() -
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["change", "deliver", "snapshot"]), st.integers(0, 3), st.sampled_from(list(Change)), st.floats(0.1, 80.0)),
+    st.tuples(
+        st.sampled_from(["change", "deliver", "snapshot"]),
+        st.integers(0, 3),
+        st.sampled_from(list(Change)),
+        st.floats(0.1, 80.0),
+    ),
     max_size=60,
 )
 

@@ -9,7 +9,15 @@ from scipy.integrate import quad
 
 from centime.simulate import forecast
 from centime.simulate.change_history import Times, poisson_history
-from centime.simulate.forecast import Beliefs, demand_at, expected_coming, expected_now, expected_steady, intervals_at, threshold_for
+from centime.simulate.forecast import (
+    Beliefs,
+    demand_at,
+    expected_coming,
+    expected_now,
+    expected_steady,
+    intervals_at,
+    threshold_for,
+)
 from centime.simulate.rules import threshold, weighted_freshness
 from centime.simulate.scanning import Oracle
 from centime.simulate.simulation import DAY, simulate
@@ -18,7 +26,9 @@ shapes = st.one_of(st.floats(0.2, 60.0), st.sampled_from([1.0, 2.0, 1.0 + 1e-12,
 ages = st.floats(1e-4, 1e4)
 
 
-def one(shape: float, scale: float, age: float = 0.0, importance: float = 1.0, alpha: float = 0.0, beta: float = 1.0) -> Beliefs:
+def one(
+    shape: float, scale: float, age: float = 0.0, importance: float = 1.0, alpha: float = 0.0, beta: float = 1.0
+) -> Beliefs:
     return Beliefs(
         shape=np.array([shape]),
         scale=np.array([scale]),
@@ -33,7 +43,9 @@ def one(shape: float, scale: float, age: float = 0.0, importance: float = 1.0, a
 def surely(rates: Times, importance: Times) -> Beliefs:
     """Beliefs that know the rates."""
     shape = np.full(len(rates), 1e6)
-    return Beliefs(shape=shape, scale=shape / rates, importance=importance, cost=np.ones(len(rates)), age=np.zeros(len(rates)))
+    return Beliefs(
+        shape=shape, scale=shape / rates, importance=importance, cost=np.ones(len(rates)), age=np.zeros(len(rates))
+    )
 
 
 def fresh(shape: float, age: float) -> float:
@@ -44,7 +56,9 @@ def fresh(shape: float, age: float) -> float:
 def test_freshness_and_age_now_are_those_of_the_belief(shape: float, age: float) -> None:
     found = expected_now(one(shape, DAY, age * DAY))
     assert found.freshness == pytest.approx(fresh(shape, age))
-    assert found.age_days == pytest.approx(quad(lambda u: -math.expm1(-shape * math.log1p(u)), 0, age, limit=200)[0], rel=1e-4, abs=1e-9)
+    assert found.age_days == pytest.approx(
+        quad(lambda u: -math.expm1(-shape * math.log1p(u)), 0, age, limit=200)[0], rel=1e-4, abs=1e-9
+    )
 
 
 @given(shapes, st.floats(1e-3, 1e3), ages, st.floats(0.01, 100))
@@ -72,7 +86,9 @@ def test_the_steady_state_is_the_mean_over_an_interval(shape: float, interval: f
     worth = float(forecast.worth_of(one(shape, DAY, interval * DAY))[0])
     found = expected_steady(beliefs, intervals_at(beliefs, worth))
     interval = float(intervals_at(beliefs, worth)[0]) / DAY
-    assert found.freshness == pytest.approx(quad(lambda u: fresh(shape, u), 0, interval, limit=200)[0] / interval, rel=1e-3)
+    assert found.freshness == pytest.approx(
+        quad(lambda u: fresh(shape, u), 0, interval, limit=200)[0] / interval, rel=1e-3
+    )
     age = quad(lambda u: (interval - u) * -math.expm1(-shape * math.log1p(u)), 0, interval, limit=200)[0] / interval
     assert found.age_days == pytest.approx(age, rel=2e-3, abs=1e-6)
 
@@ -85,7 +101,9 @@ def test_a_page_whose_reads_are_never_worth_it_is_never_fresh() -> None:
 
 
 @given(st.floats(0, 2), st.floats(0, 2), shapes, st.floats(0.01, 100))
-def test_the_interval_is_where_the_index_reaches_the_threshold(alpha: float, beta: float, shape: float, age: float) -> None:
+def test_the_interval_is_where_the_index_reaches_the_threshold(
+    alpha: float, beta: float, shape: float, age: float
+) -> None:
     beliefs = one(shape, DAY, age * DAY, 2.0, alpha, beta)
     worth = float(forecast.worth_of(beliefs)[0])
     last = float(forecast.worth_of(one(shape, DAY, age * DAY * 0.999, 2.0, alpha, beta))[0])
@@ -118,7 +136,9 @@ def test_beliefs_that_know_the_rates_foretell_the_closed_form_and_what_the_simul
     beliefs = surely(rates, importance)
     worth = threshold_for(beliefs, budget)
     steady = expected_steady(beliefs, intervals_at(beliefs, worth))
-    assert steady.freshness == pytest.approx(weighted_freshness(importance, rates, threshold(importance, rates, budget)), abs=1e-3)
+    assert steady.freshness == pytest.approx(
+        weighted_freshness(importance, rates, threshold(importance, rates, budget)), abs=1e-3
+    )
     history = poisson_history(rates, importance, 200, seed=4)
     realised = simulate(history, Oracle(history), budget, warm=80 * DAY)
     assert realised.freshness == pytest.approx(steady.freshness, abs=0.012)

@@ -19,7 +19,9 @@ def observed(intervals: list[tuple[float, bool]]) -> float:
 
 
 @given(st.lists(st.tuples(st.floats(600, 400 * DAY), st.booleans()), min_size=2, max_size=40))
-def test_the_rate_is_the_likeliest_one_where_something_changed_and_something_did_not(intervals: list[tuple[float, bool]]) -> None:
+def test_the_rate_is_the_likeliest_one_where_something_changed_and_something_did_not(
+    intervals: list[tuple[float, bool]],
+) -> None:
     changed = np.array([interval for interval, did in intervals if did])
     quiet = sum(interval for interval, did in intervals if not did)
     rate = observed(intervals)
@@ -42,5 +44,7 @@ def test_a_page_read_once_has_the_mean_rate() -> None:
     for _ in range(400):
         estimates.observe(np.array([0]), np.array([DAY]), np.array([Verdict.CHANGED], dtype=np.uint8))
         estimates.observe(np.array([0]), np.array([DAY]), np.array([Verdict.QUIET], dtype=np.uint8))
-    estimates.observe(np.array([1, 2]), np.array([np.nan, DAY]), np.array([Verdict.FIRST, Verdict.FAILED], dtype=np.uint8))
+    estimates.observe(
+        np.array([1, 2]), np.array([np.nan, DAY]), np.array([Verdict.FIRST, Verdict.FAILED], dtype=np.uint8)
+    )
     assert estimates.rates[1] == estimates.rates[2] == pytest.approx(0.5 / DAY, rel=0.03)

@@ -20,14 +20,18 @@ def history() -> ChangeHistory:
     rates = chance.lognormal(math.log(0.1), 1.2, PAGES) / DAY
     importance = chance.pareto(1.5, PAGES) + 0.1
     hosts = np.arange(PAGES) // 50
-    return poisson_history(rates, importance / importance.mean(), 150, hosts=hosts, dated=np.arange(PAGES) % 2 == 0, seed=2)
+    return poisson_history(
+        rates, importance / importance.mean(), 150, hosts=hosts, dated=np.arange(PAGES) % 2 == 0, seed=2
+    )
 
 
 @pytest.fixture(scope="module")
 def realised(history: ChangeHistory) -> dict[str, float]:
     settings = RefreshSettings(budget=0.1 * PAGES / DAY)
     return {
-        name: simulate(history, policy_named(name, history, settings), settings.budget, warm=100 * DAY, tick=4 * 3600).freshness
+        name: simulate(
+            history, policy_named(name, history, settings), settings.budget, warm=100 * DAY, tick=4 * 3600
+        ).freshness
         for name in POLICIES
     }
 
@@ -56,7 +60,9 @@ def test_what_the_beliefs_foretell_is_what_is_realised(history: ChangeHistory) -
     assert run.result().freshness == pytest.approx(foretold.freshness, abs=0.03)
 
 
-def test_the_book_and_the_forecast_decide_alike_and_the_forecast_foretells_by_what_is_believed(history: ChangeHistory) -> None:
+def test_the_book_and_the_forecast_decide_alike_and_the_forecast_foretells_by_what_is_believed(
+    history: ChangeHistory,
+) -> None:
     settings = RefreshSettings(budget=0.1 * PAGES / DAY)
     policy = Ours(history, settings)
     run = Run(history, policy, settings.budget, warm=40 * DAY, tick=4 * 3600)

@@ -19,13 +19,17 @@ def test_the_rules_give_the_freshness_of_the_design_s_table() -> None:
     importance, rates = known_web(20_000)
     pages = len(rates)
     for budget, expected in DESIGN.items():
-        found = [weighted_freshness(importance, rates, rule(importance, rates, budget * pages)) for rule in RULES.values()]
+        found = [
+            weighted_freshness(importance, rates, rule(importance, rates, budget * pages)) for rule in RULES.values()
+        ]
         assert found == pytest.approx(expected, abs=0.015)
         assert found == sorted(found) or budget == 0.3
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0.001, 50)), min_size=2, max_size=30), st.floats(0.1, 5))
-def test_every_rule_spends_the_budget_and_none_is_better_than_the_threshold(pages: list[tuple[float, float]], speed: float) -> None:
+def test_every_rule_spends_the_budget_and_none_is_better_than_the_threshold(
+    pages: list[tuple[float, float]], speed: float
+) -> None:
     importance, rates = (np.array(column) for column in zip(*pages, strict=True))
     found = {}
     budget = speed * rates.sum()

@@ -15,7 +15,9 @@ from centime.simulate.scanning import Oracle, Uniform
 from centime.simulate.simulation import DAY, Run, Verdicts, simulate
 
 
-def history_of(changes: Sequence[Sequence[float]], end: float, *, born: Sequence[float] = (), dated: bool = False) -> ChangeHistory:
+def history_of(
+    changes: Sequence[Sequence[float]], end: float, *, born: Sequence[float] = (), dated: bool = False
+) -> ChangeHistory:
     pages = len(changes)
     return ChangeHistory(
         offsets=np.cumsum([0, *map(len, changes)]),
@@ -65,7 +67,12 @@ def test_a_policy_learns_what_a_crawler_would(dated: bool) -> None:
     policy = Listening(history)
     simulate(history, policy, 0.1, warm=0.0, tick=10.0)
     changed = (Verdict.DATED, 2.0) if dated else (Verdict.CHANGED, 2.0)
-    assert policy.heard == [(0, 0.0, Verdict.FIRST, 7.0), (0, 10.0, Verdict.QUIET, 0.0), (0, 20.0, *changed), (0, 30.0, Verdict.QUIET, 0.0)]
+    assert policy.heard == [
+        (0, 0.0, Verdict.FIRST, 7.0),
+        (0, 10.0, Verdict.QUIET, 0.0),
+        (0, 20.0, *changed),
+        (0, 30.0, Verdict.QUIET, 0.0),
+    ]
 
 
 def test_a_page_counts_from_its_first_read_on_which_is_free() -> None:
@@ -104,7 +111,9 @@ def test_the_simulation_of_a_known_rule_agrees_with_its_closed_form() -> None:
     budget = 0.1 * 1500 / DAY
     for policy, rule in ((Uniform(history), uniform_intervals), (Oracle(history), threshold)):
         found = simulate(history, policy, budget, warm=80 * DAY)
-        assert found.freshness == pytest.approx(weighted_freshness(importance, rates, rule(importance, rates, budget)), abs=0.012)
+        assert found.freshness == pytest.approx(
+            weighted_freshness(importance, rates, rule(importance, rates, budget)), abs=0.012
+        )
 
 
 def test_a_run_can_be_looked_at_on_its_way() -> None:

@@ -14,7 +14,9 @@ def made(steps: Steps, pages: int = 4) -> Stepping:
 
 
 @pytest.mark.parametrize(("steps", "first", "changed", "quiet"), [(NUTCH, 30 * DAY, 0.8, 1.2), (STORM, DAY, 0.5, 1.5)])
-def test_an_interval_shrinks_when_the_page_changed_and_grows_when_not(steps: Steps, first: float, changed: float, quiet: float) -> None:
+def test_an_interval_shrinks_when_the_page_changed_and_grows_when_not(
+    steps: Steps, first: float, changed: float, quiet: float
+) -> None:
     policy = made(steps)
     verdicts = np.array([Verdict.CHANGED, Verdict.DATED, Verdict.QUIET, Verdict.FAILED], dtype=np.uint8)
     policy.record(np.arange(4), DAY, verdicts, np.zeros(4))

@@ -29,7 +29,9 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-En
 HEAD += b"TRANSFER-ENCODING : chunked\r\nContent-Length: 3\r\n\r\n"
 
 
-def response(url: str, body: bytes, at: float = 1_700_000_000.25, head: bytes = HEAD, truncated: bool = False) -> Response:
+def response(
+    url: str, body: bytes, at: float = 1_700_000_000.25, head: bytes = HEAD, truncated: bool = False
+) -> Response:
     return Response(
         url=url,
         outcome=Outcome.READ,
@@ -130,14 +132,28 @@ def test_the_same_body_again_is_a_revisit_and_leads_to_the_first(tmp_path: Path,
     headers = next(headers for kind, headers, _ in with_warcio(tmp_path) if kind == "revisit")
     assert headers["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
     assert headers["WARC-Refers-To-Target-URI"] == "http://a.example/"
-    dates = {headers["WARC-Target-URI"]: headers["WARC-Date"] for kind, headers, _ in with_warcio(tmp_path) if kind == "response"}
+    dates = {
+        headers["WARC-Target-URI"]: headers["WARC-Date"]
+        for kind, headers, _ in with_warcio(tmp_path)
+        if kind == "response"
+    }
     assert headers["WARC-Refers-To-Date"] == dates["http://a.example/"] == "2023-11-14T22:13:20.250000Z"
     assert headers["WARC-Payload-Digest"] == f"sha1:{original.digest}"
 
 
 def test_a_revisit_without_its_original_says_so(tmp_path: Path) -> None:
-    lost = Capture(url="http://a.example/", timestamp="20260101000000", mime="warc/revisit", digest="X", offset=0, length=1, filename="x")
-    with pytest.raises(DamagedFile, match=r"the body that http://a\.example/ had at 20260101000000 is not in the archive"):
+    lost = Capture(
+        url="http://a.example/",
+        timestamp="20260101000000",
+        mime="warc/revisit",
+        digest="X",
+        offset=0,
+        length=1,
+        filename="x",
+    )
+    with pytest.raises(
+        DamagedFile, match=r"the body that http://a\.example/ had at 20260101000000 is not in the archive"
+    ):
         read_body(tmp_path, lost)
 
 
@@ -260,7 +276,9 @@ def test_a_file_of_which_nothing_was_named_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reopened", [False, True])
-def test_a_page_that_the_server_calls_unchanged_leaves_a_revisit_of_what_was_kept(tmp_path: Path, reopened: bool) -> None:
+def test_a_page_that_the_server_calls_unchanged_leaves_a_revisit_of_what_was_kept(
+    tmp_path: Path, reopened: bool
+) -> None:
     archive = Archive(tmp_path, "a")
     url = "http://a.example/"
     kept(archive.keep(response(url, b"one"), Document(kind=PageKind.HTML)))
@@ -269,7 +287,12 @@ def test_a_page_that_the_server_calls_unchanged_leaves_a_revisit_of_what_was_kep
         archive = Archive(tmp_path, "b")
     head = b"HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n"
     verified = Response(
-        url=url, outcome=Outcome.UNCHANGED, status=304, asked_at=1_700_000_100.0, request_head=b"GET / HTTP/1.1\r\n\r\n", response_head=head
+        url=url,
+        outcome=Outcome.UNCHANGED,
+        status=304,
+        asked_at=1_700_000_100.0,
+        request_head=b"GET / HTTP/1.1\r\n\r\n",
+        response_head=head,
     )
     capture = kept(archive.verified(verified))
     assert archive.verified(Response(url="http://a.example/other", outcome=Outcome.UNCHANGED, status=304)) is None
@@ -355,7 +378,9 @@ def test_who_keeps_only_xml_keeps_no_redirects_or_errors(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("reopened", [False, True])
-def test_a_redirect_or_error_is_no_body_of_the_page_and_nothing_is_a_revisit_of_it(tmp_path: Path, reopened: bool) -> None:
+def test_a_redirect_or_error_is_no_body_of_the_page_and_nothing_is_a_revisit_of_it(
+    tmp_path: Path, reopened: bool
+) -> None:
     archive = Archive(tmp_path, "a")
     url = "http://a.example/"
     read = kept(archive.keep(response(url, b"one"), HTML))

@@ -110,7 +110,9 @@ def test_a_segment_whose_beginning_was_interrupted_never_was(tmp_path: Path) -> 
 
 @given(st.lists(frames_of_a_segment, min_size=1, max_size=3), st.data())
 @settings(max_examples=60, deadline=None)
-def test_a_journal_cut_anywhere_in_its_last_segment_is_a_prefix(segments: list[list[Frame]], data: st.DataObject) -> None:
+def test_a_journal_cut_anywhere_in_its_last_segment_is_a_prefix(
+    segments: list[list[Frame]], data: st.DataObject
+) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, segments)
@@ -142,7 +144,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("writable", [False, True])
-def test_one_wrong_byte_anywhere_is_damage_unless_it_is_in_the_very_last_frame(small: Path, tmp_path: Path, writable: bool) -> None:
+def test_one_wrong_byte_anywhere_is_damage_unless_it_is_in_the_very_last_frame(
+    small: Path, tmp_path: Path, writable: bool
+) -> None:
     everything = [frame for frames in SMALL for frame in frames]
     paths = sorted(small.iterdir())
     last_frame = paths[1].stat().st_size - len(b"last") - 13
@@ -168,7 +172,9 @@ def test_damage_names_the_byte_of_the_bad_frame_and_the_next_good_one(small: Pat
     data = bytearray(path.read_bytes())
     data[HEAD_BYTES + 2] = 255  # the length of the first frame: nothing says where the second one begins
     path.write_bytes(data)
-    with pytest.raises(DamagedFile, match=rf"000001.log: frame 0 at byte {HEAD_BYTES} is damaged.*at byte {HEAD_BYTES + 18}$"):
+    with pytest.raises(
+        DamagedFile, match=rf"000001.log: frame 0 at byte {HEAD_BYTES} is damaged.*at byte {HEAD_BYTES + 18}$"
+    ):
         Journal.open(tmp_path, writable=True)
     assert path.read_bytes() == data
 
@@ -291,16 +297,23 @@ def test_killed_writers_leave_a_prefix_that_holds_all_that_was_synced(tmp_path: 
     chance = random.Random(4)
     promised = 0
     for turn in range(8):
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(turn)], stdout=subprocess.PIPE, text=True)
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), str(turn)], stdout=subprocess.PIPE, text=True
+        )
         assert writer.stdout is not None
         for _ in range(chance.randrange(1, 60)):
             promised = int(writer.stdout.readline())
         writer.send_signal(signal.SIGKILL)
-        promised = max([promised, *(int(line) for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n"))])
+        promised = max(
+            [promised, *(int(line) for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n"))]
+        )
         writer.wait()
         writer.stdout.close()
         journal = Journal.open(tmp_path, writable=False)
         found = list(journal.frames(journal.first_index))
         assert [index for index, _, _ in found] == list(range(journal.first_index, journal.first_index + len(found)))
         assert journal.first_index + len(found) >= promised
-        assert all(payload == index.to_bytes(8, "little") * (index % 301) and kind == 1 + index % 200 for index, kind, payload in found)
+        assert all(
+            payload == index.to_bytes(8, "little") * (index % 301) and kind == 1 + index % 200
+            for index, kind, payload in found
+        )

@@ -1,4 +1,5 @@
-"""Rows on disk against rows in memory: the same links of the same weights, however rows are replaced, compacted and read."""
+"""Rows on disk against rows in memory: the same links of the same weights, however rows are replaced, compacted and
+read."""
 
 import errno
 import os
@@ -19,8 +20,12 @@ from centime.store.link_rows import DiskRows
 Links = list[tuple[int, float]]
 EVERY = np.arange(12, dtype=np.int64)
 
-links_of_a_row = st.lists(st.tuples(st.one_of(st.integers(0, 300), st.integers(0, 2**31 - 1)), st.floats(0.001, 1.0)), max_size=8)
-steps_of_batches = st.lists(st.tuples(st.dictionaries(st.integers(0, 9), links_of_a_row, max_size=4), st.booleans()), max_size=6)
+links_of_a_row = st.lists(
+    st.tuples(st.one_of(st.integers(0, 300), st.integers(0, 2**31 - 1)), st.floats(0.001, 1.0)), max_size=8
+)
+steps_of_batches = st.lists(
+    st.tuples(st.dictionaries(st.integers(0, 9), links_of_a_row, max_size=4), st.booleans()), max_size=6
+)
 
 
 def batch(rows: list[Links], weighted: bool) -> RowBatch:
@@ -33,7 +38,9 @@ def batch(rows: list[Links], weighted: bool) -> RowBatch:
 def as_multisets(rows: RowBatch) -> list[Links]:
     found = []
     for start, length in zip(rows.starts.tolist(), rows.lengths.tolist(), strict=True):
-        weights = rows.weights[start : start + length].tolist() if len(rows.weights) else [1.0 / max(length, 1)] * length
+        weights = (
+            rows.weights[start : start + length].tolist() if len(rows.weights) else [1.0 / max(length, 1)] * length
+        )
         found.append(sorted(zip(rows.targets[start : start + length].tolist(), weights, strict=True)))
     return found
 
@@ -129,14 +136,18 @@ def test_check_finds_links_that_lead_nowhere_wrong_counts_and_damage(tmp_path: P
         DiskRows.open(tmp_path, state, writable=False).check(state, 71)
 
 
-def test_a_full_disk_leaves_rows_as_they_were_and_no_half_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_rows_as_they_were_and_no_half_generation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(handle: int, data: memoryview, at: int) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     rows = DiskRows.open(tmp_path, {}, writable=True)
     rows.replace(np.array([0]), batch([[(1, 1.0)]], weighted=False))
     real = os.pwrite
-    monkeypatch.setattr(os, "pwrite", lambda handle, data, at: real(handle, data, at) if at == 0 else full(handle, data, at))
+    monkeypatch.setattr(
+        os, "pwrite", lambda handle, data, at: real(handle, data, at) if at == 0 else full(handle, data, at)
+    )
     with pytest.raises(NoRoom):
         rows.replace(np.array([0]), batch([[(2, 1.0)]], weighted=False))
     with pytest.raises(NoRoom):

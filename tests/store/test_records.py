@@ -32,7 +32,19 @@ visits = st.builds(
     **dict.fromkeys(["failures", "priority"], byte),
     loading=st.sampled_from(Loading),
     **dict.fromkeys(
-        ["etag", "modified", "content_type", "detail", "address", "canonical", "title", "language", "document_type", "root"], text
+        [
+            "etag",
+            "modified",
+            "content_type",
+            "detail",
+            "address",
+            "canonical",
+            "title",
+            "language",
+            "document_type",
+            "root",
+        ],
+        text,
     ),
 )
 
@@ -81,7 +93,18 @@ def test_the_type_of_the_heads_is_the_layout_on_disk() -> None:
 def test_long_texts_are_cut_at_a_character_and_long_validators_left_out(tmp_path: Path) -> None:
     records = Records.open(tmp_path, {}, writable=True)
     long = "ä" * LONGEST_TEXT
-    records.append(Record(page=0, time=1.0, outcome=Outcome.READ, etag=long, modified=long, title=long, detail="x" + long, failures=999))
+    records.append(
+        Record(
+            page=0,
+            time=1.0,
+            outcome=Outcome.READ,
+            etag=long,
+            modified=long,
+            title=long,
+            detail="x" + long,
+            failures=999,
+        )
+    )
     found = records.last(0)
     assert found is not None
     assert (found.etag, found.modified, found.failures) == ("", "", 255)

@@ -21,7 +21,9 @@ def append(texts: Texts, urls: list[str]) -> None:
 
 @given(st.lists(st.lists(st.text(max_size=12), max_size=5), max_size=4), st.lists(st.text(max_size=12), max_size=5))
 @settings(max_examples=30, deadline=None)
-def test_texts_come_back_in_order_and_by_number_from_file_and_memory(batches: list[list[str]], later: list[str]) -> None:
+def test_texts_come_back_in_order_and_by_number_from_file_and_memory(
+    batches: list[list[str]], later: list[str]
+) -> None:
     with tempfile.TemporaryDirectory() as name:
         writer = Texts.open(Path(name), {}, writable=True)
         for batch in batches:

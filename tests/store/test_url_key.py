@@ -26,7 +26,10 @@ SESSION = "0123456789abcdefghijklemopqrstuv"
         ("http://host.com/%C3%84", "com,host)/%c3%84"),
         ("http://host.com/a%2Fb/%2e%2e/c", "com,host)/a/c"),
         ("http://127.0.0.5:8800/x", "5,0,0,127:8800)/x"),
-        (f"http://archive.org/index.php?PHPSESSID={SESSION}&action=profile;u=4221", "org,archive)/index.php?action=profile;u=4221"),
+        (
+            f"http://archive.org/index.php?PHPSESSID={SESSION}&action=profile;u=4221",
+            "org,archive)/index.php?action=profile;u=4221",
+        ),
         (f"http://archive.org/?one=two&jsessionid={SESSION}&x=y", "org,archive)/?one=two&x=y"),
         ("http://archive.org/?CFID=1169580&CFTOKEN=48630702&dt=22", "org,archive)/?dt=22"),
         ("http://archive.org/(S(4hqa0555fwsecu455xqckv45))/mileg.aspx", "org,archive)/mileg.aspx"),

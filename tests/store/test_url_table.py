@@ -9,7 +9,9 @@ from centime.model.errors import DamagedFile, NoRoom
 from centime.store import url_table
 from centime.store.url_table import UrlTable
 
-fingerprints = st.one_of(st.integers(1, 40), st.integers(1, 2**64 - 1), st.sampled_from([1 << 63, 1024, 2048, 4096, 2**64 - 1]))
+fingerprints = st.one_of(
+    st.integers(1, 40), st.integers(1, 2**64 - 1), st.sampled_from([1 << 63, 1024, 2048, 4096, 2**64 - 1])
+)
 
 
 @given(st.lists(st.lists(fingerprints, max_size=60), max_size=6), st.lists(fingerprints))
@@ -24,7 +26,9 @@ def test_pages_are_numbered_as_a_dictionary_would(batches: list[list[int]], aske
             assert page == model.setdefault(fingerprint, len(model))
     assert table.count == len(model)
     assert table.fingerprints.tolist() == list(model)
-    assert table.find(np.array(asked, dtype=np.uint64)).tolist() == [model.get(fingerprint, -1) for fingerprint in asked]
+    assert table.find(np.array(asked, dtype=np.uint64)).tolist() == [
+        model.get(fingerprint, -1) for fingerprint in asked
+    ]
     table.check()
 
 

@@ -1,17 +1,20 @@
 """The three golden rules (Section 1.2) as advice for one community, each with what it would bring.
 
-a. Split: the same content on more pages has more default energy. A new page that links to page p of the community brings at least
+a. Split: the same content on more pages has more default energy. A new page that links to page p of the community
+brings at least
    (1-d) (1 + d kept_p) energy (`fate`), up to 1 where nothing leaks.
-b. Link back: a dangling page p loses all that it has. One link from it to page r brings at least d x*_p kept_r.
-c. Move: links out of the community cost least on pages with a small score and many links inside. Their loss on page i is about
+b. Link back: a dangling page p loses all that it has. One link from it to page r brings at least d x*_p kept_r. c.
+Move: links out of the community cost least on pages with a small score and many links inside. Their loss on page i is
+about
    d x*_i (1 - f_i) times what a unit is worth along its other links; moved to page j they dilute j's links instead.
 
-Guaranteed: for b and c `gain` is what the change brings while the rest of the web gives the community what it gives now, within 1e-4 of
-Theorem 5.3's bound; for a it is a lower bound. Only what gains is advised; the most gainful first. The cost is that of the community.
+Guaranteed: for b and c `gain` is what the change brings while the rest of the web gives the community what it gives
+now, within 1e-4 of Theorem 5.3's bound; for a it is a lower bound. Only what gains is advised; the most gainful first.
+The cost is that of the community.
 
-Traps: gains of several pieces of advice do not add up exactly. A link back from a page of the community takes nothing from anyone inside,
-but the rest of the web has what the community gains less. Links that leave are why others link to you: the paper knows only energy.
-"""
+Traps: gains of several pieces of advice do not add up exactly. A link back from a page of the community takes nothing
+from anyone inside, but the rest of the web has what the community gains less. Links that leave are why others link to
+you: the paper knows only energy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +53,9 @@ class Advice:
 
 def advice(graph: Graph, scores: Vector, community: Subgraph, fate: Fate, most: int = 10) -> list[Advice]:
     """What the community can do, the most gainful first."""
-    found = chain(_split(community, fate), _link_back(graph, scores, community, fate), _move(graph, scores, community, fate))
+    found = chain(
+        _split(community, fate), _link_back(graph, scores, community, fate), _move(graph, scores, community, fate)
+    )
     return nlargest(most, (each for each in found if each.gain > 0.0), key=lambda each: each.gain)
 
 
@@ -87,7 +92,9 @@ def _move(graph: Graph, scores: Vector, community: Subgraph, fate: Fate) -> Iter
         page = int(community.pages[place])
         row = slice(graph.offsets[page], graph.offsets[page + 1])
         weights = np.ones(row.stop - row.start) if graph.weights is None else graph.weights[row]
-        leaving = [link for link in zip(graph.targets[row].tolist(), weights.tolist(), strict=True) if not inside[link[0]]]
+        leaving = [
+            link for link in zip(graph.targets[row].tolist(), weights.tolist(), strict=True) if not inside[link[0]]
+        ]
         others = homes[homes != place]
         if not leaks[place] or not len(others):
             return
@@ -98,8 +105,12 @@ def _move(graph: Graph, scores: Vector, community: Subgraph, fate: Fate) -> Iter
         yield Advice("move links", page, new, len(leaving), _gain(graph, scores, community, fate, added, removed))
 
 
-def _gain(graph: Graph, scores: Vector, community: Subgraph, fate: Fate, added: list[Link], removed: list[Link]) -> float:
+def _gain(
+    graph: Graph, scores: Vector, community: Subgraph, fate: Fate, added: list[Link], removed: list[Link]
+) -> float:
     """What a change of links brings the community."""
     proposed = change(graph, Numbers(graph.pages), added, removed).within(community)
     own = scores[community.pages]
-    return float(effect(community.inside, own, fate.damping, proposed, scores_error=0.0, accuracy=ACCURACY).gained.sum())
+    return float(
+        effect(community.inside, own, fate.damping, proposed, scores_error=0.0, accuracy=ACCURACY).gained.sum()
+    )

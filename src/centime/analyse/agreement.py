@@ -2,9 +2,11 @@
 
     tau_b = (C - D) / sqrt((n0 - n1) (n0 - n2))
 
-with C and D the pairs of pages in the same and in the opposite order, n0 all pairs, n1 and n2 the pairs tied in one and the other vector.
+with C and D the pairs of pages in the same and in the opposite order, n0 all pairs, n1 and n2 the pairs tied in one and
+the other vector.
 
-Guaranteed: exact for any number of pages, in n log n steps (Knight's algorithm: sort by one, count the exchanges that sort the other).
+Guaranteed: exact for any number of pages, in n log n steps (Knight's algorithm: sort by one, count the exchanges that
+sort the other).
 
 Trap: scores that differ by less than their error are in no order. `resolution` decides what counts as equal.
 """

@@ -1,7 +1,8 @@
 """The cluster around a page: the pages that are linked more closely with it and each other than with the rest.
 
-From the page a walk that returns with probability 1 - d at each step, over links in both directions, visits near pages most. Pages are put
-in the order of visits per link, and the cluster is the start of that order with the least conductance
+From the page a walk that returns with probability 1 - d at each step, over links in both directions, visits near pages
+most. Pages are put in the order of visits per link, and the cluster is the start of that order with the least
+conductance
 
     links between the cluster and the rest / links that touch the cluster, or the rest if that is less
 

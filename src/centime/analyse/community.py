@@ -8,7 +8,8 @@
 | `cluster:PAGE` | that are linked more closely with this page than with the rest (`cluster`) |
 | anything else | named in this file, one per line; empty lines and lines that start with # are passed over |
 
-Guaranteed: a community has at least one page, each counted once; a name that the graph does not have is refused by its line.
+Guaranteed: a community has at least one page, each counted once; a name that the graph does not have is refused by its
+line.
 
 Trap: hosts and domains need pages that are named by URLs; whoever reads the graph says which host a page has.
 """
@@ -75,7 +76,9 @@ def chosen_community(choice: str, names: Names, sites: Sites, cluster: Cluster) 
     """The community of NAME=SOURCE."""
     name, equals, source = choice.partition("=")
     if not (name and equals and source):
-        raise BadInput(f"a community is NAME=FILE, or NAME= and host:.., domain:.., pattern:.. or cluster:.., not {choice!r}")
+        raise BadInput(
+            f"a community is NAME=FILE, or NAME= and host:.., domain:.., pattern:.. or cluster:.., not {choice!r}"
+        )
     kind, colon, value = source.partition(":")
     match kind if colon else "":
         case "host":
@@ -98,7 +101,11 @@ def page_named(name: str, names: Names) -> int:
     """The number of the page of this name; a sentence if there is none."""
     page = names.find(name)
     if page is None:
-        raise BadInput(f"the graph has no page {name}; its pages are named like {names[0]}" if len(names) else "the graph has no pages")
+        raise BadInput(
+            f"the graph has no page {name}; its pages are named like {names[0]}"
+            if len(names)
+            else "the graph has no pages"
+        )
     return page
 
 
@@ -133,4 +140,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise BadInput(f"{path}: the file cannot be read ({(reason.strerror or str(reason)).lower()})") from None
     except UnicodeDecodeError as wrong:
         raise BadInput(f"{path}: the file is not text in UTF-8 (byte {wrong.start})") from None
-    return ((line, content) for line, content in enumerate(map(str.strip, text.splitlines()), 1) if content and not content.startswith("#"))
+    return (
+        (line, content)
+        for line, content in enumerate(map(str.strip, text.splitlines()), 1)
+        if content and not content.startswith("#")
+    )

@@ -7,12 +7,13 @@ A page p outside I brings c, of which e is entrapped in I, s is lost in I's dang
     s_p = d/(1-d) * d   * sum over links p->r into I of w_(r,p) sunk_r    * x*_p
     o_p = c_p - e_p - s_p
 
-with kept and sunk of `fate`. A page p of I brings its default energy c_p = 1, of which e_p = (1-d) kept_p, s_p = d sunk_p.
+with kept and sunk of `fate`. A page p of I brings its default energy c_p = 1, of which e_p = (1-d) kept_p, s_p = d
+sunk_p.
 
 Guaranteed: c = e + s + o, nothing is negative but for rounding, and e_p >= (1 - d^(L_p)) c_p (Theorem 4.4).
 
-Traps: the paper calls c/e the entrapped portion: it is e/c. Its sums of e over in(I) give the external energy, not all of E_I.
-"""
+Traps: the paper calls c/e the entrapped portion: it is e/c. Its sums of e over in(I) give the external energy, not all
+of E_I."""
 
 from dataclasses import dataclass
 
@@ -43,7 +44,9 @@ class Contributions:
         return np.maximum(self.brought - self.entrapped - self.lost, 0.0)
 
 
-def contributions(walk: Transition, scores: Vector, community: Subgraph, fate: Fate, pages: npt.ArrayLike) -> Contributions:
+def contributions(
+    walk: Transition, scores: Vector, community: Subgraph, fate: Fate, pages: npt.ArrayLike
+) -> Contributions:
     """What the given pages bring to a community: those outside along their links, those of the community by default."""
     damping = fate.damping
     check(walk, scores, damping)
@@ -52,7 +55,19 @@ def contributions(walk: Transition, scores: Vector, community: Subgraph, fate: F
     number[community.pages] = np.arange(len(community.pages))
     sums = np.zeros((3, len(chosen)))
     steps = np.full(len(chosen), NEVER, dtype=np.int32)
-    _follow(walk.offsets, walk.targets, walk.weights, walk.share, chosen, number, fate.kept, fate.sunk, fate.distance, sums, steps)
+    _follow(
+        walk.offsets,
+        walk.targets,
+        walk.weights,
+        walk.share,
+        chosen,
+        number,
+        fate.kept,
+        fate.sunk,
+        fate.distance,
+        sums,
+        steps,
+    )
     own = number[chosen] >= 0
     paid = damping * scores[chosen]
     place = number[chosen[own]]

@@ -1,10 +1,10 @@
 """The picture of how scores are spread: the share of pages with a score of x or more, over x, both in logarithms.
 
-Where importance follows a power law, P(X >= x) ~ x^-(a-1), the tail is a straight line. Its exponent a is estimated from the best tenth
-of the pages by the mean of log(x / x_least) (Hill): a - 1 = 1 / that mean.
+Where importance follows a power law, P(X >= x) ~ x^-(a-1), the tail is a straight line. Its exponent a is estimated
+from the best tenth of the pages by the mean of log(x / x_least) (Hill): a - 1 = 1 / that mean.
 
-Trap: a straight line in this picture is no proof of a power law; the exponent says how steep the tail is, not what made it.
-"""
+Trap: a straight line in this picture is no proof of a power law; the exponent says how steep the tail is, not what made
+it."""
 
 import io
 

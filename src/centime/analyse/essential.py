@@ -1,8 +1,9 @@
 """Essential and inessential pages (Section 2.3): where all energy goes when d approaches 1.
 
-A page is inessential if from it some page can be reached from which there is no way back (Definition 2.1), in the web extended by the dummy
-page that every dangling page links to. So the essential pages are those of the closed components: strongly connected, without a link
-out of them, and not a dangling page alone. `component` numbers the strongly connected components so that links go to lower numbers or stay.
+A page is inessential if from it some page can be reached from which there is no way back (Definition 2.1), in the web
+extended by the dummy page that every dangling page links to. So the essential pages are those of the closed components:
+strongly connected, without a link out of them, and not a dangling page alone. `component` numbers the strongly
+connected components so that links go to lower numbers or stay.
 
 Guaranteed: time and memory are linear in pages and links, however deep the graph: the search keeps its own stack.
 
@@ -30,7 +31,8 @@ class Components:
 
     @property
     def closed(self) -> int:
-        """How many components are closed: a surfer who only follows links ends in one of them, or in a dangling page."""
+        """How many components are closed: a surfer who only follows links ends in one of them, or in a dangling
+        page."""
         return len(np.unique(self.component[self.essential]))
 
 

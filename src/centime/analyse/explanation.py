@@ -4,15 +4,17 @@
     x*_p = x^i_p + x^e_p                                               (Definition 4.1: the part its community gives it by itself, the rest)
     x*_p = sum over k of (1 - d) d^k * sum over all q of (W^k)_(p,q)   (what the default score of pages k links away brings)
 
-The last sum is followed back from p link by link: a page q at k links, through which a share a of its score reaches p, brings
-(1 - d) a, and what remains of a x*_q comes from farther away. Shares too small to matter are not followed; what they bring is `beyond`.
+The last sum is followed back from p link by link: a page q at k links, through which a share a of its score reaches p,
+brings (1 - d) a, and what remains of a x*_q comes from farther away. Shares too small to matter are not followed; what
+they bring is `beyond`.
 
-Of its own score the page passes d x*_p on along its links, loses it when it dangles, and d/(1-d) x*_p is that energy over all that follows.
+Of its own score the page passes d x*_p on along its links, loses it when it dangles, and d/(1-d) x*_p is that energy
+over all that follows.
 
 Guaranteed: default, links and, in the last sum, distances and `beyond` add up to the score, but for its own error.
 
-Trap: a page's links back to itself and to pages that link to it bring it its own score again; it is counted where it arrives.
-"""
+Trap: a page's links back to itself and to pages that link to it bring it its own score again; it is counted where it
+arrives."""
 
 from dataclasses import dataclass
 
@@ -66,7 +68,14 @@ def explanation(walk: Transition, scores: Vector, damping: float, page: int) -> 
     brought = np.zeros(len(sources))
     np.add.at(brought, place, damping * shares * scores[turned.targets[row]])
     by_distance, reached, beyond = _follow_back(
-        turned.offsets, turned.targets, in_weights, walk.share * damping, scores, page, TOO_LITTLE * scores[page], 1.0 - damping
+        turned.offsets,
+        turned.targets,
+        in_weights,
+        walk.share * damping,
+        scores,
+        page,
+        TOO_LITTLE * scores[page],
+        1.0 - damping,
     )
     origins = np.flatnonzero(reached)
     origins = origins[np.argsort(-reached[origins], kind="stable")]
@@ -90,9 +99,17 @@ def explanation(walk: Transition, scores: Vector, damping: float, page: int) -> 
 
 @kernel
 def _follow_back(
-    offsets: Offsets, sources: Targets, weights: Weights, paid: Vector, scores: Vector, page: int, too_little: float, default: float
+    offsets: Offsets,
+    sources: Targets,
+    weights: Weights,
+    paid: Vector,
+    scores: Vector,
+    page: int,
+    too_little: float,
+    default: float,
 ) -> tuple[Vector, Vector, float]:
-    """Follows the shares back step by step; returns what each distance and each page brings, and what was not followed."""
+    """Follows the shares back step by step; returns what each distance and each page brings, and what was not
+    followed."""
     weighted = len(weights) > 0
     pages = len(scores)
     share, next_share = np.zeros(pages), np.zeros(pages)

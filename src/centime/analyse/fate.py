@@ -6,17 +6,17 @@ Of a unit of score on page q of I, counted over all that follows,
     sunk_q   = 1 if q dangles + d * sum over links q->r in I of w_(r,q) sunk_r       is lost in dangling pages
     spread_q = 1 - f_q        + d * sum over links q->r in I of w_(r,q) spread_r     is spread over the rest of the web
 
-In the paper's symbols kept = 1' (I - d W_(I,I))^-1, and e, s, o of Theorem 4.3 are sums of these along the links of a page, so the
-community knows them before the web is known. They obey (1 - d) kept_q + d sunk_q + d spread_q = 1, so spread need not be computed.
+In the paper's symbols kept = 1' (I - d W_(I,I))^-1, and e, s, o of Theorem 4.3 are sums of these along the links of a
+page, so the community knows them before the web is known. They obey (1 - d) kept_q + d sunk_q + d spread_q = 1, so
+spread need not be computed.
 
-`distance` is the least number of links from a page to dp(I) or out(I) inside I, `NEVER` when none is reached. For a page p that
-links into I, L_p of Lemma 4.1 is 1 + the least distance of the pages it links to.
+`distance` is the least number of links from a page to dp(I) or out(I) inside I, `NEVER` when none is reached. For a
+page p that links into I, L_p of Lemma 4.1 is 1 + the least distance of the pages it links to.
 
 Guaranteed: `kept` and `sunk` are at most `error` below the truth, each, whatever the community.
 
-Trap: the paper prints h_(i,p) for psi_(i,p) in Theorem 4.3, and L_p = max{n | Theta_n without leaks}. Theta_n may be without leaks
-after one that leaks; what its proofs use, and Theorem 5.2 needs, is the least n whose Theta_n leaks.
-"""
+Trap: the paper prints h_(i,p) for psi_(i,p) in Theorem 4.3, and L_p = max{n | Theta_n without leaks}. Theta_n may be
+without leaks after one that leaks; what its proofs use, and Theorem 5.2 needs, is the least n whose Theta_n leaks."""
 
 from dataclasses import dataclass
 from math import inf
@@ -54,7 +54,9 @@ def fate(community: Subgraph, damping: float, error: float = ERROR) -> Fate:
     backward = False
     change = inf
     while change * damping > error * (1.0 - damping):
-        change = _sweep(inside.offsets, inside.targets, inside.weights, inside.share, damping, backward, first_sunk, kept, sunk)
+        change = _sweep(
+            inside.offsets, inside.targets, inside.weights, inside.share, damping, backward, first_sunk, kept, sunk
+        )
         backward = not backward
     return Fate(damping, kept, sunk, distances(community))
 

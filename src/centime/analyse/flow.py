@@ -4,7 +4,8 @@ Every page belongs to one community or to the rest of the web. For communities a
 
     flow(a, b) = d/(1-d) * sum over p in a of x*_p * sum over links p->q with q in b of w_(q,p)
 
-is what a gives b; E_out of a is the sum of its row, E_in of b that of its column, and Theorem 4.2 holds for each of them:
+is what a gives b; E_out of a is the sum of its row, E_in of b that of its column, and Theorem 4.2 holds for each of
+them:
 
     |a| + sum of flow(., a) = E_a + sum of flow(a, .) + E_dp of a
 
@@ -29,7 +30,8 @@ from centime.model.kernel import inlined, kernel
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The energy of some communities and what they give each other; one that is named last may be the rest of the web."""
+    """The energy of some communities and what they give each other; one that is named last may be the rest of the
+    web."""
 
     pages: Pages
     """How many pages each has: its default energy."""
@@ -57,7 +59,8 @@ class Flow:
         return self.energy - (self.pages + self.received - self.spread - self.lost)
 
     def merged(self, largest: int) -> tuple["Flow", Pages]:
-        """The same with all but the communities of most energy joined to one, which comes last; and the numbers of those kept."""
+        """The same with all but the communities of most energy joined to one, which comes last; and the numbers of
+        those kept."""
         kept = np.sort(np.argsort(-self.energy, kind="stable")[:largest])
         number = np.full(len(self.pages), len(kept))
         number[kept] = np.arange(len(kept))
@@ -81,7 +84,9 @@ def labels_of(communities: Sequence[Community], pages: int) -> Pages:
         taken = labels[community.pages] < len(communities)
         if taken.any():
             other = communities[labels[community.pages[taken][0]]].name
-            raise BadInput(f"communities {other} and {community.name} share {int(taken.sum())} pages: flows need communities that do not")
+            raise BadInput(
+                f"communities {other} and {community.name} share {int(taken.sum())} pages: flows need communities that do not"
+            )
         labels[community.pages] = number
     return labels
 
@@ -92,14 +97,23 @@ def flow(walk: Transition, scores: Vector, damping: float, labels: Pages, commun
     passed_on = damping / (1.0 - damping)
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(communities + 1))
-    givers, receivers, amounts = _flow(walk.offsets, walk.targets, walk.weights, walk.share, scores * passed_on, labels, order, starts)
+    givers, receivers, amounts = _flow(
+        walk.offsets, walk.targets, walk.weights, walk.share, scores * passed_on, labels, order, starts
+    )
     lost = passed_on * sums(labels, np.where(walk.dangling, scores, 0.0), communities)
     return Flow(np.diff(starts), sums(labels, scores, communities), lost, givers, receivers, amounts)
 
 
 @kernel
 def _flow(
-    offsets: Offsets, targets: Targets, weights: Weights, share: Vector, scores: Vector, labels: Pages, order: Pages, starts: Pages
+    offsets: Offsets,
+    targets: Targets,
+    weights: Weights,
+    share: Vector,
+    scores: Vector,
+    labels: Pages,
+    order: Pages,
+    starts: Pages,
 ) -> tuple[Pages, Pages, Vector]:
     """Community after community, adds up what its pages give to each other one."""
     weighted = len(weights) > 0

@@ -2,15 +2,16 @@
 
     D = W' - W        0 but in the columns of the changed pages C
 
-Theorem 5.3's delta_p = |D_p|_1 of a changed page: with h links before and h' after, of which n are new, r are gone and u stay,
+Theorem 5.3's delta_p = |D_p|_1 of a changed page: with h links before and h' after, of which n are new, r are gone and
+u stay,
 
     delta_p = |1/h - 1/h'| u + n/h' + r/h,   1 when p had no links or has none left;   0 <= delta_p <= 2
 
 Guaranteed: the graph itself is never copied; all that is built is of the size of the changed rows.
 
-Traps: the paper prints h' for h in two places of delta_p. A link that is added where there is one already makes two (Example 1.2), and a
-link that is removed is removed once. In a weighted graph a new link weighs 1 unless it says otherwise.
-"""
+Traps: the paper prints h' for h in two places of delta_p. A link that is added where there is one already makes two
+(Example 1.2), and a link that is removed is removed once. In a weighted graph a new link weighs 1 unless it says
+otherwise."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,14 +33,16 @@ Row = list[tuple[int, float]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The pages whose links change, rising, and the columns of W for them: row k of `before` and `after` is that of pages[k]."""
+    """The pages whose links change, rising, and the columns of W for them: row k of `before` and `after` is that of
+    pages[k]."""
 
     pages: Pages
     before: Transition
     after: Transition
 
     def differences(self) -> tuple[Pages, Pages, Vector]:
-        """D by its entries: for each the place of the changed page in `pages`, the target, and the difference of the shares."""
+        """D by its entries: for each the place of the changed page in `pages`, the target, and the difference of the
+        shares."""
         both = (self.before, self.after)
         rows = np.concatenate([np.repeat(np.arange(side.pages), np.diff(side.offsets)) for side in both])
         targets = np.concatenate([side.targets for side in both]).astype(np.int64)
@@ -66,7 +69,9 @@ def change(graph: Graph, names: Names, added: Iterable[Link], removed: Iterable[
         row = rows.setdefault(source, _row(graph, source))
         place = next((place for place, (page, _) in enumerate(row) if page == target), None)
         if place is None:
-            raise BadRow(f"there is no link from {names[source]} to {names[target]} that could be removed, or not as many as are to be")
+            raise BadRow(
+                f"there is no link from {names[source]} to {names[target]} that could be removed, or not as many as are to be"
+            )
         del row[place]
     for source, target, weight in added:
         rows.setdefault(source, _row(graph, source)).append((target, weight))
@@ -76,7 +81,8 @@ def change(graph: Graph, names: Names, added: Iterable[Link], removed: Iterable[
 
 
 def read_links(path: Path, names: Names) -> list[Link]:
-    """The links of a small file: on each line two page names and perhaps a weight, with tabs, commas or blanks between."""
+    """The links of a small file: on each line two page names and perhaps a weight, with tabs, commas or blanks
+    between."""
     links = []
     for line, text in read_lines(path):
         fields = [field.strip() for field in text.split("\t")] if "\t" in text else text.replace(",", " ").split()
@@ -102,7 +108,9 @@ def _weight(text: str, where: str) -> float:
 def _row(graph: Graph, page: int) -> Row:
     place = slice(graph.offsets[page], graph.offsets[page + 1])
     targets = graph.targets[place].tolist()
-    return list(zip(targets, [1.0] * len(targets) if graph.weights is None else graph.weights[place].tolist(), strict=True))
+    return list(
+        zip(targets, [1.0] * len(targets) if graph.weights is None else graph.weights[place].tolist(), strict=True)
+    )
 
 
 def _columns(rows: list[Row]) -> Transition:

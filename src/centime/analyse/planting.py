@@ -1,7 +1,7 @@
 """Promoting communities planted in a graph, and how many of them are found.
 
-Each planted community C has 20 to 200 new pages and one to three targets D, which are pages of the graph that few link to. Every page of C
-links to a target (Theorem 5.2); what else it links to differs from community to community:
+Each planted community C has 20 to 200 new pages and one to three targets D, which are pages of the graph that few link
+to. Every page of C links to a target (Theorem 5.2); what else it links to differs from community to community:
 
 | pattern | links of a page of C |
 |---|---|
@@ -15,8 +15,8 @@ links to a target (Theorem 5.2); what else it links to differs from community to
 
 A found community is a planted one when it has one of its targets and most of its pages are the planted ones.
 
-Guaranteed: same arguments, same graph. Trap: what is found and was not planted may well be promoting too; the graph knows no intent.
-"""
+Guaranteed: same arguments, same graph. Trap: what is found and was not planted may well be promoting too; the graph
+knows no intent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,11 @@ def plant(graph: Graph, communities: int, seed: int) -> tuple[Graph, list[Plante
         raise BadSetting(f"communities are planted by one or more, not {communities}")
     random = np.random.default_rng(seed)
     humble = np.flatnonzero(graph.in_degree <= np.median(graph.in_degree))
-    sources, targets, planted = [np.repeat(np.arange(graph.pages), graph.out_degree)], [graph.targets.astype(np.int64)], []
+    sources, targets, planted = (
+        [np.repeat(np.arange(graph.pages), graph.out_degree)],
+        [graph.targets.astype(np.int64)],
+        [],
+    )
     pages = graph.pages
     for number in range(communities):
         pattern = PATTERNS[number % len(PATTERNS)]
@@ -76,7 +80,9 @@ def plant(graph: Graph, communities: int, seed: int) -> tuple[Graph, list[Plante
     return graph_from_links(pages, np.concatenate(sources), np.concatenate(targets)), planted
 
 
-def _links(pattern: str, members: Pages, promoted: Pages, pages: int, random: np.random.Generator) -> list[tuple[Pages, Pages]]:
+def _links(
+    pattern: str, members: Pages, promoted: Pages, pages: int, random: np.random.Generator
+) -> list[tuple[Pages, Pages]]:
     links = [(members, random.choice(promoted, size=len(members)))]
     match pattern:
         case "ring":
@@ -93,10 +99,14 @@ def _links(pattern: str, members: Pages, promoted: Pages, pages: int, random: np
 
 def judge(planted: Sequence[Planted], found: Sequence[Promotion]) -> Finding:
     """How many of the communities found are planted ones, and how many of the planted ones are found."""
-    matched = [next((number for number, each in enumerate(planted) if _is(each, promotion)), None) for promotion in found]
+    matched = [
+        next((number for number, each in enumerate(planted) if _is(each, promotion)), None) for promotion in found
+    ]
     right = sum(number is not None for number in matched)
     met = len({number for number in matched if number is not None})
-    return Finding(len(planted), len(found), right, right / len(found) if found else 1.0, met / len(planted) if planted else 1.0)
+    return Finding(
+        len(planted), len(found), right, right / len(found) if found else 1.0, met / len(planted) if planted else 1.0
+    )
 
 
 def _is(planted: Planted, promotion: Promotion) -> bool:

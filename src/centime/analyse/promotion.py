@@ -5,13 +5,14 @@ The largest score that a page of an island of N pages can have (Theorem 5.1):
     x = 1 + (N - 1) d                  with a link to itself: all pages link to it alone, itself included
     x = (1 + (N - 1) d) / (1 + d)      without
 
-and the least energy of a community D when every page of C, with at most F links each, has one to D (Theorem 5.2), whatever C looks like:
+and the least energy of a community D when every page of C, with at most F links each, has one to D (Theorem 5.2),
+whatever C looks like:
 
     E_D >= d (1 - d) / F * |C|
 
-A promoting community is found by what the theorem says of it, not by a pattern: its pages live on their own default energy and give it to
-the target. The supporters of a page (`support`) are a promoting community if they are ten or more, give it at least three times the mean
-score, and most of their supply of energy is their own:
+A promoting community is found by what the theorem says of it, not by a pattern: its pages live on their own default
+energy and give it to the target. The supporters of a page (`support`) are a promoting community if they are ten or
+more, give it at least three times the mean score, and most of their supply of energy is their own:
 
     own = |C| / (|C| + E_in of C) >= 3/4
 
@@ -19,9 +20,9 @@ Targets that have most of their supporters in common are promoted by one communi
 
 Guaranteed: nothing is called promoting without these numbers, which are reported.
 
-Traps: links alone do not tell why: a site that nobody links to, and whose pages all link to its front page, is such a community too. The
-paper prints gamma = 0 for Figure 7(b) where it is 1, and a minus for a plus in the derivative of Eq. 42; the maxima are right.
-"""
+Traps: links alone do not tell why: a site that nobody links to, and whose pages all link to its front page, is such a
+community too. The paper prints gamma = 0 for Figure 7(b) where it is 1, and a minus for a plus in the derivative of Eq.
+42; the maxima are right."""
 
 from dataclasses import dataclass
 
@@ -58,13 +59,16 @@ def largest_score(pages: int, damping: float, *, self_links: bool) -> float:
     """The largest score that a page of an island of so many pages can have (Theorem 5.1)."""
     check_damping(damping)
     if pages < 1 or (pages == 1 and not self_links):
-        raise BadSetting(f"an island of {pages} pages has no largest score; there must be two pages, or one that may link to itself")
+        raise BadSetting(
+            f"an island of {pages} pages has no largest score; there must be two pages, or one that may link to itself"
+        )
     most = 1.0 + (pages - 1) * damping
     return most if self_links else most / (1.0 + damping)
 
 
 def least_energy(supporters: int, most_links: int, damping: float) -> float:
-    """The least energy of a community to which each of so many pages, with at most so many links, has a link (Theorem 5.2)."""
+    """The least energy of a community to which each of so many pages, with at most so many links, has a link
+    (Theorem 5.2)."""
     check_damping(damping)
     if most_links < 1:
         raise BadSetting(f"a page that supports another has at least one link, not {most_links}")
@@ -102,4 +106,6 @@ def _joined(group: list[Support], walk: Transition, scores: Vector, damping: flo
     own = len(supporters) / (len(supporters) + max(found.received for found in group))
     most_links = int((walk.offsets[supporters + 1] - walk.offsets[supporters]).max())
     share = given / float(scores[targets].sum())
-    return Promotion(np.array(targets), supporters, given, share, own, least_energy(len(supporters), most_links, damping))
+    return Promotion(
+        np.array(targets), supporters, given, share, own, least_energy(len(supporters), most_links, damping)
+    )

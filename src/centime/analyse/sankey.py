@@ -4,11 +4,12 @@ On the left each community's supply, |I| + E_in; on the right what becomes of it
 
     |I| + E_in = E (kept, the band to the same community) + E_out (bands to others) + E_dp (the band to the dangling pages)
 
-so every block on the left is as high as its bands together (Theorem 4.2), and a block on the right is E + E_in of its community.
-Of the rest of the web only what it gives to communities and gets from them is drawn: all of it would make them hairlines.
+so every block on the left is as high as its bands together (Theorem 4.2), and a block on the right is E + E_in of its
+community. Of the rest of the web only what it gives to communities and gets from them is drawn: all of it would make
+them hairlines.
 
-Trap: what a community receives stands on the right and is part of its supply on the left: the picture is one turn of a circuit.
-"""
+Trap: what a community receives stands on the right and is part of its supply on the left: the picture is one turn of a
+circuit."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,8 @@ LABEL_INCHES = 0.36  # two lines of text: what a block has beside its own height
 
 @dataclass(slots=True)
 class Block:
-    """A community, the rest of the web or the dangling pages, on one side of the picture; bands leave or reach it from its top down."""
+    """A community, the rest of the web or the dangling pages, on one side of the picture; bands leave or reach it
+    from its top down."""
 
     name: str
     detail: str
@@ -68,7 +70,9 @@ def draw_flow(flow: Flow, names: Sequence[str], title: str, small_print: str) ->
 
 def _givers(flow: Flow, names: Sequence[str]) -> Iterator[Block]:
     for number, (name, pages, received) in enumerate(zip(names, flow.pages, flow.received, strict=False)):
-        yield Block(name, f"{_spoken(pages)} pages + {_spoken(received)} received", _colour(number), float(pages + received))
+        yield Block(
+            name, f"{_spoken(pages)} pages + {_spoken(received)} received", _colour(number), float(pages + received)
+        )
     if len(flow.pages) > len(names):
         given = float(flow.spread[len(names)])
         yield Block("rest of the web", f"gives {_spoken(given)}", REST_COLOUR, given)
@@ -76,7 +80,9 @@ def _givers(flow: Flow, names: Sequence[str]) -> Iterator[Block]:
 
 def _receivers(flow: Flow, names: Sequence[str]) -> Iterator[Block]:
     for number, (name, energy, received) in enumerate(zip(names, flow.energy, flow.received, strict=False)):
-        yield Block(name, f"energy {_spoken(energy)}, receives {_spoken(received)}", _colour(number), float(energy + received))
+        yield Block(
+            name, f"energy {_spoken(energy)}, receives {_spoken(received)}", _colour(number), float(energy + received)
+        )
     if len(flow.pages) > len(names):
         taken = float(flow.received[len(names)])
         yield Block("rest of the web", f"receives {_spoken(taken)}", REST_COLOUR, taken)
@@ -86,7 +92,11 @@ def _receivers(flow: Flow, names: Sequence[str]) -> Iterator[Block]:
 
 def _bands(flow: Flow, giver: int, named: int) -> Iterator[tuple[int, float]]:
     """The receivers on the right, from the top down, and what each gets from a block on the left."""
-    amounts = {int(receiver): float(flow.amounts[place]) for place, receiver in enumerate(flow.receivers) if flow.givers[place] == giver}
+    amounts = {
+        int(receiver): float(flow.amounts[place])
+        for place, receiver in enumerate(flow.receivers)
+        if flow.givers[place] == giver
+    }
     if giver < named:
         amounts[giver] = float(flow.energy[giver])
         amounts[len(flow.pages)] = float(flow.lost[giver])
@@ -105,7 +115,9 @@ def _spoken(number: float) -> str:
 def _page(title: str, small_print: str, blocks: int) -> tuple[Figure, Axes]:
     height = max(4.5, MARGIN_INCHES + 0.75 * blocks)
     figure = Figure(figsize=(9.8, height), dpi=DOTS_PER_INCH)
-    figure.suptitle(title, x=0.02, y=1 - 0.12 / height, ha="left", va="top", fontsize=12.5, fontweight="bold", color=INK)
+    figure.suptitle(
+        title, x=0.02, y=1 - 0.12 / height, ha="left", va="top", fontsize=12.5, fontweight="bold", color=INK
+    )
     figure.text(0.02, 0.1 / height, small_print, fontsize=7.5, color=FAINT, va="bottom")
     axes = figure.add_axes((0.25, 0.55 / height, 0.49, 1 - MARGIN_INCHES / height))
     axes.set_axis_off()

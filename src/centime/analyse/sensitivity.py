@@ -1,16 +1,18 @@
 """How the order of pages depends on the damping d (Section 6), and how many iterations a wanted accuracy needs.
 
-With small d only near relatives count, with d near 1 far ancestors do: two pages may change places on the way (Example 6.1, at d = 1/4).
-Scores are computed for some dampings; between two of them a crossing is placed where the straight lines of the scores cross.
+With small d only near relatives count, with d near 1 far ancestors do: two pages may change places on the way (Example
+6.1, at d = 1/4). Scores are computed for some dampings; between two of them a crossing is placed where the straight
+lines of the scores cross.
 
     |e_rel(t)|_1 <= d^t |e_rel(0)|_1                    (Theorem 6.1)
     t >= log((1-d) e) / log d                           (Remark 6.1; with no dangling page log(e/2) / log d)
 
-Guaranteed: `iterations_needed` holds for Eq. 3 started from ones. Ranks count the pages that are better by more than `resolution`.
+Guaranteed: `iterations_needed` holds for Eq. 3 started from ones. Ranks count the pages that are better by more than
+`resolution`.
 
-Traps: Remark 6.1 says |x* - x(0)|_1 <= N, which is false for x(0) = 1 (a star); but |e_rel(0)|_1 <= max(2d, d/(1-d)) <= 1/(1-d)
-holds, so its conclusion does. Its 3.5e-15 after 50 steps with d = 1/2 is 1.8e-15. Two crossings between neighbouring dampings are not seen.
-"""
+Traps: Remark 6.1 says |x* - x(0)|_1 <= N, which is false for x(0) = 1 (a star); but |e_rel(0)|_1 <= max(2d, d/(1-d)) <=
+1/(1-d) holds, so its conclusion does. Its 3.5e-15 after 50 steps with d = 1/2 is 1.8e-15. Two crossings between
+neighbouring dampings are not seen."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -75,7 +77,8 @@ class Sensitivity:
 def sensitivity(
     solve: Callable[[float], Vector], dampings: Sequence[float] = DAMPINGS, reference: float = 0.85, best: int = 100
 ) -> Sensitivity:
-    """How the order changes over the dampings; `solve` gives the scores of Eq. 2 for one of them, to well below `RESOLUTION`."""
+    """How the order changes over the dampings; `solve` gives the scores of Eq. 2 for one of them, to well below
+    `RESOLUTION`."""
     chosen = tuple(sorted({*dampings, reference}))
     if len(chosen) < 2 or not (0 <= chosen[0] and chosen[-1] < 1):
         raise BadSetting("sensitivity needs two dampings or more, each at least 0 and below 1")
@@ -89,13 +92,15 @@ def sensitivity(
 
 
 def rank_of(scores: Vector, pages: Pages) -> npt.NDArray[np.int64]:
-    """The rank of each of some pages among all, from 1: one more than the pages that are better by more than `RESOLUTION`."""
+    """The rank of each of some pages among all, from 1: one more than the pages that are better by more than
+    `RESOLUTION`."""
     ordered = np.sort(scores)
     return 1 + len(scores) - np.searchsorted(ordered, scores[pages] + RESOLUTION, side="right").astype(np.int64)
 
 
 def iterations_needed(damping: float, error: float, *, dangling: bool = True) -> int:
-    """How many iterations of Eq. 3, from ones, bring the relative error in the 1-norm below `error` (Remark 6.1 and its footnote)."""
+    """How many iterations of Eq. 3, from ones, bring the relative error in the 1-norm below `error` (Remark 6.1 and
+    its footnote)."""
     check_damping(damping)
     if not error > 0:
         raise BadSetting(f"the error must be above 0, not {error}")

@@ -77,7 +77,14 @@ def subgraph(walk: Transition, pages: npt.ArrayLike) -> Subgraph:
 
 @kernel
 def _count(
-    offsets: Offsets, targets: Targets, weights: Weights, share: Vector, chosen: Pages, number: Targets, inner: Offsets, kept: Vector
+    offsets: Offsets,
+    targets: Targets,
+    weights: Weights,
+    share: Vector,
+    chosen: Pages,
+    number: Targets,
+    inner: Offsets,
+    kept: Vector,
 ) -> None:
     """Counts each page's links that stay inside, and adds up their shares."""
     weighted = len(weights) > 0

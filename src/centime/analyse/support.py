@@ -7,10 +7,11 @@ For a page t the search
 2. drops, until none is left, every page that gets from outside more than its default share, 1 - d;
 3. counts as supporters the pages that are left, link to t, and give t a third or more of what they let out of the set.
 
-Guaranteed: each page and each of its links is looked at a fixed number of times, however often pages are dropped for others.
+Guaranteed: each page and each of its links is looked at a fixed number of times, however often pages are dropped for
+others.
 
-Trap: the larger the set of step 1, the less comes from outside: of a whole island every page would be left. Hence the room.
-"""
+Trap: the larger the set of step 1, the less comes from outside: of a whole island every page would be left. Hence the
+room."""
 
 from dataclasses import dataclass
 
@@ -62,7 +63,15 @@ class SupportSearch:
     def around(self, target: int) -> Support | None:
         """The pages that support a target, if they are enough."""
         count = _gather(
-            self.links, self.turned, self.paid, 1.0 - self.damping, target, self.inside, self.income, self.members, self.dropped
+            self.links,
+            self.turned,
+            self.paid,
+            1.0 - self.damping,
+            target,
+            self.inside,
+            self.income,
+            self.members,
+            self.dropped,
         )
         left = self.members[:count]
         near: Pages = np.unique(self.turned[1][self.turned[0][target] : self.turned[0][target + 1]]).astype(np.int64)
@@ -79,7 +88,15 @@ class SupportSearch:
 
 @kernel
 def _gather(
-    links: Rows, turned: Rows, paid: Vector, allowed: float, target: int, inside: Marks, income: Vector, members: Pages, dropped: Pages
+    links: Rows,
+    turned: Rows,
+    paid: Vector,
+    allowed: float,
+    target: int,
+    inside: Marks,
+    income: Vector,
+    members: Pages,
+    dropped: Pages,
 ) -> int:
     """Steps 1 and 2: how many pages are left in `members`, marked `inside`, with their `income` from outside."""
     offsets, sources, weights = turned

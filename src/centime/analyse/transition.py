@@ -2,16 +2,16 @@
 
     w_(i,j) = share of page j's links that lead to page i; the column of a page without links is 0
 
-Of h_j links each has the share 1 / h_j; repeated links count as often as they stand there (Example 1.2), weighted ones by weight.
+Of h_j links each has the share 1 / h_j; repeated links count as often as they stand there (Example 1.2), weighted ones
+by weight.
 
     f_p = sum of w_(i,p) over i in I        the fraction of page p's links that lead into I
 
-Guaranteed: a column adds up to 1, or to 0 when the page dangles. `error_bound` is a certificate of any vector, wherever it comes
-from: |x - x*|_1 <= |d W x + (1 - d) - x|_1 / (1 - d), because the 1-norm of W is at most 1 (Proposition 2.3).
+Guaranteed: a column adds up to 1, or to 0 when the page dangles. `error_bound` is a certificate of any vector, wherever
+it comes from: |x - x*|_1 <= |d W x + (1 - d) - x|_1 / (1 - d), because the 1-norm of W is at most 1 (Proposition 2.3).
 
-Traps: "null rows" of the paper's Section 2.1 are null columns. A page whose links all weigh 0 dangles. Rounding, about 1e-16 of the
-sum of all scores, is not in the certificate.
-"""
+Traps: "null rows" of the paper's Section 2.1 are null columns. A page whose links all weigh 0 dangles. Rounding, about
+1e-16 of the sum of all scores, is not in the certificate."""
 
 from dataclasses import dataclass
 
@@ -102,7 +102,9 @@ def error_bound(walk: Transition, scores: Vector, damping: float) -> float:
 
 
 @kernel
-def _fractions(offsets: Offsets, targets: Targets, weights: Weights, share: Vector, marks: Marks, result: Vector) -> None:
+def _fractions(
+    offsets: Offsets, targets: Targets, weights: Weights, share: Vector, marks: Marks, result: Vector
+) -> None:
     """Adds up the shares of each page's links to marked pages."""
     weighted = len(weights) > 0
     for page in range(len(share)):

@@ -4,17 +4,16 @@ With W' = W + D after the change, y = x' - x* obeys
 
     y = d W' y + d D x*
 
-so the difference spreads from the changed rows alone: page after page passes on what has reached it (`gained`), until what is still
-under way, r, is small. Passing on what a page has shrinks |r|_1 by the share 1 - d of that or more. A sweep passes on where that is cheap,
-on pages with more than half the mean for each of their links: at least half of |r|_1, so a sweep shrinks it by a factor of (1 + d) / 2
-or better, and the cost follows the change and not the graph.
+so the difference spreads from the changed rows alone: page after page passes on what has reached it (`gained`), until
+what is still under way, r, is small. Passing on what a page has shrinks |r|_1 by the share 1 - d of that or more. A
+sweep passes on where that is cheap, on pages with more than half the mean for each of their links: at least half of
+|r|_1, so a sweep shrinks it by a factor of (1 + d) / 2 or better, and the cost follows the change and not the graph.
 
-Guaranteed: |x' - (x + y)|_1 <= `error` = (|r|_1 + `scores_error` (1-d)) / (1-d), where `scores_error` certifies the scores given.
-Theorem 5.3: |y|_1 <= `bound` = d/(1-d) * sum over C of delta_p x*_p <= `coarse_bound` = 2d/(1-d) E_C.
+Guaranteed: |x' - (x + y)|_1 <= `error` = (|r|_1 + `scores_error` (1-d)) / (1-d), where `scores_error` certifies the
+scores given. Theorem 5.3: |y|_1 <= `bound` = d/(1-d) * sum over C of delta_p x*_p <= `coarse_bound` = 2d/(1-d) E_C.
 
-Traps: the theorem is for scores of Eq. 2. For those of Eq. 13, where dangling pages pay everyone, a page that starts or ceases to
-dangle has delta_p up to 2, not 1.
-"""
+Traps: the theorem is for scores of Eq. 2. For those of Eq. 13, where dangling pages pay everyone, a page that starts or
+ceases to dangle has delta_p up to 2, not 1."""
 
 from dataclasses import dataclass
 from math import inf
@@ -49,7 +48,9 @@ class Effect:
         return float(np.abs(self.gained).sum())
 
 
-def effect(walk: Transition, scores: Vector, damping: float, proposed: Change, *, scores_error: float, accuracy: float = 1e-6) -> Effect:
+def effect(
+    walk: Transition, scores: Vector, damping: float, proposed: Change, *, scores_error: float, accuracy: float = 1e-6
+) -> Effect:
     """How a change moves the scores: what is left under way is at most `accuracy` of the bound of Theorem 5.3."""
     check(walk, scores, damping)
     if not 0 < accuracy < 1:
@@ -86,10 +87,11 @@ def effect(walk: Transition, scores: Vector, damping: float, proposed: Change, *
 
 
 def pages_until(damping: float, error: float) -> float:
-    """How many random pages may change their links until the scores have to be computed anew, to stay within |x - x'|_1 <= `error`.
+    """How many random pages may change their links until the scores have to be computed anew, to stay within |x - x'|_1
+    <= `error`.
 
-    Section 5.2: a random page has score 1 and moves the scores by 2d/(1-d) at most, so the answer is (1-d)/(2d) * error pages.
-    """
+    Section 5.2: a random page has score 1 and moves the scores by 2d/(1-d) at most, so the answer is (1-d)/(2d) * error
+    pages."""
     check_damping(damping)
     return (1.0 - damping) / (2.0 * damping) * error if damping else inf
 
@@ -110,7 +112,8 @@ def _spread(
     reached: Pages,
     count: int,
 ) -> tuple[int, int, float]:
-    """Passes on what is under way until no more than the goal is; returns how many pages were reached and links followed, what is left."""
+    """Passes on what is under way until no more than the goal is; returns how many pages were reached and links
+    followed, what is left."""
     followed = 0
     volume = 0
     for at in range(count):

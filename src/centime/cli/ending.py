@@ -45,7 +45,10 @@ def _sentence(problem: Exception) -> tuple[str, int]:
         case OSError():
             return problem.strerror or str(problem), PROBLEM
         case _:
-            return f"a defect in Centime: {type(problem).__name__}: {problem} (centime --debug ... shows where)", PROBLEM
+            return (
+                f"a defect in Centime: {type(problem).__name__}: {problem} (centime --debug ... shows where)",
+                PROBLEM,
+            )
 
 
 def _say(sentence: str, code: int) -> int:

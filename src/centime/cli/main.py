@@ -34,8 +34,12 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _centime(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and end.", callback=_version, is_eager=True)] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error instead of one sentence.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and end.", callback=_version, is_eager=True)
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error instead of one sentence.")
+    ] = False,
 ) -> None:
     """Page importance on-line, with a certified error.
 

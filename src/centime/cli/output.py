@@ -1,7 +1,7 @@
 """What a command has found, for people or for programs.
 
-A report is one mapping. As JSON it is one object on standard output and nothing else. For people each value is a line and
-each list of mappings a table under its name. Names are snake_case with their unit: `error_percent`, `time_seconds`.
+A report is one mapping. As JSON it is one object on standard output and nothing else. For people each value is a line
+and each list of mappings a table under its name. Names are snake_case with their unit: `error_percent`, `time_seconds`.
 """
 
 import json

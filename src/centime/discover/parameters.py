@@ -20,7 +20,9 @@ _TRACKING_NAMES = """
 
 TRACKING = frozenset(_TRACKING_NAMES.split())
 
-SESSIONS = frozenset(["phpsessid", "jsessionid", "sessionid", "session_id", "sessid", "oscsid", "zenid", "cfid", "cftoken"])
+SESSIONS = frozenset(
+    ["phpsessid", "jsessionid", "sessionid", "session_id", "sessid", "oscsid", "zenid", "cfid", "cftoken"]
+)
 
 PERHAPS_SESSIONS = frozenset(["sid", "session", "sess"])
 
@@ -28,11 +30,15 @@ _SESSION_VALUE = re.compile(r"(?=[A-Za-z]*[0-9])[0-9A-Za-z]{16,}").fullmatch
 
 # A cheap test for all that `without_readers` could change; most queries fail it and are left alone.
 _SUSPECT = re.compile(
-    r"(?:^|&)(?:&|$|" + "|".join(map(re.escape, (*TRACKING_BEGINNINGS, *sorted(TRACKING | SESSIONS | PERHAPS_SESSIONS)))) + ")",
+    r"(?:^|&)(?:&|$|"
+    + "|".join(map(re.escape, (*TRACKING_BEGINNINGS, *sorted(TRACKING | SESSIONS | PERHAPS_SESSIONS))))
+    + ")",
     re.IGNORECASE,
 ).search
 
-_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sessionid|sid)=[^/;]*|/\(S\([0-9A-Za-z]{24}\)\)(?=/|$)", re.IGNORECASE)
+_PATH_SESSION = re.compile(
+    r";(?:jsessionid|phpsessid|sessionid|sid)=[^/;]*|/\(S\([0-9A-Za-z]{24}\)\)(?=/|$)", re.IGNORECASE
+)
 
 
 def without_readers(query: str) -> str:

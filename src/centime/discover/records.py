@@ -1,11 +1,11 @@
 """Records of an XML document as it streams by: the entries of a sitemap or a feed, each with its fields.
 
-Bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record MOST_FIELDS fields, and reading ends with the record
-asked for last. Document types are hidden from the parser, so no entity is ever expanded. A broken document gives the records before
-the damage, as far as they are whole.
+Bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record MOST_FIELDS fields, and reading ends with
+the record asked for last. Document types are hidden from the parser, so no entity is ever expanded. A broken document
+gives the records before the damage, as far as they are whole.
 
-A document with errors is read a second time, with its ampersands by number (`model/ampersands.py`), and its trouble is told all the same.
-"""
+A document with errors is read a second time, with its ampersands by number (`model/ampersands.py`), and its trouble is
+told all the same."""
 
 import re
 from collections.abc import Iterable

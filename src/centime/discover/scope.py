@@ -1,13 +1,13 @@
 """Which URLs belong to a crawl.
 
-Kinds, by the seeds: `page` (the seeds alone), `host` (all pages of the seeds' hosts, whatever the scheme; ports must agree),
-`domain` (all hosts under the seeds' registrable domains, by the public suffix list: `a.example.co.uk` and `b.example.co.uk` are of
-one domain, two sites of `github.io` are not; an address or a name without a suffix is its own domain), `any`.
+Kinds, by the seeds: `page` (the seeds alone), `host` (all pages of the seeds' hosts, whatever the scheme; ports must
+agree), `domain` (all hosts under the seeds' registrable domains, by the public suffix list: `a.example.co.uk` and
+`b.example.co.uk` are of one domain, two sites of `github.io` are not; an address or a name without a suffix is its own
+domain), `any`.
 
-Then: the suffix of the path must not be one of `discover/suffixes.py`; if there are include patterns, one must be found in the
-canonical URL; no exclude pattern may be. Seeds pass includes, excludes and suffixes: they were asked for. Depth is the number of
-links from a seed; `max_depth` bounds it where the caller knows it.
-"""
+Then: the suffix of the path must not be one of `discover/suffixes.py`; if there are include patterns, one must be found
+in the canonical URL; no exclude pattern may be. Seeds pass includes, excludes and suffixes: they were asked for. Depth
+is the number of links from a seed; `max_depth` bounds it where the caller knows it."""
 
 import re
 from collections.abc import Iterable
@@ -85,7 +85,8 @@ class Scope:
         return ""
 
     def exclusion(self, url: str) -> str:
-        """The exclude pattern that is found in a canonical URL, in words; nothing if there is none, or it is a seed's."""
+        """The exclude pattern that is found in a canonical URL, in words; nothing if there is none, or it is a
+        seed's."""
         for pattern in self.exclude:
             if pattern.search(url) and url not in self.seeds:
                 return f"it is excluded by {pattern.pattern!r}"
@@ -106,7 +107,8 @@ class Scope:
 
 
 def registrable_domain(name: str) -> str:
-    """The domain that somebody registered a name under; the name itself for addresses and names without a public suffix."""
+    """The domain that somebody registered a name under; the name itself for addresses and names without a public
+    suffix."""
     if name.startswith("[") or name.replace(".", "").isdigit():
         return name
     return _suffix_list().privatesuffix(name) or name

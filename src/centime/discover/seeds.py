@@ -30,7 +30,16 @@ class Seeds:
     sitemaps: tuple[str, ...] = ()
 
 
-FILE_ENDINGS = (".txt", ".csv", ".tsv", ".lst", ".list", ".urls", ".toml", ".json")  # a word like this is a file that is not there
+FILE_ENDINGS = (
+    ".txt",
+    ".csv",
+    ".tsv",
+    ".lst",
+    ".list",
+    ".urls",
+    ".toml",
+    ".json",
+)  # a word like this is a file that is not there
 
 
 def without_comment(line: str) -> str:

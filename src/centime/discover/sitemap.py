@@ -1,9 +1,9 @@
 """Sitemaps: the pages that a site names by itself.
 
-Read are `urlset` and `sitemapindex` in XML, with the news extension, and plain text with one URL a line; each as it is or packed
-with gzip. By the protocol's own limits: at most 50 MiB unpacked, and 50 000 entries. A broken sitemap gives what was read before the
-damage, with `trouble`. URLs are given as written: the caller makes them canonical, and decides whether the sitemap may speak for them.
-"""
+Read are `urlset` and `sitemapindex` in XML, with the news extension, and plain text with one URL a line; each as it is
+or packed with gzip. By the protocol's own limits: at most 50 MiB unpacked, and 50 000 entries. A broken sitemap gives
+what was read before the damage, with `trouble`. URLs are given as written: the caller makes them canonical, and decides
+whether the sitemap may speak for them."""
 
 import re
 import zlib
@@ -50,9 +50,8 @@ class Sitemap:
 def is_sitemap(url: str, body: bytes) -> bool:
     """Whether what was read at a URL is a sitemap, by its beginning.
 
-    Packed or not, its root decides, whatever it was served as. Plain text tells less: every line must be a URL, and there must be
-    `sitemap` in the name at the end of the path, or if it is packed anywhere.
-    """
+    Packed or not, its root decides, whatever it was served as. Plain text tells less: every line must be a URL, and
+    there must be `sitemap` in the name at the end of the path, or if it is packed anywhere."""
     packed = body.startswith(b"\x1f\x8b")
     head = _unpacked(body[: 4 * LOOK], LOOK)[0] if packed else body[:LOOK]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -80,7 +79,9 @@ def read_sitemap(body: bytes) -> Sitemap:
     wanted = "sitemap" if is_index else "url"
     if found.root not in ("urlset", "sitemapindex"):
         return Sitemap(
-            trouble=trouble or found.trouble or f"A sitemap begins with urlset or sitemapindex, not with {found.root or 'nothing'}."
+            trouble=trouble
+            or found.trouble
+            or f"A sitemap begins with urlset or sitemapindex, not with {found.root or 'nothing'}."
         )
     entries = tuple(_entry(record) for record in found.records if record.name == wanted and record.text("loc"))
     return Sitemap(entries=entries, is_index=is_index, trouble=trouble or found.trouble)

@@ -1,13 +1,13 @@
-"""Endings of paths that are not pages to read: pictures, sound, film, archives, fonts, programs, office files, styles and scripts.
+"""Endings of paths that are not pages to read: pictures, sound, film, archives, fonts, programs, office files, styles
+and scripts.
 
-Only the path counts, never the query, and the ending is what follows the last dot of the last segment. HTML, XML, XHTML, DTD,
-RSS, RDF, XSL and plain text are read; so is what has no ending, or one that is not listed.
-"""
+Only the path counts, never the query, and the ending is what follows the last dot of the last segment. HTML, XML,
+XHTML, DTD, RSS, RDF, XSL and plain text are read; so is what has no ending, or one that is not listed."""
 
-_PICTURES = "jpg jpeg jpe gif png bmp tif tiff webp avif ico svg svgz psd eps ai raw heic xcf cur pnm ppm pgm pbm xpm djvu"
-_SOUND_AND_FILM = (
-    "mp3 wav ogg oga flac aac m4a wma mid midi aif aiff au ra opus mp4 m4v mpg mpeg avi mov wmv flv webm mkv ogv 3gp swf rm ram asf ts m3u8"
+_PICTURES = (
+    "jpg jpeg jpe gif png bmp tif tiff webp avif ico svg svgz psd eps ai raw heic xcf cur pnm ppm pgm pbm xpm djvu"
 )
+_SOUND_AND_FILM = "mp3 wav ogg oga flac aac m4a wma mid midi aif aiff au ra opus mp4 m4v mpg mpeg avi mov wmv flv webm mkv ogv 3gp swf rm ram asf ts m3u8"
 _ARCHIVES = "zip gz tgz bz2 tbz xz txz zst 7z rar tar jar war ear cab deb rpm apk ipa dmg iso img pkg msi z lz lzma br whl egg gem crate"
 _FONTS = "woff woff2 ttf otf eot pfb"
 _PROGRAMS = "exe dll so bin class o a obj pyc com bat run appimage wasm swp dat db sqlite mdb"

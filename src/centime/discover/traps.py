@@ -11,11 +11,11 @@ By the URL alone (`trap`), a canonical URL is refused with
   (`year=1860&month=3`, `date=1860-03`) more than YEARS_OFF years before or after; or a clock under a day in its query
   (`year`, `month`, `day` and `hour`). Old years in paths are archives, and are read.
 
-By what was seen of a host (`TrapLimits`): at most so many pages per host, for one path at most so many queries with the same
-names of parameters, in any order, and below one path at most so many dates (a calendar that leads into the past never has a year that is
-out of reason). Counting only: the same URLs in the same order always give the same answers. Memory per host
-is bounded: queries are counted in a table of PATHS_PER_HOST slots; paths that collide share a count and are refused early.
-"""
+By what was seen of a host (`TrapLimits`): at most so many pages per host, for one path at most so many queries with the
+same names of parameters, in any order, and below one path at most so many dates (a calendar that leads into the past
+never has a year that is out of reason). Counting only: the same URLs in the same order always give the same answers.
+Memory per host is bounded: queries are counted in a table of PATHS_PER_HOST slots; paths that collide share a count and
+are refused early."""
 
 import re
 from collections import Counter
@@ -38,7 +38,8 @@ PATHS_PER_HOST = 4_096
 
 _REPEATED = re.compile(r"(/[^/]++(?:/[^/]++){0,4}?)\1\1(?=/|$)").search
 _SESSION = re.compile(
-    r"/(?:s|sid|sess|session)[-_=:](?=[a-z]*[0-9])[0-9a-z]{16,}(?=/|$)|/[0-9a-f]{32,}/(?:.*/)?[0-9a-f]{32,}(?=/|$)", re.IGNORECASE
+    r"/(?:s|sid|sess|session)[-_=:](?=[a-z]*[0-9])[0-9a-z]{16,}(?=/|$)|/[0-9a-f]{32,}/(?:.*/)?[0-9a-f]{32,}(?=/|$)",
+    re.IGNORECASE,
 ).search
 _PATH_CALENDAR = re.compile(r"/(1[0-9]{3}|[2-9][0-9]{3})[/-](0?[1-9]|1[0-2])(?=[/-]|$)").search
 _PATH_DATE = re.compile(r"/[0-9]{3,5}[/-](?:0?[1-9]|1[0-2])(?=[/-]|$)").search
@@ -108,9 +109,12 @@ class _Host:
 
 
 class TrapLimits:
-    """Counts what was admitted per host, and refuses more than the limits; `state` and `from_state` make it part of a snapshot."""
+    """Counts what was admitted per host, and refuses more than the limits; `state` and `from_state` make it part of
+    a snapshot."""
 
-    def __init__(self, *, pages_per_host: int = 1_000_000, queries_per_path: int = 1_000, dates_per_path: int = 600) -> None:
+    def __init__(
+        self, *, pages_per_host: int = 1_000_000, queries_per_path: int = 1_000, dates_per_path: int = 600
+    ) -> None:
         if pages_per_host < 1 or queries_per_path < 1 or dates_per_path < 1:
             raise BadSetting("limits per host and per path must be 1 or more")
         self.pages_per_host = pages_per_host

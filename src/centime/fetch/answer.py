@@ -10,7 +10,14 @@ from centime.model.outcome import Outcome
 
 MOST_RETRY_SECONDS = 24 * 3600.0
 
-_REDIRECTS = {300: Outcome.FOUND, 301: Outcome.MOVED, 302: Outcome.FOUND, 303: Outcome.FOUND, 307: Outcome.FOUND, 308: Outcome.MOVED}
+_REDIRECTS = {
+    300: Outcome.MOVED_TEMPORARILY,
+    301: Outcome.MOVED,
+    302: Outcome.MOVED_TEMPORARILY,
+    303: Outcome.MOVED_TEMPORARILY,
+    307: Outcome.MOVED_TEMPORARILY,
+    308: Outcome.MOVED,
+}
 _NAMED = {404: Outcome.GONE, 410: Outcome.GONE, 429: Outcome.BUSY, 503: Outcome.BUSY}
 
 

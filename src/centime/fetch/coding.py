@@ -1,13 +1,13 @@
 """Content codings undone piece by piece: whatever comes, no more than PIECE bytes are made at a time.
 
-A bomb (a gigabyte of nothing in a few hundred bytes) costs one piece of memory, because whoever reads the pieces stops when he has
-enough. Codings of codings ("gzip, br") are undone one inside the other under the same bound, MOST_CODINGS deep.
+A bomb (a gigabyte of nothing in a few hundred bytes) costs one piece of memory, because whoever reads the pieces stops
+when he has enough. Codings of codings ("gzip, br") are undone one inside the other under the same bound, MOST_CODINGS
+deep.
 
-Servers lie: a body that is called gzip or zstd but does not start like it is taken as it is, and so is one called deflate or br that
-fails before it gave anything. A body that breaks later, or ends early, is a `BrokenCoding`. What follows the end of a stream is
-ignored, as browsers do, unless it is another member of the same kind; past MOST_MEMBERS that is hostile, since empty ones cost time
-and give nothing.
-"""
+Servers lie: a body that is called gzip or zstd but does not start like it is taken as it is, and so is one called
+deflate or br that fails before it gave anything. A body that breaks later, or ends early, is a `BrokenCoding`. What
+follows the end of a stream is ignored, as browsers do, unless it is another member of the same kind; past MOST_MEMBERS
+that is hostile, since empty ones cost time and give nothing."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -71,7 +71,9 @@ class _Deflated:
             if piece:
                 self._given = True
                 yield piece
-                while not data and len(piece) == PIECE and not self._stream.eof:  # zlib may hold more than it was let give
+                while (
+                    not data and len(piece) == PIECE and not self._stream.eof
+                ):  # zlib may hold more than it was let give
                     piece = self._stream.decompress(b"", PIECE)
                     if piece:
                         yield piece
@@ -204,7 +206,8 @@ _MAKERS: dict[str, Callable[[], Decoder]] = {
 
 
 def decoder_for(content_encoding: str) -> Decoder | None:
-    """What undoes a Content-Encoding, or nothing when there is nothing to undo; names that mean nothing are passed over."""
+    """What undoes a Content-Encoding, or nothing when there is nothing to undo; names that mean nothing are passed
+    over."""
     names = [name for name in (part.strip().lower() for part in content_encoding.split(",")) if name in _MAKERS]
     if len(names) > MOST_CODINGS:
         raise BrokenCoding(f"the body is coded {len(names)} times")

@@ -1,16 +1,15 @@
 """One HTTP request and its answer, whatever comes, within the bounds of the settings.
 
-Nothing is followed, nothing is retried and nothing raises (but a cancellation from outside). Memory per request is bounded by the
-body's limit and a few buffers: the body is undone by `coding` piece by piece and reading stops at the limit, of decompressed and of
-received bytes alike, since endless empty gzip members give nothing and cost all the same.
+Nothing is followed, nothing is retried and nothing raises (but a cancellation from outside). Memory per request is
+bounded by the body's limit and a few buffers: the body is undone by `coding` piece by piece and reading stops at the
+limit, of decompressed and of received bytes alike, since endless empty gzip members give nothing and cost all the same.
 
-Traps. aiohttp asks a second time by itself when a connection breaks, even a new one; that is switched off, because a host would see
-two requests at once. A kept connection may have been closed by the server meanwhile, or still bring bytes behind the last answer
-(see `framing`): that alone is worth another try, and `ask` gives nothing back then, so that the caller can keep to the delay.
-aiohttp does not bound the connections that it keeps; when too many are open, an answer's connection is closed instead of kept. For
-a small answer the connection has been given back before the answer is seen: its address must be noted earlier, which `_Answer`
-does.
-"""
+Traps. aiohttp asks a second time by itself when a connection breaks, even a new one; that is switched off, because a
+host would see two requests at once. A kept connection may have been closed by the server meanwhile, or still bring
+bytes behind the last answer (see `framing`): that alone is worth another try, and `ask` gives nothing back then, so
+that the caller can keep to the delay. aiohttp does not bound the connections that it keeps; when too many are open, an
+answer's connection is closed instead of kept. For a small answer the connection has been given back before the answer
+is seen: its address must be noted earlier, which `_Answer` does."""
 
 import asyncio
 import socket
@@ -71,7 +70,9 @@ class Judged(AbstractResolver):
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
 
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
         """The address of a name, if it may be asked."""
         place = await self._resolver.find(host)
         if place.outcome is Outcome.REFUSED_ADDRESS:
@@ -79,7 +80,11 @@ class Judged(AbstractResolver):
         if not place.address:
             raise NoAddress(place.detail)
         found = socket.AF_INET6 if ":" in place.address else socket.AF_INET
-        return [ResolveResult(hostname=host, host=place.address, port=port, family=found, proto=0, flags=socket.AI_NUMERICHOST)]
+        return [
+            ResolveResult(
+                hostname=host, host=place.address, port=port, family=found, proto=0, flags=socket.AI_NUMERICHOST
+            )
+        ]
 
     async def close(self) -> None:
         """There is nothing to let go of."""
@@ -136,11 +141,14 @@ class Exchange:
         await self._session.close()
 
     async def ask(self, request: Request, *, most_bytes: int, again: bool, crawl_delay: float) -> Response | None:
-        """The answer to one request, or nothing if a kept connection turned out to be dead and `again` lets the caller try once more."""
+        """The answer to one request, or nothing if a kept connection turned out to be dead and `again` lets the
+        caller try once more."""
         task = asyncio.current_task()
         assert task is not None
         settings = self._settings
-        attempt = Attempt(task, time.monotonic(), settings.connect_seconds, settings.first_byte_seconds, settings.total_seconds)
+        attempt = Attempt(
+            task, time.monotonic(), settings.connect_seconds, settings.first_byte_seconds, settings.total_seconds
+        )
         attempt.keep = len(self._sockets) <= settings.connections
         _attempt.set(attempt)
         self._watch.add(attempt, self._loop)
@@ -177,7 +185,9 @@ class Exchange:
             status = answer.status
             outcome = outcome_of(status, conditional=bool(headers))
             detail, target, wait, body, raw, truncated = "", "", 0.0, b"", b"", status == 206
-            head_bytes = sum([len(name) + len(value) + 4 for name, value in head])  # about: characters rather than bytes
+            head_bytes = sum(
+                [len(name) + len(value) + 4 for name, value in head]
+            )  # about: characters rather than bytes
             if head_bytes > self._settings.most_header_bytes:
                 outcome, detail = Outcome.BAD_RESPONSE, "the headers are too large"
             elif outcome is Outcome.READ:
@@ -216,7 +226,9 @@ class Exchange:
             raw_body=raw,
         )
 
-    async def _read(self, answer: aiohttp.ClientResponse, attempt: Attempt, coding: str, most: int) -> tuple[bytes, bytes, bool]:
+    async def _read(
+        self, answer: aiohttp.ClientResponse, attempt: Attempt, coding: str, most: int
+    ) -> tuple[bytes, bytes, bool]:
         """The body, the body as received if it is wanted and was coded, and whether there was more."""
         decoder = decoder_for(coding) if coding else None
         content = answer.content
@@ -232,7 +244,9 @@ class Exchange:
             for piece in (chunk,) if decoder is None else decoder.pieces(chunk):
                 size += len(piece)
                 if size > most:
-                    pieces.append(piece[: most - size])  # cut here rather than after joining, which would copy it all once more
+                    pieces.append(
+                        piece[: most - size]
+                    )  # cut here rather than after joining, which would copy it all once more
                     break
                 pieces.append(piece)
             if size > most or attempt.received > most + _DRAINED:
@@ -255,7 +269,9 @@ class Exchange:
         except (aiohttp.ClientError, OSError):
             pass  # the head has come, and that is all that was wanted
 
-    def _failed(self, request: Request, attempt: Attempt, crawl_delay: float, outcome: Outcome, detail: str) -> Response:
+    def _failed(
+        self, request: Request, attempt: Attempt, crawl_delay: float, outcome: Outcome, detail: str
+    ) -> Response:
         now = time.monotonic()
         return Response(
             url=request.url,
@@ -282,11 +298,16 @@ class Exchange:
 
     @staticmethod
     def _request_head(answer: aiohttp.ClientResponse, url: URL) -> bytes:
-        lines = [f"GET {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in answer.request_info.headers.items())]
+        lines = [
+            f"GET {url.raw_path_qs} HTTP/1.1",
+            *(f"{name}: {value}" for name, value in answer.request_info.headers.items()),
+        ]
         return "\r\n".join([*lines, "", ""]).encode()
 
     @staticmethod
     def _response_head(answer: aiohttp.ClientResponse) -> bytes:
         version = answer.version or aiohttp.HttpVersion11
-        first = f"HTTP/{version.major}.{version.minor} {answer.status} {answer.reason or ''}".encode("utf-8", "surrogateescape")
+        first = f"HTTP/{version.major}.{version.minor} {answer.status} {answer.reason or ''}".encode(
+            "utf-8", "surrogateescape"
+        )
         return b"\r\n".join([first, *(name + b": " + value for name, value in answer.raw_headers), b"", b""])

@@ -24,12 +24,15 @@ def failure_of(error: Exception) -> tuple[Outcome, str]:
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
     while isinstance(cause, ExceptionGroup):
         cause = cause.exceptions[0]
-    said = cause.message if isinstance(cause, aiohttp.ClientResponseError) else str(cause)  # its text escapes what is printed here
+    said = (
+        cause.message if isinstance(cause, aiohttp.ClientResponseError) else str(cause)
+    )  # its text escapes what is printed here
     return _outcome(error, cause), one_line(f"{type(cause).__name__}: {said}")
 
 
 def one_line(text: str) -> str:
-    """What a library said, fit to be shown: without line breaks, control characters and marks under what was quoted, and bounded."""
+    """What a library said, fit to be shown: without line breaks, control characters and marks under what was quoted,
+    and bounded."""
     words = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * MOST_DETAIL]).split()
     return " ".join(word for word in words if word.strip("^"))[:MOST_DETAIL]
 

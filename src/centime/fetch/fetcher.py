@@ -1,12 +1,13 @@
 """The network, asked politely: the only door through which Centime reaches it.
 
-A page's way: the host's robots.txt is known or is asked for; it permits the page; the name leads to an address that may be asked;
-host and address have been left alone for their delays; one request goes out and its answer, whatever it is, comes back as a value.
+A page's way: the host's robots.txt is known or is asked for; it permits the page; the name leads to an address that may
+be asked; host and address have been left alone for their delays; one request goes out and its answer, whatever it is,
+comes back as a value.
 
-Guarantees. `fetch` never raises for anything the network does. No host sees two requests closer than its delay, robots.txt and its
-redirects included, and no address closer than `politeness.address_delay` says, within this fetcher and whatever the caller does.
-Redirects are not followed: each is the caller's to follow by another `fetch`, and so is judged like any other page.
-"""
+Guarantees. `fetch` never raises for anything the network does. No host sees two requests closer than its delay,
+robots.txt and its redirects included, and no address closer than `politeness.address_delay` says, within this fetcher
+and whatever the caller does. Redirects are not followed: each is the caller's to follow by another `fetch`, and so is
+judged like any other page."""
 
 import asyncio
 import time
@@ -34,7 +35,9 @@ _TRIES = 3  # over kept connections that turn out to be dead
 class Fetcher:
     """Asks for pages; used inside one event loop, by as many tasks as the caller likes."""
 
-    def __init__(self, settings: FetchSettings, *, clock: Callable[[], float] = time.time, lookup: Lookup | None = None) -> None:
+    def __init__(
+        self, settings: FetchSettings, *, clock: Callable[[], float] = time.time, lookup: Lookup | None = None
+    ) -> None:
         """A fetcher that has asked nothing yet; `lookup` stands in for DNS in tests and simulations."""
         self._settings = settings
         self._clock = clock
@@ -72,7 +75,9 @@ class Fetcher:
         crawl_delay = robots.crawl_delay
         if not robots.rules.allows(url):
             refusal = self._refusal(url, Outcome.DISALLOWED, "robots.txt says no", crawl_delay=crawl_delay)
-            return replace(refusal, asked_at=0.0) if asked_before else refusal  # nobody was asked: the host need not be spared for it
+            return (
+                replace(refusal, asked_at=0.0) if asked_before else refusal
+            )  # nobody was asked: the host need not be spared for it
         delay = self._delay if crawl_delay <= self._delay else crawl_delay
         response = await self._ask(request, host, delay, self._settings.most_body_bytes, crawl_delay)
         self._outcomes[response.outcome] += 1
@@ -130,12 +135,15 @@ class Fetcher:
             self._requests += 1
             started = time.monotonic()
             try:
-                response = await exchange.ask(request, most_bytes=most_bytes, again=tries < _TRIES, crawl_delay=crawl_delay)
+                response = await exchange.ask(
+                    request, most_bytes=most_bytes, again=tries < _TRIES, crawl_delay=crawl_delay
+                )
             finally:
                 slots.release()
                 if delay or between:
                     now = time.monotonic()
-                    # Counted from the first byte, as the caller does; a clock that was set meanwhile must not shorten the delay by more.
+                    # Counted from the first byte, as the caller does; a clock that was set meanwhile must not shorten
+                    # the delay by more.
                     since = min(max(0.0, self._clock() - response.asked_at), now - started) if response else 0.0
                     self._busy.discard(host)
                     self._hosts.hold(host, now - since + delay, now)
@@ -149,8 +157,11 @@ class Fetcher:
         """Come back when host and address may be asked and a connection may be used; the first two are taken."""
         while True:
             now = time.monotonic()
-            # A host that is being asked has no time yet from which to count: who waits for it looks again a delay later.
-            pause = delay if host in self._busy else max(self._hosts.free_at(host), self._addresses.free_at(address)) - now
+            # A host that is being asked has no time yet from which to count: who waits for it looks again a delay
+            # later.
+            pause = (
+                delay if host in self._busy else max(self._hosts.free_at(host), self._addresses.free_at(address)) - now
+            )
             if pause > 0:
                 self._waited += pause
                 await asyncio.sleep(pause)
@@ -163,13 +174,27 @@ class Fetcher:
             self._busy.add(host)
 
     def _refusal(
-        self, url: str, outcome: Outcome, detail: str, *, address: str = "", retry_after: float = 0.0, crawl_delay: float = 0.0
+        self,
+        url: str,
+        outcome: Outcome,
+        detail: str,
+        *,
+        address: str = "",
+        retry_after: float = 0.0,
+        crawl_delay: float = 0.0,
     ) -> Response:
         self._outcomes[outcome] += 1
         return self._answerless(url, outcome, detail, address=address, retry_after=retry_after, crawl_delay=crawl_delay)
 
     def _answerless(
-        self, url: str, outcome: Outcome, detail: str, *, address: str = "", retry_after: float = 0.0, crawl_delay: float = 0.0
+        self,
+        url: str,
+        outcome: Outcome,
+        detail: str,
+        *,
+        address: str = "",
+        retry_after: float = 0.0,
+        crawl_delay: float = 0.0,
     ) -> Response:
         return Response(
             url=url,

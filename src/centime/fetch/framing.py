@@ -1,14 +1,13 @@
 """Where an answer ends: no byte behind the body that Content-Length announces reaches the parser.
 
-Some servers send more than they announce. The parser takes the rest for the head of another answer, and if both came in one segment,
-its complaint takes the right answer with it: what came of the request would depend on how the network cut the bytes. Here they are
-counted first.
+Some servers send more than they announce. The parser takes the rest for the head of another answer, and if both came in
+one segment, its complaint takes the right answer with it: what came of the request would depend on how the network cut
+the bytes. Here they are counted first.
 
-Guarantee: an answer with one sound Content-Length and without Transfer-Encoding is as long as that says, however its bytes are cut;
-whoever sends more has its connection closed. Everything else is left to the parser as it comes: chunks, nonsense, an answer that lasts
-until the end.
-Trap: bytes that come so late that the next request is under way are taken for its answer; `exchange` then asks over another connection.
-"""
+Guarantee: an answer with one sound Content-Length and without Transfer-Encoding is as long as that says, however its
+bytes are cut; whoever sends more has its connection closed. Everything else is left to the parser as it comes: chunks,
+nonsense, an answer that lasts until the end. Trap: bytes that come so late that the next request is under way are taken
+for its answer; `exchange` then asks over another connection."""
 
 import re
 from typing import Any

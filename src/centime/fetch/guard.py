@@ -1,12 +1,12 @@
 """Which addresses may be asked: the public ones, and what the person in charge allows.
 
-A page can name any host, and a name can resolve to any address, so a crawler is a way into the network it runs in unless every address
-is judged. The judgement is made on the address that is connected to, after DNS, so that no name and no second answer gets round it.
+A page can name any host, and a name can resolve to any address, so a crawler is a way into the network it runs in
+unless every address is judged. The judgement is made on the address that is connected to, after DNS, so that no name
+and no second answer gets round it.
 
-An IPv6 address that carries an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) leads to that one and is judged by it too.
-Traps: `ipaddress.is_global` differs between releases of Python and does not look into all of these, hence the networks below, from
-the special-purpose registries of IANA.
-"""
+An IPv6 address that carries an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) leads to that one and is judged
+by it too. Traps: `ipaddress.is_global` differs between releases of Python and does not look into all of these, hence
+the networks below, from the special-purpose registries of IANA."""
 
 import ipaddress
 from collections.abc import Iterable

@@ -1,8 +1,9 @@
 """Notices to subscribers who want them by HTTP: one POST each, to an address that may be asked.
 
-What holds for pages holds here: the guard judges the address that is connected to, after DNS, so that a subscription is no way into
-the network of the crawl unless the person in charge allows it; redirects are not followed; the answer is read no further than its
-status. Nothing raises: what came of it is a sentence, empty when the subscriber has taken the notice (any 2xx).
+What holds for pages holds here: the guard judges the address that is connected to, after DNS, so that a subscription is
+no way into the network of the crawl unless the person in charge allows it; redirects are not followed; the answer is
+read no further than its status. Nothing raises: what came of it is a sentence, empty when the subscriber has taken the
+notice (any 2xx).
 
 Trap: aiohttp asks its resolver for names alone. A URL that spells out an address is judged where its socket is opened.
 """
@@ -35,7 +36,9 @@ class Notifier:
         headers = {"Content-Type": "application/json", "Idempotency-Key": identity}
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(seconds, self._settings.connect_seconds))
         try:
-            async with self._opened().post(URL(url), data=body, headers=headers, allow_redirects=False, timeout=timeout) as answer:
+            async with self._opened().post(
+                URL(url), data=body, headers=headers, allow_redirects=False, timeout=timeout
+            ) as answer:
                 return "" if 200 <= answer.status < 300 else f"it answered with status {answer.status}"
         except TimeoutError:
             return f"it did not answer within {seconds:g} s"
@@ -51,10 +54,16 @@ class Notifier:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(
-                limit=0, resolver=Judged(self._resolver), use_dns_cache=False, force_close=True, socket_factory=self._open_socket
+                limit=0,
+                resolver=Judged(self._resolver),
+                use_dns_cache=False,
+                force_close=True,
+                socket_factory=self._open_socket,
             )
             headers = {"User-Agent": self._settings.user_agent}
-            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers=headers)
+            self._session = aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers=headers
+            )
         return self._session
 
     def _open_socket(self, info: Any) -> socket.socket:

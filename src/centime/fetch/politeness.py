@@ -1,7 +1,7 @@
 """When a host may be asked next, from what came of asking it; pure, time is an argument.
 
-With d = max(delay_seconds, crawl_delay), L the smoothed latency and f the failures in a row (this one included), the next request
-starts no earlier than `asked_at` plus
+With d = max(delay_seconds, crawl_delay), L the smoothed latency and f the failures in a row (this one included), the
+next request starts no earlier than `asked_at` plus
 
     answered                 max(d, min(latency_factor L, most_delay))          the adaptive part is 0 if delay_seconds is
     server error, nonsense   max(of the above, min(B, most_delay))              B = 2 max(d, 1) 2^(f-1)
@@ -9,10 +9,9 @@ starts no earlier than `asked_at` plus
     disallowed               0 if robots.txt was known and nobody had to be asked
     not reached              max(d, Retry-After, min(B, most_back_off)); from most_failures on, block_seconds
 
-Guarantees: never earlier than d after the answer; more failures never shorten the wait; one answer ends the back-off; after a block
-the host gets one try, which blocks again if it fails. Only a host that is not reached is blocked: one that answers, if only to say that
-it is busy, is alive.
-"""
+Guarantees: never earlier than d after the answer; more failures never shorten the wait; one answer ends the back-off;
+after a block the host gets one try, which blocks again if it fails. Only a host that is not reached is blocked: one
+that answers, if only to say that it is busy, is alive."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -55,7 +54,9 @@ class PolitenessSettings:
         if not 0 <= self.delay_seconds < float("inf") or not 0 <= self.latency_factor < float("inf"):
             raise BadSetting("delay_seconds and latency_factor must be numbers from 0")
         if not 0 < self.most_delay_seconds <= self.most_back_off_seconds <= self.block_seconds < float("inf"):
-            raise BadSetting("most_delay_seconds, most_back_off_seconds and block_seconds must be above 0 and in this order")
+            raise BadSetting(
+                "most_delay_seconds, most_back_off_seconds and block_seconds must be above 0 and in this order"
+            )
         if self.most_failures < 1:
             raise BadSetting(f"most_failures must be at least 1, not {self.most_failures}")
 
@@ -102,20 +103,27 @@ def after(state: HostState, seen: Seen, settings: PolitenessSettings) -> tuple[H
     crawl_delay = state.crawl_delay if outcome in _UNREACHED or outcome is Outcome.LOST else seen.crawl_delay
     delay = max(settings.delay_seconds, crawl_delay)
     if outcome in _UNASKED:
-        kept = HostState(latency=state.latency, failures=state.failures, blocked_until=state.blocked_until, crawl_delay=crawl_delay)
+        kept = HostState(
+            latency=state.latency, failures=state.failures, blocked_until=state.blocked_until, crawl_delay=crawl_delay
+        )
         return kept, max(seen.asked_at + delay, state.blocked_until)
     failed = outcome in _UNREACHED or outcome in _TROUBLED or outcome is Outcome.BUSY
     failures = state.failures + 1 if failed else 0
     latency = state.latency if outcome in _UNREACHED else _smooth(state.latency, seen.seconds)
-    wait = max(delay, min(settings.latency_factor * latency, settings.most_delay_seconds) if settings.delay_seconds else 0.0)
+    wait = max(
+        delay, min(settings.latency_factor * latency, settings.most_delay_seconds) if settings.delay_seconds else 0.0
+    )
     if failed:
         wait = max(wait, _back_off(outcome, failures, delay, seen.retry_after, settings))
     until = seen.asked_at + wait
-    return HostState(latency=latency, failures=failures, blocked_until=until if failed else 0.0, crawl_delay=crawl_delay), until
+    return HostState(
+        latency=latency, failures=failures, blocked_until=until if failed else 0.0, crawl_delay=crawl_delay
+    ), until
 
 
 def address_delay(address: str, settings: FetchSettings) -> float:
-    """The least time between two requests to an address, whatever the hosts; this machine needs none unless one was given."""
+    """The least time between two requests to an address, whatever the hosts; this machine needs none unless one was
+    given."""
     if settings.address_delay_seconds is not None:
         return settings.address_delay_seconds
     return 0.0 if is_loopback(address) else _ADDRESS_DELAY

@@ -1,13 +1,13 @@
 """Names to addresses, each judged by the guard before anybody can connect to it.
 
-Asked in this order: the pairs of `FetchSettings.resolve`; `localhost` and all below it, which are this machine (RFC 6761) and never
-asked for; then DNS. One address is given per name, so that the delay per address holds; if it does not answer (`failed`), the next
-of the name has its turn. IPv4 is asked for first and IPv6 only without it: one question per name instead of two.
+Asked in this order: the pairs of `FetchSettings.resolve`; `localhost` and all below it, which are this machine (RFC
+6761) and never asked for; then DNS. One address is given per name, so that the delay per address holds; if it does not
+answer (`failed`), the next of the name has its turn. IPv4 is asked for first and IPv6 only without it: one question per
+name instead of two.
 
-An answer is kept for its time to live, within FLOOR and CEILING; that there is none, for ABSENT; that nobody answered, for SILENT.
-A name is asked for once, however many wait. The connector receives nothing but what was judged, so a second, different answer
-(DNS rebinding) is judged like the first.
-"""
+An answer is kept for its time to live, within FLOOR and CEILING; that there is none, for ABSENT; that nobody answered,
+for SILENT. A name is asked for once, however many wait. The connector receives nothing but what was judged, so a
+second, different answer (DNS rebinding) is judged like the first."""
 
 import asyncio
 import socket

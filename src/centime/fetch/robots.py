@@ -1,12 +1,13 @@
 """What each host's robots.txt says to us, asked for once and kept a while.
 
-By RFC 9309: a 2xx is read; any other 4xx, and more than MOST_HOPS redirects, mean that there is none and everything is allowed; a
-server that fails means that nothing is allowed (NO_ROBOTS) until it is asked again, `robots_retry_seconds` later. 429 is a server
-that fails to answer now rather than one without rules, and is taken so. A host that cannot be reached at all gives the reason itself
-(no address, no connection, bad TLS) and nothing is kept: its pages cannot be reached either, and who asks already waits longer each time.
+By RFC 9309: a 2xx is read; any other 4xx, and more than MOST_HOPS redirects, mean that there is none and everything is
+allowed; a server that fails means that nothing is allowed (NO_ROBOTS) until it is asked again, `robots_retry_seconds`
+later. 429 is a server that fails to answer now rather than one without rules, and is taken so. A host that cannot be
+reached at all gives the reason itself (no address, no connection, bad TLS) and nothing is kept: its pages cannot be
+reached either, and who asks already waits longer each time.
 
-Bounds: MOST_HOSTS files and MOST_BYTES of rules are kept, the least lately used go first. However many wait for a host, it is asked once.
-"""
+Bounds: MOST_HOSTS files and MOST_BYTES of rules are kept, the least lately used go first. However many wait for a host,
+it is asked once."""
 
 import asyncio
 from collections import OrderedDict
@@ -41,7 +42,9 @@ class Robots:
 class RobotsCache:
     """Knows the robots.txt of hosts, or asks for it."""
 
-    def __init__(self, settings: FetchSettings, ask: Callable[[str], Awaitable[Response]], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, settings: FetchSettings, ask: Callable[[str], Awaitable[Response]], clock: Callable[[], float]
+    ) -> None:
         """A cache that asks by `ask`, which keeps to the delays, and lives by `clock`."""
         self._settings = settings
         self._ask = ask

@@ -1,14 +1,15 @@
 """robots.txt by RFC 9309, for one robot.
 
-The file is read into groups here and then cut down to the rules that hold for us, which protego matches (longest match wins, allow
-before disallow, `*` and `$`, percent-encoding made equal). Why not protego alone: by the RFC a group is chosen by product token,
-whatever its case and whatever follows it ("Centime/2.0 beta" is for `centime`, "centimeter" is not); all groups of one token are one
-group; a group for us that has no rules allows everything; and only allow and disallow end a list of agents, other lines between
-them do not.
+The file is read into groups here and then cut down to the rules that hold for us, which protego matches (longest match
+wins, allow before disallow, `*` and `$`, percent-encoding made equal). Why not protego alone: by the RFC a group is
+chosen by product token, whatever its case and whatever follows it ("Centime/2.0 beta" is for `centime`, "centimeter" is
+not); all groups of one token are one group; a group for us that has no rules allows everything; and only allow and
+disallow end a list of agents, other lines between them do not.
 
-Most pages are allowed, and protego takes its time to make a URL's percent-encoding equal. So one regular expression, which is laxer
-than the rules (each disallow rule up to its first escape, its first `$` or its second `*`), lets most pages through first. A URL with
-escapes of its own always goes to protego. Trap: only one `*` per alternative, or a hostile file could make matching take forever.
+Most pages are allowed, and protego takes its time to make a URL's percent-encoding equal. So one regular expression,
+which is laxer than the rules (each disallow rule up to its first escape, its first `$` or its second `*`), lets most
+pages through first. A URL with escapes of its own always goes to protego. Trap: only one `*` per alternative, or a
+hostile file could make matching take forever.
 
 Guarantee: at most MOST_BYTES are read, the rest is as if it were not there. Whatever the bytes, there is an answer.
 """
@@ -55,7 +56,8 @@ class Rules:
 
 
 def _suspect(patterns: list[str]) -> Callable[[str, int], re.Match[str] | None] | None:
-    """What finds every URL that a disallow rule may match, and some more; nothing if the rules are too many for it to pay."""
+    """What finds every URL that a disallow rule may match, and some more; nothing if the rules are too many for it
+    to pay."""
     if len(patterns) > MOST_SUSPECTS:
         return None
     return re.compile("|".join(sorted({_laxer(pattern) for pattern in patterns})) or "(?!)").match
@@ -109,7 +111,11 @@ def _decode(body: bytes) -> str:
         body = body[:MOST_BYTES]
         end = max(body.rfind(b"\n"), body.rfind(b"\r"))
         body = body[: end + 1]  # half a rule may mean the opposite
-    for mark, encoding in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
         if body.startswith(mark):
             return body[len(mark) :].decode(encoding, "replace")
     return body.decode("utf-8", "replace")

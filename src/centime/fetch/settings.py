@@ -18,7 +18,9 @@ class FetchSettings:
     allow_networks: tuple[str, ...] = ()  # CIDRs of addresses that are not public and may be asked all the same
     resolve: tuple[tuple[str, str], ...] = ()  # (name or "*.suffix", address), asked before DNS
     delay_seconds: float = 1.0  # between two requests to one host
-    address_delay_seconds: float | None = None  # between two requests to one address, whatever the hosts; None: what is usual
+    address_delay_seconds: float | None = (
+        None  # between two requests to one address, whatever the hosts; None: what is usual
+    )
     most_crawl_delay_seconds: float = 60.0  # a longer Crawl-delay is taken as this
     most_body_bytes: int = 10 * 1024 * 1024  # decompressed
     most_header_bytes: int = 64 * 1024
@@ -35,7 +37,13 @@ class FetchSettings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
-        for name in ("delay_seconds", "address_delay_seconds", "most_crawl_delay_seconds", "least_bytes_per_second", "slow_grace_seconds"):
+        for name in (
+            "delay_seconds",
+            "address_delay_seconds",
+            "most_crawl_delay_seconds",
+            "least_bytes_per_second",
+            "slow_grace_seconds",
+        ):
             if not 0 <= (getattr(self, name) or 0) < float("inf"):
                 raise BadSetting(f"{name} must be a number from 0, not {getattr(self, name)}")
         positive = (
@@ -60,7 +68,9 @@ class FetchSettings:
             try:
                 ipaddress.ip_address(address)
             except ValueError:
-                raise BadSetting(f"resolve: {address!r}, given for {name!r}, is not an address such as 127.0.0.1") from None
+                raise BadSetting(
+                    f"resolve: {address!r}, given for {name!r}, is not an address such as 127.0.0.1"
+                ) from None
 
     @property
     def product(self) -> str:

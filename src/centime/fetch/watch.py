@@ -1,11 +1,11 @@
 """One clock watches all requests under way, so that a request costs no timer of its own.
 
-Every tick looks at each attempt: past its deadline, or its body slower than the least rate once the grace is over, its task is
-cancelled with the reason noted. Guarantee: an attempt ends at most one tick after its limit. A step of the loop that took longer than
-STANDSTILL_SECONDS (a page that is hard to parse) is not counted: no answer could be heard meanwhile, so nobody is to blame for its silence.
-Times are of `time.monotonic`: the clock of uvloop counts whole milliseconds and stands still during a step.
-Trap: an attempt must be dropped in the very step in which its awaiting ends; then the cancellation can only arrive inside it.
-"""
+Every tick looks at each attempt: past its deadline, or its body slower than the least rate once the grace is over, its
+task is cancelled with the reason noted. Guarantee: an attempt ends at most one tick after its limit. A step of the loop
+that took longer than STANDSTILL_SECONDS (a page that is hard to parse) is not counted: no answer could be heard
+meanwhile, so nobody is to blame for its silence. Times are of `time.monotonic`: the clock of uvloop counts whole
+milliseconds and stands still during a step. Trap: an attempt must be dropped in the very step in which its awaiting
+ends; then the cancellation can only arrive inside it."""
 
 import asyncio
 import time
@@ -17,9 +17,24 @@ STANDSTILL_SECONDS = 1.0  # less than this is the lot of a busy machine, and cou
 class Attempt:
     """One request under way: what the watch, the connector and the reader know about it."""
 
-    __slots__ = ("address", "answered", "deadline", "end", "expired", "fresh", "keep", "patience", "received", "sent", "started", "task")
+    __slots__ = (
+        "address",
+        "answered",
+        "deadline",
+        "end",
+        "expired",
+        "fresh",
+        "keep",
+        "patience",
+        "received",
+        "sent",
+        "started",
+        "task",
+    )
 
-    def __init__(self, task: "asyncio.Task[Any]", now: float, connect_seconds: float, patience: float, total_seconds: float) -> None:
+    def __init__(
+        self, task: "asyncio.Task[Any]", now: float, connect_seconds: float, patience: float, total_seconds: float
+    ) -> None:
         """An attempt that starts now."""
         self.task = task
         self.started = now

@@ -3,14 +3,15 @@
     head      "CENTIME", format version u8, then the name of what it holds, 8 bytes; so no offset is ever 0, which stands for nothing
     items     one after the other, each begun at a multiple of `unit` bytes
 
-How long the file is, is not written in it: its `state`, kept by a snapshot, says so, and what lies behind is rubbish that is written over.
-Appending the same items again after a crash therefore gives the same file. Room is taken from the disk before it is written to.
+How long the file is, is not written in it: its `state`, kept by a snapshot, says so, and what lies behind is rubbish
+that is written over. Appending the same items again after a crash therefore gives the same file. Room is taken from the
+disk before it is written to.
 
     state     length, then xxh3-64 of each block of 1 MiB, the last of which may be short: `check` proves every bit against it
 
-A reader opens the file at the length its snapshot names and may append too: that goes to its own memory (`tail`) and never to the
-file. So kernels are given two arrays, `base` and `tail`: offset x is `base[x]` if x < len(base), else `tail[x - len(base)]`. No item
-straddles the two. A writer's tail is empty.
+A reader opens the file at the length its snapshot names and may append too: that goes to its own memory (`tail`) and
+never to the file. So kernels are given two arrays, `base` and `tail`: offset x is `base[x]` if x < len(base), else
+`tail[x - len(base)]`. No item straddles the two. A writer's tail is empty.
 
 Trap: `base` is a view that is replaced when the file grows: take it anew after each append.
 """
@@ -70,7 +71,9 @@ class AppendedFile:
         os.close(handle)
         if found[:7] == MAGIC[:7] and found[7:8] != MAGIC[7:]:
             raise DamagedFile(f"{path}: format version {found[7]}; this version reads {MAGIC[7]}")
-        raise DamagedFile(f"{path}: cut short at byte {size} of {length}" if size < length else f"{path}: does not hold our {name}")
+        raise DamagedFile(
+            f"{path}: cut short at byte {size} of {length}" if size < length else f"{path}: does not hold our {name}"
+        )
 
     @property
     def base(self) -> Octets:
@@ -121,7 +124,8 @@ class AppendedFile:
             os.fdatasync(self._handle)
 
     def state(self) -> State:
-        """What `open` and `check` need to find and prove the file as it is now; no more than the last block is read for it."""
+        """What `open` and `check` need to find and prove the file as it is now; no more than the last block is read
+        for it."""
         rest = self.base[self.length // BLOCK * BLOCK :]
         return np.array([self.length, *self._checksums, xxh3_64_intdigest(rest.data)], dtype=np.uint64)
 
@@ -131,7 +135,9 @@ class AppendedFile:
         for block, known in enumerate(state[1:].tolist()):
             piece = self.base[block * BLOCK : min(length, (block + 1) * BLOCK)]
             if xxh3_64_intdigest(piece.data) != known:
-                raise DamagedFile(f"{self.path}: damaged between byte {block * BLOCK} and byte {block * BLOCK + len(piece)}")
+                raise DamagedFile(
+                    f"{self.path}: damaged between byte {block * BLOCK} and byte {block * BLOCK + len(piece)}"
+                )
 
     def close(self) -> None:
         """Lets go of the file; a writer gives back the room that it did not use."""

@@ -1,4 +1,5 @@
-"""Writing so that it is there afterwards: whole writes, room taken before it is used, folders synced after a name changed in them."""
+"""Writing so that it is there afterwards: whole writes, room taken before it is used, folders synced after a name
+changed in them."""
 
 import errno
 import os

@@ -3,9 +3,9 @@
     frame     length u32, kind u8 (1 to 255), checksum u64, payload
     checksum  xxh3-64 of the payload, seeded with length and kind, plus the frame's index, modulo 2^64
 
-Adding the index lets a frame tell its own: a valid frame behind a hole of unknown length is recognised by an index that fits the hole,
-and a frame that got into the wrong place is not taken for the one that belongs there. Kind 0 is never written, so zeros are no frame.
-"""
+Adding the index lets a frame tell its own: a valid frame behind a hole of unknown length is recognised by an index that
+fits the hole, and a frame that got into the wrong place is not taken for the one that belongs there. Kind 0 is never
+written, so zeros are no frame."""
 
 from struct import Struct
 

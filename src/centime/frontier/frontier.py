@@ -1,8 +1,9 @@
-"""The frontier: the pages that may be read, by host; it hands out the most important page among the hosts that may be asked now.
+"""The frontier: the pages that may be read, by host; it hands out the most important page among the hosts that may be
+asked now.
 
-What is guaranteed is in `order.py`, what memory it takes in `tables.py`. Deterministic: what is handed out follows from the calls made,
-in their order, and from nothing else; time is an argument and may even run backwards. Calls take batches.
-"""
+What is guaranteed is in `order.py`, what memory it takes in `tables.py`. Deterministic: what is handed out follows from
+the calls made, in their order, and from nothing else; time is an argument and may even run backwards. Calls take
+batches."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -70,7 +71,8 @@ class Frontier:
         self.set_shares(shares)
 
     def set_shares(self, shares: Sequence[float]) -> None:
-        """What each of levels 1 to 4 may take from now on of the choices that come down to it; the same again changes nothing."""
+        """What each of levels 1 to 4 may take from now on of the choices that come down to it; the same again
+        changes nothing."""
         if len(shares) != LEVELS - 1 or not all(0 < share < 1 for share in shares):
             raise BadSetting(f"shares are {tuple(shares)}; they must be {LEVELS - 1} numbers above 0 and below 1")
         for level, share in enumerate(shares, start=1):
@@ -85,14 +87,18 @@ class Frontier:
             raise BadInput(f"a host is allowed 1 lease or more, not {leases_per_host}, and only while none is out")
         self._t.counts[LEASES_PER_HOST] = leases_per_host
 
-    def add(self, pages: npt.NDArray[Any], hosts: npt.NDArray[Any], kinds: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
+    def add(
+        self, pages: npt.NDArray[Any], hosts: npt.NDArray[Any], kinds: npt.NDArray[Any], keys: npt.NDArray[Any]
+    ) -> None:
         """Takes in pages that are not inside; hosts are made on first mention and may be asked at once."""
         pages = np.asarray(pages, dtype=np.int64)
         hosts = np.asarray(hosts, dtype=np.int32)
         kinds = np.asarray(kinds, dtype=np.uint16)
         keys = np.asarray(keys, dtype=np.float32)
         if not len(pages) == len(hosts) == len(kinds) == len(keys):
-            raise BadInput(f"{len(pages)} pages, {len(hosts)} hosts, {len(kinds)} kinds, {len(keys)} keys: these must be as many")
+            raise BadInput(
+                f"{len(pages)} pages, {len(hosts)} hosts, {len(kinds)} kinds, {len(keys)} keys: these must be as many"
+            )
         reached = intake.add_pages(self._t, pages, hosts, kinds, keys, intake.SHORT)
         while reached != len(pages):
             if reached == intake.BAD:
@@ -139,12 +145,14 @@ class Frontier:
     def lease(self, now: float, count: int, offsets: npt.NDArray[np.float64], discovery: float = 0.0) -> Pages:
         """Up to `count` pages to read now, most important first; they are taken out, and each is a lease of its host.
 
-        `discovery`: what a unit of importance of an unread page is worth beside pages that are due; 0: levels 4 and 5 by their shares.
-        """
+        `discovery`: what a unit of importance of an unread page is worth beside pages that are due; 0: levels 4 and 5
+        by their shares."""
         leased = np.empty(count, dtype=np.int64)
         got = order.lease_pages(self._t, float(now), np.asarray(offsets, dtype=np.float64), float(discovery), leased)
         if got < 0:
-            raise BadInput(f"offsets must be finite numbers for the {self._t.counts[CLASS_COUNT]} focus classes in use, at least")
+            raise BadInput(
+                f"offsets must be finite numbers for the {self._t.counts[CLASS_COUNT]} focus classes in use, at least"
+            )
         return leased[:got]
 
     def release(self, host: int, next_time: float) -> None:
@@ -319,11 +327,17 @@ def _checked_time(time: float) -> float:
 
 
 def _what_is_bad(
-    pages: Pages, hosts: npt.NDArray[np.int32], kinds: npt.NDArray[np.uint16], keys: npt.NDArray[np.float32], inside: npt.NDArray[np.bool_]
+    pages: Pages,
+    hosts: npt.NDArray[np.int32],
+    kinds: npt.NDArray[np.uint16],
+    keys: npt.NDArray[np.float32],
+    inside: npt.NDArray[np.bool_],
 ) -> str:
     """The sentence for a batch that was refused."""
     seen: set[int] = set()
-    for page, host, kind, key, known in zip(pages.tolist(), hosts.tolist(), kinds.tolist(), keys.tolist(), inside.tolist(), strict=True):
+    for page, host, kind, key, known in zip(
+        pages.tolist(), hosts.tolist(), kinds.tolist(), keys.tolist(), inside.tolist(), strict=True
+    ):
         if not 0 <= page <= intake.LARGEST_PAGE:
             return f"{page} is not the number of a page"
         if not 0 <= host <= intake.LARGEST_HOST:

@@ -1,8 +1,7 @@
 """Pages come into the frontier, change their keys, leave it: kernels over batches.
 
-`add_pages` stops where an array is full and says how far it came; the caller makes room and calls again from there. A batch is looked
-through before anything changes, so a bad one changes nothing.
-"""
+`add_pages` stops where an array is full and says how far it came; the caller makes room and calls again from there. A
+batch is looked through before anything changes, so a bad one changes nothing."""
 
 from typing import Any, Final
 
@@ -51,9 +50,14 @@ LARGEST_HOST: Final = 2**31 - 2
 
 @bare_inlined
 def _look_through(
-    t: Tables, pages: npt.NDArray[np.int64], hosts: npt.NDArray[np.int32], kinds: npt.NDArray[Any], keys: npt.NDArray[np.float32]
+    t: Tables,
+    pages: npt.NDArray[np.int64],
+    hosts: npt.NDArray[np.int32],
+    kinds: npt.NDArray[Any],
+    keys: npt.NDArray[np.float32],
 ) -> Whole:
-    """0 if the batch may come in and its pages are marked; BAD; or SHORT of pages or hosts, the highest of which are then counted."""
+    """0 if the batch may come in and its pages are marked; BAD; or SHORT of pages or hosts, the highest of which are
+    then counted."""
     highest_page = np.int64(-1)
     highest_host = np.int64(-1)
     classes = t.counts[CLASS_COUNT]
@@ -115,7 +119,8 @@ def add_pages(
     keys: npt.NDArray[np.float32],
     start: Whole,
 ) -> Whole:
-    """How many pages of the batch are inside now, or BAD or SHORT; `start` is SHORT for a batch not yet looked through."""
+    """How many pages of the batch are inside now, or BAD or SHORT; `start` is SHORT for a batch not yet looked
+    through."""
     n = np.int64(start)
     if n < 0:
         n = np.int64(_look_through(t, pages, hosts, kinds, keys))
@@ -147,8 +152,8 @@ def add_pages(
 
 @bare_kernel
 def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.float32], own: bool) -> bool:
-    """Gives the pages that are inside, either the unread ones or (`own`) all others, their new keys, in the order given; False, and
-    nothing is changed, if a key is no number."""
+    """Gives the pages that are inside, either the unread ones or (`own`) all others, their new keys, in the order
+    given; False, and nothing is changed, if a key is no number."""
     for n in range(len(keys)):
         if np.isnan(keys[n]):
             return False
@@ -164,7 +169,10 @@ def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.f
         if (t.queues[q, KIND] // CLASSES == DISCOVERY) == own:
             continue
         i = np.int64(t.chunks[chunk, RANK]) * CHUNK + at % CHUNK
-        if change(t, q, i, keys[n], page, bool(keys[n] > t.keys[at])) == 0 and t.hosts[t.queues[q, HOST], STATE] == READY:
+        if (
+            change(t, q, i, keys[n], page, bool(keys[n] > t.keys[at])) == 0
+            and t.hosts[t.queues[q, HOST], STATE] == READY
+        ):
             renew(t, q)
     return True
 

@@ -1,9 +1,10 @@
-"""The kind of a page in the frontier: how urgent it is (level) and which focus it belongs to (class), in one small number.
+"""The kind of a page in the frontier: how urgent it is (level) and which focus it belongs to (class), in one small
+number.
 
     kind = level · 128 + class,   level 1..5,   class 0..127
 
-Levels: 1 an entity or DTD that a loader waits for, 2 a published change, 3 a subscription's deadline, 4 refresh, 5 discovery.
-All pages of a class get the same offset from the virtual page's money, so an offset never reorders a class.
+Levels: 1 an entity or DTD that a loader waits for, 2 a published change, 3 a subscription's deadline, 4 refresh, 5
+discovery. All pages of a class get the same offset from the virtual page's money, so an offset never reorders a class.
 """
 
 from typing import Any
@@ -26,4 +27,6 @@ def kind_of(level: int, focus: int = 0) -> int:
 
 def kinds_of(levels: npt.NDArray[Any], focuses: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
     """The same for arrays."""
-    return (np.asarray(levels, dtype=np.uint16) * np.uint16(CLASSES) + np.asarray(focuses, dtype=np.uint16)).astype(np.uint16)
+    return (np.asarray(levels, dtype=np.uint16) * np.uint16(CLASSES) + np.asarray(focuses, dtype=np.uint16)).astype(
+        np.uint16
+    )

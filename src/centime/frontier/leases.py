@@ -1,8 +1,8 @@
 """Outstanding leases and their time-outs: a fetcher that dies loses nothing, for what it held comes back.
 
-A lease ends when its page is reported, or expires `timeout_seconds` after it was granted; whichever is first decides, and a report that
-comes later is told so. Time that runs backwards counts as standing still, so leases expire in the order in which they were granted.
-"""
+A lease ends when its page is reported, or expires `timeout_seconds` after it was granted; whichever is first decides,
+and a report that comes later is told so. Time that runs backwards counts as standing still, so leases expire in the
+order in which they were granted."""
 
 from collections import OrderedDict
 from typing import Any
@@ -65,7 +65,10 @@ class Leases:
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """All leases in the order granted."""
         deadlines = np.array(list(self._deadlines.values()), dtype=np.float64)
-        return {"timeout_seconds": self._timeout_seconds, "latest": float(self._latest)}, {"pages": self.held(), "deadlines": deadlines}
+        return {"timeout_seconds": self._timeout_seconds, "latest": float(self._latest)}, {
+            "pages": self.held(),
+            "deadlines": deadlines,
+        }
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> "Leases":

@@ -1,7 +1,8 @@
 """A queue: the pages of one (host, kind) in a heap, the best one at its root.
 
-Order: the larger key first; of equal keys, the page with the lower number. It is total, so which page is best never depends on how
-the heap came about. Entry i lies in the queue's chunk i // 8 at place i mod 8, and eight siblings share one chunk:
+Order: the larger key first; of equal keys, the page with the lower number. It is total, so which page is best never
+depends on how the heap came about. Entry i lies in the queue's chunk i // 8 at place i mod 8, and eight siblings share
+one chunk:
 
     above(i) = 0 for 0 < i < 8,   i // 8 - 1 for i ≥ 8
 
@@ -72,13 +73,23 @@ def sink(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> None:
         if i == 0:
             for at in range(here + 1, here + min(np.int64(CHUNK), size)):
                 if t.keys[at] > best_key or (t.keys[at] == best_key and t.pages[at] < best_page):
-                    best, best_at, best_key, best_page = np.int64(at - here), np.int64(at), t.keys[at], np.int64(t.pages[at])
+                    best, best_at, best_key, best_page = (
+                        np.int64(at - here),
+                        np.int64(at),
+                        t.keys[at],
+                        np.int64(t.pages[at]),
+                    )
         first = (np.int64(i) + 1) * CHUNK
         if first < size:
             start = np.int64(place(t, q, first))
             for at in range(start, start + min(np.int64(CHUNK), size - first)):
                 if t.keys[at] > best_key or (t.keys[at] == best_key and t.pages[at] < best_page):
-                    best, best_at, best_key, best_page = np.int64(first + at - start), np.int64(at), t.keys[at], np.int64(t.pages[at])
+                    best, best_at, best_key, best_page = (
+                        np.int64(first + at - start),
+                        np.int64(at),
+                        t.keys[at],
+                        np.int64(t.pages[at]),
+                    )
         if best < 0:
             break
         put(t, here, best_key, best_page)
@@ -89,7 +100,8 @@ def sink(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> None:
 
 @bare_inlined
 def lacks_room(t: Tables, q: Whole) -> bool:
-    """Whether the pool or the directory must grow before one more page; DIRECTORY_NEED is set to what the directory lacks."""
+    """Whether the pool or the directory must grow before one more page; DIRECTORY_NEED is set to what the directory
+    lacks."""
     size = np.int64(0) if q < 0 else np.int64(t.queues[q, SIZE])
     if size & 7:
         return False
@@ -159,7 +171,8 @@ def insert(t: Tables, q: Whole, key: np.float32, page: Whole) -> Whole:
 
 @bare_inlined
 def change(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole, better: bool) -> Whole:
-    """Gives the entry at i, whose key has become better or worse, its new place; gives 0 if the root may have changed."""
+    """Gives the entry at i, whose key has become better or worse, its new place; gives 0 if the root may have
+    changed."""
     if better:
         return rise(t, q, i, key, page)
     sink(t, q, i, key, page)

@@ -1,8 +1,8 @@
 """The whole frontier at once: written out and read back, given new keys, looked at from the best page down.
 
-A state lists the queues by host and kind, each with its pages in heap order. Reading it back gives the same heaps, entry by entry, so
-the frontier read back not only hands out the same pages for ever: its own state stays the same, bit for bit.
-"""
+A state lists the queues by host and kind, each with its pages in heap order. Reading it back gives the same heaps,
+entry by entry, so the frontier read back not only hands out the same pages for ever: its own state stays the same, bit
+for bit."""
 
 import heapq
 from collections.abc import Iterator
@@ -42,7 +42,9 @@ def queues_in_order(t: Tables) -> npt.NDArray[np.int64]:
 
 
 @bare_kernel
-def copy_entries(t: Tables, queues: npt.NDArray[np.int64], pages: npt.NDArray[np.int32], keys: npt.NDArray[np.float32]) -> None:
+def copy_entries(
+    t: Tables, queues: npt.NDArray[np.int64], pages: npt.NDArray[np.int32], keys: npt.NDArray[np.float32]
+) -> None:
     """Writes the entries of the queues, one after the other in heap order."""
     n = 0
     for q in queues:

@@ -1,8 +1,8 @@
 """The ready queues of each kind, in a pairing heap by their best page: `roots[kind]` is the best of all.
 
-The heap needs no memory but three links in each queue: entering and becoming better cost O(1), leaving costs O(log n) in the mean.
-Order as inside a queue: the larger key, then the lower page number; since it is total, the root never depends on history.
-"""
+The heap needs no memory but three links in each queue: entering and becoming better cost O(1), leaving costs O(log n)
+in the mean. Order as inside a queue: the larger key, then the lower page number; since it is total, the root never
+depends on history."""
 
 import numpy as np
 
@@ -20,7 +20,9 @@ def _meld(t: Tables, a: Whole, b: Whole) -> Whole:
         return np.int64(a)
     winner = np.int64(a)
     loser = np.int64(b)
-    if t.queue_keys[b] > t.queue_keys[a] or (t.queue_keys[b] == t.queue_keys[a] and t.queues[b, BEST] < t.queues[a, BEST]):
+    if t.queue_keys[b] > t.queue_keys[a] or (
+        t.queue_keys[b] == t.queue_keys[a] and t.queues[b, BEST] < t.queues[a, BEST]
+    ):
         winner = np.int64(b)
         loser = np.int64(a)
     child = t.queues[winner, CHILD]

@@ -2,18 +2,19 @@
 
     importance(page) = key(page) + offset[class of the page]        of an unread page (level 5); worth = key(page) of all others
 
-Guarantee: of the level chosen, no page of a ready host has a larger importance (worth) than the page handed out. In a class the larger key
-is first, then the lower page number; between the best pages of two classes, equal importance goes to the lower page number.
+Guarantee: of the level chosen, no page of a ready host has a larger importance (worth) than the page handed out. In a
+class the larger key is first, then the lower page number; between the best pages of two classes, equal importance goes
+to the lower page number.
 
-Levels: an upper level goes first, but while a level below it has something ready it takes only its share of the choices that come
-down to it. Each level above 5 has a credit; at each choice in which it and a lower level are ready, credit += share, and it is chosen if
-credit ≥ 1, which then costs 1; otherwise the choice goes down. Hence of any n successive such choices it takes between ⌊share·n⌋ and
-⌈share·n⌉. With shares of one half, levels 1 to 5 get 1/2, 1/4, 1/8, 1/16, 1/16 if all are ready, and a level alone gets everything.
-Credits are whole millionths, so that no rounding adds up.
+Levels: an upper level goes first, but while a level below it has something ready it takes only its share of the choices
+that come down to it. Each level above 5 has a credit; at each choice in which it and a lower level are ready, credit +=
+share, and it is chosen if credit ≥ 1, which then costs 1; otherwise the choice goes down. Hence of any n successive
+such choices it takes between ⌊share·n⌋ and ⌈share·n⌉. With shares of one half, levels 1 to 5 get 1/2, 1/4, 1/8, 1/16,
+1/16 if all are ready, and a level alone gets everything. Credits are whole millionths, so that no rounding adds up.
 
-Maintenance and discovery (levels 4 and 5) are one level where a unit of importance of an unread page is worth something (`discovery` > 0):
-then the larger of worth(best due page) and discovery · importance(best unread page) is next, ties going to the page due.
-"""
+Maintenance and discovery (levels 4 and 5) are one level where a unit of importance of an unread page is worth something
+(`discovery` > 0): then the larger of worth(best due page) and discovery · importance(best unread page) is next, ties
+going to the page due."""
 
 from typing import Final
 
@@ -98,8 +99,11 @@ def _choose(t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: 
 
 
 @bare_kernel
-def lease_pages(t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: float, leased: npt.NDArray[np.int64]) -> Whole:
-    """How many pages were handed out into `leased`; OUTSIDE if a class has no offset or one that is no finite number."""
+def lease_pages(
+    t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: float, leased: npt.NDArray[np.int64]
+) -> Whole:
+    """How many pages were handed out into `leased`; OUTSIDE if a class has no offset or one that is no finite
+    number."""
     if len(offsets) < t.counts[CLASS_COUNT]:
         return OUTSIDE
     for focus in range(t.counts[CLASS_COUNT]):

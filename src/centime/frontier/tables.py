@@ -1,16 +1,17 @@
 """The frontier's memory: a few arrays that every kernel is given together.
 
-Pages lie in *chunks* of 8 entries (key float32, page int32). All chunks have one size and come from one pool with one free list, so
-whatever grows or shrinks, nothing is fragmented. A queue, which is the pages of one (host, kind), owns chunks number 0, 1, 2 ... by
-rank; which chunk has which rank is in the `directory`, and each chunk names its owner and rank. From a page's position in the pool
-follow its chunk, its queue and its host, so no page needs a column for them. Bytes per page when queues are long:
+Pages lie in *chunks* of 8 entries (key float32, page int32). All chunks have one size and come from one pool with one
+free list, so whatever grows or shrinks, nothing is fragmented. A queue, which is the pages of one (host, kind), owns
+chunks number 0, 1, 2 ... by rank; which chunk has which rank is in the `directory`, and each chunk names its owner and
+rank. From a page's position in the pool follow its chunk, its queue and its host, so no page needs a column for them.
+Bytes per page when queues are long:
 
     position 4 + entry 8 + owner and rank 8/8 + directory 4/8 = 13.5, times at most 9/8 of room taken ahead
 
 A queue of one chunk has no directory: a host with a few pages costs a chunk (72 bytes), a queue (44), a host (56).
 
-Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. What leaves the frontier is copied.
-"""
+Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. What leaves the frontier is
+copied."""
 
 from typing import Any, Final, NamedTuple
 

@@ -31,7 +31,7 @@ def retry_time(failures: int, now: float, most_failures: int = 5) -> float | Non
     return now + min(FIRST_WAIT_SECONDS * 2.0 ** min(failures - 1, 11), LONGEST_WAIT_SECONDS)
 
 
-class Retries:
+class Timers:
     """The pages that wait to be tried again."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Retries:
         return {}, {"times": times, "pages": np.array([page for _, page in order], dtype=np.int64)}
 
     @classmethod
-    def from_state(cls, _facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> "Retries":
+    def from_state(cls, _facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> "Timers":
         """The same pages, waiting for the same times."""
         retries = cls()
         retries._heap = list(zip(arrays["times"].tolist(), arrays["pages"].tolist(), strict=True))

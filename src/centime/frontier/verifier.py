@@ -48,7 +48,7 @@ from centime.frontier.tables import (
 from centime.model.errors import ScheduleBroken
 from centime.model.kernel import Whole, bare_kernel
 
-FOUND: Final = (
+BROKEN_LAWS: Final = (
     "nothing",
     "the chunk of an entry names another queue or rank, in queue {}",
     "a page has another position than its entry, in queue {}",
@@ -73,7 +73,7 @@ def prove(t: Tables) -> None:
     for scan in (_scan_queues, _scan_hosts, _scan_ready, _scan_groups):
         law, where = scan(t)
         if law:
-            raise ScheduleBroken(FOUND[law].format(where))
+            raise ScheduleBroken(BROKEN_LAWS[law].format(where))
 
 
 @bare_kernel

@@ -1,10 +1,10 @@
 """A graph file turned into one of another format, streaming: what memory it takes is said by the reader and the writer.
 
-The source is gone through once to know it (`survey.py`), then once or a few times more to write it. Only one pair has to hold the graph:
-links in no order of their sources, written as a WebGraph.
+The source is gone through once to know it (`survey.py`), then once or a few times more to write it. Only one pair has
+to hold the graph: links in no order of their sources, written as a WebGraph.
 
-Guaranteed: the new file appears when it is whole, in the place of an older one; nothing is left behind by a failure or by Ctrl-C.
-"""
+Guaranteed: the new file appears when it is whole, in the place of an older one; nothing is left behind by a failure or
+by Ctrl-C."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -45,7 +45,9 @@ class Conversion:
     files: tuple[str, ...]
 
 
-def convert(source: Path, target: Path, from_: str | None = None, to: str | None = None, step: Step = lambda done: None) -> Conversion:
+def convert(
+    source: Path, target: Path, from_: str | None = None, to: str | None = None, step: Step = lambda done: None
+) -> Conversion:
     """Reads one graph file and writes another; `step` is told each further share of the work that is done."""
     form = to or format_of(target)
     return _write(open_links(source, from_), target, form, step)

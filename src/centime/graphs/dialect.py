@@ -4,9 +4,9 @@
 2. The first line has no number among its first two fields and the second line starts with two: the first is a heading, pages are numbers.
 3. Otherwise pages are names, and the first line is a heading only if it says so, as in `source target`, `from,to` or `Src Dst weight`.
 
-Names are separated by tabs if there is one in the line; else by commas, if the file is named `.csv`, if there are no blanks,
-or if blanks stand only after commas; else by blanks. A third field is a weight.
-A comment of ours, `# centime: names, 12 pages` or `# centime: numbers, 12 pages`, before the first link decides instead of the rules.
+Names are separated by tabs if there is one in the line; else by commas, if the file is named `.csv`, if there are no
+blanks, or if blanks stand only after commas; else by blanks. A third field is a weight. A comment of ours, `# centime:
+names, 12 pages` or `# centime: numbers, 12 pages`, before the first link decides instead of the rules.
 
 Trap: a list of named pages whose second link is between two numbers loses its first link to rule 2.
 """
@@ -23,7 +23,19 @@ from centime.model.errors import BadGraph
 
 NUMBER = re.compile(rb"[-+]?\.?[0-9][-+.0-9eE]*")
 SOURCES = {b"source", b"src", b"from", b"start", b"fromnode", b"fromnodeid", b"from_node", b"source_id", b"sourceid"}
-TARGETS = {b"target", b"tgt", b"dst", b"destination", b"to", b"end", b"tonode", b"tonodeid", b"to_node", b"target_id", b"targetid"}
+TARGETS = {
+    b"target",
+    b"tgt",
+    b"dst",
+    b"destination",
+    b"to",
+    b"end",
+    b"tonode",
+    b"tonodeid",
+    b"to_node",
+    b"target_id",
+    b"targetid",
+}
 MARK = re.compile(rb"# centime: (names|numbers)(?: from ([0-9]))?, ([0-9]{1,10}) pages")
 
 

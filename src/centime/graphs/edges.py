@@ -1,13 +1,13 @@
 """Edge lists: text with one link per line, `from to` or `from to weight`, plain or packed.
 
-Pages are numbers, or names such as URLs; the first link decides which for the whole file, and likewise whether links have weights.
-Fields are separated by blanks, tabs or commas. Lines that start with # or % are comments, empty lines are passed over, and the first line
-that is neither may be a heading. Lines end in LF or CR LF; a byte order mark is passed over. How the dialect is told: `dialect.py`.
+Pages are numbers, or names such as URLs; the first link decides which for the whole file, and likewise whether links
+have weights. Fields are separated by blanks, tabs or commas. Lines that start with # or % are comments, empty lines are
+passed over, and the first line that is neither may be a heading. Lines end in LF or CR LF; a byte order mark is passed
+over. How the dialect is told: `dialect.py`.
 
-Guaranteed: a line that is anything else is refused by its number; the order of links within a row and repeated links are kept. Named
-pages are numbered in the order of their first mention.
-Memory: a block of the file, and the names. Traps: see `links.py` for how numbers become pages.
-"""
+Guaranteed: a line that is anything else is refused by its number; the order of links within a row and repeated links
+are kept. Named pages are numbered in the order of their first mention. Memory: a block of the file, and the names.
+Traps: see `links.py` for how numbers become pages."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from centime.graphs.fields import (
     over_name_separator,
     over_separator,
 )
-from centime.graphs.link_blocks import Links, Told
+from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.name_slots import Bytes
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import BLOCK, TextFile
@@ -63,12 +63,13 @@ class EdgeList:
         """The share of the file that the blocks have gone through."""
         return self.lines.text.done
 
-    def told(self) -> Told:
-        """The number of pages, if a comment of ours or a list of names tells it; pages are then numbered from what it says, or 0."""
+    def declared(self) -> Declared:
+        """The number of pages, if a comment of ours or a list of names tells it; pages are then numbered from what
+        it says, or 0."""
         if self.table is not None:
-            return Told(len(self.table), 0)
+            return Declared(len(self.table), 0)
         pages = self.dialect.pages if self.known is None else len(self.known)
-        return Told(pages, None if pages is None else self.dialect.first)
+        return Declared(pages, None if pages is None else self.dialect.first)
 
     def names(self) -> PageNames | None:
         """The names in the order of first mention."""
@@ -79,7 +80,7 @@ class EdgeList:
         """The links, in the order of the file."""
         if self.table is not None:
             return self.lines.named(self.table, self.dialect.separator)
-        told = self.told()
+        told = self.declared()
         return self.lines.numbered(told.first or 0, told.pages)
 
 
@@ -101,7 +102,11 @@ class LinkLines:
         for block, start in self._blocks():
             fault, at, links = _read_numbers(block, start, first, largest, *room.arrays)
             if fault == OUTSIDE:
-                told = f"among the {pages} pages from {first} on that the file tells of" if pages is not None else f"from 0 to {largest}"
+                told = (
+                    f"among the {pages} pages from {first} on that the file tells of"
+                    if pages is not None
+                    else f"from 0 to {largest}"
+                )
                 raise BadGraph(f"{self._place(block, at)}: a page number is not {told}")
             yield self._links(fault, block, at, room, links, "two page numbers")
 
@@ -132,14 +137,18 @@ class LinkLines:
 
     def _links(self, fault: int, block: Bytes, at: int, room: "Room", links: int, expected: str) -> Links:
         if fault != GOOD:
-            raise BadGraph(f"{self._place(block, at)}: expected {expected}{', a weight' if self.weighted else ''} and nothing else")
+            raise BadGraph(
+                f"{self._place(block, at)}: expected {expected}{', a weight' if self.weighted else ''} and nothing else"
+            )
         for link in np.flatnonzero(room.odd[:links, 1]) if self.weighted else ():
             start, end = room.odd[link]
             word = block[start:end].tobytes()
             weight = float(word) if DECIMAL.fullmatch(word) else -1.0
             if not (isfinite(weight) and weight >= 0):
                 shown = word[:40].decode("utf-8", "replace")
-                raise BadGraph(f"{self._place(block, start)}: a weight must be a finite number, zero or more, not {shown!r}")
+                raise BadGraph(
+                    f"{self._place(block, start)}: a weight must be a finite number, zero or more, not {shown!r}"
+                )
             room.weights[link] = weight
         return Links(room.sources[:links], room.targets[:links], room.weights[:links] if self.weighted else None)
 
@@ -195,8 +204,11 @@ def _read_numbers(
 
 
 @kernel
-def _read_names(text: Bytes, at: int, separator: int, starts: Offsets, ends: Offsets, weights: Weights, odd: Odd) -> tuple[int, int, int]:
-    """Finds the names of the links of a block, two for each, and their weights; returns the fault, its place and the number of links."""
+def _read_names(
+    text: Bytes, at: int, separator: int, starts: Offsets, ends: Offsets, weights: Weights, odd: Odd
+) -> tuple[int, int, int]:
+    """Finds the names of the links of a block, two for each, and their weights; returns the fault, its place and the
+    number of links."""
     links = 0
     at = after_comments(text, at)
     while at < len(text):

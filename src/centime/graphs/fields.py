@@ -1,7 +1,7 @@
 """The fields of one line of an edge list, as parts of the kernels that read blocks of lines.
 
-Every part takes the place where it starts and gives the place after what it has read; none reads over the end of the text or of the line.
-"""
+Every part takes the place where it starts and gives the place after what it has read; none reads over the end of the
+text or of the line."""
 
 import numpy as np
 
@@ -9,7 +9,9 @@ from centime.graphs.name_slots import Bytes
 from centime.model.kernel import inlined
 
 GOOD, NOT_A_LINK, OUTSIDE = range(3)
-SPACE, TAB, RETURN, NEWLINE, COMMA, HASH, PERCENT, ZERO, NINE, POINT, QUOTE = (ord(character) for character in ' \t\r\n,#%09."')
+SPACE, TAB, RETURN, NEWLINE, COMMA, HASH, PERCENT, ZERO, NINE, POINT, QUOTE = (
+    ord(character) for character in ' \t\r\n,#%09."'
+)
 
 EXACT_POWERS = 10.0 ** np.arange(23)  # a quotient of two exact numbers is the nearest one to the decimal
 LARGEST_EXACT = 2**53
@@ -24,7 +26,8 @@ def _after_blanks(text: Bytes, at: int) -> int:
 
 @inlined
 def after_comments(text: Bytes, at: int) -> int:
-    """The start of the first field of the next line that is not empty and no comment; the end of the text if there is none."""
+    """The start of the first field of the next line that is not empty and no comment; the end of the text if there
+    is none."""
     at = _after_blanks(text, at)
     while at < len(text) and (text[at] == NEWLINE or text[at] == HASH or text[at] == PERCENT):
         while at < len(text) and text[at] != NEWLINE:
@@ -70,17 +73,22 @@ def next_number(text: Bytes, at: int, least: int, largest: int) -> tuple[int, in
 
 @inlined
 def next_weight(text: Bytes, at: int) -> tuple[float, int, int, int]:
-    """A weight, and where it stands if it is not a short decimal number: then the caller has to read it, otherwise start and end are 0."""
+    """A weight, and where it stands if it is not a short decimal number: then the caller has to read it, otherwise
+    start and end are 0."""
     start = at
     digits, places = np.int64(0), -1
-    while at < len(text) and (ZERO <= text[at] <= NINE or (text[at] == POINT and places < 0)) and digits < LARGEST_EXACT:
+    while (
+        at < len(text) and (ZERO <= text[at] <= NINE or (text[at] == POINT and places < 0)) and digits < LARGEST_EXACT
+    ):
         if text[at] == POINT:
             places = 0
         else:
             digits = digits * 10 + np.int64(text[at]) - ZERO
             places += 1 if places >= 0 else 0
         at += 1
-    whole = at > start and digits <= LARGEST_EXACT and places != 0 and places < len(EXACT_POWERS) and text[start] != POINT
+    whole = (
+        at > start and digits <= LARGEST_EXACT and places != 0 and places < len(EXACT_POWERS) and text[start] != POINT
+    )
     if whole and (at == len(text) or text[at] == SPACE or text[at] == TAB or text[at] == RETURN or text[at] == NEWLINE):
         return float(digits) / EXACT_POWERS[max(places, 0)], 0, 0, at
     while at < len(text) and text[at] != SPACE and text[at] != TAB and text[at] != RETURN and text[at] != NEWLINE:
@@ -92,8 +100,8 @@ def next_weight(text: Bytes, at: int) -> tuple[float, int, int, int]:
 def next_name(text: Bytes, at: int, separator: int) -> tuple[int, int, int]:
     """Start and end of a name without the blanks around it, and the place after it; the end is -1 if it is broken.
 
-    Separators are tabs, commas or, for SPACE, blanks of any kind. With commas a name may stand in quotes, and quotes within are doubled.
-    """
+    Separators are tabs, commas or, for SPACE, blanks of any kind. With commas a name may stand in quotes, and quotes
+    within are doubled."""
     while at < len(text) and (text[at] == SPACE or text[at] == RETURN or (text[at] == TAB and separator != TAB)):
         at += 1
     start = at

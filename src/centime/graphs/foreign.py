@@ -1,4 +1,5 @@
-"""Graphs of other libraries: NetworkX graphs and SciPy sparse matrices, known by what they can do, without importing either.
+"""Graphs of other libraries: NetworkX graphs and SciPy sparse matrices, known by what they can do, without importing
+either.
 
 NetworkX: pages are numbered in the order of the nodes; parallel edges stay; an undirected edge is two links. Nodes that are not the numbers
 0, 1, 2 ... in order give the pages their names: their text, or what `repr` says if two nodes have the same text.
@@ -18,7 +19,8 @@ from centime.model.graph import LARGEST_PAGE_COUNT, Graph, graph_from_links
 
 
 def as_graph(thing: object, weight: str | None = "weight") -> NamedGraph:
-    """The graph of a graph file, of a graph or sparse matrix of another library, or of our own; `weight` is NetworkX's edge attribute."""
+    """The graph of a graph file, of a graph or sparse matrix of another library, or of our own; `weight` is
+    NetworkX's edge attribute."""
     match thing:
         case NamedGraph():
             return thing
@@ -30,7 +32,9 @@ def as_graph(thing: object, weight: str | None = "weight") -> NamedGraph:
         return _from_networkx(thing, weight)
     if hasattr(thing, "tocsr") and hasattr(thing, "shape"):
         return _from_scipy(thing)
-    raise BadInput(f"a graph is a file name, a Graph, a NetworkX graph or a SciPy sparse matrix, not {type(thing).__name__}")
+    raise BadInput(
+        f"a graph is a file name, a Graph, a NetworkX graph or a SciPy sparse matrix, not {type(thing).__name__}"
+    )
 
 
 def _from_networkx(graph: Any, weight: str | None) -> NamedGraph:
@@ -47,7 +51,9 @@ def networkx_links(graph: Any, weight: str | None) -> Graph:
     sources = np.fromiter((number[edge[0]] for edge in edges), dtype=np.int32, count=len(edges))
     targets = np.fromiter((number[edge[1]] for edge in edges), dtype=np.int32, count=len(edges))
     try:
-        weights = np.fromiter((1.0 if edge[2] is None else edge[2] for edge in edges), dtype=np.float64, count=len(edges))
+        weights = np.fromiter(
+            (1.0 if edge[2] is None else edge[2] for edge in edges), dtype=np.float64, count=len(edges)
+        )
     except (TypeError, ValueError):
         raise BadGraph(f"the edge attribute {weight!r} must be a number on every edge") from None
     _check(weights, lambda edge: f"the edge from {nodes[sources[edge]]!r} to {nodes[targets[edge]]!r}")
@@ -71,13 +77,17 @@ def _names(nodes: list[Any]) -> PageNames | None:
 def _from_scipy(matrix: Any) -> NamedGraph:
     rows, columns = matrix.shape if len(matrix.shape) == 2 else (0, 1)
     if rows != columns or not 0 < rows <= LARGEST_PAGE_COUNT:
-        raise BadGraph(f"the matrix must be square with 1 to {LARGEST_PAGE_COUNT} rows, its shape is {tuple(matrix.shape)}")
+        raise BadGraph(
+            f"the matrix must be square with 1 to {LARGEST_PAGE_COUNT} rows, its shape is {tuple(matrix.shape)}"
+        )
     matrix = matrix.tocsr()
     if matrix.data.dtype.kind not in "biuf":
         raise BadGraph(f"the weights must be real numbers, not {matrix.data.dtype}")
     weights = matrix.data.astype(np.float64, copy=False)
     _check(weights, lambda entry: f"entry {entry} of the matrix")
-    graph = Graph(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), weights if (weights != 1).any() else None)
+    graph = Graph(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), weights if (weights != 1).any() else None
+    )
     return NamedGraph(graph)
 
 

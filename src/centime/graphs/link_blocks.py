@@ -1,15 +1,15 @@
 """Links as they come from a file, block by block, and the graph that they make.
 
-`collect` goes through the blocks once and counts the links of every page. As long as no link goes back to an earlier source, the targets
-as they come are the graph's, and nothing else is kept. When one does, the targets are let go, and a second pass puts every link into
-its row: reading twice instead of sorting in memory.
+`collect` goes through the blocks once and counts the links of every page. As long as no link goes back to an earlier
+source, the targets as they come are the graph's, and nothing else is kept. When one does, the targets are let go, and a
+second pass puts every link into its row: reading twice instead of sorting in memory.
 
-Guaranteed: the order of links within a row and repeated links are kept. Weights that are all 1 are left out: they say nothing.
-Memory: the graph, one block and up to 16 bytes per page, whatever the order of the links.
+Guaranteed: the order of links within a row and repeated links are kept. Weights that are all 1 are left out: they say
+nothing. Memory: the graph, one block and up to 16 bytes per page, whatever the order of the links.
 
-Trap: where a file does not say so itself, pages are numbered from 0 when some number is 0, and from 1 otherwise, and every number up to
-the largest is a page. Numbers far larger than the list is long are refused rather than filled with empty pages.
-"""
+Trap: where a file does not say so itself, pages are numbered from 0 when some number is 0, and from 1 otherwise, and
+every number up to the largest is a page. Numbers far larger than the list is long are refused rather than filled with
+empty pages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Declared:
     """What a file says of itself: how many pages it has and the lowest number; None where it does not say."""
 
     pages: int | None = None
@@ -45,7 +45,8 @@ class Told:
 
 
 class LinkFile(Protocol):
-    """A graph file, which can be gone through more than once. Numbers in blocks are from 0 to 2^31 - 2, weights finite and not negative."""
+    """A graph file, which can be gone through more than once. Numbers in blocks are from 0 to 2^31 - 2, weights
+    finite and not negative."""
 
     name: str
 
@@ -58,7 +59,7 @@ class LinkFile(Protocol):
         """All links, block by block."""
         ...
 
-    def told(self) -> Told:
+    def declared(self) -> Declared:
         """What the file says of itself, once its blocks have been gone through."""
         ...
 
@@ -98,7 +99,9 @@ class Tally:
             try:
                 self.counts = np.zeros(max(size, 2 * len(old)), dtype=np.int64)
             except MemoryError:
-                raise BadGraph(f"there is no memory for {size - 1} pages; pages must be numbered without large gaps") from None
+                raise BadGraph(
+                    f"there is no memory for {size - 1} pages; pages must be numbered without large gaps"
+                ) from None
             self.counts[: len(old)] = old
 
 
@@ -132,7 +135,7 @@ def collect(file: LinkFile) -> NamedGraph:
 
 def extent(file: LinkFile, tally: Tally) -> tuple[int, int]:
     """The lowest page number of a file and its number of pages: as it says, or as its links show."""
-    told = file.told()
+    told = file.declared()
     first = min(1, tally.least) if told.first is None else told.first
     pages = tally.largest + 1 - first if told.pages is None else told.pages
     if tally.links == 0 and told.pages is None:
@@ -141,7 +144,9 @@ def extent(file: LinkFile, tally: Tally) -> tuple[int, int]:
         raise BadGraph(f"{file.name}: there is no page in the graph")
     if tally.links and not (first <= tally.least and tally.largest < first + pages):
         outside = tally.least if tally.least < first else tally.largest
-        raise BadGraph(f"{file.name}: page number {outside} is not among the {pages} pages from {first} on that the file tells of")
+        raise BadGraph(
+            f"{file.name}: page number {outside} is not among the {pages} pages from {first} on that the file tells of"
+        )
     if told.pages is not None and pages > max(PAGES_ALLOWED_IF_TOLD, PAGES_PER_LINK * tally.links):
         raise BadGraph(f"{file.name}: the file tells of {pages} pages, which is too many for {tally.links} links")
     if told.pages is None and tally.largest > max(PAGES_ALWAYS_ALLOWED, PAGES_PER_LINK * tally.links):
@@ -177,7 +182,14 @@ def _count(sources: Targets, last: int, counts: Offsets) -> bool:
 
 @kernel
 def _place(
-    sources: Targets, targets: Targets, weights: Weights, first: int, offsets: Offsets, place: Offsets, rows: Targets, row_weights: Weights
+    sources: Targets,
+    targets: Targets,
+    weights: Weights,
+    first: int,
+    offsets: Offsets,
+    place: Offsets,
+    rows: Targets,
+    row_weights: Weights,
 ) -> int:
     """Writes every link at the next place of its row; returns how many fitted."""
     weighted = len(weights) > 0

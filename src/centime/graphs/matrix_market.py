@@ -1,8 +1,8 @@
 """Matrix Market files (`.mtx`, also packed): a heading, comments, the size, then one entry per line, numbered from 1.
 
-Entry (i, j) is a link from page i to page j; its value is the link's weight. Read are square matrices in coordinate form with pattern,
-real or integer values, general or symmetric; a symmetric one holds each pair of links once. Written are general ones.
-"""
+Entry (i, j) is a link from page i to page j; its value is the link's weight. Read are square matrices in coordinate
+form with pattern, real or integer values, general or symmetric; a symmetric one holds each pair of links once. Written
+are general ones."""
 
 import re
 from collections.abc import Iterator
@@ -12,13 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from centime.graphs.edges import LinkLines
-from centime.graphs.link_blocks import Links, Told
+from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import TextFile
 from centime.model.errors import BadGraph
 from centime.model.graph import LARGEST_PAGE_COUNT
 
-HEADING = re.compile(rb"%%MatrixMarket\s+matrix\s+coordinate\s+(pattern|real|double|integer)\s+(general|symmetric)\s*", re.IGNORECASE)
+HEADING = re.compile(
+    rb"%%MatrixMarket\s+matrix\s+coordinate\s+(pattern|real|double|integer)\s+(general|symmetric)\s*", re.IGNORECASE
+)
 SIZE = re.compile(rb"\s*([0-9]{1,10})\s+([0-9]{1,10})\s+([0-9]{1,18})\s*")
 
 
@@ -39,9 +41,9 @@ class MatrixMarket:
         """The share of the file that the blocks have gone through."""
         return self.lines.text.done
 
-    def told(self) -> Told:
+    def declared(self) -> Declared:
         """The number of rows."""
-        return Told(self.pages, 1)
+        return Declared(self.pages, 1)
 
     def names(self) -> PageNames | None:
         """The names that came with the file."""

@@ -1,11 +1,11 @@
 """The hash table behind names of pages: where a name stands in the heap, found by its bytes.
 
-A slot holds the number of a name, plus one, and its fingerprint; 0 is a free slot. A name is looked for from the slot of its fingerprint
-onward (linear probing, at most two slots of three are taken) and compared byte by byte.
+A slot holds the number of a name, plus one, and its fingerprint; 0 is a free slot. A name is looked for from the slot
+of its fingerprint onward (linear probing, at most two slots of three are taken) and compared byte by byte.
 
-The fingerprint is a polynomial of the name's bytes, three at a time, in a key drawn once per process, modulo the prime 2^31 - 1. The key
-is secret, so nobody can write a file whose names all meet in one slot; page numbers follow first mention and never depend on it.
-"""
+The fingerprint is a polynomial of the name's bytes, three at a time, in a key drawn once per process, modulo the prime
+2^31 - 1. The key is secret, so nobody can write a file whose names all meet in one slot; page numbers follow first
+mention and never depend on it."""
 
 import secrets
 
@@ -73,8 +73,11 @@ def _slot_of(text: Bytes, start: int, end: int, print_: int, slots: Slots, heap:
 
 
 @inlined
-def _number_of(text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int) -> int:
-    """The number of the name from `start` to `end`; a new one becomes number `count`, unless that is `most`: then it is -1."""
+def _number_of(
+    text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int
+) -> int:
+    """The number of the name from `start` to `end`; a new one becomes number `count`, unless that is `most`: then it
+    is -1."""
     slot = _slot_of(text, start, end, print_, slots, heap, offsets)
     if slots[slot] == 0:
         if count == most:
@@ -107,11 +110,11 @@ def number_all(
     key: int,
     numbers: Targets,
 ) -> int:
-    """Gives each of many names its number, -1 if it is new and there must be no new ones; returns how many names there are.
+    """Gives each of many names its number, -1 if it is new and there must be no new ones; returns how many names there
+    are.
 
-    What memory holds of the names is scattered, and waiting for it is most of the work. So the names are taken in groups, and each place is
-    touched for the whole group before it is needed: the waits overlap.
-    """
+    What memory holds of the names is scattered, and waiting for it is most of the work. So the names are taken in
+    groups, and each place is touched for the whole group before it is needed: the waits overlap."""
     prints = np.empty(GROUP, np.int64)
     places = np.empty(GROUP, np.int64)
     touched = np.empty(GROUP, np.uint8)

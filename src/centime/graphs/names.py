@@ -1,8 +1,7 @@
 """The names of pages (URLs, titles): one heap of bytes with offsets, and a hash table to find them. No object per page.
 
-Name i is `heap[offsets[i]:offsets[i + 1]]` in UTF-8. Names are found through `name_slots.py`.
-Memory: the bytes of the names and 8 bytes per name; 12 to 24 more per name once names are found, or while they are gathered.
-"""
+Name i is `heap[offsets[i]:offsets[i + 1]]` in UTF-8. Names are found through `name_slots.py`. Memory: the bytes of the
+names and 8 bytes per name; 12 to 24 more per name once names are found, or while they are gathered."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,7 +69,8 @@ class NamedGraph:
 
 
 class NameTable:
-    """Names that are still being gathered: each new one gets the next number, until `names` closes the table to new ones."""
+    """Names that are still being gathered: each new one gets the next number, until `names` closes the table to new
+    ones."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -96,7 +96,9 @@ class NameTable:
         numbers = np.empty(len(starts), dtype=np.int32)
         if self.most > self.count:
             self._make_room(len(starts), int((ends - starts).sum()))
-        self.count = int(number_all(text, starts, ends, self.slots, self.heap, self.offsets, self.count, self.most, KEY, numbers))
+        self.count = int(
+            number_all(text, starts, ends, self.slots, self.heap, self.offsets, self.count, self.most, KEY, numbers)
+        )
         return numbers
 
     def _make_room(self, names: int, size: int) -> None:
@@ -125,7 +127,8 @@ class NameTable:
         return self.heap[offsets[page] : offsets[page + 1]].tobytes()
 
     def names(self) -> PageNames:
-        """The names gathered so far; from now on the table only finds names, which may be done while these are in use."""
+        """The names gathered so far; from now on the table only finds names, which may be done while these are in
+        use."""
         self.most = self.count
         self.heap.resize(int(self.offsets[self.count]), refcheck=False)
         self.offsets.resize(self.count + 1, refcheck=False)

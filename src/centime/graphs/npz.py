@@ -1,8 +1,7 @@
 """NumPy archives (`.npz`) of a sparse matrix, as `scipy.sparse.save_npz` writes them: CSR, CSC or COO.
 
-Entry (i, j) is a link from page i to page j; its value is the link's weight. The arrays are streamed, never loaded whole; objects,
-which could carry code, are refused. A matrix in CSC order is gone through twice.
-"""
+Entry (i, j) is a link from page i to page j; its value is the link's weight. The arrays are streamed, never loaded
+whole; objects, which could carry code, are refused. A matrix in CSC order is gone through twice."""
 
 import zipfile
 import zlib
@@ -14,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.graphs.link_blocks import Links, Told
+from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import opened
 from centime.model.errors import BadGraph
@@ -22,7 +21,17 @@ from centime.model.graph import LARGEST_PAGE_COUNT, Offsets
 
 BLOCK_LINKS = 1 << 15
 LONGEST_HEADING = 10_000
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, KeyError, NotImplementedError, RuntimeError, MemoryError, SyntaxError)
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ValueError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    MemoryError,
+    SyntaxError,
+)
 
 Array = npt.NDArray[Any]
 
@@ -38,18 +47,27 @@ class SparseArchive:
         self.done = 0.0
         self._member = ""  # what is being read, to say where damage is
         with self._archive() as archive:
-            self.form = bytes(self._small(archive, "format").tobytes()).rstrip(b"\0").decode("ascii", "replace").replace("\0", "")
+            self.form = (
+                bytes(self._small(archive, "format").tobytes())
+                .rstrip(b"\0")
+                .decode("ascii", "replace")
+                .replace("\0", "")
+            )
             shape = self._small(archive, "shape").ravel()
             if self.form not in ("csr", "csc", "coo"):
-                raise BadGraph(f"{path}: only sparse matrices in the forms csr, csc and coo can be read, not {self.form!r}")
+                raise BadGraph(
+                    f"{path}: only sparse matrices in the forms csr, csc and coo can be read, not {self.form!r}"
+                )
             if len(shape) != 2 or shape[0] != shape[1] or not 0 <= shape[0] <= LARGEST_PAGE_COUNT:
-                raise BadGraph(f"{path}: the matrix must be square with at most {LARGEST_PAGE_COUNT} rows, its shape is {shape.tolist()}")
+                raise BadGraph(
+                    f"{path}: the matrix must be square with at most {LARGEST_PAGE_COUNT} rows, its shape is {shape.tolist()}"
+                )
             self.pages = int(shape[0])
             self.ends = self._ends(archive) if self.form != "coo" else np.zeros(1, dtype=np.int64)
 
-    def told(self) -> Told:
+    def declared(self) -> Declared:
         """The number of rows."""
-        return Told(self.pages, 0)
+        return Declared(self.pages, 0)
 
     def names(self) -> PageNames | None:
         """The names that came with the file."""
@@ -67,10 +85,14 @@ class SparseArchive:
                 for numbers in (block, majors):
                     if len(numbers) and not (0 <= numbers.min() and numbers.max() < self.pages):
                         wrong = entries + int(np.argmax((numbers < 0) | (numbers >= self.pages)))
-                        raise BadGraph(f"{self.name}, entry {wrong}: the page is not among the {self.pages} of the matrix")
+                        raise BadGraph(
+                            f"{self.name}, entry {wrong}: the page is not among the {self.pages} of the matrix"
+                        )
                 good = np.isfinite(data) & (data >= 0)
                 if not good.all():
-                    raise BadGraph(f"{self.name}, entry {entries + int(np.argmin(good))}: a weight must be a finite number, zero or more")
+                    raise BadGraph(
+                        f"{self.name}, entry {entries + int(np.argmin(good))}: a weight must be a finite number, zero or more"
+                    )
                 entries += len(block)
                 yield Links(block, majors, data) if self.form == "csc" else Links(majors, block, data)
 
@@ -87,7 +109,9 @@ class SparseArchive:
     def _ends(self, archive: zipfile.ZipFile) -> Offsets:
         ends = np.concatenate([np.zeros(0, dtype=np.int64), *self._column(archive, "indptr", np.int64, self.pages + 1)])
         if len(ends) != self.pages + 1 or ends[0] != 0 or (np.diff(ends) < 0).any():
-            raise BadGraph(f"{self.name}: the row pointers of the matrix must rise from 0, one more than there are rows")
+            raise BadGraph(
+                f"{self.name}: the row pointers of the matrix must rise from 0, one more than there are rows"
+            )
         return ends
 
     def _small(self, archive: zipfile.ZipFile, member: str) -> Array:
@@ -98,7 +122,9 @@ class SparseArchive:
                 raise BadGraph(f"{self.name}: {member} of the matrix is too long")
             return np.frombuffer(file.read(length * dtype.itemsize), dtype=dtype)
 
-    def _column(self, archive: zipfile.ZipFile, member: str, kind: type[np.generic], most: int | None = None) -> Iterator[Array]:
+    def _column(
+        self, archive: zipfile.ZipFile, member: str, kind: type[np.generic], most: int | None = None
+    ) -> Iterator[Array]:
         """An array of the matrix, block by block, as another type."""
         self._member = member
         with archive.open(f"{member}.npy") as file:
@@ -109,10 +135,14 @@ class SparseArchive:
                 self._member = member
                 block = np.frombuffer(file.read(min(BLOCK_LINKS, length - start) * dtype.itemsize), dtype=dtype)
                 if len(block) < min(BLOCK_LINKS, length - start):
-                    raise BadGraph(f"{self.name}: {member} of the matrix is cut off after {start + len(block)} of {length} values")
+                    raise BadGraph(
+                        f"{self.name}: {member} of the matrix is cut off after {start + len(block)} of {length} values"
+                    )
                 self.done = min(1.0, (start + len(block)) / length)
                 if kind is np.int32 and len(block) and not (0 <= block.min() and block.max() <= LARGEST_PAGE_COUNT):
-                    raise BadGraph(f"{self.name}: {member} of the matrix has page numbers outside of 0 to {self.pages - 1}")
+                    raise BadGraph(
+                        f"{self.name}: {member} of the matrix has page numbers outside of 0 to {self.pages - 1}"
+                    )
                 yield block.astype(kind)
             self._member = member
             if file.read(1):  # also lets the checksum be looked at, which is done where a member ends
@@ -135,7 +165,9 @@ class SparseArchive:
                     yield archive
             except DAMAGE:
                 at, where = (_end_of_sense(file), "") if archive is None else self._place(archive)
-                raise BadGraph(f"{self.path}, byte {at}: this is no archive of a sparse matrix, or it is damaged{where}") from None
+                raise BadGraph(
+                    f"{self.path}, byte {at}: this is no archive of a sparse matrix, or it is damaged{where}"
+                ) from None
 
     def _place(self, archive: zipfile.ZipFile) -> tuple[int, str]:
         """Where the member that is being read begins; where the list of members begins, if it is not among them."""
@@ -146,6 +178,7 @@ class SparseArchive:
 
 
 def _end_of_sense(file: IO[bytes]) -> int:
-    """The byte from which on a file is no archive: its first, or if it begins like one its end, where the list of members should be."""
+    """The byte from which on a file is no archive: its first, or if it begins like one its end, where the list of
+    members should be."""
     file.seek(0)
     return 0 if file.read(2) != b"PK" else file.seek(0, 2)

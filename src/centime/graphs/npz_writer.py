@@ -42,7 +42,9 @@ def _weights(block: Links) -> npt.NDArray[Any]:
 
 
 def _write(archive: zipfile.ZipFile, member: str, dtype: np.dtype[Any], shape: tuple[int, ...], blocks: Blocks) -> None:
-    with archive.open(f"{member}.npy", "w", force_zip64=True) as file:  # by its name alone it is dated 1980: the same graph, the same bytes
+    with archive.open(
+        f"{member}.npy", "w", force_zip64=True
+    ) as file:  # by its name alone it is dated 1980: the same graph, the same bytes
         heading = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, heading)
         for block in blocks:

@@ -1,7 +1,7 @@
 """Text files as blocks of whole lines, plain or packed (`.gz`, `.zst`), in bounded memory.
 
-A file that unpacks to a thousand times its size costs no more memory than any other, and a line longer than a block is refused.
-"""
+A file that unpacks to a thousand times its size costs no more memory than any other, and a line longer than a block is
+refused."""
 
 import gzip
 import io
@@ -30,7 +30,8 @@ class TextFile:
         self.done = 0.0
 
     def blocks(self) -> Iterator[Bytes]:
-        """The bytes in blocks that end where a line ends; each may be written to and is good until the next one is asked for."""
+        """The bytes in blocks that end where a line ends; each may be written to and is good until the next one is
+        asked for."""
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
         passed, held, start = 0, 0, -1
@@ -57,7 +58,8 @@ class TextFile:
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """The file, opened to read; a sentence if it is missing, a directory, not a file at all, empty or not to be read."""
+    """The file, opened to read; a sentence if it is missing, a directory, not a file at all, empty or not to be
+    read."""
     try:
         about = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -79,7 +81,8 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 @contextmanager
 def unpacked(file: io.BufferedReader, path: Path) -> Iterator[io.BufferedReader]:
-    """The bytes of an open file as they were before packing, which the end of its name tells; a sentence if they are damaged."""
+    """The bytes of an open file as they were before packing, which the end of its name tells; a sentence if they are
+    damaged."""
     try:
         yield _unpacking(file, path.suffix)
     except EOFError:
@@ -101,7 +104,10 @@ def _place(file: io.BufferedReader) -> int:
 def packing(path: Path, suffix: str) -> Iterator[io.BufferedWriter]:
     """A new file, opened to write bytes that are packed as the suffix tells."""
     if suffix == ".gz":
-        with path.open("wb") as file, gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=5, mtime=0) as packed:
+        with (
+            path.open("wb") as file,
+            gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=5, mtime=0) as packed,
+        ):
             yield cast("io.BufferedWriter", packed)
     elif suffix == ".zst":
         from pyarrow import CompressedOutputStream, PythonFile

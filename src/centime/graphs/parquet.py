@@ -1,9 +1,9 @@
 """Parquet files with one link per row.
 
-The columns are those named `source` and `target` (or `from` and `to`, and the like), else the first two; a column named `weight` is the
-links' weight. Pages are whole numbers, or text: then they are numbered in the order of their first mention.
-Memory: one batch of rows and, for text, the names. How numbers become pages: `links.py`; files that we wrote tell it.
-"""
+The columns are those named `source` and `target` (or `from` and `to`, and the like), else the first two; a column named
+`weight` is the links' weight. Pages are whole numbers, or text: then they are numbered in the order of their first
+mention. Memory: one batch of rows and, for text, the names. How numbers become pages: `links.py`; files that we wrote
+tell it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from centime.graphs.dialect import SOURCES, TARGETS
-from centime.graphs.link_blocks import Links, Told
+from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.name_slots import Bytes
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import opened
@@ -40,17 +40,20 @@ class ParquetLinks:
         with self._file() as file:
             schema = file.schema_arrow
             self.columns = self._choose(schema)
-            self.pages, self.first = _told(schema, PAGES_KEY), _told(schema, FIRST_KEY) or 0
+            self.pages, self.first = _declared(schema, PAGES_KEY), _declared(schema, FIRST_KEY) or 0
             kinds = [_kind(schema.field(column).type) for column in self.columns[:2]]
         if kinds[0] != kinds[1] or kinds[0] == "":
-            raise BadGraph(f"{path}: the columns {self.columns[0]!r} and {self.columns[1]!r} must both be whole numbers, or both text")
+            raise BadGraph(
+                f"{path}: the columns {self.columns[0]!r} and {self.columns[1]!r} must both be whole numbers, or both text"
+            )
         self.table = None if kinds[0] == "numbers" else NameTable() if known is None else known
 
-    def told(self) -> Told:
-        """The number of pages, if the file or a list of names tells it; pages are then numbered from what the file says, or 0."""
+    def declared(self) -> Declared:
+        """The number of pages, if the file or a list of names tells it; pages are then numbered from what the file
+        says, or 0."""
         table = self.known if self.table is None else self.table
         pages = self.pages if table is None else len(table)
-        return Told(pages, None if pages is None else self.first if self.table is None else 0)
+        return Declared(pages, None if pages is None else self.first if self.table is None else 0)
 
     def names(self) -> PageNames | None:
         """The names in the order of first mention."""
@@ -79,10 +82,14 @@ class ParquetLinks:
         """The rows, group by group, so that damage has a place."""
         for group in range(file.num_row_groups):
             try:
-                yield from file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=list(self.columns), use_threads=False)
+                yield from file.iter_batches(
+                    batch_size=BATCH_ROWS, row_groups=[group], columns=list(self.columns), use_threads=False
+                )
             except DAMAGE:
                 column, at = _damaged(file, group, self.columns)
-                raise BadGraph(f"{self.name}, byte {at}: column {column!r} of row group {group}, which begins there, is damaged") from None
+                raise BadGraph(
+                    f"{self.name}, byte {at}: column {column!r} of row group {group}, which begins there, is damaged"
+                ) from None
 
     def _choose(self, schema: pa.Schema) -> tuple[str, ...]:
         if len(set(schema.names)) != len(schema.names):
@@ -92,15 +99,23 @@ class ParquetLinks:
         target = next((name for name, lower in zip(schema.names, lowered, strict=True) if lower in TARGETS), None)
         if source is None or target is None:
             if len(lowered) < 2:
-                raise BadGraph(f"{self.name}: a graph needs two columns, source and target; the file has {len(lowered)}")
+                raise BadGraph(
+                    f"{self.name}: a graph needs two columns, source and target; the file has {len(lowered)}"
+                )
             source, target = schema.names[:2]
-        return source, target, *(name for name in schema.names if name.lower() == "weight" and name not in (source, target))
+        return (
+            source,
+            target,
+            *(name for name in schema.names if name.lower() == "weight" and name not in (source, target)),
+        )
 
     def _numbers(self, column: pa.Array, rows: int) -> Targets:
         numbers = column.to_numpy(zero_copy_only=False)
         good = (numbers >= 0) & (numbers < LARGEST_PAGE_COUNT)
         if not good.all():
-            raise BadGraph(f"{self.name}, row {rows + int(np.argmin(good))}: a page number is not from 0 to {LARGEST_PAGE_COUNT - 1}")
+            raise BadGraph(
+                f"{self.name}, row {rows + int(np.argmin(good))}: a page number is not from 0 to {LARGEST_PAGE_COUNT - 1}"
+            )
         return np.asarray(numbers, dtype=np.int32)
 
     def _weights(self, column: pa.Array, rows: int) -> Weights:
@@ -110,7 +125,9 @@ class ParquetLinks:
         weights = np.asarray(values, dtype=np.float64)
         good = np.isfinite(weights) & (weights >= 0)
         if not good.all():
-            raise BadGraph(f"{self.name}, row {rows + int(np.argmin(good))}: a weight must be a finite number, zero or more")
+            raise BadGraph(
+                f"{self.name}, row {rows + int(np.argmin(good))}: a weight must be a finite number, zero or more"
+            )
         return weights
 
     def _numbered(self, table: NameTable, source: pa.Array, target: pa.Array, rows: int) -> tuple[Targets, Targets]:
@@ -127,7 +144,9 @@ class ParquetLinks:
             raise BadGraph(f"{self.name}: the file changed while it was read")
         wrong = table.first_not_text(before)
         if wrong is not None:
-            raise BadGraph(f"{self.name}, rows {rows} to {rows + len(source) - 1}: the name {wrong!r} is not UTF-8 text")
+            raise BadGraph(
+                f"{self.name}, rows {rows} to {rows + len(source) - 1}: the name {wrong!r} is not UTF-8 text"
+            )
         return numbers[0::2].copy(), numbers[1::2].copy()
 
     @contextmanager
@@ -137,12 +156,16 @@ class ParquetLinks:
                 with pq.ParquetFile(raw, page_checksum_verification=True) as file:
                     yield file
             except DAMAGE:
-                raise BadGraph(f"{self.path}, byte {_end_of_sense(self.path)}: this is no Parquet file, or it is damaged") from None
+                raise BadGraph(
+                    f"{self.path}, byte {_end_of_sense(self.path)}: this is no Parquet file, or it is damaged"
+                ) from None
 
 
 def _damaged(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> tuple[str, int]:
     """The first of some columns that cannot be read in a row group, and the byte where it begins there."""
-    chunks = {file.metadata.row_group(group).column(place).path_in_schema: place for place in range(file.metadata.num_columns)}
+    chunks = {
+        file.metadata.row_group(group).column(place).path_in_schema: place for place in range(file.metadata.num_columns)
+    }
     for column in columns:
         try:
             for _ in file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=[column], use_threads=False):
@@ -154,7 +177,8 @@ def _damaged(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> tupl
 
 
 def _end_of_sense(path: Path) -> int:
-    """The byte from which on a file makes no sense: its first, its last ones, or its footer, which describes the rest."""
+    """The byte from which on a file makes no sense: its first, its last ones, or its footer, which describes the
+    rest."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -168,7 +192,7 @@ def _end_of_sense(path: Path) -> int:
     return size - 4 if end[4:] != MAGIC else size - 8 if footer < 4 else footer
 
 
-def _told(schema: pa.Schema, key: bytes) -> int | None:
+def _declared(schema: pa.Schema, key: bytes) -> int | None:
     """A number in the metadata of a file of ours."""
     told = (schema.metadata or {}).get(key)
     return int(told) if told is not None and told.isdigit() and len(told) < 11 else None

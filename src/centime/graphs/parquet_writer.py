@@ -1,7 +1,8 @@
-"""Parquet files with the columns `source`, `target` and, if links have weights, `weight`; pages are numbers, or text if they have names.
+"""Parquet files with the columns `source`, `target` and, if links have weights, `weight`; pages are numbers, or text if
+they have names.
 
-The number of pages and that of the first of them are in the metadata of the file, so that it is read back as it was. Memory: a row group.
-"""
+The number of pages and that of the first of them are in the metadata of the file, so that it is read back as it was.
+Memory: a row group."""
 
 from pathlib import Path
 
@@ -44,5 +45,7 @@ def _column(pages: Targets, names: PageNames | None, first: int) -> pa.Array:
     used, place = np.unique(pages, return_inverse=True)
     ends = np.zeros(len(used) + 1, dtype=np.int64)
     np.cumsum(names.offsets[used + np.int64(1)] - names.offsets[used], out=ends[1:])
-    heap = np.concatenate([names.heap[:0], *(names.heap[names.offsets[page] : names.offsets[page + 1]] for page in used)])
+    heap = np.concatenate(
+        [names.heap[:0], *(names.heap[names.offsets[page] : names.offsets[page + 1]] for page in used)]
+    )
     return pa.LargeStringArray.from_buffers(len(used), pa.py_buffer(ends), pa.py_buffer(heap)).take(pa.array(place))

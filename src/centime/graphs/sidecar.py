@@ -1,7 +1,7 @@
 """The names beside a graph file of numbers: `name.npz.names` has the name of page i in line i + 1.
 
-Beside an edge list or a Parquet file with names of its own, it fixes the numbers of the names, and tells of pages without links.
-"""
+Beside an edge list or a Parquet file with names of its own, it fixes the numbers of the names, and tells of pages
+without links."""
 
 import os
 from pathlib import Path
@@ -50,5 +50,7 @@ def write_sidecar(path: Path, names: PageNames) -> None:
             lines = np.split(names.heap, names.offsets[start : stop + 1])[1:-1]
             for line in lines:
                 if (line == NEWLINE).any() or len(line) == 0:
-                    raise BadGraph(f"the page name {line.tobytes().decode()!r} cannot stand in a line of its own; write to Parquet")
+                    raise BadGraph(
+                        f"the page name {line.tobytes().decode()!r} cannot stand in a line of its own; write to Parquet"
+                    )
             file.writelines(line.tobytes() + b"\n" for line in lines)

@@ -1,4 +1,5 @@
-"""A graph file gone through once: how many pages and links it has, and in which order, before anything is written from it.
+"""A graph file gone through once: how many pages and links it has, and in which order, before anything is written from
+it.
 
 Whatever is wrong with the file is found on the way, so a writer that starts from a survey meets no surprise.
 Memory: 8 bytes per page, the names if there are some, and one block.
@@ -8,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from centime.graphs.link_blocks import LinkFile, Links, Tally, Told, extent
+from centime.graphs.link_blocks import Declared, LinkFile, Links, Tally, extent
 from centime.graphs.names import NamedGraph, PageNames
 from centime.model.errors import BadGraph
 from centime.model.graph import Offsets
@@ -50,7 +51,9 @@ class Survey:
         for block in self._watched():
             found += len(block.sources)
             first = np.int32(self.first)
-            sources, targets = (block.sources - first, block.targets - first) if first else (block.sources, block.targets)
+            sources, targets = (
+                (block.sources - first, block.targets - first) if first else (block.sources, block.targets)
+            )
             for pages in (sources, targets):
                 if found > self.links or (len(pages) and not (0 <= pages.min() and pages.max() < self.pages)):
                     raise BadGraph(f"{self.file.name}: the file changed while it was read")
@@ -77,9 +80,9 @@ class GraphLinks:
         self.done = 0.0
         self._named = named
 
-    def told(self) -> Told:
+    def declared(self) -> Declared:
         """The number of pages."""
-        return Told(self._named.graph.pages, 0)
+        return Declared(self._named.graph.pages, 0)
 
     def names(self) -> PageNames | None:
         """The names of the pages."""
@@ -95,4 +98,6 @@ class GraphLinks:
             within = np.clip(graph.offsets[first : last + 1], start, stop)
             sources = np.repeat(np.arange(first, last, dtype=np.int32), within[1:] - within[:-1])
             self.done = stop / graph.links
-            yield Links(sources, graph.targets[start:stop], None if graph.weights is None else graph.weights[start:stop])
+            yield Links(
+                sources, graph.targets[start:stop], None if graph.weights is None else graph.weights[start:stop]
+            )

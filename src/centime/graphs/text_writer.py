@@ -1,9 +1,8 @@
 """Edge lists and Matrix Market files, written block by block, plain or packed.
 
-An edge list starts with a comment that tells what pages are and how many there are, so that it is read back as it was; `.csv` has a heading
-as well. Fields are separated by tabs, in `.csv` by commas, and names with a comma or a quote stand in quotes there.
-Memory: a block of links and its text.
-"""
+An edge list starts with a comment that tells what pages are and how many there are, so that it is read back as it was;
+`.csv` has a heading as well. Fields are separated by tabs, in `.csv` by commas, and names with a comma or a quote stand
+in quotes there. Memory: a block of links and its text."""
 
 from pathlib import Path
 
@@ -40,7 +39,10 @@ def write_matrix_market(survey: Survey, path: Path, suffixes: list[str]) -> None
     """Writes a general matrix in coordinate form."""
     kind = b"real" if survey.weighted else b"pattern"
     with packing(path, suffixes[-1]) as file:
-        file.write(b"%%%%MatrixMarket matrix coordinate %s general\n%d %d %d\n" % (kind, survey.pages, survey.pages, survey.links))
+        file.write(
+            b"%%%%MatrixMarket matrix coordinate %s general\n%d %d %d\n"
+            % (kind, survey.pages, survey.pages, survey.links)
+        )
         for block in survey.blocks():
             file.write(_lines(block, None, SPACE, 1))
 
@@ -50,12 +52,16 @@ def _lines(block: Links, names: PageNames | None, separator: int, first: int) ->
     links = len(block.sources)
     weights, weight_ends, weight_of = _weight_texts(block)
     size = links * (2 * LONGEST_NUMBER + 3) + int((weight_ends[weight_of + 1] - weight_ends[weight_of]).sum())
-    heap, offsets = (np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int64)) if names is None else (names.heap, names.offsets)
+    heap, offsets = (
+        (np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int64)) if names is None else (names.heap, names.offsets)
+    )
     if names is not None:
         for pages in (block.sources, block.targets):
             size += 2 * int((offsets[pages + np.int64(1)] - offsets[pages]).sum()) + 2 * links
     text = np.empty(size, dtype=np.uint8)
-    wrong, end = _format(block.sources, block.targets, first, heap, offsets, separator, weights, weight_ends, weight_of, text)
+    wrong, end = _format(
+        block.sources, block.targets, first, heap, offsets, separator, weights, weight_ends, weight_of, text
+    )
     if names is not None and wrong >= 0:
         better = "write to Parquet" if separator == COMMA else "write to .csv or to Parquet"
         raise BadInput(f"the page name {names[int(wrong)]!r} cannot stand in an edge list of this kind; {better}")
@@ -63,7 +69,8 @@ def _lines(block: Links, names: PageNames | None, separator: int, first: int) ->
 
 
 def _weight_texts(block: Links) -> tuple[Bytes, Offsets, Offsets]:
-    """The text of each different weight, where each starts, and which one each link has; the shortest text that gives the same number."""
+    """The text of each different weight, where each starts, and which one each link has; the shortest text that
+    gives the same number."""
     if block.weights is None:
         return np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
     values, weight_of = np.unique(block.weights, return_inverse=True)
@@ -126,7 +133,13 @@ def _put_name(text: Bytes, at: int, heap: Bytes, start: int, end: int, separator
     """Copies a name, in quotes if it needs them; -1 if it cannot be written so that it is read back."""
     if start == end:
         return -1
-    plain = heap[start] != HASH and heap[start] != PERCENT and heap[start] != QUOTE and heap[start] > SPACE and heap[end - 1] > SPACE
+    plain = (
+        heap[start] != HASH
+        and heap[start] != PERCENT
+        and heap[start] != QUOTE
+        and heap[start] > SPACE
+        and heap[end - 1] > SPACE
+    )
     for place in range(start, end):
         if heap[place] < SPACE:
             return -1

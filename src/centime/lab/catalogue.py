@@ -1,4 +1,5 @@
-"""The experiments by name, without loading one: names and descriptions are wanted by `centime lab --help`, numpy is not."""
+"""The experiments by name, without loading one: names and descriptions are wanted by `centime lab --help`, numpy is
+not."""
 
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -22,8 +23,12 @@ CATALOGUE = MappingProxyType(
         "window-size": Entry("a changing web: how long a history to keep (Figure 4)", "windows"),
         "window-policy": Entry("a changing web: which history to keep (Figures 5 and 6)", "windows"),
         "greedy-cash": Entry("the cash of the page read tends to 2/n (Section 3.1)", "greedy_cash"),
-        "growth": Entry("a web discovered from three pages: error and bound, important pages found", "growth", "weblike"),
-        "refresh": Entry("freshness by budget: rules that know the rates, policies that learn them", "refreshing", "weblike"),
+        "growth": Entry(
+            "a web discovered from three pages: error and bound, important pages found", "growth", "weblike"
+        ),
+        "refresh": Entry(
+            "freshness by budget: rules that know the rates, policies that learn them", "refreshing", "weblike"
+        ),
         "rates": Entry("change rates by number of observations: the paper's formulas and ours", "rates"),
     }
 )

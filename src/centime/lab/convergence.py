@@ -1,14 +1,15 @@
 """Figures 2 and 3: how fast importance is found on a web that does not change, from nothing read to ten crawls.
 
-All pages are known at the start and none has been read. After every N visits the estimate of each algorithm is held against the
-true importance (`error`). One off-line iteration reads every page once, so it counts as N visits.
+All pages are known at the start and none has been read. After every N visits the estimate of each algorithm is held
+against the true importance (`error`). One off-line iteration reads every page once, so it counts as N visits.
 
-"last crawl" is OPIC with the history of the last crawl only, that is, what each page received during it; the cash that was dealt out at
-the start is then forgotten. For Cycle this is an iteration of the matrix, as the paper says, with the newest values at once.
+"last crawl" is OPIC with the history of the last crawl only, that is, what each page received during it; the cash that
+was dealt out at the start is then forgotten. For Cycle this is an iteration of the matrix, as the paper says, with the
+newest values at once.
 
-"exact settled" is the exact ledger read in a cycle, which before each measurement pays what is owed along the rows it knows.
-That reads no page and so costs no visit; from the moment when every page has been read once, nothing is left but rounding.
-"""
+"exact settled" is the exact ledger read in a cycle, which before each measurement pays what is owed along the rows it
+knows. That reads no page and so costs no visit; from the moment when every page has been read once, nothing is left but
+rounding."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -74,11 +75,21 @@ def run(web: Graph, seed: int, step: Step, among: Among) -> Findings:
     for algorithm, estimates in ALGORITHMS.items():
         for crawl, estimate in enumerate(estimates(web, seed)):
             error = mean_error(estimate, importance, among)
-            rows.append({"algorithm": algorithm, "visits": (crawl + 1) * web.pages, "visits_in_n": crawl + 1, "error_percent": error})
+            rows.append(
+                {
+                    "algorithm": algorithm,
+                    "visits": (crawl + 1) * web.pages,
+                    "visits_in_n": crawl + 1,
+                    "error_percent": error,
+                }
+            )
             table[crawl][algorithm] = float(f"{error:.3g}")
             step(1 / CRAWLS / len(ALGORITHMS))
     return Findings(
-        rows, "mean relative error, percent", table, settings={"error_among": "all pages" if among == "all" else "the top tenth"}
+        rows,
+        "mean relative error, percent",
+        table,
+        settings={"error_among": "all pages" if among == "all" else "the top tenth"},
     )
 
 
@@ -92,7 +103,12 @@ def draw(findings: Findings) -> Figure:
     )
     for name, curve in curves.items():
         draw_line(axes, name, [row["visits_in_n"] for row in curve], [row["error_percent"] for row in curve])
-    axes.set(yscale="log", xticks=range(1, CRAWLS + 1), xlabel="visits, in crawls of all N pages", ylabel="mean relative error, percent")
+    axes.set(
+        yscale="log",
+        xticks=range(1, CRAWLS + 1),
+        xlabel="visits, in crawls of all N pages",
+        ylabel="mean relative error, percent",
+    )
     name_lines(axes)
     return figure
 

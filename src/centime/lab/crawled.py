@@ -15,7 +15,8 @@ Vector = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Importance of the pages known to both, by the crawl's page numbers; and the true importance in the order of reading."""
+    """Importance of the pages known to both, by the crawl's page numbers; and the true importance in the order of
+    reading."""
 
     urls: list[str]
     estimated: Vector
@@ -31,7 +32,10 @@ class Compared:
     def top(self, count: int) -> list[dict[str, Any]]:
         """The pages that are most important in truth, the first first."""
         best = np.argsort(-self.true, kind="stable")[:count].tolist()
-        return [{"page": self.urls[page], "estimated": float(self.estimated[page]), "true": float(self.true[page])} for page in best]
+        return [
+            {"page": self.urls[page], "estimated": float(self.estimated[page]), "true": float(self.true[page])}
+            for page in best
+        ]
 
 
 def compare(opened: OpenCrawl, box: WebBox, time: float) -> Compared:
@@ -63,7 +67,11 @@ def draw(compared: Compared) -> bytes:
     right.plot([0, 100], [0, 100 * share[-1]], color=FAINT, linewidth=0.8, linestyle="--")
     half = int(np.searchsorted(share, share[-1] / 2))
     right.annotate(
-        f"half of all importance\nafter {100 * read[half]:.0f} % of the pages", (100 * read[half], 50), (38, 30), color=colour, fontsize=9
+        f"half of all importance\nafter {100 * read[half]:.0f} % of the pages",
+        (100 * read[half], 50),
+        (38, 30),
+        color=colour,
+        fontsize=9,
     )
     right.set_xlabel("pages read, %", color=INK)
     right.set_ylabel("importance read, %", color=INK)

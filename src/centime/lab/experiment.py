@@ -1,8 +1,7 @@
 """An experiment: a web goes in, findings and a picture come out.
 
-The module of an experiment has a mapping EXPERIMENTS from its name to an `Experiment`. `carry_out` grows or reads the web, runs the
-experiment and gives back its `Record`, which says all that is needed to get the same numbers again.
-"""
+The module of an experiment has a mapping EXPERIMENTS from its name to an `Experiment`. `carry_out` grows or reads the
+web, runs the experiment and gives back its `Record`, which says all that is needed to get the same numbers again."""
 
 import platform
 import time
@@ -99,7 +98,14 @@ def carry_out(name: str, pages: int, seed: int, graph: str | None = None, step: 
     if web.pages < FEWEST_PAGES:
         raise BadInput(f"{graph}: an experiment needs {FEWEST_PAGES} pages or more, this graph has {web.pages}")
     findings = experiment_named(name).run(web, seed, step)
-    settings = {"graph": graph, "pages": web.pages, "links": web.links, "seed": seed, "damping": DAMPING, **findings.settings}
+    settings = {
+        "graph": graph,
+        "pages": web.pages,
+        "links": web.links,
+        "seed": seed,
+        "damping": DAMPING,
+        **findings.settings,
+    }
     return Record(name, settings, versions(), findings, time.perf_counter() - started)
 
 

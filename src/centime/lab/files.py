@@ -1,8 +1,8 @@
 """An experiment's three files: NAME.png to look at, NAME.csv (tidy) and NAME.json to go on with.
 
-Each says with which settings it was made: the picture at its foot and in its text field Description, the table in its first
-columns. All three are ready in memory before the first is written, and each appears whole under its name or not at all.
-"""
+Each says with which settings it was made: the picture at its foot and in its text field Description, the table in its
+first columns. All three are ready in memory before the first is written, and each appears whole under its name or not
+at all."""
 
 import csv
 import io
@@ -23,7 +23,9 @@ def prepare(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as reason:
-        raise BadInput(f"{folder}: nothing can be written there ({reason.strerror}); name another folder with --out") from None
+        raise BadInput(
+            f"{folder}: nothing can be written there ({reason.strerror}); name another folder with --out"
+        ) from None
 
 
 def write(record: Record, folder: Path) -> list[Path]:

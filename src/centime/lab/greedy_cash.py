@@ -1,9 +1,9 @@
 """Section 3.1: the page that Greedy reads holds 2/n of all the cash on average, the one that Random reads 1/n.
 
-If cash comes in evenly until a page is read with the cash a, the page holds a/2 in the mean over time. All cash is 1, so the mean over
-the n pages is 1/n = a/2. What a page is read with is what moves the clock G, so the mean cash of the pages read is what the
-clock has moved, over the visits. It is taken over each tenth of a crawl (thin lines) and over all visits so far, in units of 1/n.
-"""
+If cash comes in evenly until a page is read with the cash a, the page holds a/2 in the mean over time. All cash is 1,
+so the mean over the n pages is 1/n = a/2. What a page is read with is what moves the clock G, so the mean cash of the
+pages read is what the clock has moved, over the visits. It is taken over each tenth of a crawl (thin lines) and over
+all visits so far, in units of 1/n."""
 
 from matplotlib.figure import Figure
 
@@ -55,9 +55,20 @@ def draw(findings: Findings) -> Figure:
     )
     for name, curve in curves.items():
         visits = [row["visits_in_n"] for row in curve]
-        axes.plot(visits, [row["cash_in_1_over_n"] for row in curve], color=LOOKS[name].colour, linewidth=0.7, alpha=0.6, label="_thin")
+        axes.plot(
+            visits,
+            [row["cash_in_1_over_n"] for row in curve],
+            color=LOOKS[name].colour,
+            linewidth=0.7,
+            alpha=0.6,
+            label="_thin",
+        )
         draw_line(axes, name, visits, [row["cash_so_far_in_1_over_n"] for row in curve])
-    axes.set(xlim=(0, CRAWLS), xlabel="visits, in crawls of all n pages", ylabel="mean cash of the page read, in units of 1/n")
+    axes.set(
+        xlim=(0, CRAWLS),
+        xlabel="visits, in crawls of all n pages",
+        ylabel="mean cash of the page read, in units of 1/n",
+    )
     axes.set_ylim(bottom=0)
     name_lines(axes)
     return figure

@@ -1,4 +1,5 @@
-"""A web discovered from three pages on: how good importance is while most of the web is still unread, and what it is good for.
+"""A web discovered from three pages on: how good importance is while most of the web is still unread, and what it is
+good for.
 
 Four crawlers read the same web, each page once, and differ in which of the known, unread pages they read next:
 
@@ -83,7 +84,10 @@ def run(web: Graph, seed: int, step: Step) -> Findings:
     return Findings(
         rows,
         "important pages read, in percent, when this share of the web is read",
-        [{"crawler": name, **{f"{share:.0%}": _important_read(rows, name, share) for share in SHOWN}} for name in CRAWLERS],
+        [
+            {"crawler": name, **{f"{share:.0%}": _important_read(rows, name, share) for share in SHOWN}}
+            for name in CRAWLERS
+        ],
         facts={
             "pages_reached": best[-1]["pages_known"],
             "smallest_certified_over_true_error": min(
@@ -125,7 +129,10 @@ def _measure(known: Discovery, importance: Vector, top: Pages, certify: bool) ->
         "certified_error": None,
     }
     if certify and isinstance(ledger, ExactLedger):
-        true, bound = float(np.abs(estimate - true_importance(known.known_graph(), start=estimate)).mean()), ledger.error()
+        true, bound = (
+            float(np.abs(estimate - true_importance(known.known_graph(), start=estimate)).mean()),
+            ledger.error(),
+        )
         if bound < true:
             raise LedgerImbalance(f"after {known.read} pages the certified error {bound} is below the true one, {true}")
         row |= {"true_error": true, "certified_error": bound}
@@ -137,7 +144,9 @@ def _largest(pages: Pages, values: Vector, count: int) -> Pages:
 
 
 def _important_read(rows: Sequence[Row], name: str, share: float) -> float | None:
-    percents = [row["important_read_percent"] for row, moment in zip(_of(rows, name), MOMENTS, strict=False) if moment >= share]
+    percents = [
+        row["important_read_percent"] for row, moment in zip(_of(rows, name), MOMENTS, strict=False) if moment >= share
+    ]
     return round(percents[0], 1) if percents else None
 
 
@@ -146,7 +155,8 @@ def _of(rows: Sequence[Row], crawler: str) -> list[Row]:
 
 
 def draw(findings: Findings) -> Figure:
-    """Over the pages read: the error of what is known, the distance to what is not known yet, and the important pages."""
+    """Over the pages read: the error of what is known, the distance to what is not known yet, and the important
+    pages."""
     tenth = [f"{row['crawler']} {row['10%']} %" for row in findings.table if row["10%"] is not None]
     figure, panels = new_picture(f"Important pages read when a tenth of the web is read:\n{', '.join(tenth)}", panels=3)
     known, whole, important = panels

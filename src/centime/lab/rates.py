@@ -1,4 +1,5 @@
-"""How well change rates are known after so many observations: the paper's formulas, their corrections, and ours, against the truth.
+"""How well change rates are known after so many observations: the paper's formulas, their corrections, and ours,
+against the truth.
 
 Pages and reads are those of `rates_seen`; an observation is an interval between two reads. The web of the other experiments gives only the
 number of pages. Compared are the four formulas of `centime.refresh.rates` with a finite form of one, and our belief (`rates_belief`) from
@@ -11,9 +12,9 @@ change observations alone and with dates; after 10 observations also the belief 
     total_bias_percent      mean(estimate) / mean(truth) - 1: what the whole web is taken to change; a matter of the few fastest pages
     without_percent         pages with an estimate of 0 or of infinity
 
-Then the rate of a page jumps five-fold, up or down, after 10, 50 or 200 observations of the same mean interval (one over its old rate): how
-many more until the mean believed is within a factor of 2 of the new rate, with the fading of old evidence and without.
-"""
+Then the rate of a page jumps five-fold, up or down, after 10, 50 or 200 observations of the same mean interval (one
+over its old rate): how many more until the mean believed is within a factor of 2 of the new rate, with the fading of
+old evidence and without."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,19 @@ from centime.lab.experiment import Experiment, Findings, Row, Step
 from centime.lab.picture import Look, name_lines, new_picture, plain_ticks
 from centime.lab.rates_belief import believed, fold_in
 from centime.lab.rates_known import known_rates
-from centime.lab.rates_seen import LONGEST, PAGES_A_HOST, SHORTEST, Law, Pages, Reading, Seen, Vector, look, make_pages, see
+from centime.lab.rates_seen import (
+    LONGEST,
+    PAGES_A_HOST,
+    SHORTEST,
+    Law,
+    Pages,
+    Reading,
+    Seen,
+    Vector,
+    look,
+    make_pages,
+    see,
+)
 from centime.model.graph import Graph
 from centime.refresh.rates import estimates
 
@@ -64,7 +77,9 @@ def run(web: Graph, seed: int, step: Step) -> Findings:
             seen = look(chance, pages.rates, OBSERVATIONS[-1], reading, law)
             for name, reads, rates in _all_estimates(pages, seen):
                 measured = _measure(rates, pages.rates[: len(rates)])
-                rows.append({"reading": reading, "intervals": law, "estimator": name, "observations": reads, **measured})
+                rows.append(
+                    {"reading": reading, "intervals": law, "estimator": name, "observations": reads, **measured}
+                )
             step(0.24)
     shown = [row for row in rows if (row["reading"], row["intervals"]) == SHOWN]
     jumps = _jumps(seed)
@@ -74,9 +89,15 @@ def run(web: Graph, seed: int, step: Step) -> Findings:
         f"median relative error, percent, by number of observations ({SHOWN[0]}, {SHOWN[1]})",
         _by_observations(shown, "median_error_percent"),
         facts={
-            f"median bias, percent, by number of observations ({SHOWN[0]}, {SHOWN[1]})": _by_observations(shown, "median_bias_percent"),
+            f"median bias, percent, by number of observations ({SHOWN[0]}, {SHOWN[1]})": _by_observations(
+                shown, "median_bias_percent"
+            ),
             f"after {PROMISED} observations": [
-                {name: _rounded(value) for name, value in row.items() if name not in ("observations", "without_percent")}
+                {
+                    name: _rounded(value)
+                    for name, value in row.items()
+                    if name not in ("observations", "without_percent")
+                }
                 for row in rows
                 if row["observations"] == PROMISED and row["estimator"] in (*OURS.values(), *KNOWN.values())
             ],
@@ -94,7 +115,11 @@ def _all_estimates(pages: Pages, seen: Seen) -> Iterator[tuple[str, int, Vector]
         for reads, rates in believed(pages, seen, with_dates, OBSERVATIONS):
             yield name, reads, rates
     for with_dates, name in KNOWN.items():
-        few = Seen(seen.intervals[:KNOWN_PAGES, :PROMISED], seen.changed[:KNOWN_PAGES, :PROMISED], seen.since[:KNOWN_PAGES, :PROMISED])
+        few = Seen(
+            seen.intervals[:KNOWN_PAGES, :PROMISED],
+            seen.changed[:KNOWN_PAGES, :PROMISED],
+            seen.since[:KNOWN_PAGES, :PROMISED],
+        )
         rates = np.empty(len(few.intervals))
         known_rates(*few, pages.host_rates[:KNOWN_PAGES], with_dates, rates)
         yield name, PROMISED, rates
@@ -115,7 +140,10 @@ def _measure(estimate: Vector, truth: Vector) -> Row:
 
 def _by_observations(rows: Sequence[Row], column: str) -> list[Row]:
     return [
-        {"estimator": name, **{str(row["observations"]): _rounded(row[column]) for row in rows if row["estimator"] == name}}
+        {
+            "estimator": name,
+            **{str(row["observations"]): _rounded(row[column]) for row in rows if row["estimator"] == name},
+        }
         for name in LOOKS
     ]
 
@@ -125,7 +153,8 @@ def _rounded(value: object) -> object:
 
 
 def _jumps(seed: int) -> list[Row]:
-    """For each history and direction the median number of observations until the belief follows, with fading and without."""
+    """For each history and direction the median number of observations until the belief follows, with fading and
+    without."""
     table: list[Row] = []
     for direction, factor in (("up", JUMP), ("down", 1 / JUMP)):
         for history in HISTORIES:
@@ -133,7 +162,9 @@ def _jumps(seed: int) -> list[Row]:
             for with_dates, name in OURS.items():
                 for fading, habit in ((True, "fading"), (False, "not fading")):
                     waits = _waits(np.random.default_rng(seed), factor, history, with_dates, fading)
-                    row[f"{name.removeprefix('ours, ')}, {habit}"] = int(np.median(waits)) if np.median(waits) < LONGEST_WAIT else None
+                    row[f"{name.removeprefix('ours, ')}, {habit}"] = (
+                        int(np.median(waits)) if np.median(waits) < LONGEST_WAIT else None
+                    )
             table.append(row)
     return table
 
@@ -160,13 +191,21 @@ def draw(findings: Findings) -> Figure:
     """Over the number of observations: the median error and the median of estimate over truth."""
     rows = [row for row in findings.rows if (row["reading"], row["intervals"]) == SHOWN]
     ours = {row["estimator"]: row for row in rows if row["observations"] == PROMISED}
-    said = ", ".join(f"{name} {ours[name]['median_error_percent']:.1f} %" for name in (*OURS.values(), "Eq. 9 printed", "Eq. 10 printed"))
+    said = ", ".join(
+        f"{name} {ours[name]['median_error_percent']:.1f} %"
+        for name in (*OURS.values(), "Eq. 9 printed", "Eq. 10 printed")
+    )
     figure, panels = new_picture(f"Median error of the change rate after {PROMISED} observations:\n{said}", panels=2)
     error, bias = panels
     for name in LOOKS:
         own = [row for row in rows if row["estimator"] == name]
         _draw(error, name, own, [row["median_error_percent"] for row in own])
-        _draw(bias, name, own, [None if row["median_bias_percent"] is None else 1 + row["median_bias_percent"] / 100 for row in own])
+        _draw(
+            bias,
+            name,
+            own,
+            [None if row["median_bias_percent"] is None else 1 + row["median_bias_percent"] / 100 for row in own],
+        )
     error.set(xscale="log", yscale="log", ylim=(10, 200), ylabel="median of |estimate - truth| / truth, percent")
     bias.set(xscale="log", yscale="log", ylim=(0.05, 5), ylabel="median of estimate / truth")
     bias.axhline(1, color="#222222", linewidth=0.8)
@@ -185,7 +224,11 @@ def draw(findings: Findings) -> Figure:
 def _draw(axes: Axes, name: str, rows: Sequence[Row], heights: Sequence[float | None]) -> None:
     """One estimator's line, where it has a value that a logarithmic axis can show."""
     style = LOOKS[name]
-    points = [(row["observations"], height) for row, height in zip(rows, heights, strict=True) if height is not None and height > 0]
+    points = [
+        (row["observations"], height)
+        for row, height in zip(rows, heights, strict=True)
+        if height is not None and height > 0
+    ]
     axes.plot(
         [x for x, _ in points],
         [y for _, y in points],

@@ -1,7 +1,9 @@
-"""Our rates: the gamma belief of `centime.refresh.belief`, two numbers a page, under a prior pooled from the page's host.
+"""Our rates: the gamma belief of `centime.refresh.belief`, two numbers a page, under a prior pooled from the page's
+host.
 
-The prior is learned as the crawl goes, with nothing known of the truth: it starts at shape 1 and the mean rate changes/time of the first
-column, and after every column of observations one step of expectation and maximisation is made,
+The prior is learned as the crawl goes, with nothing known of the truth: it starts at shape 1 and the mean rate
+changes/time of the first column, and after every column of observations one step of expectation and maximisation is
+made,
 
     m_host = (sum of the posterior means S/B of the host's pages + STRANGERS · mean over all pages) / (pages of the host + STRANGERS)
     log k - psi(k) = mean over pages of E(rate)/m_host - 1 - E(log rate) + log m_host             E under the page's belief, Gamma(S, B)
@@ -48,7 +50,8 @@ def fold_in(
 
 @kernel
 def _spread_of_logs(s: Vector, b: Vector, shape: float, means: Vector, new_means: Vector) -> float:
-    """The mean of rate/m - 1 - log(rate/m) over the beliefs, which the shape of largest likelihood has for log k - psi(k)."""
+    """The mean of rate/m - 1 - log(rate/m) over the beliefs, which the shape of largest likelihood has for log k -
+    psi(k)."""
     total = 0.0
     for page in range(len(s)):
         one, rate = shape + s[page], (shape / means[page] + b[page]) * new_means[page]

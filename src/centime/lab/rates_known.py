@@ -1,10 +1,10 @@
-"""As well as can be: the rate of a page by one who knows the law of all rates and its host's part, and keeps every observation.
+"""As well as can be: the rate of a page by one who knows the law of all rates and its host's part, and keeps every
+observation.
 
     posterior of u = log(rate / rate of the host):   exp(-u² / (2 SPREAD²)) · likelihood of the observations (see `schedule.rates`)
 
-on a grid of u, without any approximation but that. Its median is given: half of the truth lies above and half below, whatever was seen.
-An estimate from the same observations that knows less is not expected to be nearer.
-"""
+on a grid of u, without any approximation but that. Its median is given: half of the truth lies above and half below,
+whatever was seen. An estimate from the same observations that knows less is not expected to be nearer."""
 
 import math
 
@@ -20,7 +20,12 @@ WIDTH, POINTS = 4.5, 241  # the grid goes so many SPREADs to either side
 
 @kernel
 def known_rates(
-    intervals: Vector, changed: npt.NDArray[np.bool_], since: Vector, host_rates: Vector, with_dates: bool, rates: Vector
+    intervals: Vector,
+    changed: npt.NDArray[np.bool_],
+    since: Vector,
+    host_rates: Vector,
+    with_dates: bool,
+    rates: Vector,
 ) -> None:
     """Writes the median of the exact belief of each page (row) after all its observations."""
     logs = np.empty(POINTS)

@@ -1,9 +1,10 @@
 """A ledger that reads a web in an order of its own, again and again.
 
-Beside the orders that a ledger knows there is "worth", for a ledger whose importance is always settled, so that reading is free to follow
-what a read is worth. What page j links to is known as it was at its last read, and what has changed since is wrong in proportion to its
-importance x_j and its age a_j. With visits at intervals of T_j the mean of all that is sum x_j T_j / 2, at a cost of sum 1/T_j visits;
-the best intervals are in proportion to 1/sqrt(x_j). So the next page to read is the one with the largest
+Beside the orders that a ledger knows there is "worth", for a ledger whose importance is always settled, so that reading
+is free to follow what a read is worth. What page j links to is known as it was at its last read, and what has changed
+since is wrong in proportion to its importance x_j and its age a_j. With visits at intervals of T_j the mean of all that
+is sum x_j T_j / 2, at a cost of sum 1/T_j visits; the best intervals are in proportion to 1/sqrt(x_j). So the next page
+to read is the one with the largest
 
     x_j a_j^2        a_j: time since the last read, for ever for a page never read
 """

@@ -1,13 +1,14 @@
-"""How fresh a budget can keep a copy: by rules that know all rates, in closed form, and by policies that must learn them, simulated.
+"""How fresh a budget can keep a copy: by rules that know all rates, in closed form, and by policies that must learn
+them, simulated.
 
-Known: 200 000 pages at most, lognormal rates and Pareto importance, each of one with each of the other (`known_web`). Learned: 1000 pages
-of the web at most, with their importance, lognormal rates of which a part is common to a host, and dates of change on half of the hosts;
-every policy begins with one read of each page, has 100 days to learn, and is measured for 50.
+Known: 200 000 pages at most, lognormal rates and Pareto importance, each of one with each of the other (`known_web`).
+Learned: 1000 pages of the web at most, with their importance, lognormal rates of which a part is common to a host, and
+dates of change on half of the hosts; every policy begins with one read of each page, has 100 days to learn, and is
+measured for 50.
 
-`webbox_history` is the simulated web's history of changes as a value, with the truth that the oracle knows. What servers say is part of it:
-the sites whose Last-Modified is honest are `dated`, of the others (none, the time of the request, a date that never moves) a reader
-learns only that a page has changed, from its content.
-"""
+`webbox_history` is the simulated web's history of changes as a value, with the truth that the oracle knows. What
+servers say is part of it: the sites whose Last-Modified is honest are `dated`, of the others (none, the time of the
+request, a date that never moves) a reader learns only that a page has changed, from its content."""
 
 import math
 from statistics import NormalDist
@@ -68,11 +69,20 @@ def run(web: Graph, seed: int, step: Step) -> Findings:
             step(0.5 / len(BUDGETS) / len(POLICIES))
     table = [
         {"rates": rates_are, "policy": name}
-        | {f"{row['budget']:g}": round(row["freshness"], 3) for row in rows if (row["rates"], row["policy"]) == (rates_are, name)}
+        | {
+            f"{row['budget']:g}": round(row["freshness"], 3)
+            for row in rows
+            if (row["rates"], row["policy"]) == (rates_are, name)
+        }
         for rates_are, names in (("known", RULES), ("learned", POLICIES))
         for name in names
     ]
-    fixed = {"known_pages": len(rates), "learned_pages": history.pages, "warm_up_days": WARM_UP, "measured_days": DAYS - WARM_UP}
+    fixed = {
+        "known_pages": len(rates),
+        "learned_pages": history.pages,
+        "warm_up_days": WARM_UP,
+        "measured_days": DAYS - WARM_UP,
+    }
     return Findings(rows, "importance-weighted freshness by budget (reads per page and day)", table, settings=fixed)
 
 
@@ -89,7 +99,9 @@ def learned_web(web: Graph, seed: int) -> ChangeHistory:
 
 def draw(findings: Findings) -> Figure:
     """Freshness over the budget, rates known and learned."""
-    figure, panels = new_picture("How much of the copy is fresh, weighted by importance, under a budget of reads", panels=2)
+    figure, panels = new_picture(
+        "How much of the copy is fresh, weighted by importance, under a budget of reads", panels=2
+    )
     titles = {"known": "rates known, closed form", "learned": "rates to be learned, simulated"}
     for axes, (rates_are, title) in zip(panels, titles.items(), strict=True):
         lines: dict[str, list[Row]] = {}
@@ -99,7 +111,9 @@ def draw(findings: Findings) -> Figure:
         for name, line in lines.items():
             look = LOOKS[name]
             budgets, fresh = [row["budget"] for row in line], [row["freshness"] for row in line]
-            axes.plot(budgets, fresh, label=name, color=look.colour, linestyle=look.dashes, marker=look.marker, markersize=5.5)
+            axes.plot(
+                budgets, fresh, label=name, color=look.colour, linestyle=look.dashes, marker=look.marker, markersize=5.5
+            )
         axes.set(xscale="log", ylim=(0, 1), xlabel="reads per page and day", title=title)
         axes.set_xticks(BUDGETS, [f"{budget:g}" for budget in BUDGETS])
         axes.minorticks_off()
@@ -112,21 +126,25 @@ EXPERIMENTS = {"refresh": Experiment(run, draw)}
 
 
 def known_web(pages: int) -> tuple[Times, Times]:
-    """Importance and rates (changes a day) of a web without chance: lognormal rates, Pareto importance, each of one with each of the other.
+    """Importance and rates (changes a day) of a web without chance: lognormal rates, Pareto importance, each of one
+    with each of the other.
 
-    The design's table of rules does not tell the parameters of the two laws; these are fitted to it. There are at most `pages` pages.
-    """
+    The design's table of rules does not tell the parameters of the two laws; these are fitted to it. There are at most
+    `pages` pages."""
     ranks = max(2, math.isqrt(pages // 4))
     steps = pages // ranks
     normal = NormalDist()
     rates = np.array([MEDIAN_RATE * math.exp(SPREAD * normal.inv_cdf((rank + 0.5) / ranks)) for rank in range(ranks)])
     kept = 1 - 1 / EXPONENT
-    importance = np.diff(np.linspace(0.0, 1.0, steps + 1) ** kept / kept) * steps - 1  # the mean of each part, the tail in the first
+    importance = (
+        np.diff(np.linspace(0.0, 1.0, steps + 1) ** kept / kept) * steps - 1
+    )  # the mean of each part, the tail in the first
     return np.tile(importance / importance.mean(), ranks), np.repeat(rates, steps)
 
 
 def webbox_history(box: WebBox, days: float) -> ChangeHistory:
-    """The history of all pages of a box for so many days from its start on, at which each is read once; every read costs 1."""
+    """The history of all pages of a box for so many days from its start on, at which each is read once; every read
+    costs 1."""
     end = box.start + days * DAY
     offsets = np.zeros(box.pages + 1, dtype=np.int64)
     np.cumsum(box.versions(end), out=offsets[1:])

@@ -1,18 +1,19 @@
 """Figures 4, 5 and 6: a web that changes while it is crawled, and how much of the past OPIC should remember.
 
-In the time of N visits a share of the pages, the change rate, have their in-degree halved or doubled (`change`), in 20 steps so that
-the change is spread over the crawl. All ledgers read the same web: first, so that windows are full, forty times while it stays as it is,
-then ten times while it changes. At the end of each of the last three crawls estimates are held against the true importance at that moment;
-the mean of the three errors is the steady error.
+In the time of N visits a share of the pages, the change rate, have their in-degree halved or doubled (`change`), in 20
+steps so that the change is spread over the crawl. All ledgers read the same web: first, so that windows are full, forty
+times while it stays as it is, then ten times while it changes. At the end of each of the last three crawls estimates
+are held against the true importance at that moment; the mean of the three errors is the steady error.
 
-OPIC reads greedily, as in the paper. A month is the time of N visits. Windows count time by the clock G, in turnovers of all the cash;
-how many of them make a month, about 2 (Section 3.1), is found out first.
+OPIC reads greedily, as in the paper. A month is the time of N visits. Windows count time by the clock G, in turnovers
+of all the cash; how many of them make a month, about 2 (Section 3.1), is found out first.
 
-The exact ledger has no window: what it knows of a page is the page's last links. "exact balanced" reads half of the time in a cycle,
-because greedy alone never comes back to a page that owes nothing. "exact by worth" is settled, and reads what is worth most (`reader`).
+The exact ledger has no window: what it knows of a page is the page's last links. "exact balanced" reads half of the
+time in a cycle, because greedy alone never comes back to a page that owes nothing. "exact by worth" is settled, and
+reads what is worth most (`reader`).
 
-A web of few pages skips steps of change, not changes: the number of pages changed so far is rounded, not that of one step.
-"""
+A web of few pages skips steps of change, not changes: the number of pages changed so far is rounded, not that of one
+step."""
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -62,7 +63,10 @@ SPOKEN = {
 def run(web: Graph, seed: int, step: Step, windows: tuple[str, ...]) -> Findings:
     """The steady error of every ledger at every change rate."""
     month = _month(web, seed)
-    readers = {name: Reader(OpicLedger(damping=DAMPING, window=WINDOWS[name](month), seed=seed), "greedy", web.pages) for name in windows}
+    readers = {
+        name: Reader(OpicLedger(damping=DAMPING, window=WINDOWS[name](month), seed=seed), "greedy", web.pages)
+        for name in windows
+    }
     readers["exact balanced"] = Reader(ExactLedger(damping=DAMPING, seed=seed), "balanced", web.pages)
     readers["exact by worth"] = Reader(ExactLedger(damping=DAMPING, seed=seed), "worth", web.pages)
     for reader in readers.values():
@@ -73,12 +77,28 @@ def run(web: Graph, seed: int, step: Step, windows: tuple[str, ...]) -> Findings
     rows: list[Row] = []
     table: list[Row] = []
     for rate in RATES:
-        errors = _steady_errors(_changing(web, rate, seed), deepcopy(readers), lambda share: step(0.9 * share / len(RATES)))
+        errors = _steady_errors(
+            _changing(web, rate, seed), deepcopy(readers), lambda share: step(0.9 * share / len(RATES))
+        )
         for name, error in errors.items():
-            rows.append({"ledger": name, "change_rate_percent": 100 * rate, "error_percent": error, "measures_per_page": measures[name]})
-        table.append({"change rate, percent": 100 * rate} | {name: float(f"{error:.3g}") for name, error in errors.items()})
+            rows.append(
+                {
+                    "ledger": name,
+                    "change_rate_percent": 100 * rate,
+                    "error_percent": error,
+                    "measures_per_page": measures[name],
+                }
+            )
+        table.append(
+            {"change rate, percent": 100 * rate} | {name: float(f"{error:.3g}") for name, error in errors.items()}
+        )
     facts = {f"measures per page, {SPOKEN[name]}": measures[name] for name in windows}
-    settings = {"month_in_turnovers": round(month, 2), "crawls_before": CRAWLS_BEFORE, "crawls": CRAWLS, "steps_of_change_per_crawl": STEPS}
+    settings = {
+        "month_in_turnovers": round(month, 2),
+        "crawls_before": CRAWLS_BEFORE,
+        "crawls": CRAWLS,
+        "steps_of_change_per_crawl": STEPS,
+    }
     return Findings(rows, "steady error, percent", table, facts, settings)
 
 
@@ -134,7 +154,13 @@ def draw(findings: Findings) -> Figure:
     )
     for name in names:
         rows = [row for row in findings.rows if row["ledger"] == name]
-        draw_line(axes, name, [row["change_rate_percent"] for row in rows], [row["error_percent"] for row in rows], SPOKEN.get(name, name))
+        draw_line(
+            axes,
+            name,
+            [row["change_rate_percent"] for row in rows],
+            [row["error_percent"] for row in rows],
+            SPOKEN.get(name, name),
+        )
     axes.set(
         xscale="log",
         yscale="log",

@@ -1,6 +1,7 @@
 """Who holds what in the exact ledger: the money of every page, its focus, and the value of the unit.
 
-`payment` gives the rules by which money moves; here are the arrays it moves in, how they grow, and the proof that nothing was lost.
+`payment` gives the rules by which money moves; here are the arrays it moves in, how they grow, and the proof that
+nothing was lost.
 
 - A page joins with H = (V/E) e and r = 0: nobody else notices. The first pages of a ledger bring the money.
 - The unit is as small as 64 bits allow. When more pages leave too little room, or their mean share has fallen low, the money is
@@ -14,7 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger import payment
-from centime.ledger.payment import ALL_PAID, CLASS_MASK, EMPHASIS, KIND, LINKS, PAGES, PAID, READ, RECEIVED, VIRTUAL, Books
+from centime.ledger.payment import (
+    ALL_PAID,
+    CLASS_MASK,
+    EMPHASIS,
+    KIND,
+    LINKS,
+    PAGES,
+    PAID,
+    READ,
+    RECEIVED,
+    VIRTUAL,
+    Books,
+)
 from centime.ledger.strategy import known_pages
 from centime.model.errors import BadSetting, LedgerImbalance
 from centime.model.graph import LARGEST_PAGE_COUNT
@@ -78,7 +91,12 @@ class Accounts:
             money = self._joining_money(count, emphasis)
             self.books.money[first : first + count, PAID] = money
             self.books.marks[first : first + count, KIND] = focus
-            self.books.totals[[ALL_PAID, VIRTUAL, EMPHASIS, PAGES]] += [count * money, count * money, count * emphasis, count]
+            self.books.totals[[ALL_PAID, VIRTUAL, EMPHASIS, PAGES]] += [
+                count * money,
+                count * money,
+                count * emphasis,
+                count,
+            ]
             self.share_out()
         return first
 
@@ -87,7 +105,9 @@ class Accounts:
         whole = round(weight * FOCUS_UNIT) if 0 < weight <= 2**20 else 0
         if not 1 <= whole <= 2**20 or whole != weight * FOCUS_UNIT:
             most = 2**20 // FOCUS_UNIT
-            raise BadSetting(f"a focus weight is a multiple of 1/{FOCUS_UNIT} between 1/{FOCUS_UNIT} and {most}, not {weight}")
+            raise BadSetting(
+                f"a focus weight is a multiple of 1/{FOCUS_UNIT} between 1/{FOCUS_UNIT} and {most}, not {weight}"
+            )
         if not 0 <= focus < FOCUS_CLASSES:
             raise BadSetting(f"there are focus classes 0 to {FOCUS_CLASSES - 1}, not {focus}")
         missing = max(0, focus + 1 - len(self.books.emphasis))
@@ -139,7 +159,8 @@ class Accounts:
         return False
 
     def check(self) -> None:
-        """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit differs."""
+        """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit
+        differs."""
         money = self.books.money[: self.pages]
         received, links = self._receipts()
         _, signed = payment.debts(self.books)
@@ -160,7 +181,9 @@ class Accounts:
         """Takes the arrays of a saved ledger, with the room that it had."""
         pages = len(arrays["money"])
         emphasis = arrays["emphasis"].copy()
-        self.books = self.books._replace(emphasis=emphasis, shares=np.zeros_like(emphasis), totals=arrays["totals"].copy())
+        self.books = self.books._replace(
+            emphasis=emphasis, shares=np.zeros_like(emphasis), totals=arrays["totals"].copy()
+        )
         self._make_room(room)
         self.books.money[:pages], self.books.marks[:pages] = arrays["money"], arrays["marks"]
         self.share_out()

@@ -1,12 +1,11 @@
 """The clock of the papers: G, all that has been paid so far, as a measure of time.
 
-The papers' total cash is 1, so their G counts turnovers: one turnover is the time in which as much is paid as there is. Here every page
-brings cash, so a visit that pays C moves the clock by C / total, in whole ticks of 2^-40 turnover: a window keeps its length while the
-graph grows.
+The papers' total cash is 1, so their G counts turnovers: one turnover is the time in which as much is paid as there is.
+Here every page brings cash, so a visit that pays C moves the clock by C / total, in whole ticks of 2^-40 turnover: a
+window keeps its length while the graph grows.
 
-G is kept modulo G0 = 2^62 ticks, four million turnovers. Times are compared by their difference modulo G0, so nothing happens when
-the clock wraps round. Trap: a page that is not read for a whole G0 looks as if it had just been read.
-"""
+G is kept modulo G0 = 2^62 ticks, four million turnovers. Times are compared by their difference modulo G0, so nothing
+happens when the clock wraps round. Trap: a page that is not read for a whole G0 looks as if it had just been read."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,8 +1,7 @@
 """One value for every page, in an array that grows: page i has place i.
 
-Room is taken a quarter ahead when a page joins, so joining one page at a time costs O(1) in the mean; pages that join together at the
-start take exactly what they need.
-"""
+Room is taken a quarter ahead when a page joins, so joining one page at a time costs O(1) in the mean; pages that join
+together at the start take exactly what they need."""
 
 from typing import Any
 

@@ -1,14 +1,15 @@
 """The exact ledger: importance on-line, always for the links known now, with a certified error.
 
-Every page keeps what it has paid (H) and what it has received along links; `payment` gives the rules. With s the mean of H,
+Every page keeps what it has paid (H) and what it has received along links; `payment` gives the rules. With s the mean
+of H,
 
     x_i = (H_i + r_i) / s                                 the importance of page i; the x add up to the number of pages
     |x - x*|_1  <=  d / (1 - d) * |r|_1 / s               x*: the exact PageRank of the graph known now
 
-where pages never read, or without links, pay the virtual page. (x - x* = P(H/s - x*), where P takes a vector of sum 0 to one at most d
-times as long; and H/s = x - r/s.) The bound reported adds what rounding can hide: up to a unit a link that the links lost and the virtual
-page won, its purse, and the last bits of phi's floating point.
-x and x* have the same sum, so no single page is wrong by more than half the bound.
+where pages never read, or without links, pay the virtual page. (x - x* = P(H/s - x*), where P takes a vector of sum 0
+to one at most d times as long; and H/s = x - r/s.) The bound reported adds what rounding can hide: up to a unit a link
+that the links lost and the virtual page won, its purse, and the last bits of phi's floating point. x and x* have the
+same sum, so no single page is wrong by more than half the bound.
 
 - Reading a page (`visit`, `explore`) costs its old row and its new one; nobody else is touched.
 - `settle` pays what is owed along rows that are known, reading no page: importance can be exact between any two visits.
@@ -35,7 +36,9 @@ from centime.model.interrupt import uninterrupted
 from centime.model.kernel import Whole
 from centime.model.row_batch import Pages, RowBatch, RowStore
 
-SWEEP_SHARE = 0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
+SWEEP_SHARE = (
+    0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
+)
 QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # what a queue has of its own
 Watch = Callable[[npt.NDArray[np.int32] | None], None]
 FLOATING = 2.0**-50  # what phi can be off by for its floating point, as a share of all money
@@ -118,11 +121,15 @@ class ExactLedger:
         ends = np.append(np.flatnonzero(repeated(numbers)), len(numbers))
         start = 0
         for end in ends:  # a page read twice ends a run of visits that can be recorded together
-            self._read(numbers[start:end], RowBatch(rows.starts[start:end], rows.lengths[start:end], rows.targets, rows.weights))
+            self._read(
+                numbers[start:end],
+                RowBatch(rows.starts[start:end], rows.lengths[start:end], rows.targets, rows.weights),
+            )
             start = end
 
     def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
-        """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order asked."""
+        """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order
+        asked."""
         if web.pages != self.pages:
             raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
         rows = WebRows(web)
@@ -140,10 +147,9 @@ class ExactLedger:
     ) -> Settlement:
         """Pays what is owed along known rows until the certified error is at most `error`, or a budget is used up.
 
-        With `threshold` instead it pays the pages that owe more than that many times the mean importance, largest first, at a cost that
-        depends on what was paid since the last call and not on the number of pages: right after every visit of a crawl. With `payments`
-        alone it pays the largest debts first.
-        """
+        With `threshold` instead it pays the pages that owe more than that many times the mean importance, largest
+        first, at a cost that depends on what was paid since the last call and not on the number of pages: right after
+        every visit of a crawl. With `payments` alone it pays the largest debts first."""
         for name, value in (("error", error), ("threshold", threshold), ("payments", payments), ("seconds", seconds)):
             if value is not None and not value >= 0:
                 raise BadSetting(f"{name} must be zero or more, not {value}")
@@ -165,18 +171,20 @@ class ExactLedger:
         return Settlement(self.payments - before, time.perf_counter() - started, self.error(), finished)
 
     def advance(self, threshold: float, payments: int) -> int:
-        """Pays the largest debts above a threshold, so many payments at most; how many it made. No look at the clock or at all pages."""
+        """Pays the largest debts above a threshold, so many payments at most; how many it made. No look at the clock
+        or at all pages."""
         before = self.payments
         self._settle_largest(threshold, lambda: max(0, payments - self.payments + before))
         return self.payments - before
 
-    def standing(self, pages: Pages) -> npt.NDArray[np.float32]:
+    def inflow(self, pages: Pages) -> npt.NDArray[np.float32]:
         """What orders pages of one focus class by importance: what they have received along links. See `levels`."""
         received: npt.NDArray[np.int64] = self._accounts.books.money[pages, RECEIVED]
         return received.astype(np.float32)
 
-    def levels(self) -> npt.NDArray[np.float64]:
-        """What the virtual page has given to a page of each focus class: standing and level together are in proportion to importance."""
+    def class_shares(self) -> npt.NDArray[np.float64]:
+        """What the virtual page has given to a page of each focus class: standing and level together are in
+        proportion to importance."""
         return self._accounts.books.shares.astype(np.float64)
 
     def unit(self) -> float:
@@ -210,7 +218,9 @@ class ExactLedger:
             return 0.0
         absolute, _ = payment.debts(self._accounts.books)
         rounding = 2 * self.links + self._accounts.purse
-        return self.damping / (1 - self.damping) * ((int(absolute) + rounding) / self._accounts.total(ALL_PAID) + FLOATING)
+        return (
+            self.damping / (1 - self.damping) * ((int(absolute) + rounding) / self._accounts.total(ALL_PAID) + FLOATING)
+        )
 
     def largest_error(self) -> float:
         """No page's importance is wrong by more than this."""
@@ -231,7 +241,8 @@ class ExactLedger:
         self._queue = None
 
     def check(self) -> None:
-        """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit differs."""
+        """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit
+        differs."""
         self._accounts.check()
 
     def statistics(self) -> dict[str, int | float | str]:
@@ -248,7 +259,8 @@ class ExactLedger:
         }
 
     def state(self, *, with_rows: bool = True) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Facts and arrays that make the same ledger again; with the known rows, unless their store keeps them itself."""
+        """Facts and arrays that make the same ledger again; with the known rows, unless their store keeps them
+        itself."""
         books, pages = self._accounts.books, self.pages
         facts = {
             "damping": self.damping,
@@ -271,7 +283,9 @@ class ExactLedger:
         return facts, arrays
 
     @classmethod
-    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], rows: RowStore | None = None) -> "ExactLedger":
+    def from_state(
+        cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], rows: RowStore | None = None
+    ) -> "ExactLedger":
         """The ledger that `state` described; it goes on as the other would have."""
         ledger = cls(damping=facts["damping"], rows=rows)
         ledger._order = PageOrder.from_state(facts["order"])
@@ -293,7 +307,9 @@ class ExactLedger:
         old = self.rows.gather(pages)
         with uninterrupted():
             payment.read_pages(self._accounts.books, self.damping, pages, old, rows, again, changed)
-            taken_back = old.take(changed).links() if self.watch is not None else None  # now: the store may write over it
+            taken_back = (
+                old.take(changed).links() if self.watch is not None else None
+            )  # now: the store may write over it
             self.rows.replace(pages[changed], rows.take(changed))
         if self.watch is not None:
             self.watch(taken_back)

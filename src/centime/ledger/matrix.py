@@ -1,15 +1,16 @@
-"""Other link matrices L than the random walk (Section 1): a page is important if important pages point to it, or also if it points to them.
+"""Other link matrices L than the random walk (Section 1): a page is important if important pages point to it, or also
+if it points to them.
 
     random-walk    L[i, j] = 1/k_i for the k_i links of page i           `OpicLedger(matrix="random-walk")`
     all-ones       L[i, j] = 1 for each link                              `OpicLedger(matrix="all-ones", damping=1.0)`
     undirected     L[i, j] = 1 if i links to j or j to i                  the same, on the rows of `undirected(graph)`
 
-What is looked for is the fixpoint of x -> x (L + I) / |x (L + I)|, which has the eigenvectors of L and also converges on periodic
-graphs. OPIC needs no + I: H / G is a mean over time, so that a period averages out.
+What is looked for is the fixpoint of x -> x (L + I) / |x (L + I)|, which has the eigenvectors of L and also converges
+on periodic graphs. OPIC needs no + I: H / G is a mean over time, so that a period averages out.
 
-All-ones. With rho the dominant eigenvalue and x the fixpoint, x = x L / rho. Summed up, rho = sum of x_i k_i: the mean row sum weighted
-by the flow of cash, which the ledger counts on the way (`cash`). So page i pays C_i / rho a link, more or less than it has, and the
-difference is booked with a bank, so that no unit is lost: sum of C + purse + bank = total.
+All-ones. With rho the dominant eigenvalue and x the fixpoint, x = x L / rho. Summed up, rho = sum of x_i k_i: the mean
+row sum weighted by the flow of cash, which the ledger counts on the way (`cash`). So page i pays C_i / rho a link, more
+or less than it has, and the difference is booked with a bank, so that no unit is lost: sum of C + purse + bank = total.
 
 - Exact: conservation; and if the estimates stand still they are the eigenvector, whatever the order of visits.
 - Approximate: while rho is still being learned, the cash with the pages grows or shrinks. When it has gone too far (to 1/256 of the

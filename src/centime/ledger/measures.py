@@ -1,6 +1,8 @@
-"""The past of each page as a list of measures: the windows of Section 3.3 that keep what a page was read with, and when.
+"""The past of each page as a list of measures: the windows of Section 3.3 that keep what a page was read with, and
+when.
 
-A page keeps the measures (C_1, G_1) .. (C_n, G_n), oldest first, that are younger than T, and its last `minimum` at least:
+A page keeps the measures (C_1, G_1) .. (C_n, G_n), oldest first, that are younger than T, and its last `minimum` at
+least:
 
     FixedWindow            T, minimum 0
     ImprovedFixedWindow    T, minimum 3
@@ -13,13 +15,13 @@ The estimate, with C the page's cash now and G the time, is in proportion to
     (C_2 + .. + C_n + C) / (G - G_1)                  else: what came since G_1, known to the unit, over the time since G_1
     (C_1 + C) / age of the ledger                     for pages read once or never
 
-Old measures go when the page is read or an estimate is made. Rings of 1, 2, 4, .. places lie in one pool, and a ring that is left is
-used again. As the paper says of very large histories, several consecutive measures are grouped into one: a page that has 4096 in its
-window goes on with 2050 at most, so that it never needs more than 64 kB. Times are modulo G0 = 2^62 ticks, see `clock`.
+Old measures go when the page is read or an estimate is made. Rings of 1, 2, 4, .. places lie in one pool, and a ring
+that is left is used again. As the paper says of very large histories, several consecutive measures are grouped into
+one: a page that has 4096 in its window goes on with 2050 at most, so that it never needs more than 64 kB. Times are
+modulo G0 = 2^62 ticks, see `clock`.
 
-A default history (see `newcomers`) is two measures, as if the page had been read when it joined and T before (k turnovers for
-VariableWindow), or at the start of the ledger if that is later.
-"""
+A default history (see `newcomers`) is two measures, as if the page had been read when it joined and T before (k
+turnovers for VariableWindow), or at the start of the ledger if that is later."""
 
 from typing import Any, NamedTuple
 
@@ -41,7 +43,8 @@ COLUMNS = ("start", "oldest", "kept", "size")
 
 
 class Measures(NamedTuple):
-    """The arrays that kernels take: where each page's ring is, its oldest place, how many it holds; the pool, and its rings by size."""
+    """The arrays that kernels take: where each page's ring is, its oldest place, how many it holds; the pool, and
+    its rings by size."""
 
     start: npt.NDArray[np.int64]
     oldest: npt.NDArray[np.uint16]
@@ -56,7 +59,9 @@ class MeasuredHistory:
     """The measures of all pages."""
 
     def __init__(
-        self, window: FixedWindow | ImprovedFixedWindow | VariableWindow, arrays: dict[str, npt.NDArray[Any]] | None = None
+        self,
+        window: FixedWindow | ImprovedFixedWindow | VariableWindow,
+        arrays: dict[str, npt.NDArray[Any]] | None = None,
     ) -> None:
         turnovers = 0.0 if isinstance(window, VariableWindow) else window.turnovers
         self._minimum = 0
@@ -122,7 +127,12 @@ class MeasuredHistory:
     @property
     def nbytes(self) -> int:
         """Bytes in use."""
-        return sum(column.nbytes for column in self._columns.values()) + self._amounts.nbytes + self._times.nbytes + self._free.nbytes
+        return (
+            sum(column.nbytes for column in self._columns.values())
+            + self._amounts.nbytes
+            + self._times.nbytes
+            + self._free.nbytes
+        )
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays that make the same history again."""
@@ -134,7 +144,14 @@ class MeasuredHistory:
         return Measures(start, oldest, kept, size, self._amounts, self._times, self._free)
 
 
-_KINDS = {"start": np.int64, "oldest": np.uint16, "kept": np.uint16, "size": np.uint8, "amounts": np.int64, "times": np.int64}
+_KINDS = {
+    "start": np.int64,
+    "oldest": np.uint16,
+    "kept": np.uint16,
+    "size": np.uint8,
+    "amounts": np.int64,
+    "times": np.int64,
+}
 
 
 @inlined
@@ -185,9 +202,8 @@ def enlarge(measures: Measures, page: Whole) -> bool:
 def group(measures: Measures, length: int, page: Whole) -> None:
     """Makes one measure of consecutive measures of a page that are close together, so that there are at most 2050.
 
-    A group has the time of its last measure and spans at most a 1024th of the window, and two in a row span more than that: a measure
-    leaves the window at most a 1024th of it too late, however often measures are grouped.
-    """
+    A group has the time of its last measure and spans at most a 1024th of the window, and two in a row span more than
+    that: a measure leaves the window at most a 1024th of it too late, however often measures are grouped."""
     groups = np.int64(1)
     before = measures.times[place_of(measures, page, 0)]  # the time of the group before the last one
     for number in range(1, np.int64(measures.kept[page])):
@@ -204,8 +220,11 @@ def group(measures: Measures, length: int, page: Whole) -> None:
 
 
 @kernel
-def add_measures(measures: Measures, length: int, minimum: int, pages: Pages, amounts: Money, times: Ticks, first: Flags, done: int) -> int:
-    """Adds measures from number `done` on; gives back how many are done then, less than all if the pool is too small."""
+def add_measures(
+    measures: Measures, length: int, minimum: int, pages: Pages, amounts: Money, times: Ticks, first: Flags, done: int
+) -> int:
+    """Adds measures from number `done` on; gives back how many are done then, less than all if the pool is too
+    small."""
     for k in range(done, len(pages)):
         page = np.uintp(pages[k])
         drop_old(measures, length, max(0, minimum - 1), page, times[k])

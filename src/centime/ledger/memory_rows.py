@@ -1,4 +1,5 @@
-"""Rows in memory: one row checked, the rows of a frozen graph, and `MemoryRows`, the `RowStore` of notebooks and the lab."""
+"""Rows in memory: one row checked, the rows of a frozen graph, and `MemoryRows`, the `RowStore` of notebooks and the
+lab."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,14 +11,17 @@ from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 
 
 def row_batch(targets: npt.ArrayLike, weights: npt.ArrayLike | None, pages: int) -> RowBatch:
-    """One row, checked: targets are known pages, weights are finite and not negative; links of weight 0 are left out."""
+    """One row, checked: targets are known pages, weights are finite and not negative; links of weight 0 are left
+    out."""
     links = np.atleast_1d(np.asarray(targets))
     if links.size == 0:
         links = links.astype(np.int64)
     if links.ndim != 1 or links.dtype.kind not in "iu":
         raise BadRow("the targets of links must be a flat list of page numbers")
     if len(links) and not (links.min() >= 0 and links.max() < pages):
-        raise BadRow(f"a link leads to page {links.max() if links.max() >= pages else links.min()}, known are 0 to {pages - 1}")
+        raise BadRow(
+            f"a link leads to page {links.max() if links.max() >= pages else links.min()}, known are 0 to {pages - 1}"
+        )
     share = NO_WEIGHTS
     if weights is not None:
         weight = np.atleast_1d(np.asarray(weights, dtype=np.float64))
@@ -113,7 +117,9 @@ class MemoryRows:
 
 
 @kernel
-def _share_alike(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int32], weights: npt.NDArray[np.float64]) -> None:
+def _share_alike(
+    starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int32], weights: npt.NDArray[np.float64]
+) -> None:
     """Writes the weights of rows that share alike."""
     for page in range(len(starts)):
         for link in range(starts[page], starts[page] + lengths[page]):

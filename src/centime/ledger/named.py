@@ -1,7 +1,7 @@
 """A ledger whose pages go by names of your own: the front of the exact ledger for notebooks and small programs.
 
-Names are any hashable values (URLs, titles, numbers). Pages become known when they are first named; the numbers behind them are given
-out in that order.
+Names are any hashable values (URLs, titles, numbers). Pages become known when they are first named; the numbers behind
+them are given out in that order.
 
 >>> from centime import Ledger
 >>> ledger = Ledger()
@@ -71,7 +71,8 @@ class Ledger:
         self.visit(name, [target])
 
     def focus(self, names: Iterable[Hashable], weight: float) -> None:
-        """Lets the virtual page give these pages `weight` times as much as others; a weight is a multiple of a sixteenth."""
+        """Lets the virtual page give these pages `weight` times as much as others; a weight is a multiple of a
+        sixteenth."""
         pages = [self._find(name) for name in names]
         focus = self._classes.get(weight, len(self._classes))
         self.numbers.set_focus(focus, weight)
@@ -79,7 +80,12 @@ class Ledger:
         self.numbers.focus(pages, focus)
 
     def settle(
-        self, *, error: float | None = None, threshold: float | None = None, payments: int | None = None, seconds: float | None = None
+        self,
+        *,
+        error: float | None = None,
+        threshold: float | None = None,
+        payments: int | None = None,
+        seconds: float | None = None,
     ) -> Settlement:
         """Pays what is owed along known links until the certified error is small enough or a budget is used up."""
         return self.numbers.settle(error=error, threshold=threshold, payments=payments, seconds=seconds)
@@ -92,10 +98,14 @@ class Ledger:
         """The most important pages, the first first."""
         best = self.numbers.top(count)
         error = self.numbers.largest_error()
-        return [RankedPage(self._names[page], float(x), error) for page, x in zip(best, self.numbers.importance(best), strict=True)]
+        return [
+            RankedPage(self._names[page], float(x), error)
+            for page, x in zip(best, self.numbers.importance(best), strict=True)
+        ]
 
     def error(self) -> float:
-        """The certified error: what the importance of a page is wrong by, in the mean over all pages, is at most this."""
+        """The certified error: what the importance of a page is wrong by, in the mean over all pages, is at most
+        this."""
         return self.numbers.error()
 
     def check(self) -> None:

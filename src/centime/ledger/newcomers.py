@@ -1,18 +1,18 @@
 """Pages that joined lately, and what they turned out to be worth ("Expanding the graph", Section 3.3).
 
-A new page gets a default history that corresponds to the importance of recently introduced pages: important pages are found first, so
-new pages are mostly less important than the mean, and a page without a past would look worse than it is for a long time.
+A new page gets a default history that corresponds to the importance of recently introduced pages: important pages are
+found first, so new pages are mostly less important than the mean, and a page without a past would look worse than it is
+for a long time.
 
-When a page that joined during the crawl is read for the first time, the cash C it gathered since it joined is measured against the time
-that took. With both summed over the last pages so read (each counts 1/256 less than the next),
+When a page that joined during the crawl is read for the first time, the cash C it gathered since it joined is measured
+against the time that took. With both summed over the last pages so read (each counts 1/256 less than the next),
 
     importance of newcomers = sum of C / (mean cash * sum of turnovers)     but not more than 1
 
 It must not be more: pages that join with a history above the mean would raise the mean for the next ones, without end.
 
-When pages joined is remembered for up to 1024 moments; when there are more, every second one is forgotten, so that the time of joining
-becomes a little less exact but slow pages stay in the count.
-"""
+When pages joined is remembered for up to 1024 moments; when there are more, every second one is forgotten, so that the
+time of joining becomes a little less exact but slow pages stay in the count."""
 
 from bisect import bisect_right
 from typing import Any

@@ -1,16 +1,17 @@
 """OPIC and Adaptive OPIC: importance on-line without the link matrix, as the papers have it.
 
-Every page has cash C. A page that is read pays its cash to the pages it links to, and the sum of what a page was read with, H, grows in
-proportion to its importance, in whatever order pages are read as long as each is read again and again. Nothing of the rows is kept.
+Every page has cash C. A page that is read pays its cash to the pages it links to, and the sum of what a page was read
+with, H, grows in proportion to its importance, in whatever order pages are read as long as each is read again and
+again. Nothing of the rows is kept.
 
 - `cash` gives the rules by which cash moves, `virtual` the page that everybody pays, `clock` the time G.
 - `window` says which part of the past counts; `history` and `measures` keep it and give the estimates. Without a window it is
   OPIC, right in the end for a graph that does not change.
 - `order` and `richest` choose the pages of an exploration, `newcomers` gives pages that join a past, `matrix` is about other link matrices.
 
-Guaranteed: cash is conserved to the last unit (`check`), and after each step Lemma 2.3 holds up to a unit for each payment. The papers'
-error factor, total / |H|, bounds how much one more iteration would change X = H / |H| (by at most twice that, in the sum over all pages);
-it is not a bound of the error. The exact ledger has one.
+Guaranteed: cash is conserved to the last unit (`check`), and after each step Lemma 2.3 holds up to a unit for each
+payment. The papers' error factor, total / |H|, bounds how much one more iteration would change X = H / |H| (by at most
+twice that, in the sum over all pages); it is not a bound of the error. The exact ledger has one.
 
 Trap: `importance` of a few pages costs a look at all of them, because the mean over all is 1.
 """
@@ -78,7 +79,8 @@ class OpicLedger:
 
     @property
     def damping(self) -> float:
-        """d: the share of its cash that a page pays along its links; the virtual page gets 1 - d. It may be changed at any time."""
+        """d: the share of its cash that a page pays along its links; the virtual page gets 1 - d. It may be changed
+        at any time."""
         return self._damping
 
     @damping.setter
@@ -143,7 +145,8 @@ class OpicLedger:
         self._read(numbers, rows)
 
     def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
-        """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order asked."""
+        """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order
+        asked."""
         if web.pages != self.pages:
             raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
         rows = WebRows(web)
@@ -162,17 +165,20 @@ class OpicLedger:
         x: Vector = flow / flow.mean() if self.pages else np.empty(0)
         return x if pages is None else x[known_pages(pages, self.pages)]
 
-    def standing(self, pages: Pages) -> npt.NDArray[np.float32]:
-        """What orders pages never read, of one focus class, by importance: the cash that links gave them. See `levels`."""
+    def inflow(self, pages: Pages) -> npt.NDArray[np.float32]:
+        """What orders pages never read, of one focus class, by importance: the cash that links gave them. See
+        `levels`."""
         return self._virtual.stored.values[pages].astype(np.float32)
 
-    def levels(self) -> Vector:
-        """What the virtual page has given to a page never read of each focus class: standing and level together are its cash."""
+    def class_shares(self) -> Vector:
+        """What the virtual page has given to a page never read of each focus class: standing and level together are
+        its cash."""
         level = self._virtual.level[UNREAD:] if self._virtual.tracked else self._virtual.level[:UNREAD]
         return level.astype(np.float64)
 
     def unit(self) -> float:
-        """What one unit of standing and level is beside the mean cash: the importance of a page never read is judged by its cash."""
+        """What one unit of standing and level is beside the mean cash: the importance of a page never read is judged
+        by its cash."""
         return 1.0 / MEAN_CASH
 
     def cash(self, pages: npt.ArrayLike | None = None) -> Vector:
@@ -181,12 +187,14 @@ class OpicLedger:
         return held if pages is None else held[known_pages(pages, self.pages)]
 
     def error_factor(self) -> float:
-        """1 / |H| of Section 3.1, with the total cash as 1 and |H| the sum of what is in the window; no bound for the error itself."""
+        """1 / |H| of Section 3.1, with the total cash as 1 and |H| the sum of what is in the window; no bound for
+        the error itself."""
         past = min(self.paid, self._history.sum(self._clock))  # default histories are not evidence
         return self._virtual.total / past if past else float("inf")
 
     def frequency(self) -> Vector:
-        """How often each page was read since counting began, scaled to mean 1: with Greedy an estimate of its importance too."""
+        """How often each page was read since counting began, scaled to mean 1: with Greedy an estimate of its
+        importance too."""
         counts = self._visit_counts()
         return counts / max(1.0, float(counts.sum())) * self.pages
 
@@ -215,14 +223,16 @@ class OpicLedger:
             self._virtual.focus(numbers, focus)
 
     def feed_unread(self, share: float) -> None:
-        """From now on, this share of what the virtual page pays out goes to pages never read, on top of what everybody gets."""
+        """From now on, this share of what the virtual page pays out goes to pages never read, on top of what
+        everybody gets."""
         share = _share("the share of unread pages", share)
         with uninterrupted():
             self._virtual.track(self.unread())
             self._virtual.unread_share = share
 
     def extra(self, pages: npt.ArrayLike, share: float) -> None:
-        """Gives a share of the virtual page's purse to these pages, at once: links that match a rule, as they are found."""
+        """Gives a share of the virtual page's purse to these pages, at once: links that match a rule, as they are
+        found."""
         numbers = known_pages(pages, self.pages)
         share = _share("the share of the purse", share)
         with uninterrupted():
@@ -233,7 +243,8 @@ class OpicLedger:
         self._virtual.check()
 
     def statistics(self) -> dict[str, int | float | str]:
-        """Numbers about the ledger for people and programs; `paid` is in units, of which a page has `mean_cash` in the mean."""
+        """Numbers about the ledger for people and programs; `paid` is in units, of which a page has `mean_cash` in
+        the mean."""
         return {
             "ledger": "opic",
             "window": "none" if self._window is None else str(self._window),
@@ -288,7 +299,9 @@ class OpicLedger:
         ledger._order = PageOrder.from_state(facts["order"])
         ledger._clock = Clock(**facts["clock"])
         ledger._newcomers = Newcomers(**facts["newcomers"])
-        ledger._history = _open(window, {name.removeprefix("history_"): array for name, array in arrays.items() if name[:8] == "history_"})
+        ledger._history = _open(
+            window, {name.removeprefix("history_"): array for name, array in arrays.items() if name[:8] == "history_"}
+        )
         for name, value in facts["virtual"].items():
             setattr(ledger._virtual, name, value)
         for name in ("weights", "counts", "level", "pots", "flow"):
@@ -322,7 +335,9 @@ class OpicLedger:
         self._check_weights(rows)
         richest = Richest(self.pages)
         step = max(1, self._period // every)
-        for chosen in self._order.batches("cycle", visits if visits < 0 else -(-visits // every), self.pages, _NOBODY.repeat):
+        for chosen in self._order.batches(
+            "cycle", visits if visits < 0 else -(-visits // every), self.pages, _NOBODY.repeat
+        ):
             for start in range(0, len(chosen), step):
                 cycle = np.repeat(chosen[start : start + step], every)[:visits]
                 plan, amounts = cycle.copy(), np.empty(len(cycle), dtype=np.int64)

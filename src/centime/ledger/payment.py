@@ -1,7 +1,8 @@
 """How money moves in the exact ledger: whole units, so that nothing is ever lost to rounding.
 
-In the symbols of the design: H_i is what page i has `paid` so far, f_i what it has `received` along links, V what has gone to
-the virtual page, e_i the page's focus weight, E their sum, d the damping, w_ij the share of link i->j in the row of i:
+In the symbols of the design: H_i is what page i has `paid` so far, f_i what it has `received` along links, V what has
+gone to the virtual page, e_i the page's focus weight, E their sum, d the damping, w_ij the share of link i->j in the
+row of i:
 
     f_j = sum over known links i->j of phi(H_i, w_ij)        phi(H, w) = whole part of d * w * H      (definition)
     V   = sum of H - sum of f                                 what did not go along links
@@ -14,15 +15,26 @@ the virtual page, e_i the page's focus weight, E their sum, d the damping, w_ij 
 - A row that changes takes phi(H_i) back along the old links and gives it along the new: the same kernel.
 - phi multiplies in 64-bit floating point: deterministic, monotone in H, and d < 1 keeps a row from paying more than H.
 
-Trap: keys are filed for the pages that were paid. What the virtual page gives to all moves every key a little; see `queue`.
-"""
+Trap: keys are filed for the pages that were paid. What the virtual page gives to all moves every key a little; see
+`queue`."""
 
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from centime.ledger.queue import BUCKETS, FLOOR, TOP, Queue, bucket_of, clear, file_page, file_surely, floor_for, take_page
+from centime.ledger.queue import (
+    BUCKETS,
+    FLOOR,
+    TOP,
+    Queue,
+    bucket_of,
+    clear,
+    file_page,
+    file_surely,
+    floor_for,
+    take_page,
+)
 from centime.model.kernel import Whole, inlined, kernel
 from centime.model.row_batch import Pages, RowBatch
 
@@ -117,7 +129,8 @@ def own_share(rows: RowBatch, row: Whole, page: Whole) -> float:
 
 @inlined
 def due(books: Books, damping: float, rows: RowBatch, row: Whole, page: Whole) -> Whole:
-    """What the page will have paid when it owes nothing: what it pays to itself comes back, and is paid again at once."""
+    """What the page will have paid when it owes nothing: what it pays to itself comes back, and is paid again at
+    once."""
     before = books.money[page, PAID]
     owed = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK] - before
     back = damping * own_share(rows, row, page)
@@ -169,8 +182,8 @@ def read_pages(
 ) -> None:
     """Reads pages: each takes back what its old row carried, then pays all it has along its new row.
 
-    `repeated[k]` says that the same page, with the same row, stands in `pages` before k; `changed` comes back with the rows to be kept.
-    """
+    `repeated[k]` says that the same page, with the same row, stands in `pages` before k; `changed` comes back with the
+    rows to be kept."""
     nothing = np.int64(0)
     for k in range(len(pages)):
         page = pages[k]
@@ -180,7 +193,9 @@ def read_pages(
         books.marks[page, KIND] |= READ
         changed[k] = not (repeated[k] or same_row(old, new, k))
         if changed[k]:
-            sent = send(books.money, damping, old, k, before, nothing) + send(books.money, damping, new, k, nothing, after)
+            sent = send(books.money, damping, old, k, before, nothing) + send(
+                books.money, damping, new, k, nothing, after
+            )
             books.totals[LINKS] += new.lengths[k] - old.lengths[k]
         else:
             sent = send(books.money, damping, new, k, before, after)
@@ -192,7 +207,8 @@ def read_pages(
 
 @kernel
 def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None:
-    """Files the pages that these rows have paid, where they belong higher than they are. (After the payments: see the decision note.)"""
+    """Files the pages that these rows have paid, where they belong higher than they are. (After the payments: see
+    the decision note.)"""
     floor = queue.state[FLOOR]
     for k in range(len(rows.starts)):
         start = np.uintp(rows.starts[k])
@@ -257,7 +273,9 @@ def debts(books: Books) -> tuple[Whole, Whole]:
     absolute = np.int64(0)
     signed = np.int64(0)
     for page in range(books.totals[PAGES]):
-        owed = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK] - books.money[page, PAID]
+        owed = (
+            books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK] - books.money[page, PAID]
+        )
         absolute += abs(owed)
         signed += owed
     return absolute, signed

@@ -1,7 +1,7 @@
 """Largest first without a heap: pages filed by the logarithm of their key, two files an octave.
 
-A key is a whole number of money units, so bucket b > 0 holds the keys from about 2^((b-1)/2) up. Filing a page and taking
-the next one cost O(1); the page taken has a key within a factor of 1.5 of the largest filed one.
+A key is a whole number of money units, so bucket b > 0 holds the keys from about 2^((b-1)/2) up. Filing a page and
+taking the next one cost O(1); the page taken has a key within a factor of 1.5 of the largest filed one.
 
 - `filed[page]` is the bucket that counts, 0 when the page is not filed. A page whose key rose is filed again higher up, and
   the entry left behind is passed over when its turn comes. A page whose key fell is found too low when it is taken: the
@@ -11,9 +11,8 @@ the next one cost O(1); the page taken has a key within a factor of 1.5 of the l
 - Pages below `floor` are not filed at all: filing every page at every small payment would be most of the work (measured:
   six entries a visit against two). When nothing is left, the caller looks over all pages and lowers the floor (`refill`).
 
-Trap: a key can also change without a payment (the virtual page pays everyone at once), so an order is only as good as the
-last refill for pages that nobody paid since.
-"""
+Trap: a key can also change without a payment (the virtual page pays everyone at once), so an order is only as good as
+the last refill for pages that nobody paid since."""
 
 from typing import NamedTuple
 
@@ -63,7 +62,8 @@ def make_queue(filed: npt.NDArray[np.uint8]) -> Queue:
 
 @inlined
 def bucket_of(key: Whole) -> Whole:
-    """The bucket of a key that is a whole number; 0 for 0. (The exponent and first bit of the mantissa of a 64-bit float.)"""
+    """The bucket of a key that is a whole number; 0 for 0. (The exponent and first bit of the mantissa of a 64-bit
+    float.)"""
     if key <= 0:
         return 0
     return (np.float64(key).view(np.int64) >> 51) - 2045

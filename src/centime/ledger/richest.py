@@ -1,16 +1,30 @@
-"""The richest page first (Greedy, Section 3.1), for the length of one exploration: pages filed by their cash in a `queue`.
+"""The richest page first (Greedy, Section 3.1), for the length of one exploration: pages filed by their cash in a
+`queue`.
 
-Every visit takes the page that is the richest then, within a factor 1.5. (Choosing pages in batches is another algorithm: a page that
-ought to be read a thousand times in the time of N visits is read once a batch, and the cash found on a page is far from 2/n.)
+Every visit takes the page that is the richest then, within a factor 1.5. (Choosing pages in batches is another
+algorithm: a page that ought to be read a thousand times in the time of N visits is read once a batch, and the cash
+found on a page is far from 2/n.)
 
-A payment files the pages it goes to, where they now belong higher. What the virtual page gives to all is not seen that way, and a page
-that lives on it alone would never be read, so all pages are filed anew after every 1/4 of their number of visits, or when none is left.
-"""
+A payment files the pages it goes to, where they now belong higher. What the virtual page gives to all is not seen that
+way, and a page that lives on it alone would never be read, so all pages are filed anew after every 1/4 of their number
+of visits, or when none is left."""
 
 import numpy as np
 
 from centime.ledger.cash import Cash, Money, held, read_page
-from centime.ledger.queue import BUCKETS, FLOOR, TOP, Queue, bucket_of, clear, file_page, file_surely, floor_for, make_queue, take_page
+from centime.ledger.queue import (
+    BUCKETS,
+    FLOOR,
+    TOP,
+    Queue,
+    bucket_of,
+    clear,
+    file_page,
+    file_surely,
+    floor_for,
+    make_queue,
+    take_page,
+)
 from centime.model.kernel import Whole, inlined, kernel
 from centime.model.row_batch import Pages, RowBatch
 
@@ -28,7 +42,8 @@ class Richest:
         self._left = 0
 
     def read(self, cash: Cash, damping: float, web: RowBatch, plan: Pages, amounts: Money) -> int:
-        """Reads the pages of a plan, the richest where it says RICHEST; `plan` and `amounts` come back with which, and their cash.
+        """Reads the pages of a plan, the richest where it says RICHEST; `plan` and `amounts` come back with which, and
+        their cash.
 
         Row i of `web` is that of page i. Gives back how many were read: not all if there was no page with cash left.
         """

@@ -31,8 +31,11 @@ class PageOrder:
         self.turn = 0
         self.chance = np.random.Generator(np.random.PCG64(seed))
 
-    def batches(self, strategy: Strategy | npt.ArrayLike, visits: int, pages: int, largest: Callable[[int], Pages]) -> Iterator[Pages]:
-        """The pages of the next visits; `largest(n)` gives up to n distinct pages, the largest first, or none at all."""
+    def batches(
+        self, strategy: Strategy | npt.ArrayLike, visits: int, pages: int, largest: Callable[[int], Pages]
+    ) -> Iterator[Pages]:
+        """The pages of the next visits; `largest(n)` gives up to n distinct pages, the largest first, or none at
+        all."""
         if visits < 0:
             raise BadSetting(f"the number of visits must not be negative, not {visits}")
         if visits and not pages:

@@ -3,18 +3,18 @@
     purse  += what pages pay it                                       (see `cash`)
     level_k += (part of the purse to be paid out // E) * e_k          e_k: focus weight of kind k; E: their sum over all pages
 
-It pays out a little at a time, a part of the purse after every 1/64 of the pages' number of visits; what cannot be shared evenly stays.
-Its purse is what focus and discovery are paid from, so the total cash does not change because of them:
+It pays out a little at a time, a part of the purse after every 1/64 of the pages' number of visits; what cannot be
+shared evenly stays. Its purse is what focus and discovery are paid from, so the total cash does not change because of
+them:
 
 - focus classes: pages of a class of weight w get w times as much as others;
 - `extra`: cash for pages that look interesting (a URL with "news" in it), at once;
 - `unread_share`: a part of all that is paid out goes to pages never read, for more discovery.
 
-A page that joins brings MEAN_CASH with it, but gives it to the virtual page to pay out to everybody. So the mean cash of a page is the
-same for ever, the first pages start with 1/n of the total each, as in the paper, and a later one starts with hardly more than its links
-pay it: it is not read before others because it is new. (Cash taken from a constant total would leave too few units to a page in a crawl
-that grows from 3 pages to a million.)
-"""
+A page that joins brings MEAN_CASH with it, but gives it to the virtual page to pay out to everybody. So the mean cash
+of a page is the same for ever, the first pages start with 1/n of the total each, as in the paper, and a later one
+starts with hardly more than its links pay it: it is not read before others because it is new. (Cash taken from a
+constant total would leave too few units to a page in a crawl that grows from 3 pages to a million.)"""
 
 import math
 
@@ -123,7 +123,8 @@ class VirtualPage:
         np.add.at(self.counts, after, 1)
 
     def rebalance(self) -> bool:
-        """Settles with the bank when pages hold far too much or too little, so that all cash changes in proportion; whether it did."""
+        """Settles with the bank when pages hold far too much or too little, so that all cash changes in proportion;
+        whether it did."""
         with_pages = self.total - int(self.pots.sum())
         if self.total >> 8 <= with_pages <= most_held(self.total) >> 1:
             return False
@@ -138,9 +139,14 @@ class VirtualPage:
         return True
 
     def check(self) -> None:
-        """Counts all cash; raises LedgerImbalance if a unit is missing or too many, or a page holds less than nothing."""
+        """Counts all cash; raises LedgerImbalance if a unit is missing or too many, or a page holds less than
+        nothing."""
         held = self.held()
-        counts = np.bincount(self.kinds.values, minlength=KINDS) if self.tracked else np.bincount([0], minlength=KINDS) * len(held)
+        counts = (
+            np.bincount(self.kinds.values, minlength=KINDS)
+            if self.tracked
+            else np.bincount([0], minlength=KINDS) * len(held)
+        )
         for what, found, expected in (
             ("sum of all cash, the virtual page's purse and the bank", int(held.sum() + self.pots.sum()), self.total),
             ("pages with a debt", int((held < 0).sum()), 0),

@@ -1,21 +1,25 @@
 """The past of each page in one or two numbers: OPIC's whole history, and Interpolation.
 
-`TotalHistory` (OPIC, Section 2): H_i sums all the cash that page i was read with, and G = sum of H. The estimate of its importance is
+`TotalHistory` (OPIC, Section 2): H_i sums all the cash that page i was read with, and G = sum of H. The estimate of its
+importance is
 
     (H_i + C_i) / (G + sum of C)                      times the number of pages: mean 1
 
-When G would pass 2^62, all H and so G are halved, which changes nobody's share (but from then on old reads count less than new ones).
+When G would pass 2^62, all H and so G are halved, which changes nobody's share (but from then on old reads count less
+than new ones).
 
-`InterpolatedHistory` (BAO, Section 3.3, Figure 1): H_i estimates the cash that page i got in a time T before it was last read, at G_i:
+`InterpolatedHistory` (BAO, Section 3.3, Figure 1): H_i estimates the cash that page i got in a time T before it was
+last read, at G_i:
 
     H_i = H_i (T - (G - G_i)) / T + C_i       if G - G_i < T
         = C_i T / (G - G_i)                   otherwise
 
-The estimate is the H_i that a read just now would leave, divided by the mean of all. H takes 4 bytes, G 4 bytes: with the
-cash 16 bytes a page. G counts ticks of 2^-21 T to 2^-20 T, modulo G0 = 2^32 ticks, 2048 to 4096 T: a page has to be read within that time.
+The estimate is the H_i that a read just now would leave, divided by the mean of all. H takes 4 bytes, G 4 bytes: with
+the cash 16 bytes a page. G counts ticks of 2^-21 T to 2^-20 T, modulo G0 = 2^32 ticks, 2048 to 4096 T: a page has to be
+read within that time.
 
-A page never read keeps its default history (see `newcomers`) as a negative number, -1 - H; so that a first read is known as one.
-"""
+A page never read keeps its default history (see `newcomers`) as a negative number, -1 - H; so that a first read is
+known as one."""
 
 from typing import Any, Protocol
 
@@ -154,7 +158,15 @@ class InterpolatedHistory:
     def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
         """Records with what cash pages were read, and when; which of these reads were a page's first."""
         first = np.empty(len(pages), dtype=np.bool_)
-        interpolate(self._history.values, self._last.values, self._length, pages, amounts, (times >> self._shift) & TICK_WRAP, first)
+        interpolate(
+            self._history.values,
+            self._last.values,
+            self._length,
+            pages,
+            amounts,
+            (times >> self._shift) & TICK_WRAP,
+            first,
+        )
         return first
 
     def flows(self, cash: Money, clock: Clock) -> Vector:
@@ -220,5 +232,7 @@ def interpolate(
         past = -1.0 - past if past < 0 else past
         age = (times[k] - np.int64(last[page])) & TICK_WRAP
         inside = age < length
-        history[page] = np.float32(past * ((length - age) / length) + amounts[k] if inside else amounts[k] * (length / age))
+        history[page] = np.float32(
+            past * ((length - age) / length) + amounts[k] if inside else amounts[k] * (length / age)
+        )
         last[page] = np.uint32(times[k])

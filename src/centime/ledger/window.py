@@ -1,12 +1,13 @@
 """Which part of the past counts: the window policies of Adaptive OPIC, Section 3.3.
 
-A measure is the pair (C, G): a page's cash when it was read, and the time. Times and lengths are in turnovers of the `clock`: the time
-in which as much cash is paid as there is. The paper counts months, in each of which it crawls N pages. Greedy finds about 2/n of the total
-on the page it reads (Section 3.1), so a month is about two turnovers and "Fixed Window 8 months" is `FixedWindow(16)`; exactly, N visits
-take N * (mean cash found) / total turnovers, which `statistics` tells (`paid`, `visits`). Random finds 1/n: a month is one turnover.
+A measure is the pair (C, G): a page's cash when it was read, and the time. Times and lengths are in turnovers of the
+`clock`: the time in which as much cash is paid as there is. The paper counts months, in each of which it crawls N
+pages. Greedy finds about 2/n of the total on the page it reads (Section 3.1), so a month is about two turnovers and
+"Fixed Window 8 months" is `FixedWindow(16)`; exactly, N visits take N * (mean cash found) / total turnovers, which
+`statistics` tells (`paid`, `visits`). Random finds 1/n: a month is one turnover.
 
-`history` keeps the whole past or Interpolation, `measures` the three windows that keep measures. Each gives the formula of its estimate.
-"""
+`history` keeps the whole past or Interpolation, `measures` the three windows that keep measures. Each gives the formula
+of its estimate."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -61,7 +62,9 @@ class Interpolation:
 
 
 Window = FixedWindow | ImprovedFixedWindow | VariableWindow | Interpolation
-WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in (FixedWindow, ImprovedFixedWindow, VariableWindow, Interpolation)}
+WINDOWS: dict[str, type[Window]] = {
+    kind.__name__: kind for kind in (FixedWindow, ImprovedFixedWindow, VariableWindow, Interpolation)
+}
 
 
 def window_facts(window: Window | None) -> dict[str, Any] | None:
@@ -71,7 +74,11 @@ def window_facts(window: Window | None) -> dict[str, Any] | None:
 
 def window_from_facts(facts: dict[str, Any] | None) -> Window | None:
     """The window of such values."""
-    return None if facts is None else WINDOWS[facts["policy"]](**{name: value for name, value in facts.items() if name != "policy"})
+    return (
+        None
+        if facts is None
+        else WINDOWS[facts["policy"]](**{name: value for name, value in facts.items() if name != "policy"})
+    )
 
 
 def _check_length(turnovers: float) -> None:
@@ -81,4 +88,6 @@ def _check_length(turnovers: float) -> None:
 
 def _check_number(measures: int) -> None:
     if not (isinstance(measures, int) and 2 <= measures <= MOST_MEASURES):
-        raise BadSetting(f"a window keeps from 2 to {MOST_MEASURES} measures of a page (one gives no length of time), not {measures}")
+        raise BadSetting(
+            f"a window keeps from 2 to {MOST_MEASURES} measures of a page (one gives no length of time), not {measures}"
+        )

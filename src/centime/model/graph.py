@@ -78,11 +78,20 @@ class Graph:
         targets = np.empty(self.links, dtype=np.int32)
         weights = np.empty(0 if self.weights is None else self.links)
         no_weights = np.empty(0)
-        _turn(self.offsets, self.targets, no_weights if self.weights is None else self.weights, offsets[:-1].copy(), targets, weights)
+        _turn(
+            self.offsets,
+            self.targets,
+            no_weights if self.weights is None else self.weights,
+            offsets[:-1].copy(),
+            targets,
+            weights,
+        )
         return Graph(offsets, targets, None if self.weights is None else weights)
 
 
-def graph_from_links(pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Graph:
+def graph_from_links(
+    pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> Graph:
     """The graph of a list of links, in the order given within each row."""
     source, target = np.asarray(sources), np.asarray(targets)
     if source.shape != target.shape or source.ndim != 1:
@@ -104,7 +113,8 @@ def graph_from_links(pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike,
 
 
 def row_shares(offsets: Offsets, weights: Weights) -> tuple[Weights, npt.NDArray[np.bool_]]:
-    """The weights divided so that each row adds up to 1, and which rows carry anything: one of nothing but zeros stays and does not."""
+    """The weights divided so that each row adds up to 1, and which rows carry anything: one of nothing but zeros
+    stays and does not."""
     shares = weights.copy()
     carries = np.zeros(len(offsets) - 1, dtype=np.bool_)
     _share(offsets, shares, carries)
@@ -129,7 +139,9 @@ def _share(offsets: Offsets, weights: Weights, carries: npt.NDArray[np.bool_]) -
 
 
 @kernel
-def _turn(offsets: Offsets, targets: Targets, weights: Weights, place: Offsets, sources: Targets, turned_weights: Weights) -> None:
+def _turn(
+    offsets: Offsets, targets: Targets, weights: Weights, place: Offsets, sources: Targets, turned_weights: Weights
+) -> None:
     """Writes every link into the row of its target; `place` is where that row goes on."""
     weighted = len(weights) > 0
     for page in range(len(offsets) - 1):

@@ -1,7 +1,7 @@
 """What can come of a visit, and what kind of page it found.
 
-An outcome is a value, never an exception: the web is expected to be like this. The numbers are written to disk and must not change.
-"""
+An outcome is a value, never an exception: the web is expected to be like this. The numbers are written to disk and must
+not change."""
 
 from enum import IntEnum
 
@@ -24,7 +24,7 @@ class Outcome(IntEnum):
     READ = 0
     UNCHANGED = 1  # the server said 304
     MOVED = 2  # a redirect that is permanent: 301, 308
-    FOUND = 3  # a redirect that is temporary: 302, 303, 307
+    MOVED_TEMPORARILY = 3  # a redirect that is temporary: 302, 303, 307
     GONE = 4  # 404, 410
     CLIENT_ERROR = 5  # any other 4xx
     SERVER_ERROR = 6  # 5xx without 503
@@ -40,22 +40,22 @@ class Outcome(IntEnum):
     LOST = 16  # the fetcher died: nothing is known
 
     @property
-    def found(self) -> bool:
+    def present(self) -> bool:
         """Whether the page was there: read now, or as it was."""
         return self <= Outcome.UNCHANGED
 
     @property
     def redirect(self) -> bool:
         """Whether the page leads on to another."""
-        return self in (Outcome.MOVED, Outcome.FOUND)
+        return self in (Outcome.MOVED, Outcome.MOVED_TEMPORARILY)
 
     @property
-    def passing(self) -> bool:
+    def transient(self) -> bool:
         """Whether the same request may well succeed later."""
-        return self in _PASSING
+        return self in _TRANSIENT
 
 
-_PASSING = frozenset(
+_TRANSIENT = frozenset(
     {
         Outcome.SERVER_ERROR,
         Outcome.BUSY,

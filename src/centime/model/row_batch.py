@@ -1,8 +1,8 @@
-"""Known links: how kernels are handed many rows at once, and what a ledger needs of the place where each page's row is kept.
+"""Known links: how kernels are handed many rows at once, and what a ledger needs of the place where each page's row is
+kept.
 
-A ledger asks its `RowStore` for the rows of a few thousand pages at a time and gives back those that changed, so a store on
-disk costs one read and one write a visit, as the paper's history does.
-"""
+A ledger asks its `RowStore` for the rows of a few thousand pages at a time and gives back those that changed, so a
+store on disk costs one read and one write a visit, as the paper's history does."""
 
 from typing import NamedTuple, Protocol
 
@@ -14,7 +14,8 @@ NO_WEIGHTS: npt.NDArray[np.float64] = np.empty(0)
 
 
 class RowBatch(NamedTuple):
-    """Rows side by side: row k is `targets[starts[k] : starts[k] + lengths[k]]`, its weights (adding up to 1) at the same places.
+    """Rows side by side: row k is `targets[starts[k] : starts[k] + lengths[k]]`, its weights (adding up to 1) at the
+    same places.
 
     `weights` is empty when every row of the batch shares alike.
     """

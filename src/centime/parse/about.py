@@ -1,9 +1,8 @@
 """What the elements about a page say: `base`, `link`, `meta` and frames, the same in HTML and in XHTML.
 
-`link` with rel canonical is flagged CANONICAL, alternate (hreflang, feeds) ALTERNATE; next, prev, up, contents and their like are
-plain links; stylesheets, icons, preloads and other resources are none. Of several `base` the first with an href counts.
-`meta` named robots or centime (in any case) gives noindex, nofollow or both (none).
-"""
+`link` with rel canonical is flagged CANONICAL, alternate (hreflang, feeds) ALTERNATE; next, prev, up, contents and
+their like are plain links; stylesheets, icons, preloads and other resources are none. Of several `base` the first with
+an href counts. `meta` named robots or centime (in any case) gives noindex, nofollow or both (none)."""
 
 import re
 from collections.abc import Callable
@@ -16,9 +15,7 @@ from centime.parse.gathering import Gathering
 AGENT = "centime"
 LONGEST_TITLE = 1_000
 
-_LEADING_ON = (
-    "next prev previous start first last up contents toc index chapter section subsection appendix glossary help author license search"
-)
+_LEADING_ON = "next prev previous start first last up contents toc index chapter section subsection appendix glossary help author license search"
 WAYS_ON = frozenset([*_LEADING_ON.split(), "copyright"])
 _REFRESH = re.compile(r"[\s0-9.]*+[;,]?\s*+(?:url\s*+=\s*+)?(?:\"([^\"]*)|'([^']*)|(.*))", re.IGNORECASE | re.DOTALL)
 _NOT_FOLLOWED = frozenset(["nofollow", "ugc", "sponsored"])

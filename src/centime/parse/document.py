@@ -1,9 +1,8 @@
 """Bytes to a document: the one door of this folder.
 
-Guarantee: never an exception, whatever the bytes; time and memory bounded by a constant per byte (`parse/scan.py` says how for
-HTML, `parse/xml.py` for XML). Measured: a documentation page of 25 KB with its links, directives and signature takes about a seventh
-of a millisecond.
-"""
+Guarantee: never an exception, whatever the bytes; time and memory bounded by a constant per byte (`parse/scan.py` says
+how for HTML, `parse/xml.py` for XML). Measured: a documentation page of 25 KB with its links, directives and signature
+takes about a seventh of a millisecond."""
 
 import xxhash
 
@@ -16,12 +15,16 @@ from centime.parse.kind import kind_of
 from centime.parse.xml import read_xml
 
 
-def read_document(body: bytes, *, url: str, content_type: str = "", anchors: bool = False, truncated: bool = False) -> Document:
+def read_document(
+    body: bytes, *, url: str, content_type: str = "", anchors: bool = False, truncated: bool = False
+) -> Document:
     """What the bytes of a page at `url` say: kind, links as written, directives, signature and digest."""
     digest = xxhash.xxh3_128_digest(body)
     kind = kind_of(body, content_type)
     if kind is PageKind.OTHER:
-        return Document(kind=kind, base=url, digest=digest, signature=int.from_bytes(digest[:8], "big"), trouble=_cut(truncated))
+        return Document(
+            kind=kind, base=url, digest=digest, signature=int.from_bytes(digest[:8], "big"), trouble=_cut(truncated)
+        )
     text, encoding = as_utf8(body, content_type, xml=kind is not PageKind.HTML)
     if kind is PageKind.HTML:
         return read_html(text, url=url, encoding=encoding, digest=digest, anchors=anchors, trouble=_cut(truncated))

@@ -1,8 +1,8 @@
 """Document types: what an XML document or a DTD refers to outside itself.
 
-Declarations are read by pattern, never carried out: entities are not expanded, nothing is fetched, and the parser of XML never
-sees a document type at all. That is why entity bombs are harmless here. All patterns are possessive: linear time.
-"""
+Declarations are read by pattern, never carried out: entities are not expanded, nothing is fetched, and the parser of
+XML never sees a document type at all. That is why entity bombs are harmless here. All patterns are possessive: linear
+time."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ _LITERAL = rb"(?:\"([^\"]*+)\"|'([^']*+)')"
 _PROLOGUE = rb"(?:\s++|<!--(?:[^-]++|-(?!->))*+-->|<\?(?:[^?]++|\?(?!>))*+\?>)*+"
 _EXTERNAL = rb"(?:SYSTEM|PUBLIC\s++(?:\"[^\"]*+\"|'[^']*+'))\s++" + _LITERAL
 _DOCTYPE = re.compile(
-    _PROLOGUE + rb"(<!DOCTYPE\s++[^\s>\[]++\s*+(?:" + _EXTERNAL + rb"|PUBLIC\s++(?:\"[^\"]*+\"|'[^']*+'))?\s*+)", re.IGNORECASE
+    _PROLOGUE + rb"(<!DOCTYPE\s++[^\s>\[]++\s*+(?:" + _EXTERNAL + rb"|PUBLIC\s++(?:\"[^\"]*+\"|'[^']*+'))?\s*+)",
+    re.IGNORECASE,
 )
 _SUBSET = re.compile(
     rb"\[(?:[^\]\"'<]++|\"[^\"]*+\"|'[^']*+'|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z)|<\?(?:[^?]++|\?(?!>))*+(?:\?>|\Z)|<)*+\]\s*+>"
@@ -56,7 +57,9 @@ def external_entities(declarations: bytes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_literal(found[1], found[2]) for found in _ENTITY.finditer(plain)))
 
 
-def read_dtd(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = "") -> Document:
+def read_dtd(
+    text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = ""
+) -> Document:
     """The document of a DTD: the external entities it names, and a signature without comments and white space."""
     links = Gathering()
     for system in external_entities(text):

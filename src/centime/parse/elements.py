@@ -1,14 +1,14 @@
 """The open elements of a page as far as they decide what is seen: a stack of at most DEEPEST.
 
-It follows the rules by which HTML closes elements that nobody closed: a paragraph at the next block, list items, table cells, options; an
-end tag closes the innermost element of its name unless a table cell or the like lies between. Elements of a line of text (`b`, `span`, `a`)
-are put on the stack only where they matter: when they or something around them is hidden, or in SVG and MathML.
+It follows the rules by which HTML closes elements that nobody closed: a paragraph at the next block, list items, table
+cells, options; an end tag closes the innermost element of its name unless a table cell or the like lies between.
+Elements of a line of text (`b`, `span`, `a`) are put on the stack only where they matter: when they or something around
+them is hidden, or in SVG and MathML.
 
-Closing is amortised: for each name the stack knows the innermost open element (LAST), for each element the one of its name below it, and
-where the searches of HTML end (SCOPE, FENCE, SPECIAL) when it was opened. So an end tag finds its element, or that there is
-none, in one step, and every element is taken off once: whatever the nesting, a tag costs a constant on average. Elements beyond DEEPEST
-are counted and otherwise taken for text of the one that is.
-"""
+Closing is amortised: for each name the stack knows the innermost open element (LAST), for each element the one of its
+name below it, and where the searches of HTML end (SCOPE, FENCE, SPECIAL) when it was opened. So an end tag finds its
+element, or that there is none, in one step, and every element is taken off once: whatever the nesting, a tag costs a
+constant on average. Elements beyond DEEPEST are counted and otherwise taken for text of the one that is."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,11 +1,12 @@
 """The encoding of a page, in the order of WHATWG, and its text as UTF-8, which is all that the parsers understand.
 
-Order: byte order mark, charset of the header, then for HTML a `<meta charset>` among the first 1 024 bytes, for XML the XML
-declaration; at last UTF-8 if the body is valid UTF-8, and windows-1252 if it is not. Labels mean what WHATWG says they mean
-(`latin1` is windows-1252); an unknown label counts for nothing; a `<meta>` that says UTF-16 cannot be right and means UTF-8.
+Order: byte order mark, charset of the header, then for HTML a `<meta charset>` among the first 1 024 bytes, for XML the
+XML declaration; at last UTF-8 if the body is valid UTF-8, and windows-1252 if it is not. Labels mean what WHATWG says
+they mean (`latin1` is windows-1252); an unknown label counts for nothing; a `<meta>` that says UTF-16 cannot be right
+and means UTF-8.
 
-Trap: a parser of bytes that is told UTF-8 and given something else spoils every href with an accent in it. Bytes that are not
-valid in the encoding become U+FFFD, as everywhere on the web.
+Trap: a parser of bytes that is told UTF-8 and given something else spoils every href with an accent in it. Bytes that
+are not valid in the encoding become U+FFFD, as everywhere on the web.
 
 The query of a link goes back to the server in the encoding of the page: that is how a form of the page would send it.
 """
@@ -47,10 +48,11 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False) -> tuple[
 
 
 def with_queries_in(hrefs: tuple[str, ...], encoding: str) -> tuple[str, ...]:
-    """The hrefs of a page of HTML, what is not ASCII in their queries percent-encoded in the page's encoding, as WHATWG has it.
+    """The hrefs of a page of HTML, what is not ASCII in their queries percent-encoded in the page's encoding, as WHATWG
+    has it.
 
-    UTF-8 is what a URL is in by itself, and is sent by UTF-16 too; a character that the encoding lacks is sent as its number.
-    """
+    UTF-8 is what a URL is in by itself, and is sent by UTF-16 too; a character that the encoding lacks is sent as its
+    number."""
     if encoding.startswith("utf-") or encoding == "replacement" or "".join(hrefs).isascii():
         return hrefs
     known = webencodings.lookup(encoding)

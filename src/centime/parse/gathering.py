@@ -9,7 +9,9 @@ LONGEST_ANCHOR = 500  # characters of anchor text kept per link
 
 # First characters of what cannot be a page; only these take the closer look.
 _PERHAPS = frozenset("#jJmMdDtTsSaAbBvVwWfF")
-_NOT_A_PAGE = re.compile(r"#|(?:javascript|mailto|data|tel|sms|about|blob|vbscript|whatsapp|ftp|file|skype):", re.IGNORECASE).match
+_NOT_A_PAGE = re.compile(
+    r"#|(?:javascript|mailto|data|tel|sms|about|blob|vbscript|whatsapp|ftp|file|skype):", re.IGNORECASE
+).match
 _AROUND = "".join(map(chr, range(33)))  # C0 controls and space, which WHATWG strips
 
 

@@ -1,7 +1,8 @@
 """HTML to a document, by one pass over its bytes (`parse/scan.py`): no tree is built.
 
-Links are `a` and `area` (NOFOLLOW by rel nofollow, ugc or sponsored), and what `parse/about.py` finds. Visible text makes the
-signature: scripts, styles, hidden elements, `nav`, `footer` and `aside` are left out, unless nothing else is there.
+Links are `a` and `area` (NOFOLLOW by rel nofollow, ugc or sponsored), and what `parse/about.py` finds. Visible text
+makes the signature: scripts, styles, hidden elements, `nav`, `footer` and `aside` are left out, unless nothing else is
+there.
 
 Where this differs from the tree that WHATWG's rules would build:
 - links and frames count wherever they are written, also where the tree drops them: within `select`, a `frame` outside a `frameset`;
@@ -27,7 +28,9 @@ from centime.parse.signature import NOTHING, signature_of
 _NOT_AS_WRITTEN = re.compile(rb"[&\r\0]").search
 
 
-def read_html(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = "") -> Document:
+def read_html(
+    text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = ""
+) -> Document:
     """The document that valid UTF-8 of HTML says."""
     found = scan(text, anchors=anchors)
     page = About(url)
@@ -86,7 +89,13 @@ def _gather(text: bytes, found: Scan, page: About) -> str:
         elif kind in (IFRAME, FRAME):
             links.add(value(1), EMBEDDED)
         elif links.add(value(1), NOFOLLOW if not_followed(value(3)) else 0):
-            call = value(5) if kind == AREA else found.calls[row[5] : row[6]].decode("utf-8", "ignore") if found.calls else ""
+            call = (
+                value(5)
+                if kind == AREA
+                else found.calls[row[5] : row[6]].decode("utf-8", "ignore")
+                if found.calls
+                else ""
+            )
             links.call_last(" ".join(call.split())[:LONGEST_ANCHOR])
     links.extend(found.hrefs[taken:])
     return language

@@ -17,9 +17,19 @@ LOOK = 2_048  # bytes that are looked at
 
 _HTML_TYPES = frozenset(["text/html", "application/xhtml+xml"])
 _VAGUE_TYPES = frozenset(
-    ["", "text/plain", "application/octet-stream", "application/unknown", "unknown/unknown", "*/*", "binary/octet-stream"]
+    [
+        "",
+        "text/plain",
+        "application/octet-stream",
+        "application/unknown",
+        "unknown/unknown",
+        "*/*",
+        "binary/octet-stream",
+    ]
 )
-_DTD_TYPES = frozenset(["application/xml-dtd", "text/xml-dtd", "application/xml-external-parsed-entity", "text/xml-external-parsed-entity"])
+_DTD_TYPES = frozenset(
+    ["application/xml-dtd", "text/xml-dtd", "application/xml-external-parsed-entity", "text/xml-external-parsed-entity"]
+)
 _BINARY = (
     b"%PDF-",
     b"%!PS",
@@ -41,7 +51,8 @@ _SKIP = re.compile(rb"(?:\s++|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s
 _ELEMENT = re.compile(rb"<([A-Za-z_][^\s/>]*+)([^>]*+)")
 _DECLARATION = re.compile(rb"<!(?:ELEMENT|ENTITY|ATTLIST|NOTATION)\s|<!\[\s*(?:%|INCLUDE|IGNORE)")
 _HTML_TAG = re.compile(
-    rb"<(?:!DOCTYPE\s+html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p|meta|link|frameset)[\s>]", re.IGNORECASE
+    rb"<(?:!DOCTYPE\s+html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p|meta|link|frameset)[\s>]",
+    re.IGNORECASE,
 )
 
 
@@ -85,7 +96,8 @@ def _is_no_page(head: bytes) -> bool:
 
 
 def _root_kind(head: bytes, *, declared_xml: bool = False) -> PageKind | None:
-    """The kind that the first element speaks for; None without one. In what says it is XML, only `html` speaks for HTML."""
+    """The kind that the first element speaks for; None without one. In what says it is XML, only `html` speaks for
+    HTML."""
     skipped = _SKIP.match(head)
     at = skipped.end() if skipped else 0
     if _DECLARATION.match(head, at):

@@ -1,12 +1,13 @@
-"""The links of a page while its bytes are read: whether an href was there before, and the plain ones written one behind the other.
+"""The links of a page while its bytes are read: whether an href was there before, and the plain ones written one behind
+the other.
 
-An href is plain if it is not empty, no fragment, and of no scheme but http and https; the rel of an `a` does not ask that it be left
-alone, the rel of a `link` is one word that leads on.
-Whatever may not be plain is left to be looked at more closely (`parse/gathering.py`, `parse/about.py`); so the tests here may doubt too
-much and must not doubt too little.
+An href is plain if it is not empty, no fragment, and of no scheme but http and https; the rel of an `a` does not ask
+that it be left alone, the rel of a `link` is one word that leads on. Whatever may not be plain is left to be looked at
+more closely (`parse/gathering.py`, `parse/about.py`); so the tests here may doubt too much and must not doubt too
+little.
 
-The hrefs of a page are remembered by their places in a table of SEEN slots, each the last of its hash: bounded, and forgetful.
-"""
+The hrefs of a page are remembered by their places in a table of SEEN slots, each the last of its hash: bounded, and
+forgetful."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,7 +1,7 @@
 """Character references: `&amp;`, `&#233;`, `&#xE9;` and the 106 names that need no semicolon, as WHATWG has them.
 
-In an attribute a name without its semicolon is not a reference where `=`, a letter or a digit follows: `?a=1&copy=2` stays as it is.
-Numbers that are no character become U+FFFD, those of the C1 controls what windows-1252 has there.
+In an attribute a name without its semicolon is not a reference where `=`, a letter or a digit follows: `?a=1&copy=2`
+stays as it is. Numbers that are no character become U+FFFD, those of the C1 controls what windows-1252 has there.
 
 A name is at most LONGEST_NAME bytes long, so that the work is bounded by a constant per `&`; what is written is never longer than
 6 / 5 of what was read.
@@ -49,7 +49,8 @@ _CODES, _CHARACTERS = _table()
 
 
 def without_references(text: bytes, *, attribute: bool) -> str:
-    """The text of an attribute or of a title with its references resolved, its line ends made one and its NULs replaced."""
+    """The text of an attribute or of a title with its references resolved, its line ends made one and its NULs
+    replaced."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if b"&" in text:

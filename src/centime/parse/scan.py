@@ -1,17 +1,17 @@
 """One pass over the bytes of HTML: links, what the page says about itself, and its visible text, without a tree.
 
-Tokens are those of WHATWG's tokenizer (`parse/tokens.py`, `parse/references.py`); of the tree there is only a stack of the elements that
-decide what is seen (`parse/elements.py`). Time is linear and memory a constant per byte, whatever the nesting.
+Tokens are those of WHATWG's tokenizer (`parse/tokens.py`, `parse/references.py`); of the tree there is only a stack of
+the elements that decide what is seen (`parse/elements.py`). Time is linear and memory a constant per byte, whatever the
+nesting.
 
-What comes out is columns. Plain links, which are almost all, are written one behind the other, references resolved, separated by NUL (which
-no href has), so that they become strings in one call. Whatever needs a closer look (`link`, `meta`, `base`, frames, the title, an `a`
-with a rel that may forbid following it, an href with a scheme other than http) is a row of places in the page, with the number of plain
-links before it. An href that stood there before is left out by a look into a table of SEEN places; the table forgets, and so
-the reader of the columns compares again.
+What comes out is columns. Plain links, which are almost all, are written one behind the other, references resolved,
+separated by NUL (which no href has), so that they become strings in one call. Whatever needs a closer look (`link`,
+`meta`, `base`, frames, the title, an `a` with a rel that may forbid following it, an href with a scheme other than
+http) is a row of places in the page, with the number of plain links before it. An href that stood there before is left
+out by a look into a table of SEEN places; the table forgets, and so the reader of the columns compares again.
 
-Visible is the text outside `script`, `style`, `noscript`, `nav`, `footer`, `aside`, `template` and hidden elements; blocks
-separate words, elements of a line do not. With `everything`, all text of the body is visible, scripts too.
-"""
+Visible is the text outside `script`, `style`, `noscript`, `nav`, `footer`, `aside`, `template` and hidden elements;
+blocks separate words, elements of a line do not. With `everything`, all text of the body is visible, scripts too."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,18 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
-from centime.parse.elements import BEYOND, FOREIGN_AT, FREE, IN_TEMPLATE, LAST, STEPS, VEIL, close_element, no_elements, open_element
+from centime.parse.elements import (
+    BEYOND,
+    FOREIGN_AT,
+    FREE,
+    IN_TEMPLATE,
+    LAST,
+    STEPS,
+    VEIL,
+    close_element,
+    no_elements,
+    open_element,
+)
 from centime.parse.names import (
     AREA,
     BREAKS,
@@ -66,7 +77,8 @@ Scratch = npt.NDArray[np.int64]
 
 LONGEST_CALL = 4_000  # bytes of a link's text that are kept
 _ROW = 8  # numbers of a row: kind, begin and end of three values, plain links before
-# Places of the scratch array, between those of the elements: rows, plain links, bytes of hrefs, bytes of links' texts, and the row of
+# Places of the scratch array, between those of the elements: rows, plain links, bytes of hrefs, bytes of links' texts,
+# and the row of
 # the link whose text is being read.
 _COUNTED, _LINKS, _LINKED, _CALLED, _CALLING = range(FREE, FREE + 5)
 _SHORTEST_ROW = 8  # bytes of the shortest tag that makes a row
@@ -157,7 +169,12 @@ def _scan(
         if closing:
             if number == A:
                 _hang_up(rows, scratch)
-            if scratch[LAST + number] >= 0 or scratch[BEYOND] > 0 or scratch[FOREIGN_AT] >= 0 or number in (TR, SECTION):
+            if (
+                scratch[LAST + number] >= 0
+                or scratch[BEYOND] > 0
+                or scratch[FOREIGN_AT] >= 0
+                or number in (TR, SECTION)
+            ):
                 close_element(scratch, number)
             continue
         begun = begun or not role & IN_HEAD
@@ -194,9 +211,17 @@ def _is_seen(everything: bool, scratch: Scratch) -> bool | np.bool_:
 
 @bare_kernel
 def _no_tag(
-    data: Bytes, at: Whole, closing: bool, following: Whole, seen: bool | np.bool_, text: Bytes, written: Whole, scratch: Scratch
+    data: Bytes,
+    at: Whole,
+    closing: bool,
+    following: Whole,
+    seen: bool | np.bool_,
+    text: Bytes,
+    written: Whole,
+    scratch: Scratch,
 ) -> tuple[Whole, Whole]:
-    """Takes a `<` that begins no tag: a comment, a declaration, or itself; gives where reading and where writing go on."""
+    """Takes a `<` that begins no tag: a comment, a declaration, or itself; gives where reading and where writing go
+    on."""
     if closing:
         return (at + 3, written) if following == 62 else (declaration_end(data, at), written)
     if following in (33, 63):
@@ -210,9 +235,18 @@ def _no_tag(
 
 @bare_kernel
 def _note(
-    data: Bytes, number: Whole, anchors: bool, rows: Rows, text: Bytes, written: Whole, hrefs: Bytes, calls: Bytes, scratch: Scratch
+    data: Bytes,
+    number: Whole,
+    anchors: bool,
+    rows: Rows,
+    text: Bytes,
+    written: Whole,
+    hrefs: Bytes,
+    calls: Bytes,
+    scratch: Scratch,
 ) -> None:
-    """Takes an element with the attribute that it needs: a plain link to the hrefs, what needs a closer look to the rows."""
+    """Takes an element with the attribute that it needs: a plain link to the hrefs, what needs a closer look to the
+    rows."""
     start, end = scratch[FIRST], scratch[FIRST + 1]
     if number == IMG:
         if scratch[_CALLING] >= 0:

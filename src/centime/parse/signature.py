@@ -9,8 +9,8 @@ The text is taken word by word; white space counts only as the border of words. 
 - ids: words of 16 or more letters and digits with at least four digits among them;
 - a year next to ©.
 
-All other numbers count: a price that changes is a change. Trap: names of months are English; elsewhere a date in words is content.
-"""
+All other numbers count: a price that changes is a change. Trap: names of months are English; elsewhere a date in words
+is content."""
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,8 @@ _BEGINNINGS = np.zeros(1 << 15, dtype=np.uint8)  # the first three letters of mo
 for _month in _MONTHS.split():
     _BEGINNINGS[((ord(_month[0]) & 31) << 10) | ((ord(_month[1]) & 31) << 5) | (ord(_month[2]) & 31)] = 1
 
-# Bytes are counted by kind in one number, 12 bits for each kind: letters, digits, beyond ASCII, `:`, strokes. Negative: may end a word.
+# Bytes are counted by kind in one number, 12 bits for each kind: letters, digits, beyond ASCII, `:`, strokes. Negative:
+# may end a word.
 _FIELD = 12
 _COUNTED = (1 << _FIELD) - 1  # bytes of a word that are counted
 _WEIGHTS = np.zeros(256, dtype=np.int64)
@@ -125,7 +126,8 @@ def _ends_word(data: Bytes, at: Whole) -> bool | np.bool_:
 
 @kernel
 def _essence(data: Bytes) -> Whole:
-    """Leaves only the words that count, one space between them, at the beginning; gives the number of bytes that they take."""
+    """Leaves only the words that count, one space between them, at the beginning; gives the number of bytes that
+    they take."""
     size = len(data)
     at = 0
     written: Whole = 0

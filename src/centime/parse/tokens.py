@@ -1,18 +1,28 @@
 """Where the tokens of HTML end, by the states of WHATWG's tokenizer: attributes, comments, raw text, scripts.
 
-Each part is given the place where a token begins and gives the place behind it. All of them read forward and never twice, so the
-whole is linear. A tag that the end of the page cuts is no tag: END_OF_PAGE.
+Each part is given the place where a token begins and gives the place behind it. All of them read forward and never
+twice, so the whole is linear. A tag that the end of the page cuts is no tag: END_OF_PAGE.
 
-Rules that are easily forgotten: quotes hide a `>` only in a value; `<a href=x/>` has the value `x/`; of two attributes of one name the
-first counts; `<!-->` and `<!--->` are whole comments, and `--!>` ends one; within `<!-- <script>` a script is closed by its
-second `</script>` only.
-"""
+Rules that are easily forgotten: quotes hide a `>` only in a value; `<a href=x/>` has the value `x/`; of two attributes
+of one name the first counts; `<!-->` and `<!--->` are whole comments, and `--!>` ends one; within `<!-- <script>` a
+script is closed by its second `</script>` only."""
 
 import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
-from centime.parse.names import CODE_MASK, HIDDEN_CODE, KINDS, LOWER, NAME_END, SPACE, STYLE_CODE, TAG_END, code_of, name_at
+from centime.parse.names import (
+    CODE_MASK,
+    HIDDEN_CODE,
+    KINDS,
+    LOWER,
+    NAME_END,
+    SPACE,
+    STYLE_CODE,
+    TAG_END,
+    code_of,
+    name_at,
+)
 
 Bytes = npt.NDArray[np.uint8]
 Scratch = npt.NDArray[np.int64]
@@ -28,7 +38,8 @@ _DISPLAY, _NONE, _CDATA = (np.frombuffer(word, dtype=np.uint8) for word in (b"di
 
 @bare_inlined
 def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole, found: Scratch) -> Whole:
-    """Finds the values of three attributes, and whether the element is hidden or closed at once; gives the place behind the tag."""
+    """Finds the values of three attributes, and whether the element is hidden or closed at once; gives the place
+    behind the tag."""
     size = len(data)
     found[FIRST] = found[SECOND] = found[THIRD] = -1
     found[MARKS] = 0

@@ -12,11 +12,12 @@
 | sitemaps | `loc` |
 | XHTML | as in HTML |
 
-`xml:base` of the root counts. The signature is of elements, sorted attributes and text; comments, instructions, white space
-between elements and the choice of prefixes do not count.
+`xml:base` of the root counts. The signature is of elements, sorted attributes and text; comments, instructions, white
+space between elements and the choice of prefixes do not count.
 
-Bounded: elements are handled as they come and no tree is built; the document type is cut out before (`parse/dtd.py`), so no
-entity is ever expanded; an element's text is kept up to LONGEST_TEXT. A broken document gives what could be read, and `trouble`.
+Bounded: elements are handled as they come and no tree is built; the document type is cut out before (`parse/dtd.py`),
+so no entity is ever expanded; an element's text is kept up to LONGEST_TEXT. A broken document gives what could be read,
+and `trouble`.
 
 A document with errors is read a second time, with its ampersands by number (`model/ampersands.py`).
 """
@@ -41,17 +42,28 @@ _XHTML = "{http://www.w3.org/1999/xhtml}"
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _INCLUDES = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
-_RSS = ("", "{http://purl.org/rss/1.0/}", "{http://my.netscape.com/rdf/simple/0.9/}", "{http://channel.netscape.com/rdf/simple/0.9/}")
+_RSS = (
+    "",
+    "{http://purl.org/rss/1.0/}",
+    "{http://my.netscape.com/rdf/simple/0.9/}",
+    "{http://channel.netscape.com/rdf/simple/0.9/}",
+)
 _TEXT_LINKS = frozenset(
     [f"{space}{name}" for space in _RSS for name in ("link", "comments", "docs", "guid")]
-    + [f"{{http://www.{site}/schemas/sitemap/0.{version}}}loc" for site in ("sitemaps.org", "google.com") for version in ("9", "84")]
+    + [
+        f"{{http://www.{site}/schemas/sitemap/0.{version}}}loc"
+        for site in ("sitemaps.org", "google.com")
+        for version in ("9", "84")
+    ]
     + ["{http://www.google.com/schemas/sitemap/0.84}loc", "loc", _ATOM + "uri", _XHTML + "title"]
 )
 _ROOTS_OF_TEXT_LINKS = frozenset(["rss", "RDF", "urlset", "sitemapindex", "feed", "entry", "html"])
 _HREF = re.compile(r"\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 
 
-def read_xml(text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = "") -> Document:
+def read_xml(
+    text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = ""
+) -> Document:
     """The document that XML in UTF-8 says."""
     kind = document_type_of(text)
     rest = text[: kind.start] + text[kind.end :] if kind.end else text
@@ -88,7 +100,9 @@ def _read(text: bytes, url: str, kind: DocumentType) -> tuple["_Reader", etree.X
     reader = _Reader(url)
     for system in (kind.system, *kind.entities):
         reader.page.links.add(system, EMBEDDED)
-    parser = etree.XMLParser(target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8")
+    parser = etree.XMLParser(
+        target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8"
+    )
     return reader, parser, _feed(parser, text)
 
 
@@ -124,7 +138,9 @@ class _Reader:
         """An element begins."""
         self._flush("<" + tag)
         if attributes:
-            self.essence.update("\x00".join(f"{name}={value}" for name, value in sorted(attributes.items())).encode("utf-8", "replace"))
+            self.essence.update(
+                "\x00".join(f"{name}={value}" for name, value in sorted(attributes.items())).encode("utf-8", "replace")
+            )
             attributes = {name: value.replace("&#38;", "&") for name, value in attributes.items()}
         if not self.root:
             self._begin(tag, attributes)
@@ -176,7 +192,9 @@ class _Reader:
         self.root = tag.rpartition("}")[2]
         self._reads_text = self.root in _ROOTS_OF_TEXT_LINKS
         self.page.rebase(attributes.get(_XML_BASE, ""))
-        self.language = (attributes.get("{http://www.w3.org/XML/1998/namespace}lang") or attributes.get("lang", ""))[:40]
+        self.language = (attributes.get("{http://www.w3.org/XML/1998/namespace}lang") or attributes.get("lang", ""))[
+            :40
+        ]
 
     def _links(self, tag: str, attributes: dict[str, str]) -> None:
         """Adds the links that an element's attributes are."""

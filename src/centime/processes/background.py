@@ -1,10 +1,10 @@
 """Writing while the work goes on: a forked child sees memory as it was at that moment and writes it at leisure.
 
-The child shares pages with its parent until one of them writes to them, does nothing but call what it was given, and ends without running
-anything else of the program. Killed, it leaves what it had written: so let it write beside and rename. It does not hear Ctrl-C, so that
-an orderly stop can wait for it. It dies with its parent: whoever opens the folder next is alone in it. Trap: memory use may double in
-the worst case, if every page of memory changes while it writes.
-"""
+The child shares pages with its parent until one of them writes to them, does nothing but call what it was given, and
+ends without running anything else of the program. Killed, it leaves what it had written: so let it write beside and
+rename. It does not hear Ctrl-C, so that an orderly stop can wait for it. It dies with its parent: whoever opens the
+folder next is alone in it. Trap: memory use may double in the worst case, if every page of memory changes while it
+writes."""
 
 import contextlib
 import os

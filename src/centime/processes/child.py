@@ -2,8 +2,8 @@
 
     python -m MODULE SOCKET        SOCKET: the number of an open file; settings are the first message, then come batches of work
 
-Each piece of work is a task on one event loop. The process ends when the crawl closes the socket, and with the crawl if that is killed.
-"""
+Each piece of work is a task on one event loop. The process ends when the crawl closes the socket, and with the crawl if
+that is killed."""
 
 import asyncio
 import contextlib
@@ -59,7 +59,9 @@ def serve_crawl(serve: Serve) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
     connection = socket.socket(fileno=int(sys.argv[1]))
     connection.setblocking(False)
-    connection.set_inheritable(False)  # a command that outlives us would keep it open, and the crawl would not see that we are gone
+    connection.set_inheritable(
+        False
+    )  # a command that outlives us would keep it open, and the crawl would not see that we are gone
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         uvloop.run(_connected(connection, serve))
     os._exit(0)  # nothing is left to be done, and open connections need no farewell

@@ -6,10 +6,11 @@ With q = p, which is NetworkX's default, this is `pagerank.py`. For any other q,
 without links goes the way of the PageRank Q that q personalises: x = P + (1 - |P|_1) Q. (Both sides solve the equation, since
 1 - |P|_1 = d P_m / (1-d) by Lemma 2.1 of "Inside PageRank".)
 
-The result adds up to 1 and is certified to be within `tol` of the exact one in L1. (NetworkX itself stops when the last *change* is below
-N times `tol`.) `max_iter` bounds the sweeps over the links; when they do not suffice, the error that NetworkX would have stopped at does,
-and when not even that is reached, PowerIterationFailedConvergence is raised. Not done, so that NetworkX says so or falls back to its
-own: `alpha` outside of [0, 1), weights or entries of the dictionaries that are negative or no finite numbers.
+The result adds up to 1 and is certified to be within `tol` of the exact one in L1. (NetworkX itself stops when the last
+*change* is below N times `tol`.) `max_iter` bounds the sweeps over the links; when they do not suffice, the error that
+NetworkX would have stopped at does, and when not even that is reached, PowerIterationFailedConvergence is raised. Not
+done, so that NetworkX says so or falls back to its own: `alpha` outside of [0, 1), weights or entries of the
+dictionaries that are negative or no finite numbers.
 
 This module loads nothing heavy at its top, because `import networkx` loads it to know what is there.
 """
@@ -54,7 +55,9 @@ def convert_from_nx(graph: Any, *, edge_attrs: Mapping[str, float] | None = None
 
     nodes = list(graph)
     try:
-        return Converted(nodes, networkx_links(graph, next(iter(edge_attrs), None) if edge_attrs else None) if nodes else None)
+        return Converted(
+            nodes, networkx_links(graph, next(iter(edge_attrs), None) if edge_attrs else None) if nodes else None
+        )
     except BadGraph as wrong:
         raise NotImplementedError(str(wrong)) from wrong
 
@@ -80,9 +83,13 @@ def pagerank(
     if graph is None:
         return {}
     if weight is None and graph.weights is not None:
-        graph = graph.unweighted()  # NetworkX hands over the graph that it converted for an earlier call, weights and all
+        graph = (
+            graph.unweighted()
+        )  # NetworkX hands over the graph that it converted for an earlier call, weights and all
     if not (0 <= alpha < 1 and tol > 0):
-        raise NotImplementedError(f"the centime backend needs alpha from 0 to below 1 and tol above 0, not {alpha} and {tol}")
+        raise NotImplementedError(
+            f"the centime backend needs alpha from 0 to below 1 and tol above 0, not {alpha} and {tol}"
+        )
     emphasis, start, followers = (_vector(entries, nodes) for entries in (personalization, nstart, dangling))
     if followers is None:
         scores = _solve(graph, alpha, emphasis, start, tol, tol, max_iter, "sum")
@@ -123,13 +130,21 @@ def _solve(
         raise PowerIterationFailedConvergence(max_iter)
     try:
         return solve(
-            graph, damping=alpha, error=error, personalisation=emphasis, start=start, normalisation=normalisation, progress=watch
+            graph,
+            damping=alpha,
+            error=error,
+            personalisation=emphasis,
+            start=start,
+            normalisation=normalisation,
+            progress=watch,
         ).scores
     except _Enough as enough:
         (reached,) = enough.args
     if reached > alpha / (1 - alpha) * graph.pages * tol:
         raise PowerIterationFailedConvergence(max_iter)
-    return solve(graph, damping=alpha, error=reached, personalisation=emphasis, start=start, normalisation=normalisation).scores
+    return solve(
+        graph, damping=alpha, error=reached, personalisation=emphasis, start=start, normalisation=normalisation
+    ).scores
 
 
 def _vector(entries: Entries, nodes: list[Any]) -> "Vector | None":
@@ -140,7 +155,9 @@ def _vector(entries: Entries, nodes: list[Any]) -> "Vector | None":
 
     vector = np.array([entries.get(node, 0) for node in nodes], dtype=np.float64)
     if not (np.isfinite(vector).all() and (vector >= 0).all()):
-        raise NotImplementedError("the centime backend needs finite numbers, zero or more, for personalization, nstart and dangling")
+        raise NotImplementedError(
+            "the centime backend needs finite numbers, zero or more, for personalization, nstart and dangling"
+        )
     if not vector.any():
         raise ZeroDivisionError  # as NetworkX does
     return vector

@@ -1,9 +1,8 @@
 """A bias towards some pages: what personalises importance, and whereto interest leads.
 
-It is given as a list of pages (each counts 1), a mapping from pages to what they count, an array with one number for each page, or a file
-with one page a line, perhaps followed by a tab and what it counts; lines that are empty or start with # are passed over. A page is known
-by its name, or by its number in the file where pages have no names.
-"""
+It is given as a list of pages (each counts 1), a mapping from pages to what they count, an array with one number for
+each page, or a file with one page a line, perhaps followed by a tab and what it counts; lines that are empty or start
+with # are passed over. A page is known by its name, or by its number in the file where pages have no names."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,7 +17,9 @@ from centime.model.errors import BadInput
 from centime.rank.scores import Vector
 
 Page: TypeAlias = str | int
-Bias: TypeAlias = str | Path | Mapping[Page, float] | Iterable[Page] | npt.NDArray[np.floating] | npt.NDArray[np.integer]
+Bias: TypeAlias = (
+    str | Path | Mapping[Page, float] | Iterable[Page] | npt.NDArray[np.floating] | npt.NDArray[np.integer]
+)
 
 
 def bias_vector(bias: Bias, named: NamedGraph) -> Vector:
@@ -47,7 +48,9 @@ def chosen_pages(
             raise BadInput(f"{where}page {page} cannot count {counts}; a finite number, zero or more, is needed")
         chosen[number] = counts
     if not any(chosen.values()):
-        raise BadInput(f"{f'{bias}: ' if isinstance(bias, str | Path) else ''}the bias names no page that counts more than 0")
+        raise BadInput(
+            f"{f'{bias}: ' if isinstance(bias, str | Path) else ''}the bias names no page that counts more than 0"
+        )
     return chosen
 
 

@@ -1,8 +1,8 @@
 """Both cores: the pages cut into parts with as many links each, and a kernel run on every part at once.
 
-The kernels release the interpreter lock, so plain threads do. (Against numba's own parallel loops: no second compiler pass of several
-seconds, no threading layer that breaks when two threads of a program rank at the same time. A round costs some 20 microseconds.)
-"""
+The kernels release the interpreter lock, so plain threads do. (Against numba's own parallel loops: no second compiler
+pass of several seconds, no threading layer that breaks when two threads of a program rank at the same time. A round
+costs some 20 microseconds.)"""
 
 import os
 from collections.abc import Callable
@@ -29,7 +29,9 @@ class Crew:
     def __enter__(self) -> "Crew":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._pool is not None:
             self._pool.shutdown()
 

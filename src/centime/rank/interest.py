@@ -1,20 +1,23 @@
-"""Interest: how well a page leads to a set of pages (Xyleme paper, Section 5.2). Importance flows along links, interest against them.
+"""Interest: how well a page leads to a set of pages (Xyleme paper, Section 5.2). Importance flows along links, interest
+against them.
 
     PR'  = PR(inverse graph, E')     E': 1 / (size of the set) for its pages, 0 for the others
     PR'' = PR(inverse graph, E'')    E'': the importance of the set's pages, 0 for the others
 
-PR is the PageRank of `pagerank.py`, here the random walk on the inverse graph: a page that k pages link to gives each of them 1/k of what
-it has. The paper leaves open which degree divides. Its M^Out = M^t would make a page's interest the *mean* of the pages it links to, so
-that a page with one good link is worth as much as one with a hundred; its Section 5.3 divides by OutDeg(j), which, taken in the graph as
-it is, gives back more than there was and diverges. "We run it on the inverse graph", where out-degrees are the in-degrees of the graph,
-is the reading under which money is kept, an iteration shrinks errors by d, and a page that links to *many* interesting pages is
-interesting, as the paper says it should be.
+PR is the PageRank of `pagerank.py`, here the random walk on the inverse graph: a page that k pages link to gives each
+of them 1/k of what it has. The paper leaves open which degree divides. Its M^Out = M^t would make a page's interest the
+*mean* of the pages it links to, so that a page with one good link is worth as much as one with a hundred; its Section
+5.3 divides by OutDeg(j), which, taken in the graph as it is, gives back more than there was and diverges. "We run it on
+the inverse graph", where out-degrees are the in-degrees of the graph, is the reading under which money is kept, an
+iteration shrinks errors by d, and a page that links to *many* interesting pages is interesting, as the paper says it
+should be.
 
-Guaranteed: as in `pagerank.py`. For PR'' the certified error also holds what the error of the importance can do: with e = wN/|w| and
-w the importance of the set, |x(e) - x(e*)|_1 <= |e - e*|_1 / (1-d) and |e - e*|_1 <= 2N |w - w*|_1 / |w|_1.
+Guaranteed: as in `pagerank.py`. For PR'' the certified error also holds what the error of the importance can do: with e
+= wN/|w| and w the importance of the set, |x(e) - x(e*)|_1 <= |e - e*|_1 / (1-d) and |e - e*|_1 <= 2N |w - w*|_1 /
+|w|_1.
 
-Trap: pages of the set are the most interesting ones themselves; who wants pages that lead there leaves them out of the list.
-"""
+Trap: pages of the set are the most interesting ones themselves; who wants pages that lead there leaves them out of the
+list."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -78,4 +81,6 @@ def interest_by_importance(graph: Graph, wanted: npt.ArrayLike, **options: Unpac
 
 def _reach(importance: Scores, weight: Vector, damping: float) -> float:
     """How far the error of the importance can move PR'', over N."""
-    return float(2 * importance.certified_error * len(weight) * weight.max() / (importance.scores @ weight) / (1 - damping))
+    return float(
+        2 * importance.certified_error * len(weight) * weight.max() / (importance.scores @ weight) / (1 - damping)
+    )

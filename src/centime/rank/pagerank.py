@@ -3,16 +3,15 @@
     x = d W x + (V/N) e        W: column j is page j's row, its weights adding up to 1; e: the personalisation, adding up to N;
                                V: what is not paid along links, the share 1-d of every page and all of a page that dangles
 
-Three scales of the same vector ("Inside PageRank", Section 2): `mean`, adding up to N; `sum`, adding up to 1 (Eq. 4 and 13);
-`plain`, Eq. 2 as it stands, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps it, Proposition 2.1).
-The order of pages is the same in all three (Proposition 2.2).
+Three scales of the same vector ("Inside PageRank", Section 2): `mean`, adding up to N; `sum`, adding up to 1 (Eq. 4 and
+13); `plain`, Eq. 2 as it stands, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps
+it, Proposition 2.1). The order of pages is the same in all three (Proposition 2.2).
 
-Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. What floating point can add to that is counted
-in, so an error below it is never reached: then the certified error says what was.
+Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. What floating point can add to
+that is counted in, so an error below it is never reached: then the certified error says what was.
 
-Methods: `push` is the quick one; `sliced` takes over for graphs whose vectors outgrow a cache (`auto` chooses); `jacobi` and
-`gauss-seidel` are the textbook's and can also stop by change or by a stable top.
-"""
+Methods: `push` is the quick one; `sliced` takes over for graphs whose vectors outgrow a cache (`auto` chooses);
+`jacobi` and `gauss-seidel` are the textbook's and can also stop by change or by a stable top."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -60,10 +59,9 @@ def pagerank(
 ) -> Scores:
     """The PageRank of every page, to a certified |x - x*|_1 / N of at most `error`.
 
-    `stop_change` stops when |x - x'|_1 / N falls below it (with `change_norm` "l2", |x - x'|_2 / sqrt(N)), `stable_top` when the order
-    of so many best pages has stood still; either goes with the textbook methods. `progress` is called now and then with the certified
-    error so far.
-    """
+    `stop_change` stops when |x - x'|_1 / N falls below it (with `change_norm` "l2", |x - x'|_2 / sqrt(N)), `stable_top`
+    when the order of so many best pages has stood still; either goes with the textbook methods. `progress` is called
+    now and then with the certified error so far."""
     started = time.perf_counter()
     check_settings(damping, error, method, normalisation, stop_change, stable_top, change_norm)
     emphasis = page_vector("the personalisation", personalisation, graph.pages)
@@ -90,7 +88,20 @@ def pagerank(
         elif chosen == "sliced":
             found = _in_slices(graph, damping, crew, error, progress)
         else:
-            found = _iterate(chosen, graph, weights, damping, emphasis, begin, crew, error, stop_change, change_norm, stable_top, progress)
+            found = _iterate(
+                chosen,
+                graph,
+                weights,
+                damping,
+                emphasis,
+                begin,
+                crew,
+                error,
+                stop_change,
+                change_norm,
+                stable_top,
+                progress,
+            )
     return _scaled(found, graph, weights, damping, normalisation, time.perf_counter() - started)
 
 
@@ -111,7 +122,9 @@ def _push(pushing: Pushing, emphasis: Vector | None, error: float, progress: Cal
     return Scores(scores, "push", pushing.sweeps, pushing.links / max(1, pushing.graph.links), moved, certified)
 
 
-def _in_slices(graph: Graph, damping: float, crew: Crew, error: float, progress: Callable[[float], None] | None) -> Scores:
+def _in_slices(
+    graph: Graph, damping: float, crew: Crew, error: float, progress: Callable[[float], None] | None
+) -> Scores:
     factor, pages = damping / (1 - damping), graph.pages
     solver = SliceSolver(MemorySlices(graph), Values(pages, np.float64), damping, crew, 0)
     solver.begin()
@@ -186,11 +199,14 @@ def _iterate(
 
 
 def certified_error(damping: float, moved: float, hidden: float, pages: int) -> float:
-    """|x - x*|_1 / N at most, where x is off Gh by no more than `hidden`: (1-d) |x - x*|_1 <= d |x - h|_1 + |x - Gh|_1."""
+    """|x - x*|_1 / N at most, where x is off Gh by no more than `hidden`: (1-d) |x - x*|_1 <= d |x - h|_1 + |x -
+    Gh|_1."""
     return (damping * moved + hidden) / pages / (1 - damping)
 
 
-def _scaled(found: Scores, graph: Graph, weights: Weights, damping: float, normalisation: Normalisation, seconds: float) -> Scores:
+def _scaled(
+    found: Scores, graph: Graph, weights: Weights, damping: float, normalisation: Normalisation, seconds: float
+) -> Scores:
     factor, error = 1.0, found.certified_error
     if normalisation == "sum":
         factor = 1.0 / graph.pages

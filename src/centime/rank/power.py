@@ -5,8 +5,9 @@ With N pages, damping d and rows w_j whose weights add up to 1, one iteration is
     y   = d * sum over links j->i of x_j w_ji        (what the links bring)
     x_i = y_i + (1 - (sum of y) / N)                 (what the virtual page brings: V/N to everyone)
 
-The bracket is V/N, because the x add up to N: whatever is not paid along a link, the share 1-d of every page and
-all of a page that dangles, goes to the virtual page, and that pays everyone alike. It is "Inside PageRank", Eq. 2, scaled to mean 1.
+The bracket is V/N, because the x add up to N: whatever is not paid along a link, the share 1-d of every page and all of
+a page that dangles, goes to the virtual page, and that pays everyone alike. It is "Inside PageRank", Eq. 2, scaled to
+mean 1.
 
 Guaranteed: the scores add up to N, and |x - x*|_1 / N <= `certified_error` = d/(1-d) * `change` / N, where x* is the
 fixpoint and `change` is |x_k - x_(k-1)|_1, because an iteration shrinks every L1 distance by d or more.
@@ -94,7 +95,9 @@ def _start(pages: int, start: npt.ArrayLike | None) -> Vector:
         return np.ones(pages)
     vector = np.array(start, dtype=np.float64)
     if vector.shape != (pages,):
-        raise BadSetting(f"the start vector must have one number for each of the {pages} pages, its shape is {vector.shape}")
+        raise BadSetting(
+            f"the start vector must have one number for each of the {pages} pages, its shape is {vector.shape}"
+        )
     if not (np.isfinite(vector).all() and (vector >= 0).all() and (pages == 0 or vector.max() > 0)):
         raise BadSetting("the start vector must hold finite numbers, zero or more, and not only zeros")
     if pages:
@@ -104,7 +107,8 @@ def _start(pages: int, start: npt.ArrayLike | None) -> Vector:
 
 
 def _iterations_needed(damping: float, error: float) -> int:
-    """How many iterations exact arithmetic needs at most: the first change is at most 2 N, each next one d times the last."""
+    """How many iterations exact arithmetic needs at most: the first change is at most 2 N, each next one d times the
+    last."""
     if damping == 0:
         return 1
     return max(1, 1 + ceil(log(error * (1 - damping) / (2 * damping)) / log(damping)))

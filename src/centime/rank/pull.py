@@ -5,10 +5,11 @@ Both solve y = dWy + b as `push` does, but visit every page at every iteration:
     Jacobi          x_i = d * sum over links j->i of x_j w_ji + (V/N) e_i            from the values of the last iteration
     Gauss-Seidel    y_i = (d * sum over links j->i, j != i, of y_j w_ji + b_i) / (1 - d w_ii)      from the newest values
 
-Jacobi keeps the sum at N (the virtual page pays everyone, V is what the links did not carry), which is Eq. 4 of "Inside PageRank". Eq. 6 of
-the Xyleme paper keeps it by multiplying all scores by r: the same where no page dangles, else the scores of the damping r d.
-Gauss-Seidel gains from the order of the pages and from settling a page's links to itself at once; it is scaled at the end.
-They are here because papers and people compare with them, and because they can stop when the change, or the order at the top, stands still.
+Jacobi keeps the sum at N (the virtual page pays everyone, V is what the links did not carry), which is Eq. 4 of "Inside
+PageRank". Eq. 6 of the Xyleme paper keeps it by multiplying all scores by r: the same where no page dangles, else the
+scores of the damping r d. Gauss-Seidel gains from the order of the pages and from settling a page's links to itself at
+once; it is scaled at the end. They are here because papers and people compare with them, and because they can stop when
+the change, or the order at the top, stands still.
 
 Needs the links turned round, 4 bytes a link more than `push`.
 """
@@ -24,8 +25,11 @@ from centime.rank.push import distance
 from centime.rank.scores import Vector
 
 
-def jacobi(graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew) -> Iterator[Vector]:
-    """The scores after one iteration, after two, ..., adding up to N; each vector is overwritten two iterations later."""
+def jacobi(
+    graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew
+) -> Iterator[Vector]:
+    """The scores after one iteration, after two, ..., adding up to N; each vector is overwritten two iterations
+    later."""
     links, shares, weights = _turned(graph, weights, damping)
     cuts = cut_evenly(links.offsets, crew.parts)
     scores = np.ones(graph.pages) if start is None else start.copy()
@@ -45,13 +49,16 @@ def jacobi(graph: Graph, weights: Weights, damping: float, emphasis: Vector | No
         yield scores
 
 
-def gauss_seidel(graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None) -> Iterator[Vector]:
+def gauss_seidel(
+    graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None
+) -> Iterator[Vector]:
     """The same by Gauss-Seidel, one thread, scaled to add up to N; each vector is overwritten by the next."""
     links, shares, weights = _turned(graph, weights, damping)
     base = np.full(graph.pages, 1.0 - damping) if emphasis is None else (1.0 - damping) * emphasis
     scores = np.empty(graph.pages)
     solution = base / (1.0 - damping) if start is None else start.copy()
-    # The start adds up to N, the solution only if no page dangles: scaled so that what it does not pay along links is what comes in.
+    # The start adds up to N, the solution only if no page dangles: scaled so that what it does not pay along links is
+    # what comes in.
     carried = pull(links.offsets, links.targets, weights, solution * shares, scores, 0, graph.pages)
     solution *= (1.0 - damping) * graph.pages / (solution.sum() - carried)
     while True:
@@ -75,7 +82,9 @@ def _turned(graph: Graph, weights: Weights, damping: float) -> tuple[Graph, Vect
 
 
 @kernel
-def pull(offsets: Offsets, sources: Targets, weights: Weights, values: Vector, brought: Vector, first: Whole, end: Whole) -> float:
+def pull(
+    offsets: Offsets, sources: Targets, weights: Weights, values: Vector, brought: Vector, first: Whole, end: Whole
+) -> float:
     """What the links bring to each page of a range, and the sum of it."""
     total = 0.0
     for page in range(first, end):

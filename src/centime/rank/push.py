@@ -1,25 +1,26 @@
 """The quick solver: pay what is owed where it is much, with a falling threshold, on both cores.
 
-It solves y = dWy + b, b = (1-d) e with e the personalisation (adding up to N), whose solution points where PageRank does: scaled to add up
-to N it is the score of "dangling pages pay everyone" (Proposition 2.2 of "Inside PageRank", which holds for any e). Kept are y and
+It solves y = dWy + b, b = (1-d) e with e the personalisation (adding up to N), whose solution points where PageRank
+does: scaled to add up to N it is the score of "dangling pages pay everyone" (Proposition 2.2 of "Inside PageRank",
+which holds for any e). Kept are y and
 
     r = b + dWy - y                                                  (what each page owes)
 
-A page that pays lets y_i grow by r_i / (1 - d w_ii), and d w_ij times that goes to each page it links to. The divisor is what the page
-pays itself, settled at once: on a real graph a quarter of the pages link to themselves, and without it those decide how long it takes
-(73 sweeps against 42 on cnr-2000). A page without links pays nobody, so it is never in the way.
+A page that pays lets y_i grow by r_i / (1 - d w_ii), and d w_ij times that goes to each page it links to. The divisor
+is what the page pays itself, settled at once: on a real graph a quarter of the pages link to themselves, and without it
+those decide how long it takes (73 sweeps against 42 on cnr-2000). A page without links pays nobody, so it is never in
+the way.
 
-Sweeps go over the pages in their order, in blocks of 32: the pages of a block pay if they owe more than 0.45 times the mean, all or
-none. Deciding page by page reads a tenth fewer links and takes twice as long: the reader of memory cannot see ahead, and every second
-decision is guessed wrong. Each thread owns a range of pages and a vector as long as all pages: in its own range that is the live debt,
-elsewhere the mail for the others, handed over after each sweep. So threads share no cache line that anyone writes, and the result
-depends on the number of threads but not on chance.
+Sweeps go over the pages in their order, in blocks of 32: the pages of a block pay if they owe more than 0.45 times the
+mean, all or none. Deciding page by page reads a tenth fewer links and takes twice as long: the reader of memory cannot
+see ahead, and every second decision is guessed wrong. Each thread owns a range of pages and a vector as long as all
+pages: in its own range that is the live debt, elsewhere the mail for the others, handed over after each sweep. So
+threads share no cache line that anyone writes, and the result depends on the number of threads but not on chance.
 
-Guaranteed (see `certify`): x = Gh with h = y N / |y|, G the stochastic matrix of PageRank, and |x - x*|_1 <= d/(1-d) |x - h|_1. The
-last pass computes Gh from the links anew, so that no rounding of the sweeps is hidden. Its own is bounded as it goes: an addition is
-off by at most 2^-53 of the sum it gives, so the sum of all partial sums tells (1e-14 of the scores on cnr-2000, 2e-11 for a page with a
-million links to it).
-"""
+Guaranteed (see `certify`): x = Gh with h = y N / |y|, G the stochastic matrix of PageRank, and |x - x*|_1 <= d/(1-d) |x
+- h|_1. The last pass computes Gh from the links anew, so that no rounding of the sweeps is hidden. Its own is bounded
+as it goes: an addition is off by at most 2^-53 of the sum it gives, so the sum of all partial sums tells (1e-14 of the
+scores on cnr-2000, 2e-11 for a page with a million links to it)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,9 @@ NO_EMPHASIS: Vector = np.empty(0)
 class Pushing:
     """One solution on its way."""
 
-    def __init__(self, graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew) -> None:
+    def __init__(
+        self, graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew
+    ) -> None:
         pages = graph.pages
         self.graph = graph
         self.weights = weights
@@ -70,9 +73,19 @@ class Pushing:
             ends = self._ends(part)
             if len(self.weights):
                 return push_by_weight(
-                    graph.offsets, graph.targets, self.weights, self.damping, self.gain, self.paid, self.debts[part], threshold, *ends
+                    graph.offsets,
+                    graph.targets,
+                    self.weights,
+                    self.damping,
+                    self.gain,
+                    self.paid,
+                    self.debts[part],
+                    threshold,
+                    *ends,
                 )
-            return push_alike(graph.offsets, graph.targets, self.damping, self.gain, self.paid, self.debts[part], threshold, *ends)
+            return push_alike(
+                graph.offsets, graph.targets, self.damping, self.gain, self.paid, self.debts[part], threshold, *ends
+            )
 
         self.links += sum(int(pushed) for pushed in self.crew.do(work))
         self.sweeps += 1
@@ -86,10 +99,19 @@ class Pushing:
         if self.debt > self.total:
             return np.inf
         graph = self.graph
-        level = sum(self.crew.do(lambda part: float(owing(graph.offsets, self.debts[part], *self._ends(part))))) / graph.pages
+        level = (
+            sum(self.crew.do(lambda part: float(owing(graph.offsets, self.debts[part], *self._ends(part)))))
+            / graph.pages
+        )
         lean = self.crew.do(
             lambda part: float(
-                skew(graph.offsets, self.debts[part], NO_EMPHASIS if emphasis is None else emphasis, level, *self._ends(part))
+                skew(
+                    graph.offsets,
+                    self.debts[part],
+                    NO_EMPHASIS if emphasis is None else emphasis,
+                    level,
+                    *self._ends(part),
+                )
             )
         )
         return self.damping / (1 - self.damping) * sum(lean) / self.total
@@ -104,7 +126,8 @@ class Pushing:
         return one_iteration(graph, self.weights, self.damping, emphasis, self.paid, self.crew, self.debts)
 
     def _begin_with(self, start: Vector) -> None:
-        """y = c start, with c such that what it does not pay along links is what comes in: r then adds up to nothing."""
+        """y = c start, with c such that what it does not pay along links is what comes in: r then adds up to
+        nothing."""
         graph, paid = self.graph, [np.zeros(self.graph.pages) for _ in range(self.crew.parts)]
 
         def work(part: int) -> float:
@@ -132,7 +155,9 @@ class Pushing:
     def _measure(self) -> None:
         """The sum of y, which only grows, with what pages without links were paid. Not worth it after every sweep."""
         self._measured = self.debt
-        self.total = sum(self.crew.do(lambda part: float(sum_of(self.gain, self.paid, self.debts[part], *self._ends(part)))))
+        self.total = sum(
+            self.crew.do(lambda part: float(sum_of(self.gain, self.paid, self.debts[part], *self._ends(part))))
+        )
 
     def _ends(self, part: int) -> tuple[int, int]:
         return int(self.cuts[part]), int(self.cuts[part + 1])
@@ -142,15 +167,33 @@ class Pushing:
 
 
 def one_iteration(
-    graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, values: Vector, crew: Crew, room: list[Vector] | None = None
+    graph: Graph,
+    weights: Weights,
+    damping: float,
+    emphasis: Vector | None,
+    values: Vector,
+    crew: Crew,
+    room: list[Vector] | None = None,
 ) -> tuple[Vector, float, float]:
-    """x = Gh of a vector h adding up to N, |x - h|_1, and at most how much of |x|_1 is rounding; in `room`, a vector for each thread."""
+    """x = Gh of a vector h adding up to N, |x - h|_1, and at most how much of |x|_1 is rounding; in `room`, a vector
+    for each thread."""
     cuts = cut_evenly(graph.offsets, crew.parts)
     vectors = room or [np.empty(graph.pages) for _ in range(crew.parts)]
 
     def work(part: int) -> float:
         vectors[part][:] = 0.0
-        return float(spread(graph.offsets, graph.targets, weights, damping, values, vectors[part], int(cuts[part]), int(cuts[part + 1])))
+        return float(
+            spread(
+                graph.offsets,
+                graph.targets,
+                weights,
+                damping,
+                values,
+                vectors[part],
+                int(cuts[part]),
+                int(cuts[part + 1]),
+            )
+        )
 
     hidden = sum(crew.do(work)) + (crew.parts + operations(graph.pages)) * graph.pages
     scores = vectors[0]
@@ -167,12 +210,15 @@ def rounding_of_sums(terms: npt.NDArray[np.int64], scores: Vector) -> float:
 
 
 def operations(pages: int) -> float:
-    """What else rounds, for each page: a few operations, and its part in the sum of all pages and in that of the personalisation."""
+    """What else rounds, for each page: a few operations, and its part in the sum of all pages and in that of the
+    personalisation."""
     return float(16 + 4 * np.log2(pages + 1))
 
 
 @kernel
-def gains(offsets: Offsets, targets: Targets, weights: Weights, damping: float, gain: Vector, first: Whole, end: Whole) -> None:
+def gains(
+    offsets: Offsets, targets: Targets, weights: Weights, damping: float, gain: Vector, first: Whole, end: Whole
+) -> None:
     """1 / (1 - d w_ii) for every page with links, 0 for one without."""
     for page in range(first, end):
         own = 0.0
@@ -193,7 +239,15 @@ def owed_by(gain: Vector, debt: Vector, first: Whole, end: Whole) -> float:
 
 @kernel
 def push_alike(
-    offsets: Offsets, targets: Targets, damping: float, gain: Vector, paid: Vector, debt: Vector, threshold: float, first: Whole, end: Whole
+    offsets: Offsets,
+    targets: Targets,
+    damping: float,
+    gain: Vector,
+    paid: Vector,
+    debt: Vector,
+    threshold: float,
+    first: Whole,
+    end: Whole,
 ) -> Whole:
     """One sweep over pages that share alike; how many links were paid along."""
     pushed = np.int64(0)
@@ -247,9 +301,17 @@ def push_by_weight(
 
 @kernel
 def spread(
-    offsets: Offsets, targets: Targets, weights: Weights, damping: float, values: Vector, received: Vector, first: Whole, end: Whole
+    offsets: Offsets,
+    targets: Targets,
+    weights: Weights,
+    damping: float,
+    values: Vector,
+    received: Vector,
+    first: Whole,
+    end: Whole,
 ) -> float:
-    """Adds to `received` what pages of these values pay along their links; the sum of all partial sums, and of what weights were off by."""
+    """Adds to `received` what pages of these values pay along their links; the sum of all partial sums, and of what
+    weights were off by."""
     partial = 0.0
     for page in range(first, end):
         start = np.uintp(offsets[page])

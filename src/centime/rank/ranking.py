@@ -6,8 +6,8 @@
     >>> [f"{page}: {score:.6f}" for page, score in ranking.top(2)]
     ['2: 1.562608', '1: 0.844653']
 
-What is computed is in `pagerank` (importance), `interest` (PR' and PR'') and `spectral` (hubs, authorities, all-ones, undirected).
-"""
+What is computed is in `pagerank` (importance), `interest` (PR' and PR'') and `spectral` (hubs, authorities, all-ones,
+undirected)."""
 
 import time
 from collections.abc import Callable
@@ -30,7 +30,9 @@ from centime.rank.peak import peak_memory_bytes
 from centime.rank.scores import Scores, Vector
 from centime.rank.spectral import Eigenvector, eigenvector
 
-VectorName = Literal["importance", "interest", "interest-by-importance", "hubs", "authorities", "all-ones", "undirected"]
+VectorName = Literal[
+    "importance", "interest", "interest-by-importance", "hubs", "authorities", "all-ones", "undirected"
+]
 By = Literal["page", "site", "domain"]
 LINES_SHOWN = 5
 
@@ -54,9 +56,9 @@ class Seconds(NamedTuple):
 class Ranking:
     """A score for every page, and how it was found.
 
-    `certified_error` bounds |x - x*|_1 / N (for scores that add up to 1: |x - x*|_1). The eigenvectors have no such bound: they have an
-    `eigenvalue` and a `residual` instead. `ranking[page]` is the score of a page by its name or number.
-    """
+    `certified_error` bounds |x - x*|_1 / N (for scores that add up to 1: |x - x*|_1). The eigenvectors have no such
+    bound: they have an `eigenvalue` and a `residual` instead. `ranking[page]` is the score of a page by its name or
+    number."""
 
     scores: Vector
     named: NamedGraph
@@ -98,11 +100,16 @@ class Ranking:
         """The pages with the highest scores, the first first."""
         best = Scores(self.scores, self.method, self.iterations, 0.0, 0.0, 0.0).top(count)
         called = self.named.first if self.names is None else 0
-        return [RankedPage(page + called if self.names is None else self.names[page], float(self.scores[page])) for page in best.tolist()]
+        return [
+            RankedPage(page + called if self.names is None else self.names[page], float(self.scores[page]))
+            for page in best.tolist()
+        ]
 
     def facts(self, top: int = 20) -> dict[str, Any]:
         """All of it but the scores, in types that JSON knows, with so many of the best pages."""
-        spectral = {} if self.certified_error is not None else {"eigenvalue": self.eigenvalue, "residual": self.residual}
+        spectral = (
+            {} if self.certified_error is not None else {"eigenvalue": self.eigenvalue, "residual": self.residual}
+        )
         return {
             "pages": self.pages,
             "links": self.links,
@@ -118,8 +125,14 @@ class Ranking:
         }
 
     def __repr__(self) -> str:
-        error = f"residual {self.residual:.1e}" if self.certified_error is None else f"certified error {self.certified_error:.1e}"
-        lines = [f"{self.vector} of {self.pages} pages with {self.links} links, {error}, {self.method}, {self.iterations} iterations"]
+        error = (
+            f"residual {self.residual:.1e}"
+            if self.certified_error is None
+            else f"certified error {self.certified_error:.1e}"
+        )
+        lines = [
+            f"{self.vector} of {self.pages} pages with {self.links} links, {error}, {self.method}, {self.iterations} iterations"
+        ]
         lines += [f"{score:14.6g}  {page}" for page, score in self.top(LINES_SHOWN)]
         return "\n".join([*lines, *([f"{'...':>14}"] if self.pages > LINES_SHOWN else [])])
 
@@ -144,9 +157,9 @@ def pagerank(
 ) -> Ranking:
     """The ranking of a graph: a Graph, the name of a graph file, a NetworkX graph or a SciPy sparse matrix.
 
-    `bias` personalises importance, and is the set of pages that interest leads to. `by` ranks sites (hosts) or registrable domains instead
-    of pages. `start` is where to begin, such as yesterday's scores. `weight` is the edge attribute of a NetworkX graph that weighs it.
-    """
+    `bias` personalises importance, and is the set of pages that interest leads to. `by` ranks sites (hosts) or
+    registrable domains instead of pages. `start` is where to begin, such as yesterday's scores. `weight` is the edge
+    attribute of a NetworkX graph that weighs it."""
     # Before a large file is read.
     check_settings(damping, error, method, normalise, stop_change, stable_top, change_norm)
     _check(vector, by, method, bias, normalise, (stop_change, stable_top, start))
@@ -159,7 +172,9 @@ def pagerank(
 
         named = site_graph(named, "host" if by == "site" else by)
     emphasis = None if bias is None else bias_vector(bias, named)
-    dangling = int(count_dangling(named.graph.offsets, np.empty(0) if named.graph.weights is None else named.graph.weights))
+    dangling = int(
+        count_dangling(named.graph.offsets, np.empty(0) if named.graph.weights is None else named.graph.weights)
+    )
     built = time.perf_counter()
     options: Options = {
         "damping": damping,
@@ -198,9 +213,15 @@ def _solve(graph: Graph, vector: VectorName, emphasis: Vector | None, options: O
             return importance(graph, personalisation=emphasis, **options)
         case "interest" | "interest-by-importance":
             assert emphasis is not None
-            return interest(graph, emphasis, **options) if vector == "interest" else interest_by_importance(graph, emphasis, **options)
+            return (
+                interest(graph, emphasis, **options)
+                if vector == "interest"
+                else interest_by_importance(graph, emphasis, **options)
+            )
         case _:
-            return eigenvector(graph, vector, error=options["error"], threads=options["threads"], progress=options["progress"])
+            return eigenvector(
+                graph, vector, error=options["error"], threads=options["threads"], progress=options["progress"]
+            )
 
 
 def _check(vector: str, by: str, method: str, bias: object, normalise: str, others: tuple[object, ...]) -> None:
@@ -213,7 +234,9 @@ def _check(vector: str, by: str, method: str, bias: object, normalise: str, othe
     if vector in ("importance", "interest", "interest-by-importance"):
         return
     if bias is not None or method != "auto" or normalise == "plain" or any(other is not None for other in others):
-        raise BadSetting(f"{vector} is an eigenvector: it takes no bias, no method, no start, no other stop rule, and no plain scale")
+        raise BadSetting(
+            f"{vector} is an eigenvector: it takes no bias, no method, no start, no other stop rule, and no plain scale"
+        )
 
 
 @kernel

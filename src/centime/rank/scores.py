@@ -12,9 +12,9 @@ Vector = npt.NDArray[np.float64]
 class Scores:
     """A score for every page.
 
-    `certified_error` bounds |x - x*|_1 over the number of pages (in units of the scores themselves when they add up to something else);
-    `passes` is how often the links were read, in whole graphs; `change` is |x - x'|_1, x' being the vector one iteration before.
-    """
+    `certified_error` bounds |x - x*|_1 over the number of pages (in units of the scores themselves when they add up to
+    something else); `passes` is how often the links were read, in whole graphs; `change` is |x - x'|_1, x' being the
+    vector one iteration before."""
 
     scores: Vector
     method: str
@@ -29,7 +29,8 @@ class Scores:
         count = max(0, min(count, len(self.scores)))
         if not count:
             return np.empty(0, dtype=np.int64)
-        # All that reach the score of the last of them, so that equal scores at the edge are decided by their numbers too.
+        # All that reach the score of the last of them, so that equal scores at the edge are decided by their numbers
+        # too.
         edge = np.partition(self.scores, len(self.scores) - count)[len(self.scores) - count]
         best = np.flatnonzero(self.scores >= edge)
         return best[np.lexsort((best, -self.scores[best]))][:count]

@@ -1,11 +1,13 @@
 """The graph of sites: pages joined by host or by registrable domain, links counted.
 
-The host of `https://user@WWW.Example.co.uk:8080/path` is `www.example.co.uk`, its registrable domain `example.co.uk`: one label more than
-the public suffix, by the Public Suffix List that the package `publicsuffixlist` carries; nothing is looked up in the network. A numeric
-address, and a host that is itself a public suffix, is a domain of its own. A name without `//` counts as a host with perhaps a path.
+The host of `https://user@WWW.Example.co.uk:8080/path` is `www.example.co.uk`, its registrable domain `example.co.uk`:
+one label more than the public suffix, by the Public Suffix List that the package `publicsuffixlist` carries; nothing is
+looked up in the network. A numeric address, and a host that is itself a public suffix, is a domain of its own. A name
+without `//` counts as a host with perhaps a path.
 
-The weight of the link between two sites is the sum of the weights of the links between their pages. Links within a site are weighed by
-`internal`: 0 leaves them out, 1 counts them like others. Sites are numbered in the order of their first page; targets in a row are sorted.
+The weight of the link between two sites is the sum of the weights of the links between their pages. Links within a site
+are weighed by `internal`: 0 leaves them out, 1 counts them like others. Sites are numbered in the order of their first
+page; targets in a row are sorted.
 
 Memory: 12 bytes per link that is kept, and the names of the sites.
 """
@@ -27,7 +29,8 @@ BLOCK_PAGES = 1 << 16
 
 
 def site_graph(named: NamedGraph, by: str = "host", internal: float = 0.0) -> NamedGraph:
-    """The graph of the sites of a graph's pages; `by` is "host" or "domain", `internal` the factor of links within a site."""
+    """The graph of the sites of a graph's pages; `by` is "host" or "domain", `internal` the factor of links within a
+    site."""
     if by not in ("host", "domain"):
         raise BadSetting(f"sites are made by host or by domain, not by {by!r}")
     if not (isfinite(internal) and internal >= 0):
@@ -129,7 +132,8 @@ def _join(
     row_targets: Targets,
     row_weights: Weights,
 ) -> None:
-    """Without room for targets, counts the links of site i in `rows[i + 1]`; with it, fills the rows that start at `rows[i]`."""
+    """Without room for targets, counts the links of site i in `rows[i + 1]`; with it, fills the rows that start at
+    `rows[i]`."""
     counting = len(row_targets) == 0
     for site in range(len(ends) - 1):
         found = 0

@@ -1,4 +1,5 @@
-"""Scores by other link matrices (WWW 2003 paper, Section 1): the eigenvector of the largest eigenvalue, without damping.
+"""Scores by other link matrices (WWW 2003 paper, Section 1): the eigenvector of the largest eigenvalue, without
+damping.
 
     matrix         L                            a page scores high when
     all-ones       L = K^T                      pages that score high link to it
@@ -10,18 +11,19 @@ K[i, j] is 1 if page i links to page j, however often; with weights it is their 
 
     x <- (L + sI) x / |(L + sI) x|              from x = 1, with r = |Lx| / |x| and s = r/8
 
-whose limit is also one of x <- Lx/|Lx|, but which converges on periodic graphs too. (The paper has s = 1: right as well, and slow
-where eigenvalues are large, since -r then shrinks by (r-1)/(r+1) only. Against s = 0, an eighth costs little.)
+whose limit is also one of x <- Lx/|Lx|, but which converges on periodic graphs too. (The paper has s = 1: right as
+well, and slow where eigenvalues are large, since -r then shrinks by (r-1)/(r+1) only. Against s = 0, an eighth costs
+little.)
 
-What comes out: x adds up to N and nothing in it is negative; `residual`, |Lx - rx|_1 / (r |x|_1), is at most `error`, or
-`MOST_ITERATIONS` were done. Where the largest eigenvalue belongs to several parts of the graph, x is the projection of the start
-on their eigenvectors, so that each part gets what it had at the start. No links: L = 0, every vector is right, and all pages score
-alike. No cycles (all-ones only): the eigenvalue is 0 and the pages without links have everything.
+What comes out: x adds up to N and nothing in it is negative; `residual`, |Lx - rx|_1 / (r |x|_1), is at most `error`,
+or `MOST_ITERATIONS` were done. Where the largest eigenvalue belongs to several parts of the graph, x is the projection
+of the start on their eigenvectors, so that each part gets what it had at the start. No links: L = 0, every vector is
+right, and all pages score alike. No cycles (all-ones only): the eigenvalue is 0 and the pages without links have
+everything.
 
-Traps: pages outside of the parts with the largest eigenvalue, and what leads from those, score 0: "the core of the web would have a null
-importance" says the paper, and prefers the random walk. Two parts with the same eigenvalue, one of which leads to the other, converge
-as slowly as 1/k; the residual says so.
-"""
+Traps: pages outside of the parts with the largest eigenvalue, and what leads from those, score 0: "the core of the web
+would have a null importance" says the paper, and prefers the random walk. Two parts with the same eigenvalue, one of
+which leads to the other, converge as slowly as 1/k; the residual says so."""
 
 import time
 from collections.abc import Callable
@@ -49,7 +51,8 @@ Product = Callable[[Vector], Vector]
 
 @dataclass(frozen=True, slots=True)
 class Eigenvector:
-    """A score for every page (mean 1), the eigenvalue r, |Lx - rx|_1 / (r |x|_1) (without r if it is 0), and the iterations it took."""
+    """A score for every page (mean 1), the eigenvalue r, |Lx - rx|_1 / (r |x|_1) (without r if it is 0), and the
+    iterations it took."""
 
     scores: Vector
     eigenvalue: float
@@ -58,7 +61,9 @@ class Eigenvector:
     seconds: float = 0.0
 
 
-def eigenvector(graph: Graph, matrix: Matrix, *, error: float = 1e-8, threads: int | None = None, progress: Progress = None) -> Eigenvector:
+def eigenvector(
+    graph: Graph, matrix: Matrix, *, error: float = 1e-8, threads: int | None = None, progress: Progress = None
+) -> Eigenvector:
     """The scores by one of the matrices."""
     if matrix == "hubs":
         return hubs_and_authorities(graph, error=error, threads=threads, progress=progress)[0]
@@ -102,7 +107,9 @@ def _checked(error: float) -> float:
     return error
 
 
-def _dominant(multiply: Product, pages: int, scale: float, error: float, progress: Progress, started: float) -> Eigenvector:
+def _dominant(
+    multiply: Product, pages: int, scale: float, error: float, progress: Progress, started: float
+) -> Eigenvector:
     """Iterates on a matrix whose weights were divided by `scale`."""
     scores, eigenvalue, residual, first, iterations = np.ones(pages), 0.0, 0.0, 0.0, 0
     while pages and iterations < MOST_ITERATIONS:
@@ -139,14 +146,20 @@ def _product(graph: Graph, crew: Crew) -> Product:
 
     def multiply(vector: Vector) -> Vector:
         image = np.empty(graph.pages)
-        crew.do(lambda part: gather(graph.offsets, graph.targets, weights, vector, image, int(cuts[part]), int(cuts[part + 1])))
+        crew.do(
+            lambda part: gather(
+                graph.offsets, graph.targets, weights, vector, image, int(cuts[part]), int(cuts[part + 1])
+            )
+        )
         return image
 
     return multiply
 
 
 @kernel
-def gather(offsets: Offsets, targets: Targets, weights: Weights, vector: Vector, image: Vector, first: Whole, end: Whole) -> None:
+def gather(
+    offsets: Offsets, targets: Targets, weights: Weights, vector: Vector, image: Vector, first: Whole, end: Whole
+) -> None:
     """The rows of a range times a vector."""
     for page in range(first, end):
         total = 0.0

@@ -1,7 +1,8 @@
-"""Scores in a file: a table with the columns `page` (its name, or its number if it has none) and `score`, in the order of the pages.
+"""Scores in a file: a table with the columns `page` (its name, or its number if it has none) and `score`, in the order
+of the pages.
 
-The end of the name tells the kind: `.parquet` or `.csv`. The file appears when it is whole, in the place of an older one.
-"""
+The end of the name tells the kind: `.parquet` or `.csv`. The file appears when it is whole, in the place of an older
+one."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,8 +30,11 @@ def check_table(path: Path) -> None:
         raise BadInput(f"{path}: {'this is a directory' if path.is_dir() else 'there is no such folder'}")
 
 
-def write_table(path: Path, pages: int, part: Callable[[int, int], Vector], names: PageNames | None, base: int = 0) -> None:
-    """Writes the score of every page; `part` gives the scores from one page to before another; pages without names count from `base`."""
+def write_table(
+    path: Path, pages: int, part: Callable[[int, int], Vector], names: PageNames | None, base: int = 0
+) -> None:
+    """Writes the score of every page; `part` gives the scores from one page to before another; pages without names
+    count from `base`."""
     check_table(path)
     schema = pa.schema([("page", pa.int64() if names is None else pa.large_string()), ("score", pa.float64())])
     with replacing() as files, _writer(files.new(path), path.suffix, schema) as writer:

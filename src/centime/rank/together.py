@@ -1,15 +1,18 @@
 """Several vectors in one pass over the links (Xyleme paper, Section 5.3, "Combined computation of multiple ranking").
 
-One scan of the same out-rows moves importance forward and interest backward, for any number of personalisations e of each:
+One scan of the same out-rows moves importance forward and interest backward, for any number of personalisations e of
+each:
 
     for each page i, for each j in Out(i):    importance'_j += d importance_i w_ij         w_ij: shares of row i, adding up to 1
                                               interest'_i   += d interest_j v_ij           v_ij: shares of all links to j
     then, in both:                            x' += (1 - (sum of x') / N) e
 
-The values of a page stand side by side in memory, so a link costs one visit to its target, whatever the number of vectors.
+The values of a page stand side by side in memory, so a link costs one visit to its target, whatever the number of
+vectors.
 
-Guaranteed: |x - x*|_1 / N <= `certified_error` for every vector, by d/(1-d) of its last change; the result is the same bits for the same
-number of threads. What comes out is what `pagerank` and `interest` give, within the certified errors of both.
+Guaranteed: |x - x*|_1 / N <= `certified_error` for every vector, by d/(1-d) of its last change; the result is the same
+bits for the same number of threads. What comes out is what `pagerank` and `interest` give, within the certified errors
+of both.
 
 Worth it when links are dear to reach or vectors are many. It is plain iteration, a hundred passes where `push` reads as much as
 twenty-five, so for graphs whose vectors fit a cache and for few vectors the choice is `push`, one vector after the other: on cnr-2000 to
@@ -58,8 +61,8 @@ def rank_together(
 ) -> Together:
     """The importance by each personalisation of a list (None: everyone alike) and the interest by each of another.
 
-    `one_pass` says whether all are to be found in the same passes over the links; without it, what is expected to be quicker is done.
-    """
+    `one_pass` says whether all are to be found in the same passes over the links; without it, what is expected to be
+    quicker is done."""
     started = time.perf_counter()
     if not 0 <= damping < 1:
         raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
@@ -67,7 +70,9 @@ def rank_together(
         raise BadSetting(f"the error must be a number above 0, not {error}")
     pages, count, forward = graph.pages, len(importance) + len(interest), len(importance)
     if one_pass is False or (one_pass is None and pages < MANY_PAGES and count <= FEW):
-        return _one_by_one(graph, importance, interest, {"damping": damping, "error": error, "threads": threads, "progress": progress})
+        return _one_by_one(
+            graph, importance, interest, {"damping": damping, "error": error, "threads": threads, "progress": progress}
+        )
     emphasis = np.empty((pages, count))
     for column, given in enumerate([*importance, *interest]):
         vector = page_vector("a personalisation", given, pages)
@@ -85,7 +90,17 @@ def rank_together(
 
         def work(part: int) -> None:
             room[part][:] = 0.0
-            scan(graph.offsets, graph.targets, out_weights, in_weights, forward, values, room[part], int(cuts[part]), int(cuts[part + 1]))
+            scan(
+                graph.offsets,
+                graph.targets,
+                out_weights,
+                in_weights,
+                forward,
+                values,
+                room[part],
+                int(cuts[part]),
+                int(cuts[part + 1]),
+            )
 
         while True:
             np.multiply(old, shares, out=values)
@@ -108,7 +123,15 @@ def rank_together(
             room[0], old = old, new
     seconds = time.perf_counter() - started
     found = [
-        Scores(new[:, column].copy(), "together", iterations, float(iterations), float(moved[column]), certified[column], seconds)
+        Scores(
+            new[:, column].copy(),
+            "together",
+            iterations,
+            float(iterations),
+            float(moved[column]),
+            certified[column],
+            seconds,
+        )
         for column in range(count)
     ]
     return Together(found[:forward], found[forward:])
@@ -142,8 +165,8 @@ def _shares(graph: Graph, damping: float, forward: int, count: int) -> tuple[Tab
 def _terms(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """How many terms the sums of each page have: backward, along its own links, and forward, along the links to it.
 
-    Weights are shares of sums themselves, and off by as many roundings as those have terms; so with weights, terms count with the largest.
-    """
+    Weights are shares of sums themselves, and off by as many roundings as those have terms; so with weights, terms
+    count with the largest."""
     backward, forward = graph.out_degree, graph.in_degree
     if graph.weights is None or not graph.links:
         return backward, forward

@@ -13,11 +13,14 @@ def without_repeats(graph: Graph) -> Graph:
     """The graph with one link for each pair of pages; the same graph if it is so already."""
     if rises(graph.offsets, graph.targets):
         return graph
-    return _joined(graph.transpose().transpose(), Graph(np.zeros(graph.pages + 1, dtype=np.int64), np.empty(0, dtype=np.int32)))
+    return _joined(
+        graph.transpose().transpose(), Graph(np.zeros(graph.pages + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+    )
 
 
 def either_way(graph: Graph) -> Graph:
-    """The graph with a link from i to j, and one back, for each pair that is linked either way, of the larger weight."""
+    """The graph with a link from i to j, and one back, for each pair that is linked either way, of the larger
+    weight."""
     once = without_repeats(graph)
     return _joined(once, once.transpose())
 
@@ -90,14 +93,19 @@ def merge(
     row_targets: Targets,
     row_weights: Weights,
 ) -> None:
-    """Without room for targets, counts the links of page i in `rows[i + 1]`; with it, fills the rows that start at `rows[i]`."""
+    """Without room for targets, counts the links of page i in `rows[i + 1]`; with it, fills the rows that start at
+    `rows[i]`."""
     counting = len(row_targets) == 0
     for page in range(len(offsets) - 1):
         at, end = offsets[page], offsets[page + 1]
         more, more_end = more_offsets[page], more_offsets[page + 1]
         found = 0
         while at < end or more < more_end:
-            target = targets[at] if more == more_end or (at < end and targets[at] <= more_targets[more]) else more_targets[more]
+            target = (
+                targets[at]
+                if more == more_end or (at < end and targets[at] <= more_targets[more])
+                else more_targets[more]
+            )
             weight = 0.0
             while at < end and targets[at] == target:
                 weight += weights[at] if weighted else 1.0

@@ -1,7 +1,8 @@
 """What is believed of a page's change rate: a gamma distribution, from evidence of two numbers.
 
-Changes come as a Poisson process of rate λ per second. The prior is Gamma(k, k/m): shape k, mean m, pooled from the host and from all pages
-(`pooling.py`). Evidence (s, b) is kept without the prior, so that the prior can be learned and exchanged. The posterior is
+Changes come as a Poisson process of rate λ per second. The prior is Gamma(k, k/m): shape k, mean m, pooled from the
+host and from all pages (`pooling.py`). Evidence (s, b) is kept without the prior, so that the prior can be learned and
+exchanged. The posterior is
 
     Gamma(S = k + s, B = k/m + b),   mean S/B,   P(no change in age a) = F(a) = (B / (B + a))^S
 
@@ -14,11 +15,11 @@ The moments, with r = B/(B+t) and q_j = 1 - r^(S+j), are E λ = (S/B) q_1/q_0 an
 
     S' = 1 / ((S+1)/S · q_2 q_0 / q_1² - 1),   B' = S' / E λ,   S ≤ S' ≤ S + 1,   B ≤ B'
 
-(the bounds are tested, not proved; rounding beyond them is cut off). Before each observation s and b fade by 1 - 1/MEMORY, so that the mean
-follows a page that changes its habits; s therefore stays below MEMORY.
+(the bounds are tested, not proved; rounding beyond them is cut off). Before each observation s and b fade by 1 -
+1/MEMORY, so that the mean follows a page that changes its habits; s therefore stays below MEMORY.
 
-Trap: s is stored in 1/1024 in 16 bits: `stored` scales s and b down together when s would not fit, which keeps their mean.
-"""
+Trap: s is stored in 1/1024 in 16 bits: `stored` scales s and b down together when s would not fit, which keeps their
+mean."""
 
 import math
 

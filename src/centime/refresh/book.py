@@ -1,18 +1,19 @@
-"""The refresh book: of every page that was read, how often it changes, what reading it again is worth, and when that is due.
+"""The refresh book: of every page that was read, how often it changes, what reading it again is worth, and when that is
+due.
 
     belief.py    evidence to a distribution of the change rate          pooling.py   the prior of hosts and of all pages
     worth.py     the index I(a) of a copy of age a, and its inverse      demand.py    the threshold μ at which the budget is spent
-    folders.py   pages by the time of their next look                    sweep.py     the pass over all pages that sets everything right
+    calendar.py   pages by the time of their next look                    sweep.py     the pass over all pages that sets everything right
 
-A page is due when its least interval is over and I(age) ≥ μ. `inspect` gives due pages with their worth, each once a look: whoever
-does not read it is given it again at 1.25 times its age. All work is bounded in each call: a flood comes over several.
+A page is due when its least interval is over and I(age) ≥ μ. `inspect` gives due pages with their worth, each once a
+look: whoever does not read it is given it again at 1.25 times its age. All work is bounded in each call: a flood comes
+over several.
 
-Deterministic: the state follows from the calls in their order and what the functions of pages gave back; time is an argument and may even
-run backwards. Memory: 16 bytes a page, 12 a host.
+Deterministic: the state follows from the calls in their order and what the functions of pages gave back; time is an
+argument and may even run backwards. Memory: 16 bytes a page, 12 a host.
 
-Traps: importance and hosts are asked for, never kept; a page's host must not change. `claim` and `forget` touch the sums only through the
-next pass.
-"""
+Traps: importance and hosts are asked for, never kept; a page's host must not change. `claim` and `forget` touch the
+sums only through the next pass."""
 
 import math
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from centime.refresh import observation, pooling, sweep
 from centime.refresh import verifier as refresh_proof
 from centime.refresh.belief import UNIT
 from centime.refresh.book_state import copy_tables, restore_tables
-from centime.refresh.calendar import Folders, empty_folders
+from centime.refresh.calendar import Calendar, empty_calendar
 from centime.refresh.curves import draw_curves
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.gamma import quantile
@@ -80,14 +81,15 @@ _SAMPLE = 8192
 
 
 class RefreshBook:
-    """All pages that are kept fresh. `hosts_of` gives the hosts of pages; times are seconds, counted from `began` on."""
+    """All pages that are kept fresh. `hosts_of` gives the hosts of pages; times are seconds, counted from `began`
+    on."""
 
     def __init__(self, began: float, settings: RefreshSettings, hosts_of: OfPages) -> None:
         self.began = float(began)
         self._hosts_of = hosts_of
         self._settings = settings
         self._t: RefreshTables = empty_refresh_tables()
-        self._folders: Folders = empty_folders()
+        self._calendar: Calendar = empty_calendar()
         facts = self._t.facts
         facts[[SHAPE, NEXT_SHAPE]] = pooling.FIRST_SHAPE
         facts[[MEAN, NEXT_MEAN]] = settings.first_rate
@@ -100,8 +102,9 @@ class RefreshBook:
         """The settings in force."""
         return self._settings
 
-    def tell(self, settings: RefreshSettings) -> None:
-        """Other settings from now on: for all that is looked at at once, for what is filed as the pass that follows goes on."""
+    def configure(self, settings: RefreshSettings) -> None:
+        """Other settings from now on: for all that is looked at at once, for what is filed as the pass that follows
+        goes on."""
         before, self._settings = self._settings, settings
         if not settings.same_rule(before):
             self._draw()
@@ -137,7 +140,8 @@ class RefreshBook:
         importance: npt.NDArray[Any],
         stood: npt.NDArray[Any] | float = math.nan,
     ) -> None:
-        """Takes in reads (`verdict.py`); `stood`: for how long the content had at the read before, by its date, nan if that is not told."""
+        """Takes in reads (`verdict.py`); `stood`: for how long the content had at the read before, by its date, nan
+        if that is not told."""
         pages = _checked_pages(pages)
         hosts, verdict = np.asarray(hosts, dtype=np.int64), np.asarray(verdict, dtype=np.uint8)
         times, stood = (np.array(np.broadcast_to(values, pages.shape), dtype=np.float64) for values in (now, stood))
@@ -147,19 +151,27 @@ class RefreshBook:
             raise BadInput("pages, hosts, verdicts, since, costs and importance must be as many")
         if not len(pages):
             return
-        if hosts.min() < 0 or verdict.max() >= observation.VERDICTS or not (np.isfinite(times).all() and np.isfinite(importance).all()):
+        if (
+            hosts.min() < 0
+            or verdict.max() >= observation.VERDICTS
+            or not (np.isfinite(times).all() and np.isfinite(importance).all())
+        ):
             raise BadInput("a read must have a host, a known verdict, and a time and an importance that are numbers")
         if np.isnan(since).any() or np.isnan(cost).any():
             raise BadInput("since and cost must be numbers")
         self._make_room(pages, hosts)
-        observation.record_reads(self._t, self._folders, pages, hosts, times, verdict, since, stood, cost, importance)
+        observation.record_reads(self._t, self._calendar, pages, hosts, times, verdict, since, stood, cost, importance)
         self._retune()
 
     def claim(self, pages: npt.NDArray[Any], period: npt.NDArray[Any], weight: npt.NDArray[Any]) -> None:
-        """Takes in published frequencies: periods in seconds, of the weight of so many observations; also of pages not yet read."""
+        """Takes in published frequencies: periods in seconds, of the weight of so many observations; also of pages
+        not yet read."""
         pages = _checked_pages(pages)
         period, weight = np.asarray(period, dtype=np.float64), np.asarray(weight, dtype=np.float64)
-        if not len(pages) == len(period) == len(weight) or not ((period >= 0) & (weight >= 0) & np.isfinite(period * weight)).all():
+        if (
+            not len(pages) == len(period) == len(weight)
+            or not ((period >= 0) & (weight >= 0) & np.isfinite(period * weight)).all()
+        ):
             raise BadInput("each page must have a period and a weight, which are 0 or more")
         if len(pages):
             self._make_room(pages, np.zeros(0, dtype=np.int64))
@@ -182,11 +194,11 @@ class RefreshBook:
         inside[known] = self._t.records["flags"][pages[known]] & INSIDE
         return inside
 
-    def is_untold(self, pages: Pages) -> npt.NDArray[np.bool_]:
+    def is_unclaimed(self, pages: Pages) -> npt.NDArray[np.bool_]:
         """Of each page whether it is inside and nothing is known of its changes."""
-        untold = self.contains(pages)
-        untold[untold] = self._t.records["b"][pages[untold]] == 0.0
-        return untold
+        unclaimed = self.contains(pages)
+        unclaimed[unclaimed] = self._t.records["b"][pages[unclaimed]] == 0.0
+        return unclaimed
 
     def cost(self, page: int) -> float:
         """What reading a page is expected to cost, in bytes."""
@@ -210,17 +222,17 @@ class RefreshBook:
         time = float(now) - self.began
         self._t.facts[CLOCK] = max(time, self._t.facts[CLOCK])
         self._sweep(time, importance)
-        filing.advance(self._folders, self._t.records, time)
+        filing.advance(self._calendar, self._t.records, time)
         due, worths = np.empty(most, dtype=np.int64), np.empty(most)
         got, looks = 0, _LOOKS * most
         while got < most and looks > 0:
             pages = np.empty(most - got, dtype=np.int64)
-            pages = pages[: filing.take(self._folders, self._t.records, pages)]
+            pages = pages[: filing.take(self._calendar, self._t.records, pages)]
             if not len(pages):
                 break
             looks -= len(pages)
             hosts, weights = self._facts_of(pages, importance)
-            got += sweep.judge_pages(self._t, self._folders, pages, hosts, weights, time, due[got:], worths[got:])
+            got += sweep.judge_pages(self._t, self._calendar, pages, hosts, weights, time, due[got:], worths[got:])
         return due[:got], worths[:got]
 
     def _facts_of(self, pages: Pages, importance: OfPages) -> tuple[Pages, Floats]:
@@ -235,11 +247,11 @@ class RefreshBook:
         if t.counts[CURSOR] == NO_PASS:
             if not sweep.is_wanted(t):
                 return
-            sweep.begin_pass(t, self._folders)
+            sweep.begin_pass(t, self._calendar)
         first, last = sweep.next_stretch(t)
         pages = self._inside(first, last, 1)
         hosts, weights = self._facts_of(pages, importance)
-        sweep.sweep_pages(t, self._folders, pages, hosts, weights, time)
+        sweep.sweep_pages(t, self._calendar, pages, hosts, weights, time)
         t.counts[CURSOR] = last
         if last == t.counts[LIMIT]:
             sweep.end_pass(t)
@@ -280,7 +292,9 @@ class RefreshBook:
         sweep.worth_of_pages(self._t, pages, self._hosts_inside(pages), weights, float(now) - self.began, worths)
         return worths
 
-    def due_times(self, pages: npt.NDArray[Any], importance: npt.NDArray[Any], threshold: float | None = None) -> Floats:
+    def due_times(
+        self, pages: npt.NDArray[Any], importance: npt.NDArray[Any], threshold: float | None = None
+    ) -> Floats:
         """When each page is due under the threshold in force, or another; infinity for never."""
         pages, weights = np.asarray(pages, dtype=np.int64), np.asarray(importance, dtype=np.float64)
         times = np.empty(len(pages))
@@ -289,7 +303,8 @@ class RefreshBook:
         return times + self.began
 
     def rates(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
-        """The mean of what is believed of each page's change rate (per second), and the bounds within which it lies with 90 %."""
+        """The mean of what is believed of each page's change rate (per second), and the bounds within which it lies
+        with 90 %."""
         pages = np.asarray(pages, dtype=np.int64)
         shapes, rates = self.beliefs(pages)
         edge = (1.0 - CONFIDENCE) / 2
@@ -301,7 +316,11 @@ class RefreshBook:
         """S and B of each page: the belief Gamma(S, B); the prior alone for pages not read."""
         pages = np.asarray(pages, dtype=np.int64)
         known = (pages >= 0) & (pages < self._t.counts[LIMIT])
-        records = self._t.records[np.where(known, pages, 0)] if len(self._t.records) else np.zeros(len(pages), dtype=filing.RECORD)
+        records = (
+            self._t.records[np.where(known, pages, 0)]
+            if len(self._t.records)
+            else np.zeros(len(pages), dtype=filing.RECORD)
+        )
         k = self._t.facts[SHAPE]
         s = np.where(known, records["s"] * UNIT, 0.0)
         b = np.where(known, records["b"].astype(np.float64), 0.0)
@@ -322,22 +341,25 @@ class RefreshBook:
         return hosts
 
     def discovery_worth(self, hosts: npt.NDArray[Any]) -> Floats:
-        """What reading a page of importance 1 for the first time is worth on each host: a copy for ever old, at the pooled rate."""
+        """What reading a page of importance 1 for the first time is worth on each host: a copy for ever old, at the
+        pooled rate."""
         settings = self._settings
         weight = settings.alpha + settings.beta if settings.policy == "optimal" else 1.0
         cost = self._t.sums[0, COSTS] / len(self) if settings.by_bytes and len(self) else 1.0
         return weight / (self._means(np.asarray(hosts, dtype=np.int64)) * max(cost, 1.0))
 
     def earliest(self) -> float:
-        """When `inspect` has something to do next: the time of the last one if it has more to do at once, infinity if nothing is filed."""
+        """When `inspect` has something to do next: the time of the last one if it has more to do at once, infinity
+        if nothing is filed."""
         began, clock = self.began, float(self._t.facts[CLOCK])
         if self.sweeping:
             return began + clock
-        return began + max(filing.earliest_opening(self._folders), clock)
+        return began + max(filing.earliest_opening(self._calendar), clock)
 
     @property
     def sweeping(self) -> bool:
-        """Whether a pass over all pages is under way, or wanted: every `inspect` takes a step of it, whatever the time."""
+        """Whether a pass over all pages is under way, or wanted: every `inspect` takes a step of it, whatever the
+        time."""
         return bool(self._t.counts[CURSOR] != NO_PASS or self._t.counts[STALE] or sweep.is_wanted(self._t))
 
     @property
@@ -367,30 +389,31 @@ class RefreshBook:
             "roots": float(t.sums[0, ROOTS]),
             "prior_shape": float(t.facts[SHAPE]),
             "prior_mean_rate": float(t.facts[MEAN]),
-            "bytes": sum(array.nbytes for array in (*t, *self._folders)),
+            "bytes": sum(array.nbytes for array in (*t, *self._calendar)),
         }
 
     def check(self, importance: OfPages, *, in_full: bool = False) -> None:
-        """Looks at everything; raises ScheduleBroken with what is broken. `in_full` is for right after `refile` (`refresh_proof.py`)."""
+        """Looks at everything; raises ScheduleBroken with what is broken. `in_full` is for right after `refile`
+        (`refresh_proof.py`)."""
         t = self._t
-        opens = refresh_proof.prove_filing(t, self._folders)
+        opens = refresh_proof.prove_filing(t, self._calendar)
         if in_full:
             pages = np.flatnonzero(t.records["flags"][: t.counts[LIMIT]] & INSIDE)
             hosts, weights = self._facts_of(pages, importance)
             highest = max(self.threshold, float(t.facts[HIGHEST_THRESHOLD]))
-            refresh_proof.prove_times(t, self._folders, opens, pages, hosts, weights, highest)
+            refresh_proof.prove_times(t, self._calendar, opens, pages, hosts, weights, highest)
             refresh_proof.prove_sums(t, pages, hosts, weights)
             refresh_proof.prove_exactness(t, pages, hosts, weights)
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """All that the book is, as facts and arrays of its own."""
-        return {"began": self.began, "settings": asdict(self._settings)}, copy_tables(self._t, self._folders)
+        return {"began": self.began, "settings": asdict(self._settings)}, copy_tables(self._t, self._calendar)
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], hosts_of: OfPages) -> "RefreshBook":
         """The book of a state: it goes on exactly as the other would have."""
         book = cls(facts["began"], RefreshSettings(**facts["settings"]), hosts_of)
-        restore_tables(book._t, book._folders, arrays)
+        restore_tables(book._t, book._calendar, arrays)
         return book
 
 

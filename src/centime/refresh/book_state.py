@@ -1,11 +1,11 @@
-"""The arrays of a refresh book as they are kept: columns of pages and hosts without the room ahead, sums, folders. The curves are drawn
-anew."""
+"""The arrays of a refresh book as they are kept: columns of pages and hosts without the room ahead, sums, calendar. The
+curves are drawn anew."""
 
 from typing import Any
 
 import numpy.typing as npt
 
-from centime.refresh.calendar import RECORD, Folders
+from centime.refresh.calendar import RECORD, Calendar
 from centime.refresh.tables import HOST_LIMIT, LIMIT, RefreshTables, make_room_for_hosts, make_room_for_records
 
 _COLUMNS = RECORD.names or ()
@@ -13,17 +13,17 @@ _BY_HOST = ("means", "host_rates", "host_pages")
 _WHOLE = ("demand", "sums", "pooled", "facts", "counts")
 
 
-def copy_tables(t: RefreshTables, folders: Folders) -> dict[str, npt.NDArray[Any]]:
+def copy_tables(t: RefreshTables, calendar: Calendar) -> dict[str, npt.NDArray[Any]]:
     """Everything, as arrays of their own."""
     pages, hosts = int(t.counts[LIMIT]), int(t.counts[HOST_LIMIT])
     arrays = {column: t.records[column][:pages].copy() for column in _COLUMNS}
     arrays |= {name: getattr(t, name)[:hosts].copy() for name in _BY_HOST}
     arrays |= {name: getattr(t, name).copy() for name in _WHOLE}
-    return arrays | {name: array.copy() for name, array in folders._asdict().items()}
+    return arrays | {name: array.copy() for name, array in calendar._asdict().items()}
 
 
-def restore_tables(t: RefreshTables, folders: Folders, arrays: dict[str, npt.NDArray[Any]]) -> None:
-    """Writes a copy into the tables and folders of a book without pages."""
+def restore_tables(t: RefreshTables, calendar: Calendar, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """Writes a copy into the tables and calendar of a book without pages."""
     pages, hosts = len(arrays["b"]), len(arrays["means"])
     make_room_for_records(t, pages)
     make_room_for_hosts(t, hosts)
@@ -33,5 +33,5 @@ def restore_tables(t: RefreshTables, folders: Folders, arrays: dict[str, npt.NDA
         getattr(t, name)[:hosts] = arrays[name]
     for name in _WHOLE:
         getattr(t, name)[:] = arrays[name]
-    for name, array in folders._asdict().items():
+    for name, array in calendar._asdict().items():
         array[:] = arrays[name]

@@ -2,11 +2,10 @@
 
     curves[i, j] = 1/u with G(u) = y,   S = 2^(LOW_SHAPE + i/4),   y = 2^(LOW_INDEX + j/2)       0 where y is never reached
 
-A page's reads per second under the threshold μ are 1/(u·B) at y = μ·cost/(x·B) (`worth.py`). Both μ on the grid of `demand.py` and y go in
-steps of half an octave, so that a page's reads at all μ of the grid are one stretch of its row, with one fraction for all. Between the
-points the table is taken as straight: too large by 0.4 % at most where reads go as 1/sqrt(y). The table belongs to one rule, alpha and
-beta.
-"""
+A page's reads per second under the threshold μ are 1/(u·B) at y = μ·cost/(x·B) (`worth.py`). Both μ on the grid of
+`demand.py` and y go in steps of half an octave, so that a page's reads at all μ of the grid are one stretch of its row,
+with one fraction for all. Between the points the table is taken as straight: too large by 0.4 % at most where reads go
+as 1/sqrt(y). The table belongs to one rule, alpha and beta."""
 
 import math
 

@@ -9,14 +9,14 @@ Two numbers a host, in quarters of a visit, each a byte: dates that were right a
     a new date without a change of content: less, for the signature leaves out what the date may count wrong  1/4
     no date, or neither content nor date moved                                                        says nothing
 
-A host is believed if the mean of its Beta(2 + right, 1/2 + wrong) is 0.9 or more: after three right dates and none that is wrong; after
-one that is wrong it takes twelve. Before either byte is full both are halved, so old behaviour fades, and a host that begins to lie
-loses belief after at most seven lies.
+A host is believed if the mean of its Beta(2 + right, 1/2 + wrong) is 0.9 or more: after three right dates and none that
+is wrong; after one that is wrong it takes twelve. Before either byte is full both are halved, so old behaviour fades,
+and a host that begins to lie loses belief after at most seven lies.
 
-Traps: dates have whole seconds. The server's clock counts: hand in its own Date field as `now` if it gives one (and the time of the read
-if not), or a server whose clock is an hour late looks as if all its dates were old. All dates of a host are taken together, so a host with
-a static and a dynamic part is believed only if nearly all of its changes are dated rightly.
-"""
+Traps: dates have whole seconds. The server's clock counts: hand in its own Date field as `now` if it gives one (and the
+time of the read if not), or a server whose clock is an hour late looks as if all its dates were old. All dates of a
+host are taken together, so a host with a static and a dynamic part is believed only if nearly all of its changes are
+dated rightly."""
 
 import math
 from typing import NamedTuple
@@ -41,8 +41,11 @@ class DateRecord(NamedTuple):
 NOTHING_KNOWN = DateRecord()
 
 
-def observe(record: DateRecord, content_changed: bool, date_before: float, date: float, now: float, read_before: float) -> DateRecord:
-    """The record after one more visit: the dates (nan if none) of the read before and of this one, and the times of both reads."""
+def observe(
+    record: DateRecord, content_changed: bool, date_before: float, date: float, now: float, read_before: float
+) -> DateRecord:
+    """The record after one more visit: the dates (nan if none) of the read before and of this one, and the times of
+    both reads."""
     right, wrong = _weights(content_changed, date_before, date, now, read_before)
     if record.right + right > FULL or record.wrong + wrong > FULL:
         record = DateRecord(record.right // 2, record.wrong // 2)
@@ -80,12 +83,14 @@ def stood(read: float, date: float, believed: bool) -> float:
     return read - date if believed and read - date > MOMENT else math.nan
 
 
-def verdict_of(*, read: bool, content_changed: bool, read_before: float, now: float, date: float, believed: bool) -> tuple[Verdict, float]:
+def verdict_of(
+    *, read: bool, content_changed: bool, read_before: float, now: float, date: float, believed: bool
+) -> tuple[Verdict, float]:
     """What a visit says, and for DATED how many seconds before it the last change was (otherwise 0).
 
-    read: a document or a 304 came; read_before: when the copy was read, nan if there is none; date: Last-Modified, nan if none. The content
-    decides whether there was a change; a date only tells when, and only if it lies between the two reads.
-    """
+    read: a document or a 304 came; read_before: when the copy was read, nan if there is none; date: Last-Modified, nan
+    if none. The content decides whether there was a change; a date only tells when, and only if it lies between the two
+    reads."""
     if not read:
         return Verdict.FAILED, 0.0
     if math.isnan(read_before):

@@ -2,15 +2,15 @@
 
     D(μ) = Σ cost_i / max(age_i(μ), least interval),   D(μ) = budget
 
-D falls in μ. It is kept at μ = 2^(LOW + g/2), g = 0 ... 192: whenever a page's belief changes, what it asked for is taken off and what it
-asks for is added, at all of them at once. Between the points log D is taken as straight in log μ. Where even the lowest μ asks for less
-than the budget μ is 0, and every page is read at its least interval; without a budget μ is infinite, and none is.
+D falls in μ. It is kept at μ = 2^(LOW + g/2), g = 0 ... 192: whenever a page's belief changes, what it asked for is
+taken off and what it asks for is added, at all of them at once. Between the points log D is taken as straight in log μ.
+Where even the lowest μ asks for less than the budget μ is 0, and every page is read at its least interval; without a
+budget μ is infinite, and none is.
 
 `roots` of the paper is S = Σ sqrt(x λ), with K = S/G for a budget of G pages a second; it is kept beside D.
 
-Trap: importance moves without notice, so what is taken off is not exactly what was added. The passes over all pages (`sweep.py`) set both
-right.
-"""
+Trap: importance moves without notice, so what is taken off is not exactly what was added. The passes over all pages
+(`sweep.py`) set both right."""
 
 import math
 
@@ -29,7 +29,14 @@ Demand = npt.NDArray[np.float64]
 
 @bare_kernel
 def add_demand(
-    demand: Demand, curves: Curves, row: float, rate: float, scale: float, cost: float, least_interval: float, sign: float
+    demand: Demand,
+    curves: Curves,
+    row: float,
+    rate: float,
+    scale: float,
+    cost: float,
+    least_interval: float,
+    sign: float,
 ) -> None:
     """Adds (or, with sign -1, takes off) what a page of belief rate B and scale x/cost asks for."""
     at = (LOW - math.log2(scale * rate) - LOW_INDEX) * STEPS

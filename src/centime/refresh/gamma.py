@@ -1,11 +1,12 @@
-"""The gamma distribution as beliefs need it: ψ(x), the share below x, quantiles, and the shape that a spread of logarithms asks for.
+"""The gamma distribution as beliefs need it: ψ(x), the share below x, quantiles, and the shape that a spread of
+logarithms asks for.
 
     P(S, y) = ∫_0^y v^(S-1) e^(-v) dv / Γ(S)              by its series below S + 1, by the continued fraction of 1 - P above
     E log λ = ψ(S) - log B                                 for λ of Gamma(S, B), B a rate
     log k - ψ(k) = log m - mean of E log λ                 the shape k that makes rates of mean m most likely
 
-Good to about 1e-10 relative for S from 0.01 to 1000. Quantiles are for people, one page at a time, never for a loop over pages.
-"""
+Good to about 1e-10 relative for S from 0.01 to 1000. Quantiles are for people, one page at a time, never for a loop
+over pages."""
 
 import math
 
@@ -23,7 +24,9 @@ def digamma(x: float) -> float:
         below += 1.0 / x
         x += 1.0
     inverse = 1.0 / (x * x)
-    tail = inverse * (1.0 / 12 - inverse * (1.0 / 120 - inverse * (1.0 / 252 - inverse * (1.0 / 240 - inverse * (1.0 / 132)))))
+    tail = inverse * (
+        1.0 / 12 - inverse * (1.0 / 120 - inverse * (1.0 / 252 - inverse * (1.0 / 240 - inverse * (1.0 / 132))))
+    )
     return math.log(x) - 0.5 / x - tail - below
 
 

@@ -1,12 +1,12 @@
 """Observations: what a read, or somebody's word, tells about a page (`verdict.py`), taken into its record and the sums.
 
-A page that is not refreshed joins with its first read, whatever the verdict on it. A read that is not later than the last is no evidence.
-For how long the content had stood at the first read, by a date that is believed, is evidence too, and exact, for a Poisson process looks
-the same backwards. It counts with the second read only: counted at once it gives pages up that had just changed by chance, and nobody
-looks again (0.956 of the oracle's freshness in place of 0.961, `docs/decisions/refresh-by-threshold.md`).
-A page already filed stays where it is: at worst it is looked at too early or, if it proves much quicker than its folder, up to a quarter of
-its last age late; the next pass (`sweep.py`) files it anew.
-"""
+A page that is not refreshed joins with its first read, whatever the verdict on it. A read that is not later than the
+last is no evidence. For how long the content had stood at the first read, by a date that is believed, is evidence too,
+and exact, for a Poisson process looks the same backwards. It counts with the second read only: counted at once it gives
+pages up that had just changed by chance, and nobody looks again (0.956 of the oracle's freshness in place of 0.961,
+`docs/decisions/refresh-by-threshold.md`). A page already filed stays where it is: at worst it is looked at too early
+or, if it proves much quicker than its slot, up to a quarter of its last age late; the next pass (`sweep.py`) files it
+anew."""
 
 import math
 from typing import Final
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.refresh.belief import UNIT, changed, dated, quiet, stored
-from centime.refresh.calendar import Folders, file_page
+from centime.refresh.calendar import Calendar, file_page
 from centime.refresh.page_record import belief_of, cost_of, due_age, mean_of_host, read_time, scale_of, tally
 from centime.refresh.tables import (
     COST_STEPS,
@@ -62,7 +62,9 @@ def _tally_kept(t: RefreshTables, page: Whole, host: Whole, importance: float, s
 
 
 @bare_inlined
-def _learn(t: RefreshTables, page: Whole, host: Whole, verdict: Whole, interval: float, since: float, stood: float) -> None:
+def _learn(
+    t: RefreshTables, page: Whole, host: Whole, verdict: Whole, interval: float, since: float, stood: float
+) -> None:
     record = t.records[page]
     s, b = record["s"] * UNIT, float(record["b"])
     if s == 0.0 and b == 0.0 and stood > 0.0:  # not for nan
@@ -85,13 +87,14 @@ def _stored_cost(cost: float) -> np.uint8:
 
 @bare_inlined
 def _mean_cost(kept: Whole, cost: float) -> np.uint8:
-    """A quarter of the way from what is kept to what this read took: mostly a few bytes, and now and then a whole document."""
+    """A quarter of the way from what is kept to what this read took: mostly a few bytes, and now and then a whole
+    document."""
     mean = 2.0 ** (kept / COST_STEPS)
     return _stored_cost(mean + 0.25 * (cost - mean))
 
 
 @bare_inlined
-def _join(t: RefreshTables, folders: Folders, page: Whole, host: Whole, importance: float) -> None:
+def _join(t: RefreshTables, calendar: Calendar, page: Whole, host: Whole, importance: float) -> None:
     record = t.records[page]
     t.counts[PAGE_COUNT] += 1
     if t.counts[CURSOR] != NO_PASS and page >= t.counts[CURSOR]:
@@ -102,13 +105,13 @@ def _join(t: RefreshTables, folders: Folders, page: Whole, host: Whole, importan
         record["flags"] = np.uint8(INSIDE | FILED)
         shape, rate = belief_of(t, page, host)
         age = due_age(t, shape, rate, scale_of(t, importance, cost_of(t, page)), t.facts[THRESHOLD])
-        file_page(folders, t.records, page, read_time(t, page) + age)
+        file_page(calendar, t.records, page, read_time(t, page) + age)
 
 
 @bare_kernel
 def record_reads(
     t: RefreshTables,
-    folders: Folders,
+    calendar: Calendar,
     pages: Pages,
     hosts: Pages,
     times: Floats,
@@ -138,12 +141,13 @@ def record_reads(
         record["cost"] = _mean_cost(record["cost"], costs[i]) if inside else _stored_cost(costs[i])
         _tally_kept(t, page, host, importance[i], 1.0)
         if not inside:
-            _join(t, folders, page, host, importance[i])
+            _join(t, calendar, page, host, importance[i])
 
 
 @bare_kernel
 def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats, weights: Floats) -> None:
-    """Adds published periods to the evidence of pages, within what the weight lets them differ from what the host is believed to do."""
+    """Adds published periods to the evidence of pages, within what the weight lets them differ from what the host is
+    believed to do."""
     for i in range(pages.size):
         record = t.records[pages[i]]
         usual, factor = 1.0 / mean_of_host(t, hosts[i]), CLAIMED_FACTOR ** weights[i]

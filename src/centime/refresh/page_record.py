@@ -1,7 +1,7 @@
 """One page of the refresh book, inside kernels: its belief, its index, its due time, and its part in the sums.
 
-`belief_of` is what is believed; the index, the due age and the demand are those of the wider belief that decides (`worth.py`, TRUST).
-"""
+`belief_of` is what is believed; the index, the due age and the demand are those of the wider belief that decides
+(`worth.py`, TRUST)."""
 
 import math
 
@@ -85,10 +85,14 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
 
 
 @bare_kernel
-def tally(t: RefreshTables, kept: Whole, shape: float, rate: float, importance: float, cost: float, sign: float) -> None:
+def tally(
+    t: RefreshTables, kept: Whole, shape: float, rate: float, importance: float, cost: float, sign: float
+) -> None:
     """Adds the page to one of the two rows of sums, or takes it off."""
     scale = scale_of(t, importance, cost)
     known = importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE
-    add_demand(t.demand[kept], t.curves, row_of(TRUST * shape), TRUST * rate, scale, cost, t.facts[LEAST_INTERVAL], sign)
+    add_demand(
+        t.demand[kept], t.curves, row_of(TRUST * shape), TRUST * rate, scale, cost, t.facts[LEAST_INTERVAL], sign
+    )
     t.sums[kept, ROOTS] += sign * math.sqrt(known * shape / rate)
     t.sums[kept, COSTS] += sign * cost

@@ -1,24 +1,26 @@
 """Pooled priors: what is believed of a page before it has shown anything, from its host and from all pages.
 
-The rates of a host's pages are taken as draws of Gamma(k, k/m). One step of expectation and maximisation for each pass over all pages:
+The rates of a host's pages are taken as draws of Gamma(k, k/m). One step of expectation and maximisation for each pass
+over all pages:
 
     λ̂_i = S_i/B_i               the mean of each page's posterior, of pages with evidence only
     m    = mean of all λ̂
     m_h  : log m_h = (n_h·log(Σ_h λ̂ / n_h) + STRENGTH·log m) / (n_h + STRENGTH)       a host of few pages is taken to be like all pages
     k    : log k - ψ(k) = mean of (E λ_i/m_h - 1 + log m_h - E log λ_i)    one shape for all, right also while the means are still wrong
 
-Hosts differ by factors, so it is logarithms that are drawn together: a thousand quiet pages are not moved by what the quickest host does.
-A step moves far only as fast as the evidence outweighs the prior: three-fold, where the first prior may be wrong a thousand-fold. So where
-a pass moves the priors by a tenth or more, further steps are made at once on a sample of pages, for one factor f on all means:
+Hosts differ by factors, so it is logarithms that are drawn together: a thousand quiet pages are not moved by what the
+quickest host does. A step moves far only as fast as the evidence outweighs the prior: three-fold, where the first prior
+may be wrong a thousand-fold. So where a pass moves the priors by a tenth or more, further steps are made at once on a
+sample of pages, for one factor f on all means:
 
     λ̂_i = (k + s_i) / (k/(f·m_h) + b_i),    f' = mean of λ̂_i/m_h
 
 (not for k: one observation of each page says nothing of the shape, and a shape too large would silence those to come).
 
-The result is used from the beginning of the next pass on, so that the sums of a pass belong to one prior. Repeated, the steps climb to the
-most likely prior. The shape is kept within bounds: above, it would silence the evidence. Below it may be small: three live pages among
-three hundred that never change have 0.03, and with 0.2 their rates were held to be half of what they are.
-"""
+The result is used from the beginning of the next pass on, so that the sums of a pass belong to one prior. Repeated, the
+steps climb to the most likely prior. The shape is kept within bounds: above, it would silence the evidence. Below it
+may be small: three live pages among three hundred that never change have 0.03, and with 0.2 their rates were held to be
+half of what they are."""
 
 import math
 

@@ -1,7 +1,9 @@
-"""Change rates from whole lists of observations: the estimators of Section 6.1 of the Xyleme paper, as printed and as they should be.
+"""Change rates from whole lists of observations: the estimators of Section 6.1 of the Xyleme paper, as printed and as
+they should be.
 
-A page changes by a Poisson process of rate lambda and is read at irregular moments. An interval between two reads is quiet (v) or changed
-(c); of a changed one a reliable date may tell the time l from the last change to the read. What is seen then has the likelihood
+A page changes by a Poisson process of rate lambda and is read at irregular moments. An interval between two reads is
+quiet (v) or changed (c); of a changed one a reliable date may tell the time l from the last change to the read. What is
+seen then has the likelihood
 
     L(lambda) = exp(-lambda · sum v) · product (1 - exp(-lambda c)) · product lambda exp(-lambda l)
 
@@ -13,17 +15,17 @@ where a changed interval counts by its l if that is known and by its c if not. F
     dated_rate             changes / (sum l + sum v), the maximum of L if every change is dated;
     printed_dated_rate     Eq. 10 as printed, changes / sum l: the quiet intervals are left out, so it is too high, and most for slow pages.
 
-Without a change all four are 0. With changes and nothing quiet the first two have no finite maximum and are infinite; dated rates are
-infinite only if every change was seen the moment it happened. `finite_rate` is the maximum of L with half a quiet interval of the mean
-length added: for regular intervals T this is -log(1 - C/(N + 0.5)) / T, the form of Cho and Garcia-Molina, biased far less and never
-infinite.
+Without a change all four are 0. With changes and nothing quiet the first two have no finite maximum and are infinite;
+dated rates are infinite only if every change was seen the moment it happened. `finite_rate` is the maximum of L with
+half a quiet interval of the mean length added: for regular intervals T this is -log(1 - C/(N + 0.5)) / T, the form of
+Cho and Garcia-Molina, biased far less and never infinite.
 
 The score of L, sum c/(exp(lambda c) - 1) + D/lambda - (sum l + sum v), falls and is convex in lambda, and since
 1/lambda - c/2 <= c/(exp(lambda c) - 1) <= 1/lambda its zero lies between (C + D)/(sum l + sum v + sum c/2) and (C + D)/(sum l + sum v).
 Newton's steps from the left end never pass the zero, so no step needs to be guarded.
 
-These need all observations; `centime.refresh.belief` does the same with two numbers a page. They are the yardstick and the lab's.
-"""
+These need all observations; `centime.refresh.belief` does the same with two numbers a page. They are the yardstick and
+the lab's."""
 
 import math
 
@@ -47,7 +49,8 @@ def _excess(rate: float, interval: float) -> float:
 
 @kernel
 def likeliest_rate(quiet: float, changed: Vector, dated: int = 0) -> float:
-    """The rate of largest likelihood: quiet time in all (with the l of dated changes), changed intervals without a date, dated changes."""
+    """The rate of largest likelihood: quiet time in all (with the l of dated changes), changed intervals without a
+    date, dated changes."""
     count = len(changed) + dated
     if count == 0:
         return 0.0
@@ -69,7 +72,8 @@ def likeliest_rate(quiet: float, changed: Vector, dated: int = 0) -> float:
 
 @kernel
 def finite_rate(quiet: float, changed: Vector, intervals: int) -> float:
-    """The likeliest rate with half a quiet interval more, of the mean length of so many intervals: finite whatever was seen."""
+    """The likeliest rate with half a quiet interval more, of the mean length of so many intervals: finite whatever
+    was seen."""
     if intervals == 0:
         return 0.0
     return likeliest_rate(quiet + (quiet + changed.sum()) / intervals / 2.0, changed, 0)
@@ -82,7 +86,10 @@ def printed_rate(quiet: float, changed: Vector) -> float:
         return 0.0
     if quiet <= 0.0:
         return math.inf
-    low, high = float(1.0 / (quiet + changed.max() / 2.0)), 1.0 / quiet  # as for one interval, the longest and the shortest there could be
+    low, high = (
+        float(1.0 / (quiet + changed.max() / 2.0)),
+        1.0 / quiet,
+    )  # as for one interval, the longest and the shortest there could be
     rate = low
     for _ in range(STEPS):
         gain, bend, reached = 0.0, 0.0, 0.0
@@ -97,7 +104,9 @@ def printed_rate(quiet: float, changed: Vector) -> float:
         else:
             high = min(high, rate)
         slope = bend / reached + (gain / reached) ** 2
-        further = rate + score / slope if slope > 0.0 else high  # far beyond every changed interval nothing is left of the slope
+        further = (
+            rate + score / slope if slope > 0.0 else high
+        )  # far beyond every changed interval nothing is left of the slope
         if not low < further < high:
             further = (low + high) / 2.0
         if abs(further - rate) <= NEAR * rate:
@@ -108,7 +117,8 @@ def printed_rate(quiet: float, changed: Vector) -> float:
 
 @kernel
 def dated_rate(quiet: float, since: Vector) -> float:
-    """Changes over the time known to be quiet: quiet intervals in all, and the time since the last change in each changed one."""
+    """Changes over the time known to be quiet: quiet intervals in all, and the time since the last change in each
+    changed one."""
     return _ratio(len(since), since.sum() + quiet)
 
 
@@ -127,7 +137,8 @@ def _ratio(changes: int, time: float) -> float:
 
 @kernel
 def log_likelihood(rate: float, quiet: float, changed: Vector, dated: int = 0) -> float:
-    """The logarithm of the likelihood of a rate, the same arguments as for `likeliest_rate`; at 0 and infinity its limit."""
+    """The logarithm of the likelihood of a rate, the same arguments as for `likeliest_rate`; at 0 and infinity its
+    limit."""
     if rate <= 0.0:
         return 0.0 if len(changed) + dated == 0 else -math.inf
     if rate == math.inf:
@@ -139,7 +150,9 @@ def log_likelihood(rate: float, quiet: float, changed: Vector, dated: int = 0) -
 
 
 @kernel
-def write_rates(intervals: npt.NDArray[np.float64], changed: npt.NDArray[np.bool_], since: npt.NDArray[np.float64], rates: Vector) -> None:
+def write_rates(
+    intervals: npt.NDArray[np.float64], changed: npt.NDArray[np.bool_], since: npt.NDArray[np.float64], rates: Vector
+) -> None:
     """Writes for each page (row) all five estimates, in the order of ESTIMATORS; since counts where changed."""
     seen, ages = np.empty(intervals.shape[1]), np.empty(intervals.shape[1])
     for page in range(len(intervals)):
@@ -161,7 +174,9 @@ def write_rates(intervals: npt.NDArray[np.float64], changed: npt.NDArray[np.bool
 ESTIMATORS = ("Eq. 9 printed", "Eq. 9 product", "Eq. 9 product, finite", "Eq. 10 printed", "Eq. 10 corrected")
 
 
-def estimates(intervals: npt.NDArray[np.float64], changed: npt.NDArray[np.bool_], since: npt.NDArray[np.float64]) -> dict[str, Vector]:
+def estimates(
+    intervals: npt.NDArray[np.float64], changed: npt.NDArray[np.bool_], since: npt.NDArray[np.float64]
+) -> dict[str, Vector]:
     """The rates of pages (rows) from their intervals (columns) by each estimator; since counts where changed."""
     rates = np.empty((len(intervals), len(ESTIMATORS)))
     write_rates(intervals, changed, since, rates)

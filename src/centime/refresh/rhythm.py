@@ -1,27 +1,28 @@
 """Pages that change by the clock: every hour, every day, every Monday at nine. Found from a page's last visits.
 
-Two explanations of the same visits are compared. By the clock: a change in every period P, always at the same phase of it, no other
-change. An interval shorter than P has then changed exactly if the phase lies in its arc of the circle of length P, one of P or longer
-always has. The phases F that explain every interval are the arcs of changed intervals cut with each other, without those of quiet ones.
-With nothing known about the phase before,
+Two explanations of the same visits are compared. By the clock: a change in every period P, always at the same phase of
+it, no other change. An interval shorter than P has then changed exactly if the phase lies in its arc of the circle of
+length P, one of P or longer always has. The phases F that explain every interval are the arcs of changed intervals cut
+with each other, without those of quiet ones. With nothing known about the phase before,
 
     probability by the clock  = |F| / P,     times 1/(2·TOLERANCE·P) for each of D dates, equally likely within TOLERANCE·P of the phase
     probability by chance     = the largest that any Poisson rate gives (`rates.log_likelihood` at `rates.likeliest_rate`)
 
     score = log(|F| / P) - D·log(2·TOLERANCE·P) - log(probability by chance)
 
-A rhythm is believed from a score of THRESHOLD on, with 5 changes or more. Under a Poisson process a score of s is reached with a chance of
-e^-s at most for each period (the mean of a likelihood ratio is 1, and the best rate only lowers it); it is far rarer in fact, since F is
-mostly empty. Measured (20 visits, rates lognormal as in the webbox, mean interval from half an hour to a week, each interval uniform
-within 0.2..1.8 of the mean or exponential): at most 0.06 % of Poisson pages are taken for regular, 0.2 % if each has exactly the rate
-that is worst and intervals are exponential. Of daily and weekly pages read each 0.4 to 0.5 periods (0.2..1.8) 92 % are found after 15
-visits and all after 29; with exponential intervals a third after 15 and 99 % after 29.
+A rhythm is believed from a score of THRESHOLD on, with 5 changes or more. Under a Poisson process a score of s is
+reached with a chance of e^-s at most for each period (the mean of a likelihood ratio is 1, and the best rate only
+lowers it); it is far rarer in fact, since F is mostly empty. Measured (20 visits, rates lognormal as in the webbox,
+mean interval from half an hour to a week, each interval uniform within 0.2..1.8 of the mean or exponential): at most
+0.06 % of Poisson pages are taken for regular, 0.2 % if each has exactly the rate that is worst and intervals are
+exponential. Of daily and weekly pages read each 0.4 to 0.5 periods (0.2..1.8) 92 % are found after 15 visits and all
+after 29; with exponential intervals a third after 15 and 99 % after 29.
 
-Traps: the hull of F is handed out, so that just after it the change has surely happened. A rhythm once known makes itself invisible:
-reads just after each change find a change every time, which a fast Poisson page explains as well. So a rhythm found is kept and asked
-`holds` at every visit, which takes no history, and given up when an interval contradicts it. Daylight saving moves a daily phase by an
-hour: the rhythm is then given up and found again. Pages at rest on weekends have no daily rhythm here.
-"""
+Traps: the hull of F is handed out, so that just after it the change has surely happened. A rhythm once known makes
+itself invisible: reads just after each change find a change every time, which a fast Poisson page explains as well. So
+a rhythm found is kept and asked `holds` at every visit, which takes no history, and given up when an interval
+contradicts it. Daylight saving moves a daily phase by an hour: the rhythm is then given up and found again. Pages at
+rest on weekends have no daily rhythm here."""
 
 import math
 from typing import NamedTuple
@@ -43,7 +44,8 @@ TOLERANCE = 0.01  # of the period: how far dates may lie from the phase, either 
 
 
 class Rhythm(NamedTuple):
-    """A change in every period, at a phase between low and high: seconds after a multiple of the period; high may pass the period's end."""
+    """A change in every period, at a phase between low and high: seconds after a multiple of the period; high may
+    pass the period's end."""
 
     period: float
     phase_low: float
@@ -51,8 +53,11 @@ class Rhythm(NamedTuple):
 
 
 @kernel
-def _arcs(times: Vector, changed: Flags, dates: Vector, period: float, starts: Vector, lengths: Vector, inside: Flags) -> int:
-    """Writes the arcs in which the phase must lie (inside) or must not; how many, or -1 if an interval cannot be so by the clock."""
+def _arcs(
+    times: Vector, changed: Flags, dates: Vector, period: float, starts: Vector, lengths: Vector, inside: Flags
+) -> int:
+    """Writes the arcs in which the phase must lie (inside) or must not; how many, or -1 if an interval cannot be so
+    by the clock."""
     count, slack = 0, TOLERANCE * period
     for place in range(1, len(times)):
         start, length = times[place - 1], times[place] - times[place - 1]
@@ -73,7 +78,8 @@ def _arcs(times: Vector, changed: Flags, dates: Vector, period: float, starts: V
 
 @kernel
 def _phases(count: int, period: float, starts: Vector, lengths: Vector, inside: Flags) -> tuple[float, float, float]:
-    """The length of all phases that lie in every arc inside and in no other, and the low and high end of the shortest arc over them."""
+    """The length of all phases that lie in every arc inside and in no other, and the low and high end of the
+    shortest arc over them."""
     ends = np.empty(2 * count + 1)
     for arc in range(count):
         ends[2 * arc] = starts[arc]
@@ -108,7 +114,8 @@ def _phases(count: int, period: float, starts: Vector, lengths: Vector, inside: 
 
 @kernel
 def _find(times: Vector, changed: Flags, dates: Vector, periods: Vector) -> tuple[float, float, float, float]:
-    """The best score of a period, that period, and its phases; a score of minus infinity if none explains every interval."""
+    """The best score of a period, that period, and its phases; a score of minus infinity if none explains every
+    interval."""
     seen, quiet, dated, count = np.empty(len(times)), 0.0, 0, 0
     for place in range(1, len(times)):
         if not changed[place]:
@@ -141,14 +148,17 @@ _PERIODS = np.array(PERIODS)
 
 
 def find_rhythm(times: Vector, changed: Flags, dates: Vector | None = None) -> Rhythm | None:
-    """The rhythm of a page that was read at these times (the first is the first copy), each time changed since the last or not, or None.
+    """The rhythm of a page that was read at these times (the first is the first copy), each time changed since the last
+    or not, or None.
 
-    dates: when the page last changed before each read, nan where no reliable date says so; one for a read that found no change is not used.
-    """
+    dates: when the page last changed before each read, nan where no reliable date says so; one for a read that found no
+    change is not used."""
     if len(times) <= FEWEST_CHANGES:
         return None
     told = np.full(len(times), math.nan) if dates is None else np.asarray(dates, dtype=np.float64)
-    score, period, low, high = _find(np.asarray(times, dtype=np.float64), np.asarray(changed, dtype=np.bool_), told, _PERIODS)
+    score, period, low, high = _find(
+        np.asarray(times, dtype=np.float64), np.asarray(changed, dtype=np.bool_), told, _PERIODS
+    )
     return Rhythm(period, low, high) if score >= THRESHOLD else None
 
 
@@ -160,7 +170,8 @@ def next_moment(rhythm: Rhythm, after: float) -> float:
 
 
 def holds(rhythm: Rhythm, read_before: float, now: float, changed: bool) -> bool:
-    """Whether the interval between two reads is as the rhythm has it, or leaves that open (a read while the change may be happening)."""
+    """Whether the interval between two reads is as the rhythm has it, or leaves that open (a read while the change
+    may be happening)."""
     moment = next_moment(rhythm, read_before)
     width = rhythm.phase_high - rhythm.phase_low
     if changed:

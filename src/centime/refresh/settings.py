@@ -16,10 +16,9 @@ POLICIES: tuple[Policy, ...] = ("optimal", "paper", "uniform")
 class RefreshSettings:
     """How a budget is spent on reading again: `alpha` weighs the age of copies, `beta` their staleness.
 
-    `budget` is pages, or bytes with `by_bytes`, per second; `least_interval` is in seconds; `first_rate`, changes per second, is what is
-    believed of a page before anything was seen (read when the book begins). The paper's rule and the uniform one look at
-    neither alpha nor beta.
-    """
+    `budget` is pages, or bytes with `by_bytes`, per second; `least_interval` is in seconds; `first_rate`, changes per
+    second, is what is believed of a page before anything was seen (read when the book begins). The paper's rule and the
+    uniform one look at neither alpha nor beta."""
 
     policy: Policy = "optimal"
     alpha: float = 0.0
@@ -33,7 +32,9 @@ class RefreshSettings:
         if self.policy not in POLICIES:
             raise BadSetting(f"the policy is {self.policy!r}; it must be one of {', '.join(POLICIES)}")
         if not (0 <= self.alpha < math.inf and 0 <= self.beta < math.inf and self.alpha + self.beta > 0):
-            raise BadSetting(f"alpha is {self.alpha} and beta {self.beta}; they must be 0 or more, and one of them above 0")
+            raise BadSetting(
+                f"alpha is {self.alpha} and beta {self.beta}; they must be 0 or more, and one of them above 0"
+            )
         if not 0 <= self.budget < math.inf:
             raise BadSetting(f"the budget is {self.budget} a second; it must be 0 or more")
         if not 1e-12 <= self.first_rate <= 10.0:

@@ -1,14 +1,14 @@
 """Spends what is left: when less is read than the budget allows, pages come a little before they are worth the budget.
 
-The threshold asks for as many reads as the budget has once all pages have their ages. A young copy is not due yet, and a host that wants
-to be left alone cannot be asked: then less is read. From time to time what was read is held against what the budget allowed meanwhile:
+The threshold asks for as many reads as the budget has once all pages have their ages. A young copy is not due yet, and
+a host that wants to be left alone cannot be asked: then less is read. From time to time what was read is held against
+what the budget allowed meanwhile:
 
     read < 95 % of it                                       the book is told of a budget larger by what is missing, twice at most
     otherwise, while more than the budget is asked for      it is told of one smaller by a tenth, until it is the true one
 
-Harmless where it does not help: what waits is ordered by worth, so pages that come early only fill gaps. With a share for discovery only
-the rest counts as refreshing; without one all reads count, whatever they were for.
-"""
+Harmless where it does not help: what waits is ordered by worth, so pages that come early only fill gaps. With a share
+for discovery only the rest counts as refreshing; without one all reads count, whatever they were for."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ WORKED = 5.0  # seconds between two visits that count as work: a crawl that was 
 MOST = 16.0
 
 
-class Eagerness(msgspec.Struct, array_like=True):
+class Spending(msgspec.Struct, array_like=True):
     """How many times the budget the book is told of, and what was spent since that was last decided."""
 
     factor: float = 1.0

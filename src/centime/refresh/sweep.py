@@ -1,24 +1,25 @@
 """The pass over all pages: files every page anew and makes every sum anew, some pages a call.
 
-A pass begins with empty folders and goes through the pages by number. Each is filed for its due time under the threshold as it is now, and
-added to the sums in the making, which replace the kept ones when the pass is through. What it sets right: due times after the threshold has
-fallen, after a page proved quicker than its folder, after priors or importance have moved; and the drift of the sums.
+A pass begins with empty calendar and goes through the pages by number. Each is filed for its due time under the
+threshold as it is now, and added to the sums in the making, which replace the kept ones when the pass is through. What
+it sets right: due times after the threshold has fallen, after a page proved quicker than its slot, after priors or
+importance have moved; and the drift of the sums.
 
-The sums overrate what is asked for: between the points of their table, pages that are as good as given up still ask for a little. So the
-pass also adds up what every page asks for exactly, and what the sums say of the same pages under the same threshold; until the next pass
-the sums count times the ratio of the two (EXACT). Measured at 0.02 reads a page and day it is 0.95; without it so much of the budget was
-spent.
+The sums overrate what is asked for: between the points of their table, pages that are as good as given up still ask for
+a little. So the pass also adds up what every page asks for exactly, and what the sums say of the same pages under the
+same threshold; until the next pass the sums count times the ratio of the two (EXACT). Measured at 0.02 reads a page and
+day it is 0.95; without it so much of the budget was spent.
 
-A page that the pass has yet to reach lies in no folder, and is looked at so much later: LENGTH calls of `inspect` at most. One that is due
-when it is reached can be taken at once.
+A page that the pass has yet to reach lies in no slot, and is looked at so much later: LENGTH calls of `inspect` at
+most. One that is due when it is reached can be taken at once.
 
     a pass begins    after max(256, pages/8) observations; half of that if the priors moved by a tenth, an eighth if two-fold;
                      at once if μ fell below 0.8 of what pages were filed under, or settings were told that ask for it
     a call takes     max(4096, pages/LENGTH) pages
 
-so that an observation pays for 8 pages of a pass (16 while priors move, 64 after a leap), and no call takes long. Measured with importance
-walking by 2 % a day, D is wrong by 0.2 % at most when the next pass begins; by 10 % a day, by 2 %.
-"""
+so that an observation pays for 8 pages of a pass (16 while priors move, 64 after a leap), and no call takes long.
+Measured with importance walking by 2 % a day, D is wrong by 0.2 % at most when the next pass begins; by 10 % a day, by
+2 %."""
 
 import math
 
@@ -26,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import bare_kernel
-from centime.refresh.calendar import Folders, clear, file_page, hand_in
+from centime.refresh.calendar import Calendar, clear, file_page, hand_in
 from centime.refresh.demand import demand_at
 from centime.refresh.gamma import digamma
 from centime.refresh.observation import Floats, Pages
@@ -80,10 +81,10 @@ def is_wanted(t: RefreshTables) -> bool:
     return bool(t.counts[OBSERVED] >= needed // _SOONER[t.counts[MOVED]])
 
 
-def begin_pass(t: RefreshTables, folders: Folders) -> None:
+def begin_pass(t: RefreshTables, calendar: Calendar) -> None:
     """Drops all lists, puts the sums in the making to nought and the priors that the last pass found into effect."""
     begin_pooling(t)
-    clear(folders)
+    clear(calendar)
     t.demand[1], t.sums[1] = 0.0, 0.0
     t.counts[[CURSOR, OBSERVED, URGENT]] = 0
     t.counts[SOUND] = 1
@@ -110,7 +111,8 @@ def next_stretch(t: RefreshTables) -> tuple[int, int]:
 
 @bare_kernel
 def pages_inside(t: RefreshTables, first: int, last: int, step: int, pages: Pages) -> int:
-    """Fills the array with the pages between two that are inside; the others lie in no folder any more if all are asked for."""
+    """Fills the array with the pages between two that are inside; the others lie in no slot any more if all are
+    asked for."""
     count = 0
     for page in range(first, last, step):
         if t.records[page]["flags"] & INSIDE:
@@ -130,7 +132,9 @@ def tally_pages(t: RefreshTables, kept: int, pages: Pages, hosts: Pages, importa
 
 
 @bare_kernel
-def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, importance: Floats, now: float) -> None:
+def sweep_pages(
+    t: RefreshTables, calendar: Calendar, pages: Pages, hosts: Pages, importance: Floats, now: float
+) -> None:
     """Files pages that are inside anew and adds them to the sums in the making."""
     t.facts[GUESSED] -= demand_at(t.demand[1], t.facts[THRESHOLD])
     every = 1 + t.counts[LIMIT] // _SPREAD_PAGES  # logarithms are dear, and so many pages tell the shape well
@@ -146,11 +150,11 @@ def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, 
         t.facts[ASKED] += cost / age
         time = read + age
         if time > now:
-            file_page(folders, t.records, page, time)
+            file_page(calendar, t.records, page, time)
         elif record["flags"] & HANDED:
-            file_page(folders, t.records, page, read + LOOK_AGAIN * (now - read))
+            file_page(calendar, t.records, page, read + LOOK_AGAIN * (now - read))
         else:
-            hand_in(folders, t.records, page)
+            hand_in(calendar, t.records, page)
         if record["b"] > 0.0 and 0 <= host < t.host_pages.size:
             t.host_rates[host] += shape / rate
             t.host_pages[host] += 1
@@ -165,9 +169,16 @@ def sweep_pages(t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, 
 
 @bare_kernel
 def judge_pages(
-    t: RefreshTables, folders: Folders, pages: Pages, hosts: Pages, importance: Floats, now: float, due: Pages, worths: Floats
+    t: RefreshTables,
+    calendar: Calendar,
+    pages: Pages,
+    hosts: Pages,
+    importance: Floats,
+    now: float,
+    due: Pages,
+    worths: Floats,
 ) -> int:
-    """Looks at pages taken out of their folders: gives those that are due and files all of them again."""
+    """Looks at pages taken out of their calendar: gives those that are due and files all of them again."""
     count = 0
     threshold = t.facts[THRESHOLD]
     for i in range(pages.size):
@@ -186,14 +197,16 @@ def judge_pages(
             worths[count] = worth
             count += 1
             record["flags"] = np.uint8(record["flags"] | HANDED)
-            file_page(folders, t.records, page, read + LOOK_AGAIN * age)
+            file_page(calendar, t.records, page, read + LOOK_AGAIN * age)
         else:
-            file_page(folders, t.records, page, read + due_age(t, shape, rate, scale, threshold))
+            file_page(calendar, t.records, page, read + due_age(t, shape, rate, scale, threshold))
     return count
 
 
 @bare_kernel
-def worth_of_pages(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, now: float, worths: Floats) -> None:
+def worth_of_pages(
+    t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, now: float, worths: Floats
+) -> None:
     """What a read of each page is worth now; not a number for those that are not inside."""
     for i in range(pages.size):
         page = pages[i]
@@ -215,7 +228,9 @@ def due_times_of_pages(
         times[i] = math.inf
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
             shape, rate = belief_of(t, page, hosts[i])
-            times[i] = read_time(t, page) + due_age(t, shape, rate, scale_of(t, importance[i], cost_of(t, page)), threshold)
+            times[i] = read_time(t, page) + due_age(
+                t, shape, rate, scale_of(t, importance[i], cost_of(t, page)), threshold
+            )
 
 
 @bare_kernel

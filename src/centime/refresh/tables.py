@@ -1,11 +1,10 @@
 """The refresh book's memory: a record of 16 bytes a page, 12 bytes a host, and sums.
 
-Each sum is there twice: as it holds now, and as the pass under way (`sweep.py`) makes it anew. Everything lies in arrays, so that the
-state of a book is its arrays and nothing else.
+Each sum is there twice: as it holds now, and as the pass under way (`sweep.py`) makes it anew. Everything lies in
+arrays, so that the state of a book is its arrays and nothing else.
 
-Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. Room ahead means nothing: only what lies below LIMIT
-and below HOST_LIMIT counts.
-"""
+Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. Room ahead means nothing: only
+what lies below LIMIT and below HOST_LIMIT counts."""
 
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +17,7 @@ from centime.refresh.demand import POINTS
 
 # flags of a record
 INSIDE: Final = 1  # it is refreshed
-FILED: Final = 2  # it lies in a folder; says nothing of pages that the pass under way has yet to reach
+FILED: Final = 2  # it lies in a slot; says nothing of pages that the pass under way has yet to reach
 HANDED: Final = 4  # it was handed out since it was last read
 
 TICKS: Final = 8.0  # a second, in `read`
@@ -75,7 +74,7 @@ _MOST_AHEAD = 1 << 16  # a large array is moved by its page table, not copied, s
 
 
 class RefreshTables(NamedTuple):
-    """All arrays of a book but its folders."""
+    """All arrays of a book but its calendar."""
 
     records: npt.NDArray[np.void]
     means: npt.NDArray[np.float32]  # by host: pooled mean rate, 0 for none

@@ -1,9 +1,11 @@
-"""Looks at everything in a refresh book and says what is broken: the full scan behind the folders and the sums.
+"""Looks at everything in a refresh book and says what is broken: the full scan behind the calendar and the sums.
 
-Always:    every page that is refreshed and that no pass under way has yet to reach lies in exactly one folder, and no list has a page
+Always:    every page that is refreshed and that no pass under way has yet to reach lies in exactly one slot, and no
+list has a page
            twice or a page that is not marked as filed; the counts are right; every record is a number that a record can be.
-In full:   right after a whole pass with the same importance, besides, no page that was not handed out lies in a folder that is opened later
-           than a second after it is due (or after the folder that was next when it was filed); D at all μ, and S, are those of all pages
+In full:   right after a whole pass with the same importance, besides, no page that was not handed out lies in a slot
+that is opened later
+           than a second after it is due (or after the slot that was next when it was filed); D at all μ, and S, are those of all pages
            counted anew within 1e-6, and so is what they are multiplied with.
 """
 
@@ -14,7 +16,7 @@ import numpy.typing as npt
 
 from centime.model.errors import ScheduleBroken
 from centime.model.kernel import bare_kernel
-from centime.refresh.calendar import NONE, RINGS, SIZE, Folders, Records, opening_time
+from centime.refresh.calendar import NONE, RINGS, SIZE, Calendar, Records, opening_time
 from centime.refresh.demand import demand_at
 from centime.refresh.observation import Floats, Pages
 from centime.refresh.sweep import LEAST_EXACT, MOST_EXACT, asked_by_pages, due_times_of_pages, tally_pages
@@ -48,30 +50,30 @@ def _walk(records: Records, head: int, when: float, opens: Floats) -> int:
     return NONE
 
 
-def _opening_times(t: RefreshTables, folders: Folders) -> Floats:
-    """When each page's folder is opened; not a number for pages in none."""
+def _opening_times(t: RefreshTables, calendar: Calendar) -> Floats:
+    """When each page's slot is opened; not a number for pages in none."""
     opens = np.full(int(t.counts[LIMIT]), math.nan)
     for ring in range(RINGS):
-        clock = int(folders.clocks[ring])
-        lists = [(int(folders.open_heads[ring]), -math.inf)]
-        lists += [(int(folders.heads[ring, n % SIZE]), opening_time(ring, n)) for n in range(clock, clock + SIZE)]
+        clock = int(calendar.clocks[ring])
+        lists = [(int(calendar.open_heads[ring]), -math.inf)]
+        lists += [(int(calendar.heads[ring, n % SIZE]), opening_time(ring, n)) for n in range(clock, clock + SIZE)]
         for head, when in lists:
             wrong = _walk(t.records, head, when, opens) if head != NONE else NONE
             if wrong != NONE:
-                raise ScheduleBroken(f"a folder holds {wrong}, which is no page of the book or lies in a folder already")
+                raise ScheduleBroken(f"a slot holds {wrong}, which is no page of the book or lies in a slot already")
     return opens
 
 
-def prove_filing(t: RefreshTables, folders: Folders) -> Floats:
-    """When each page's folder is opened; raises if pages are not filed as they must be."""
-    opens = _opening_times(t, folders)
+def prove_filing(t: RefreshTables, calendar: Calendar) -> Floats:
+    """When each page's slot is opened; raises if pages are not filed as they must be."""
+    opens = _opening_times(t, calendar)
     filed = ~np.isnan(opens)
     flags = t.records["flags"][: t.counts[LIMIT]]
     inside = (flags & INSIDE) != 0
     reached = np.arange(len(flags)) < (t.counts[CURSOR] if t.counts[CURSOR] != NO_PASS else len(flags))
     for wrong, what in (
-        (inside & reached & ~filed, "is refreshed but lies in no folder"),
-        (filed & ~reached, "lies in a folder though the pass has yet to reach it"),
+        (inside & reached & ~filed, "is refreshed but lies in no slot"),
+        (filed & ~reached, "lies in a slot though the pass has yet to reach it"),
         (reached & (filed != ((flags & FILED) != 0)), "is marked as filed and is not, or the other way round"),
     ):
         if wrong.any():
@@ -80,7 +82,9 @@ def prove_filing(t: RefreshTables, folders: Folders) -> Floats:
         raise ScheduleBroken(f"{inside.sum()} pages are refreshed, {t.counts[PAGE_COUNT]} are counted")
     b = t.records["b"][: t.counts[LIMIT]]
     if not (np.isfinite(b) & (b >= 0)).all():
-        raise ScheduleBroken(f"the evidence of page {np.flatnonzero(~(np.isfinite(b) & (b >= 0)))[0]} is not a number of seconds")
+        raise ScheduleBroken(
+            f"the evidence of page {np.flatnonzero(~(np.isfinite(b) & (b >= 0)))[0]} is not a number of seconds"
+        )
     means = t.means[: t.counts[HOST_LIMIT]]
     if not (np.isfinite(means) & (means >= 0)).all():
         raise ScheduleBroken("the pooled rate of a host is not a number")
@@ -88,13 +92,19 @@ def prove_filing(t: RefreshTables, folders: Folders) -> Floats:
 
 
 def prove_times(
-    t: RefreshTables, folders: Folders, opens: Floats, pages: Pages, hosts: Pages, importance: Floats, threshold: float
+    t: RefreshTables,
+    calendar: Calendar,
+    opens: Floats,
+    pages: Pages,
+    hosts: Pages,
+    importance: Floats,
+    threshold: float,
 ) -> None:
     """Raises if a page would be looked at too late under the threshold that it was filed under."""
     due = np.empty(len(pages))
     due_times_of_pages(t, pages, hosts, importance, threshold, due)
-    last = opening_time(RINGS - 1, int(folders.clocks[RINGS - 1]) + SIZE - 1)
-    allowed = np.minimum(np.maximum(due, float(folders.clocks[0])) + 1.0, last)
+    last = opening_time(RINGS - 1, int(calendar.clocks[RINGS - 1]) + SIZE - 1)
+    allowed = np.minimum(np.maximum(due, float(calendar.clocks[0])) + 1.0, last)
     late = (opens[pages] > allowed + 1e-3) & ((t.records["flags"][pages] & HANDED) == 0)
     if late.any():
         first = np.flatnonzero(late)[0]
@@ -111,12 +121,15 @@ def prove_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats)
 
 
 def prove_exactness(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
-    """Raises if what the last pass asked for, or its ratio to what the sums say, is not that of all pages counted anew."""
+    """Raises if what the last pass asked for, or its ratio to what the sums say, is not that of all pages counted
+    anew."""
     asked = asked_by_pages(t, pages, hosts, importance, t.facts[LEVEL])
     if not math.isclose(t.facts[ASKED], asked, rel_tol=TOLERANCE, abs_tol=1e-30):
         raise ScheduleBroken(f"the pages are said to ask for {t.facts[ASKED]} a second, counted anew for {asked}")
     guessed = demand_at(t.demand[0], t.facts[LEVEL])
-    if guessed > 0.0 and not math.isclose(t.facts[EXACT], min(max(asked / guessed, LEAST_EXACT), MOST_EXACT), rel_tol=TOLERANCE):
+    if guessed > 0.0 and not math.isclose(
+        t.facts[EXACT], min(max(asked / guessed, LEAST_EXACT), MOST_EXACT), rel_tol=TOLERANCE
+    ):
         raise ScheduleBroken(f"the demand counts times {t.facts[EXACT]}, and should times {asked / guessed}")
 
 

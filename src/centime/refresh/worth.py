@@ -1,8 +1,8 @@
 """What a read is worth now, and the age at which it is worth enough: one index for every rule.
 
-A copy of age a costs its users x·[alpha·λ·a + beta·P(it is stale)] per second. The index I(a) = a·penalty(a) - ∫_0^a penalty, per unit of
-cost, is what Lagrange's multiplier μ of the budget is compared with: reading every page when I(a) ≥ μ spends the budget best. With the
-belief Gamma(S, B) of `belief.py` and u = a/B it is
+A copy of age a costs its users x·[alpha·λ·a + beta·P(it is stale)] per second. The index I(a) = a·penalty(a) - ∫_0^a
+penalty, per unit of cost, is what Lagrange's multiplier μ of the budget is compared with: reading every page when I(a)
+≥ μ spends the budget best. With the belief Gamma(S, B) of `belief.py` and u = a/B it is
 
     I(a) = (x/cost) · B · G(u)
     optimal, mixed   G(u) = alpha·S·u²/2 + beta·J(u),   J(u) = (1 - (1+u)^(1-S)) / (S-1) - u·(1+u)^(-S)      (log(1+u) - u/(1+u) for S = 1)
@@ -13,13 +13,13 @@ For S, B → ∞ with S/B = λ this is (x/λ)(1 - e^(-λa)(1 + λa)) for beta = 
 ≤ 1): a page that surely changes too fast is never worth μ. J loses its digits for small u, where its series is used; relative error below
 1e-8.
 
-Decisions are made with a wider belief than what is believed: Gamma(w·S, w·B), w = TRUST, of the same mean. A read is worth more than the
-index says, for it also teaches; most so where little is known, and there a wider belief is what raises the index of old copies: a page
-that only seems too quick is tried again sooner. The paper's rule and the uniform one know the mean only, and stay as they are. What is
-shown and foretold is what is believed.
+Decisions are made with a wider belief than what is believed: Gamma(w·S, w·B), w = TRUST, of the same mean. A read is
+worth more than the index says, for it also teaches; most so where little is known, and there a wider belief is what
+raises the index of old copies: a page that only seems too quick is tried again sooner. The paper's rule and the uniform
+one know the mean only, and stay as they are. What is shown and foretold is what is believed.
 
-`age_ratio` is the inverse of G by Newton's method on logarithms, kept inside a bracket; G rises strictly, so there is one answer or none.
-"""
+`age_ratio` is the inverse of G by Newton's method on logarithms, kept inside a bracket; G rises strictly, so there is
+one answer or none."""
 
 import math
 
@@ -106,7 +106,8 @@ def age_ratio(rule: float, alpha: float, beta: float, shape: float, y: float, mo
 
 @bare_kernel
 def age_at(rule: float, alpha: float, beta: float, shape: float, rate: float, scale: float, threshold: float) -> float:
-    """The age at which a page of belief Gamma(shape, rate) and scale x/cost is worth the threshold; infinity if never."""
+    """The age at which a page of belief Gamma(shape, rate) and scale x/cost is worth the threshold; infinity if
+    never."""
     y = threshold / (scale * rate)
     return rate * age_ratio(rule, alpha, beta, shape, y, LONGEST / rate, 0.0)
 

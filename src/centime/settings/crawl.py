@@ -1,9 +1,8 @@
 """What a crawl is told: one frozen value, kept in the crawl's folder, so that the same command goes on in the same way.
 
-Names are those of the command's options. A configuration file has the same names; an unknown one is refused, with the nearest known, and
-so is a value that is not of its setting's type: a truth is no number, and 10.0 is the whole number 10 but 10.5 is none. The word `none`
-takes back a setting that may be absent, and empties a list.
-"""
+Names are those of the command's options. A configuration file has the same names; an unknown one is refused, with the
+nearest known, and so is a value that is not of its setting's type: a truth is no number, and 10.0 is the whole number
+10 but 10.5 is none. The word `none` takes back a setting that may be absent, and empties a list."""
 
 import difflib
 import os
@@ -33,7 +32,17 @@ NONE = "none"
 MOST_WORKERS = 64
 LEAST_WEIGHT, MOST_WEIGHT, MOST_RULES = 1 / 16, 65_536.0, 127  # of a focus: what ledgers take
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_BYTES = {
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +104,13 @@ class CrawlSettings:
         if not self.alpha and not self.beta:
             raise BadSetting("alpha and beta are both 0: then nothing is worth reading again")
         if len(self.shares) != 3 or not all(0 < share < 1 for share in self.shares):
-            raise BadSetting(f"shares are three numbers above 0 and below 1, for levels 1 to 3, not {list(self.shares)}")
+            raise BadSetting(
+                f"shares are three numbers above 0 and below 1, for levels 1 to 3, not {list(self.shares)}"
+            )
         if self.continuous and self.refresh_after is not None:
-            raise BadSetting("either --continuous decides when pages are read again or --refresh-after does: give one of them")
+            raise BadSetting(
+                "either --continuous decides when pages are read again or --refresh-after does: give one of them"
+            )
         if self.continuous and self.rate is None and self.bandwidth is None:
             raise BadSetting("--continuous spends a budget: give it as --rate 50/s or --bandwidth 2GB/day")
         self.discovery_share()
@@ -158,7 +171,9 @@ class CrawlSettings:
             if not equals or not pattern:
                 raise BadSetting(f"a focus is PATTERN=WEIGHT, with a regular expression and a number, not {rule!r}")
             if not LEAST_WEIGHT <= rules[-1][1] <= MOST_WEIGHT or rules[-1][1] % LEAST_WEIGHT:
-                raise BadSetting(f"the weight of a focus is a multiple of 1/16 from 1/16 to {MOST_WEIGHT:g}, not {weight}")
+                raise BadSetting(
+                    f"the weight of a focus is a multiple of 1/16 from 1/16 to {MOST_WEIGHT:g}, not {weight}"
+                )
         if len(rules) > MOST_RULES:
             raise BadSetting(f"there are {MOST_RULES} rules of focus at most, not {len(rules)}")
         return rules
@@ -191,7 +206,10 @@ class CrawlSettings:
 
     def facts(self) -> dict[str, Any]:
         """The settings as plain values."""
-        return {name.replace("_", "-"): list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {
+            name.replace("_", "-"): list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
 
 
 TYPES: dict[str, Any] = {name.replace("_", "-"): kind for name, kind in get_type_hints(CrawlSettings).items()}
@@ -199,7 +217,8 @@ SETTINGS = set(TYPES)
 
 
 def settings_from(facts: dict[str, Any], *, where: str, start: CrawlSettings | None = None) -> CrawlSettings:
-    """Settings with these values on top of `start`; a name that is not known is refused, and a value that is not of its type.
+    """Settings with these values on top of `start`; a name that is not known is refused, and a value that is not of its
+    type.
 
     Of `continuous` and `refresh-after` the one that is given takes the place of the other in `start`.
     """
@@ -293,7 +312,9 @@ def _value(name: str, value: Any, where: str) -> Any:
     except BadSetting as error:
         raise BadSetting(f"{where}: {name}: {error}") from None
     except (TypeError, ValueError):
-        raise BadSetting(f"{where}: {name} is {_EXPECTED[kind]}{' or none' if optional else ''}, not {value!r}") from None
+        raise BadSetting(
+            f"{where}: {name} is {_EXPECTED[kind]}{' or none' if optional else ''}, not {value!r}"
+        ) from None
 
 
 def _typed(kind: Any, value: Any) -> Any:
@@ -315,7 +336,9 @@ def hosts_named(text: str) -> list[str]:
     """The hosts that a word means: with a scheme one, without one both of its schemes."""
     named = [text] if "://" in text else [f"http://{text}", f"https://{text}"]
     urls = [canonical(name) for name in named]
-    if any(url is None or not url.endswith("/") or url.count("/") > 3 for url in urls) or any(character in text for character in "?#@"):
+    if any(url is None or not url.endswith("/") or url.count("/") > 3 for url in urls) or any(
+        character in text for character in "?#@"
+    ):
         raise BadSetting(f"a host is a name, as spam.example or https://spam.example:8443, not {text!r}")
     return [host_of(url) for url in urls if url]
 

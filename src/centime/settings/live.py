@@ -6,9 +6,8 @@
     ban+=spam.example  ban-=spam.example                             one more, one less
     focus=/politics/=4                                               the weight of a pattern; a new one holds for pages found from now on
 
-Lists are changed where the order is carried out and not where it was written, so that two people can each ban a host. A focus never
-vanishes, for pages belong to its class: the weight 1 makes it as if it were not there.
-"""
+Lists are changed where the command is carried out and not where it was written, so that two people can each ban a host.
+A focus never vanishes, for pages belong to its class: the weight 1 makes it as if it were not there."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ WEIGHT_UNIT, MOST_WEIGHT = 16, 65_536  # of a focus, as the ledger has it
 
 
 def read_values(words: Sequence[str]) -> dict[str, Value]:
-    """What words NAME=VALUE say, for a SetOrder; BadSetting names the word that says nothing."""
+    """What words NAME=VALUE say, for a SetCommand; BadSetting names the word that says nothing."""
     values: dict[str, Value] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -70,7 +69,7 @@ def _unknown(name: str) -> str:
 
 
 def _add(values: dict[str, Value], name: str, text: str) -> None:
-    """Adds to a list of the order what one word says."""
+    """Adds to a list of the command what one word says."""
     items = values.setdefault(name, [])
     assert isinstance(items, list)
     if name == "ban" and text in ("", NONE):
@@ -87,7 +86,8 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
 
 
 def _check_focus(rule: str) -> None:
-    """Refuses a new focus that takes too long to search, or a weight with which the ledger could not divide its money exactly."""
+    """Refuses a new focus that takes too long to search, or a weight with which the ledger could not divide its
+    money exactly."""
     pattern, equals, text = rule.rpartition("=")
     try:
         weight = float(text)
@@ -96,7 +96,9 @@ def _check_focus(rule: str) -> None:
     if not equals or not pattern:
         raise BadSetting(f"a focus is PATTERN=WEIGHT, with a regular expression and a number, not {rule!r}")
     if not 1 / WEIGHT_UNIT <= weight <= MOST_WEIGHT or weight * WEIGHT_UNIT % 1:
-        raise BadSetting(f"a focus weight is a multiple of 1/{WEIGHT_UNIT} between 1/{WEIGHT_UNIT} and {MOST_WEIGHT}, not {text}")
+        raise BadSetting(
+            f"a focus weight is a multiple of 1/{WEIGHT_UNIT} between 1/{WEIGHT_UNIT} and {MOST_WEIGHT}, not {text}"
+        )
     check_pattern(pattern)
 
 

@@ -1,16 +1,18 @@
-"""Regular expressions that people give, tried before they are used: none may hold a crawl up, whatever URL a stranger puts into a page.
+"""Regular expressions that people give, tried before they are used: none may hold a crawl up, whatever URL a stranger
+puts into a page.
 
-Nothing can stop a search once it has begun, and `(a+)+$` takes 2^n steps on n times `a`. So `check_pattern` searches in strings made to be
-hard for this very pattern, longer and longer up to the longest URL there is:
+Nothing can stop a search once it has begun, and `(a+)+$` takes 2^n steps on n times `a`. So `check_pattern` searches in
+strings made to be hard for this very pattern, longer and longer up to the longest URL there is:
 
     what leads to a repetition  ·  what is repeated, again and again  ·  an end that it cannot have
 
-and refuses a pattern that takes long and whose time grows faster than the square of the length, or is long even so. The length grows by a
-tenth once a search takes a millisecond: even of 2^n steps that makes only n^1.1, so the check itself ends soon.
+and refuses a pattern that takes long and whose time grows faster than the square of the length, or is long even so. The
+length grows by a tenth once a search takes a millisecond: even of 2^n steps that makes only n^1.1, so the check itself
+ends soon.
 
-What a search costs is tried and not proved: the strings follow from the pattern's parts (which only Python's own parser of patterns
-knows), and the worst may be another one. Times differ from run to run, so this is for what is new, never for what a journal has.
-"""
+What a search costs is tried and not proved: the strings follow from the pattern's parts (which only Python's own parser
+of patterns knows), and the worst may be another one. Times differ from run to run, so this is for what is new, never
+for what a journal has."""
 
 import math
 import re
@@ -71,7 +73,8 @@ def check_pattern(text: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of what a later Python may read otherwise
             given = re.compile(text)
-            # The other branch, never found, has no length: a string too short for the pattern would be refused without a search, and
+            # The other branch, never found, has no length: a string too short for the pattern would be refused without
+            # a search, and
             # (a?){40}a{40} would go from nothing to 2^40 steps with one more character.
             pattern = re.compile(text + ("\n|(?!)" if given.flags & re.VERBOSE else "|(?!)"))
             strings = _hard_strings(text)
@@ -106,7 +109,9 @@ def _hard_strings(text: str) -> list[_Hard]:
     leads = list(dict.fromkeys(["", *parts.leads]))[:MOST_LEADS]
     pumps = list(dict.fromkeys([*parts.characters[:MOST_CHARACTERS], *parts.pumps, *filter(None, leads), parts.whole]))
     tails = ["", "\n!", parts.rarest]
-    made = (_Hard(lead, pump, tail) for pump, lead, tail in product(list(filter(None, pumps))[:MOST_PUMPS], leads, tails))
+    made = (
+        _Hard(lead, pump, tail) for pump, lead, tail in product(list(filter(None, pumps))[:MOST_PUMPS], leads, tails)
+    )
     return list(made)[:MOST_STRINGS]
 
 
@@ -227,5 +232,9 @@ def _accepts(part: tuple[Any, Any], character: str) -> bool:
 
 def _is_of(category: str, character: str) -> bool:
     kind = category.removeprefix("CATEGORY_").removeprefix("NOT_")
-    found = {"DIGIT": character.isdigit(), "SPACE": character.isspace(), "WORD": character.isalnum() or character == "_"}.get(kind, False)
+    found = {
+        "DIGIT": character.isdigit(),
+        "SPACE": character.isspace(),
+        "WORD": character.isalnum() or character == "_",
+    }.get(kind, False)
     return found != ("NOT_" in category)

@@ -1,9 +1,9 @@
-"""What people order of a crawl from outside, while it runs or before its next run.
+"""What people command of a crawl from outside, while it runs or before its next run.
 
-An order is a value with an id of its own (128 random bits, given where it was made) and the time at which it was made. It goes through the
-folder `orders/` (order_inbox.py), into the journal, and is carried out: once, because the shard remembers the ids of the last orders
-(`RecentIds`) as part of its state. A large publication is several orders, none of which makes a huge frame of the journal.
-"""
+An command is a value with an id of its own (128 random bits, given where it was made) and the time at which it was
+made. It goes through the folder `commands/` (order_inbox.py), into the journal, and is carried out: once, because the
+shard remembers the ids of the last commands (`RecentIds`) as part of its state. A large publication is several
+commands, none of which makes a huge frame of the journal."""
 
 import secrets
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ import numpy as np
 from centime.settings.live import Value
 from centime.shard.subscriptions import Subscription
 
-MOST_URLS = 20_000  # in one order: taking it holds the crawl up for a tenth of a second
+MOST_URLS = 20_000  # in one command: taking it holds the crawl up for a tenth of a second
 MOST_URL_BYTES = 2 << 20
 MOST_NAME = 200  # characters of a publisher's or a cluster's name
 REMEMBERED = 4_096
@@ -23,7 +23,7 @@ REMEMBERED = 4_096
 Source = Literal["url", "sitemap", "feed"]
 
 
-class SetOrder(msgspec.Struct, tag="set", frozen=True, kw_only=True):
+class SetCommand(msgspec.Struct, tag="set", frozen=True, kw_only=True):
     """Go on with other settings. A name with `+` or `-` behind it adds to a list, or takes from it; see settable.py."""
 
     id: str
@@ -31,7 +31,7 @@ class SetOrder(msgspec.Struct, tag="set", frozen=True, kw_only=True):
     values: dict[str, Value]
 
 
-class PublishOrder(msgspec.Struct, tag="publish", frozen=True, kw_only=True):
+class PublishCommand(msgspec.Struct, tag="publish", frozen=True, kw_only=True):
     """These pages are new or have changed; or these sitemaps or feeds, which are to be read now, say which have."""
 
     id: str
@@ -41,14 +41,16 @@ class PublishOrder(msgspec.Struct, tag="publish", frozen=True, kw_only=True):
     cluster: str = ""  # pages of one cluster are read close together
     publisher: str = ""  # who says so, for its credit; nobody: the hosts of the URLs
     modified: bytes = b""  # nothing, or for each URL when it changed (float64, seconds since the epoch), 0 if not said
-    periods: bytes = b""  # nothing, or for each URL how often it changes by its publisher's word (float64, seconds), 0 if not said
+    periods: bytes = (
+        b""  # nothing, or for each URL how often it changes by its publisher's word (float64, seconds), 0 if not said
+    )
 
     def lines(self) -> list[str]:
         """The URLs."""
         return self.urls.decode().split("\n")
 
 
-class SubscribeOrder(msgspec.Struct, tag="subscribe", frozen=True, kw_only=True):
+class SubscribeCommand(msgspec.Struct, tag="subscribe", frozen=True, kw_only=True):
     """Somebody wants to be told of changes."""
 
     id: str
@@ -56,7 +58,7 @@ class SubscribeOrder(msgspec.Struct, tag="subscribe", frozen=True, kw_only=True)
     subscription: Subscription
 
 
-class UnsubscribeOrder(msgspec.Struct, tag="unsubscribe", frozen=True, kw_only=True):
+class UnsubscribeCommand(msgspec.Struct, tag="unsubscribe", frozen=True, kw_only=True):
     """Somebody wants to be told no longer."""
 
     id: str
@@ -64,14 +66,16 @@ class UnsubscribeOrder(msgspec.Struct, tag="unsubscribe", frozen=True, kw_only=T
     name: str
 
 
-Order = SetOrder | PublishOrder | SubscribeOrder | UnsubscribeOrder
+Command = SetCommand | PublishCommand | SubscribeCommand | UnsubscribeCommand
 
-pack_order = msgspec.msgpack.Encoder().encode
-decode_order = msgspec.msgpack.Decoder(Order).decode  # checks types only: what the journal has was checked when it was accepted
+pack_command = msgspec.msgpack.Encoder().encode
+decode_command = msgspec.msgpack.Decoder(
+    Command
+).decode  # checks types only: what the journal has was checked when it was accepted
 
 
 def new_id() -> str:
-    """An id that no other order has."""
+    """An id that no other command has."""
     return secrets.token_hex(16)
 
 
@@ -84,17 +88,18 @@ def publications(
     publisher: str = "",
     modified: Sequence[float] = (),
     periods: Sequence[float] = (),
-) -> Iterator[PublishOrder]:
-    """Orders that publish canonical URLs, each of a bounded size, in their order; `modified` and `periods` have one for each or none."""
+) -> Iterator[PublishCommand]:
+    """Orders that publish canonical URLs, each of a bounded size, in their command; `modified` and `periods` have
+    one for each or none."""
     begin, part = 0, 0
     while begin < len(urls):
         end, size = begin, 0
         while end < len(urls) and end - begin < MOST_URLS and (end == begin or size + len(urls[end]) < MOST_URL_BYTES):
             size += len(urls[end]) + 1
             end += 1
-        yield PublishOrder(
+        yield PublishCommand(
             id=new_id(),
-            time=time + part * 1e-6,  # files are taken in the order of their time
+            time=time + part * 1e-6,  # files are taken in the command of their time
             urls="\n".join(urls[begin:end]).encode(),
             source=source,
             cluster=cluster,
@@ -106,14 +111,14 @@ def publications(
 
 
 class RecentIds:
-    """The ids of the last orders; part of the state, so that none is carried out twice."""
+    """The ids of the last commands; part of the state, so that none is carried out twice."""
 
     def __init__(self, ids: Sequence[str] = (), most: int = REMEMBERED) -> None:
         self._ids = dict.fromkeys(ids)
         self._most = most
 
     def __contains__(self, identity: str) -> bool:
-        """Whether this order was seen."""
+        """Whether this command was seen."""
         return identity in self._ids
 
     def __len__(self) -> int:
@@ -121,7 +126,7 @@ class RecentIds:
         return len(self._ids)
 
     def add(self, identity: str) -> bool:
-        """Remembers an order; whether it is new."""
+        """Remembers a command; whether it is new."""
         if identity in self._ids:
             return False
         self._ids[identity] = None

@@ -1,4 +1,5 @@
-"""What a visit does: its links become known, it pays them, it is filed, and whoever waits for a change of the page is told."""
+"""What a visit does: its links become known, it pays them, it is filed, and whoever waits for a change of the page
+is told."""
 
 from collections.abc import Sequence
 
@@ -19,8 +20,12 @@ from centime.store.record import Mark, Record
 
 VISITS_PER_ADVANCE = 64  # the ledger pays debts after so many visits: a call costs a little whatever it pays
 THRESHOLD = 0.03  # it pays what is above so many times the mean importance
-PAYMENTS_PER_VISIT = 16  # and so many payments a visit at most: what a page costs must not depend on the size of the crawl
-NO_RETRY = frozenset({Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST})  # passing, and not the page's fault: it waits in the frontier
+PAYMENTS_PER_VISIT = (
+    16  # and so many payments a visit at most: what a page costs must not depend on the size of the crawl
+)
+NO_RETRY = frozenset(
+    {Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST}
+)  # passing, and not the page's fault: it waits in the frontier
 
 
 def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[Visit]:
@@ -42,7 +47,7 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
     return visits
 
 
-def was_found(record: Record | None) -> bool:
+def was_present(record: Record | None) -> bool:
     """Whether a page was there when it was last visited."""
     return record is not None and PageKind.HTML <= record.kind <= PageKind.OTHER
 
@@ -86,7 +91,7 @@ def _is_over(visit: Visit, before: Record | None) -> bool:
     if outcome is Outcome.GONE:
         return True
     failures = 1 + (0 if before is None else before.failures)
-    return outcome.passing and outcome not in NO_RETRY and retry_time(failures, 0.0) is None
+    return outcome.transient and outcome not in NO_RETRY and retry_time(failures, 0.0) is None
 
 
 def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
@@ -95,10 +100,10 @@ def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
     origins = state.pages.origins_of(pages)
     importance = state.ledger.importance(pages).tolist()
     numbers: list[int] = origins["host"].tolist()
-    state.frontier.release_all(origins["host"], np.array(state.manners.next_times(state.hosts, visits, numbers)))
+    state.frontier.release_all(origins["host"], np.array(state.politeness.next_times(state.hosts, visits, numbers)))
     filed, again = [], []
     for visit, number, depth, x in zip(visits, numbers, origins["depth"].tolist(), importance, strict=True):
-        state.manners.file(state.hosts, state.frontier, now, visit, number)
+        state.politeness.file(state.hosts, state.frontier, now, visit, number)
         state.outcomes[visit.outcome] += 1
         state.wire_bytes += visit.wire_bytes
         if visit.outcome is not Outcome.LOST:
@@ -106,18 +111,19 @@ def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
         if visit.outcome in NO_RETRY:
             again.append(visit.page)
     state.pages.records.append_many([one.record for one in filed])
-    state.upkeep.record(now, filed, state.hosts, state.pages.records, state.ledger.importance)
+    state.refreshing.record(now, filed, state.hosts, state.pages.records, state.ledger.importance)
     requeue(state, again, now)  # when the records are there: they say how far up a page belongs
     _tell(state, now, filed)
     _spend(state, now, filed)
 
 
 def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
-    """Counts what visits cost of the budget for reading again: all of them where worth decides what is unread, else the rest."""
+    """Counts what visits cost of the budget for reading again: all of them where worth decides what is unread, else
+    the rest."""
     counted = filed
     if state.settings.discovery_share() is not None:
         counted = [one for one in filed if one.before is not None]
-    state.upkeep.spend(now, len(counted), sum(one.visit.wire_bytes for one in counted))
+    state.refreshing.spend(now, len(counted), sum(one.visit.wire_bytes for one in counted))
 
 
 def _filed(state: ShardState, now: float, visit: Visit, number: int, depth: int, importance: float) -> Filed:
@@ -125,8 +131,8 @@ def _filed(state: ShardState, now: float, visit: Visit, number: int, depth: int,
     before = state.pages.last(visit.page)
     over = _is_over(visit, before)
     record = state.pages.record_of(visit, before, now=now, depth=depth, over=over, importance=importance)
-    state.read_count += was_found(record) - was_found(before)
-    if visit.outcome.passing and visit.outcome not in NO_RETRY and not over:
+    state.read_count += was_present(record) - was_present(before)
+    if visit.outcome.transient and visit.outcome not in NO_RETRY and not over:
         when = retry_time(record.failures, now)
         if when is not None:
             state.retries.add(visit.page, when)
@@ -135,28 +141,30 @@ def _filed(state: ShardState, now: float, visit: Visit, number: int, depth: int,
 
 def _tell(state: ShardState, now: float, filed: list[Filed]) -> None:
     """Judges those who announced pages, hears what sitemaps say, and tells subscriptions what changed."""
-    wishes = state.wishes
+    requests = state.requests
     for one in filed:
         change = _change(one)
-        if not one.visit.outcome.passing:
-            wishes.publishers.judge(one.visit.page, change is not None)
+        if not one.visit.outcome.transient:
+            requests.publishers.judge(one.visit.page, change is not None)
         if one.visit.claims:
             take_claims(state, now, one.host, np.frombuffer(one.visit.claims, dtype=CLAIM))
-        if not len(wishes.subscriptions):
+        if not len(requests.subscriptions):
             continue
         url = state.pages.texts.get(one.visit.page)
-        names = wishes.subscriptions.match(url)
+        names = requests.subscriptions.match(url)
         if names:
-            wishes.subscriptions.noticed(one.visit.page, url, now, one.record.importance, change, one.visit.watched, names)
+            requests.subscriptions.noticed(
+                one.visit.page, url, now, one.record.importance, change, one.visit.watched, names
+            )
             if not one.over:
-                state.upkeep.deadlines.add(one.visit.page, now + wishes.subscriptions.deadline_seconds(url))
+                state.refreshing.deadlines.add(one.visit.page, now + requests.subscriptions.deadline_seconds(url))
 
 
 def _change(one: Filed) -> Change | None:
     """What happened to a page since it was last there or not."""
-    now, before = was_found(one.record), one.before
+    now, before = was_present(one.record), one.before
     if not now:
-        return Change.GONE if was_found(before) and one.over else None
+        return Change.GONE if was_present(before) and one.over else None
     if before is None or not before.signature:
         return Change.NEW
     if before.kind == PageKind.DEAD:

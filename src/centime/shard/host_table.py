@@ -1,8 +1,7 @@
 """The hosts of a crawl: their names and numbers, how each wants to be treated, and what came of it.
 
-A host is scheme, name and port: what one robots.txt and one delay hold for. Its manners (latency, failures in a row, crawl delay) are
-values of `fetch.politeness`; the frontier only learns when the host may be asked next.
-"""
+A host is scheme, name and port: what one robots.txt and one delay hold for. Its manners (latency, failures in a row,
+crawl delay) are values of `fetch.politeness`; the frontier only learns when the host may be asked next."""
 
 from typing import Any
 
@@ -19,7 +18,7 @@ class Host(msgspec.Struct, gc=False):
     """One host and its counters."""
 
     name: str
-    manners: HostState
+    politeness: HostState
     known: int = 0
     visits: int = 0
     read: int = 0
@@ -58,7 +57,9 @@ class Hosts:
     def number_many(self, names: list[str]) -> npt.NDArray[np.int32]:
         """The numbers of hosts, each of which knows one page more."""
         found = list(map(self._numbers.get, names))
-        numbers = np.array([self.number(name) if one is None else one for name, one in zip(names, found, strict=True)], dtype=np.int32)
+        numbers = np.array(
+            [self.number(name) if one is None else one for name, one in zip(names, found, strict=True)], dtype=np.int32
+        )
         hosts, counts = np.unique(numbers, return_counts=True)
         for number, count in zip(hosts.tolist(), counts.tolist(), strict=True):
             self.all[number].known += count
@@ -89,5 +90,6 @@ class Hosts:
     def statistics(self) -> dict[str, Any]:
         """Sums over all hosts."""
         return {
-            name: sum(getattr(host, name) for host in self.all) for name in ("known", "visits", "read", "failures", "refused", "wire_bytes")
+            name: sum(getattr(host, name) for host in self.all)
+            for name in ("known", "visits", "read", "failures", "refused", "wire_bytes")
         }

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from centime.frontier.kind import DISCOVERY, kinds_of
 from centime.model.address import fingerprint, host_of
-from centime.shard.message import Found, Visit
+from centime.shard.message import Seeded, Visit
 from centime.shard.state import ShardState
 
 Fingerprints = npt.NDArray[np.uint64]
@@ -16,13 +16,15 @@ def fingerprints_of(urls: list[str]) -> Fingerprints:
     return np.array([fingerprint(url) for url in urls], dtype=np.uint64)
 
 
-def take_found(state: ShardState, frame: Found) -> int:
+def take_seeded(state: ShardState, frame: Seeded) -> int:
     """Makes URLs known that came from outside; how many were new."""
     urls = frame.texts.decode().split("\n") if frame.texts else []
     return join(state, fingerprints_of(urls), urls, np.full(len(urls), frame.depth, dtype=np.uint8), frame.level)
 
 
-def join(state: ShardState, fingerprints: Fingerprints, urls: list[str], depths: npt.NDArray[np.uint8], level: int) -> int:
+def join(
+    state: ShardState, fingerprints: Fingerprints, urls: list[str], depths: npt.NDArray[np.uint8], level: int
+) -> int:
     """Makes those URLs known that are not, unless their host has enough; how many."""
     known = state.pages
     wanted = np.flatnonzero(known.table.find(fingerprints) < 0)
@@ -36,7 +38,7 @@ def join(state: ShardState, fingerprints: Fingerprints, urls: list[str], depths:
     classes = _classes(state, texts)
     known.join(texts, hosts, depths[joined], classes)
     _join_ledger(state, classes)
-    keys = state.ledger.standing(pages) if level == DISCOVERY else state.ledger.importance(pages)
+    keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
     state.frontier.add(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
     if state.settings.ban:
         _ban(state, hosts)
@@ -73,6 +75,6 @@ def _classes(state: ShardState, urls: list[str]) -> npt.NDArray[np.uint8]:
 def _ban(state: ShardState, hosts: npt.NDArray[np.int32]) -> None:
     """Blocks hosts that were banned before they were known."""
     for number in np.unique(hosts).tolist():
-        if number not in state.wishes.banned and state.hosts[number].name in state.settings.ban:
-            state.wishes.banned.add(number)
+        if number not in state.requests.banned and state.hosts[number].name in state.settings.ban:
+            state.requests.banned.add(number)
             state.frontier.block(number)

@@ -1,7 +1,8 @@
 """What the shard and its fetchers say to each other, and what the journal keeps of it.
 
-A `Lease` goes out, a `Visit` comes back; both are packed with msgpack, as arrays, so a message is its values and nothing else. The bytes of
-a visit are written to the journal as the fetcher packed them: what is replayed after a crash is what was said.
+A `Lease` goes out, a `Visit` comes back; both are packed with msgpack, as arrays, so a message is its values and
+nothing else. The bytes of a visit are written to the journal as the fetcher packed them: what is replayed after a crash
+is what was said.
 
 A batch is a list of messages; how they cross a socket is in `processes/channel.py`.
 """
@@ -76,7 +77,7 @@ class Granted(msgspec.Struct, array_like=True, frozen=True, gc=False):
     pages: list[int]
 
 
-class Found(msgspec.Struct, array_like=True, frozen=True, gc=False):
+class Seeded(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """URLs that came from outside: seeds, sitemaps, publications. A frame of the journal."""
 
     now: float
@@ -93,8 +94,9 @@ class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
     all: bool = False
 
 
-class Told(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Settings (as JSON) to go on with: a frame of the journal, the first of every crawl. No lease is out at that moment."""
+class Configured(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Settings (as JSON) to go on with: a frame of the journal, the first of every crawl. No lease is out at that
+    moment."""
 
     now: float
     settings: str
@@ -107,7 +109,7 @@ class Settled(msgspec.Struct, array_like=True, frozen=True, gc=False):
     payments: int
 
 
-class Ordered(msgspec.Struct, array_like=True, frozen=True, gc=False):
+class Commanded(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """An order from outside, packed as it came: a frame of the journal."""
 
     now: float

@@ -3,9 +3,9 @@
     id of a notice      NUMBER@NAME             NUMBER counts all notices of the crawl, NAME is the subscription
     id of a batch       FIRST-LAST@NAME         the numbers of its first and its last notice
 
-Numbers are given when the shard folds the visit, so a crawl that is killed and replayed gives the same ids: a subscriber that has seen an
-id has seen the notice. A delivery may come twice (at least once is what is promised); by its id it can be told.
-"""
+Numbers are given when the shard folds the visit, so a crawl that is killed and replayed gives the same ids: a
+subscriber that has seen an id has seen the notice. A delivery may come twice (at least once is what is promised); by
+its id it can be told."""
 
 from enum import StrEnum
 from typing import Any
@@ -57,7 +57,11 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     def facts(self) -> dict[str, Any]:
         """The batch as a subscriber gets it."""
-        return {"id": self.id, "subscription": self.name, "changes": [notice_facts(self.name, notice) for notice in self.notices]}
+        return {
+            "id": self.id,
+            "subscription": self.name,
+            "changes": [notice_facts(self.name, notice) for notice in self.notices],
+        }
 
 
 def notice_facts(name: str, notice: Notice) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """What is known of every page besides its money: URL, host, depth, links, visits. All by page number.
 
-In memory are a fingerprint and two offsets a page; what never changes (URL, host, depth, focus class) and what is read a page at a time
-(rows, records) lies in files that only grow.
-"""
+In memory are a fingerprint and two offsets a page; what never changes (URL, host, depth, focus class) and what is read
+a page at a time (rows, records) lies in files that only grow."""
 
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -76,10 +75,18 @@ class KnownPages:
         """How many pages are known."""
         return self.table.count
 
-    def join(self, urls: list[str], hosts: npt.NDArray[np.int32], depths: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8]) -> None:
+    def join(
+        self,
+        urls: list[str],
+        hosts: npt.NDArray[np.int32],
+        depths: npt.NDArray[np.uint8],
+        classes: npt.NDArray[np.uint8],
+    ) -> None:
         """Keeps what never changes about new pages."""
         together = "".join(urls)
-        encoded = urls if together.isascii() else [url.encode() for url in urls]  # canonical URLs are: as many bytes as characters
+        encoded = (
+            urls if together.isascii() else [url.encode() for url in urls]
+        )  # canonical URLs are: as many bytes as characters
         self.texts.append_many(together.encode(), np.fromiter(map(len, encoded), dtype=np.int64, count=len(urls)))
         origins = np.zeros(len(urls), dtype=ORIGIN)
         origins["host"], origins["depth"], origins["focus"] = hosts, depths, classes
@@ -104,7 +111,8 @@ class KnownPages:
         return found
 
     def read_before(self, time: float, start: int) -> tuple[list[int], int]:
-        """The pages whose last visit was at `time` or earlier and found them there, of the records from `start` on; where to go on."""
+        """The pages whose last visit was at `time` or earlier and found them there, of the records from `start` on;
+        where to go on."""
         due = []
         at = start or self.records.first
         while at < self.records.end:
@@ -112,15 +120,19 @@ class KnownPages:
             if head["time"] > time:
                 break
             page = int(head["page"])
-            if self.records.record_at[page] == at and (PageKind.HTML <= head["kind"] <= PageKind.OTHER or head["outcome"] in _REDIRECTS):
+            if self.records.record_at[page] == at and (
+                PageKind.HTML <= head["kind"] <= PageKind.OTHER or head["outcome"] in _REDIRECTS
+            ):
                 due.append(page)
             at = self.records.behind(at)
         return due, at
 
-    def record_of(self, visit: Visit, before: Record | None, *, now: float, depth: int, over: bool, importance: float) -> Record:
+    def record_of(
+        self, visit: Visit, before: Record | None, *, now: float, depth: int, over: bool, importance: float
+    ) -> Record:
         """The record of a visit, still to be appended."""
         outcome = visit.outcome
-        found, read = outcome.found, outcome is Outcome.READ
+        found, read = outcome.present, outcome is Outcome.READ
         same = outcome is Outcome.UNCHANGED and before is not None
         changed = read and (before is None or before.signature != visit.signature)
         marks = NO_MARK
@@ -158,7 +170,9 @@ class KnownPages:
             marks=marks,
             outcome=outcome,
             kind=kind,
-            failures=0 if found or outcome.redirect or not outcome.passing else (before.failures if before else 0) + 1,
+            failures=0
+            if found or outcome.redirect or not outcome.transient
+            else (before.failures if before else 0) + 1,
             etag=visit.etag,
             modified=visit.modified,
             content_type=before.content_type if same and before is not None else visit.content_type,

@@ -1,4 +1,5 @@
-"""How hosts are treated: when each may be asked again after a visit, and which of them share an address that must be spared."""
+"""How hosts are treated: when each may be asked again after a visit, and which of them share an address that must be
+spared."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,14 +14,16 @@ from centime.shard.message import Visit
 ON_ITS_WAY_SECONDS = 1.0  # the last request of a dead fetcher may reach its host so late
 
 
-class Manners:
+class HostPoliteness:
     """The treatment of all hosts under some settings."""
 
     def __init__(self, settings: CrawlSettings) -> None:
-        self.lanes: dict[int, int] = {}  # of hosts whose address must be spared; not part of the state: any division is right
-        self.tell(settings)
+        self.lanes: dict[
+            int, int
+        ] = {}  # of hosts whose address must be spared; not part of the state: any division is right
+        self.configure(settings)
 
-    def tell(self, settings: CrawlSettings) -> None:
+    def configure(self, settings: CrawlSettings) -> None:
         """Goes on with other settings."""
         self._delay = settings.delay
         self._politeness = PolitenessSettings(delay_seconds=settings.delay)
@@ -32,10 +35,12 @@ class Manners:
 
     def _next_time(self, hosts: Hosts, visit: Visit, number: int) -> float:
         host = hosts[number]
-        pause = host.manners.blocked_until
-        host.manners, host.next_time = after(host.manners, visit, self._politeness)
-        if visit.asked_at <= pause > host.next_time:  # it was asked before the host asked to be left alone: that still holds
-            host.manners = dataclasses.replace(host.manners, blocked_until=pause)
+        pause = host.politeness.blocked_until
+        host.politeness, host.next_time = after(host.politeness, visit, self._politeness)
+        if (
+            visit.asked_at <= pause > host.next_time
+        ):  # it was asked before the host asked to be left alone: that still holds
+            host.politeness = dataclasses.replace(host.politeness, blocked_until=pause)
             host.next_time = pause
         return host.next_time
 
@@ -49,17 +54,17 @@ class Manners:
             self._spare_address(hosts, frontier, visit.address, max(now, visit.asked_at))
             host.address = visit.address
         host.visits += outcome is not Outcome.LOST
-        host.read += outcome.found
+        host.read += outcome.present
         host.wire_bytes += visit.wire_bytes
         host.refused += outcome is Outcome.DISALLOWED
-        if outcome.passing:
+        if outcome.transient:
             host.failures += 1
             host.trouble = f"{outcome.name.lower().replace('_', ' ')}: {visit.detail}".removesuffix(": ")
 
     def leave_alone(self, hosts: Hosts, frontier: Frontier, now: float, number: int) -> None:
         """Spares a host of which nobody can say when it was asked: maybe a moment ago."""
         host = hosts[number]
-        delay = max(self._delay, host.manners.crawl_delay)
+        delay = max(self._delay, host.politeness.crawl_delay)
         host.next_time = max(host.next_time, now + delay + (ON_ITS_WAY_SECONDS if delay else 0.0))
         self._spare_address(hosts, frontier, host.address, now)
 

@@ -18,7 +18,7 @@ ENLISTED_AT_ONCE = 10_000  # pages looked through for a new subscription in one 
 def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
     """The pages granted, and whether others have moved: a call that changes nothing need not be in the journal."""
     expired, again = state.leases.expired(now), state.retries.due(now)
-    late = state.upkeep.deadlines.due(now)
+    late = state.refreshing.deadlines.due(now)
     due = _read_long_ago(state, now)
     give_back(state, expired, now)
     requeue(state, [*again.tolist(), *due], now)
@@ -26,7 +26,9 @@ def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
     moved = bool(len(expired) or len(again) or len(late) or due)
     moved = _look(state, now) or moved
     moved = _enlist(state, now) or moved
-    pages = state.frontier.lease(now, count, state.ledger.levels(), state.upkeep.discovery() * state.ledger.unit())
+    pages = state.frontier.lease(
+        now, count, state.ledger.class_shares(), state.refreshing.discovery() * state.ledger.unit()
+    )
     if len(pages):
         state.leases.grant(pages, now)
     return pages, moved
@@ -34,7 +36,7 @@ def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
 
 def earliest(state: ShardState, now: float) -> float:
     """When something may be handed out, or becomes due."""
-    return min(state.frontier.earliest(now), state.upkeep.earliest())
+    return min(state.frontier.earliest(now), state.refreshing.earliest())
 
 
 def take_back(state: ShardState, frame: Returned) -> None:
@@ -42,7 +44,7 @@ def take_back(state: ShardState, frame: Returned) -> None:
     pages = state.leases.held() if frame.all else np.array(frame.pages, dtype=np.int64)
     pages = pages[state.leases.end(pages)]
     for number in set(state.pages.origins_of(pages)["host"].tolist()):
-        state.manners.leave_alone(state.hosts, state.frontier, frame.now, number)
+        state.politeness.leave_alone(state.hosts, state.frontier, frame.now, number)
     give_back(state, pages, frame.now)
 
 
@@ -60,40 +62,50 @@ def requeue(state: ShardState, pages: list[int], now: float) -> None:
         return
     numbers = np.array(sorted(set(pages)), dtype=np.int64)
     numbers = numbers[~state.frontier.contains(numbers)]
-    read = state.pages.were_read(numbers) | state.upkeep.book.contains(numbers)
-    announced = np.array([state.wishes.publishers.has_announced(page) for page in numbers.tolist()], dtype=np.bool_)
+    read = state.pages.were_read(numbers) | state.refreshing.book.contains(numbers)
+    announced = np.array([state.requests.publishers.has_announced(page) for page in numbers.tolist()], dtype=np.bool_)
     unread = numbers[~read & ~announced]
     if len(unread):
         origins = state.pages.origins_of(unread)
         kinds = kinds_of(np.full(len(unread), DISCOVERY), origins["focus"])
-        state.frontier.add(unread, origins["host"].astype(np.int32), kinds, state.ledger.standing(unread))
+        state.frontier.add(unread, origins["host"].astype(np.int32), kinds, state.ledger.inflow(unread))
     known = numbers[read & ~announced]
     if len(known):
-        worth = state.upkeep.worth(known, now, state.ledger.importance) if state.settings.continuous else state.ledger.importance(known)
+        worth = (
+            state.refreshing.worth(known, now, state.ledger.importance)
+            if state.settings.continuous
+            else state.ledger.importance(known)
+        )
         _add(state, known, REFRESH, worth)
     promote(state, numbers[announced])
 
 
-def promote(state: ShardState, pages: Pages, hearing: npt.ArrayLike = 1.0) -> None:
-    """Puts pages among the published ones, by so many times their importance, unless they are out or at a higher level."""
+def promote(state: ShardState, pages: Pages, weight: npt.ArrayLike = 1.0) -> None:
+    """Puts pages among the published ones, by so many times their importance, unless they are out or at a higher
+    level."""
     if len(pages):
         free = _raised(state, pages, PUBLISHED)
-        _add(state, pages[free], PUBLISHED, np.broadcast_to(hearing, len(pages))[free] * state.ledger.importance(pages[free]))
+        _add(
+            state,
+            pages[free],
+            PUBLISHED,
+            np.broadcast_to(weight, len(pages))[free] * state.ledger.importance(pages[free]),
+        )
 
 
 def _remind(state: ShardState, pages: Pages, now: float) -> None:
     """Puts pages whose deadline is over among those that are late, unless they are out or at a higher level.
 
-    The one that has waited longest comes first, not the most important: where a subscription asks for more than the budget has, its less
-    important pages would never be read.
-    """
+    The one that has waited longest comes first, not the most important: where a subscription asks for more than the
+    budget has, its less important pages would never be read."""
     if len(pages):
         late = pages[_raised(state, pages, DEADLINE)]
-        _add(state, late, DEADLINE, np.full(len(late), state.upkeep.book.began - now))
+        _add(state, late, DEADLINE, np.full(len(late), state.refreshing.book.began - now))
 
 
 def _raised(state: ShardState, pages: Pages, level: int) -> npt.NDArray[np.bool_]:
-    """Takes pages out of where they wait if that is no higher than a level, and says which; those that are out stay so."""
+    """Takes pages out of where they wait if that is no higher than a level, and says which; those that are out stay
+    so."""
     free = ~state.leases.out(pages) & (state.frontier.levels(pages) >= level)
     state.frontier.remove(pages[free])
     for page in pages[free].tolist():
@@ -104,10 +116,10 @@ def _raised(state: ShardState, pages: Pages, level: int) -> npt.NDArray[np.bool_
 def reorder(state: ShardState) -> None:
     """Tells the frontier the standing of all pages that were paid."""
     if state.all_paid:
-        state.frontier.rebuild(state.ledger.standing)
+        state.frontier.rebuild(state.ledger.inflow)
     elif state.paid:
         pages = np.concatenate(state.paid).astype(np.int64)
-        state.frontier.update(pages, state.ledger.standing(pages))
+        state.frontier.update(pages, state.ledger.inflow(pages))
     state.paid.clear()
     state.all_paid = False
 
@@ -123,13 +135,15 @@ def _read_long_ago(state: ShardState, now: float) -> list[int]:
         return []
     due, until = state.pages.read_before(now - state.settings.refresh_after, state.refreshed_until)
     if due:
-        state.refreshed_until = until  # without a page that is due nothing may change: such a call is not in the journal
+        state.refreshed_until = (
+            until  # without a page that is due nothing may change: such a call is not in the journal
+        )
     return due
 
 
 def _look(state: ShardState, now: float) -> bool:
     """Lets pages come that have become worth a read; whether anything was looked at."""
-    found = state.upkeep.look(now, state.ledger.importance)
+    found = state.refreshing.look(now, state.ledger.importance)
     if found is None:
         return False
     pages, worth = found
@@ -143,15 +157,16 @@ def _look(state: ShardState, now: float) -> bool:
 
 
 def _enlist(state: ShardState, now: float) -> bool:
-    """Gives pages that were read before a subscription began their deadlines, some at a time; whether there were any to look at."""
-    wishes = state.wishes
-    if wishes.enlisted >= wishes.enlist_end:
+    """Gives pages that were read before a subscription began their deadlines, some at a time; whether there were any
+    to look at."""
+    requests = state.requests
+    if requests.enlisted >= requests.enlist_end:
         return False
-    pages = np.arange(wishes.enlisted, min(wishes.enlist_end, wishes.enlisted + ENLISTED_AT_ONCE), dtype=np.int64)
-    wishes.enlisted = int(pages[-1]) + 1
+    pages = np.arange(requests.enlisted, min(requests.enlist_end, requests.enlisted + ENLISTED_AT_ONCE), dtype=np.int64)
+    requests.enlisted = int(pages[-1]) + 1
     read = pages[state.pages.were_read(pages)]
     for page, url in zip(read.tolist(), state.pages.texts.get_many(read), strict=True):
-        seconds = wishes.subscriptions.deadline_seconds(url)
+        seconds = requests.subscriptions.deadline_seconds(url)
         if seconds < float("inf"):
-            state.upkeep.deadlines.add(page, now + seconds)
+            state.refreshing.deadlines.add(page, now + seconds)
     return True

@@ -1,4 +1,5 @@
-"""What keeps the copy fresh: how often each page changes, which of them are due, and by when somebody else wants one read.
+"""What keeps the copy fresh: how often each page changes, which of them are due, and by when somebody else wants one
+read.
 
     verdicts      every visit is one word to the book of change rates (refresh/book.py): first, quiet, changed, dated, failed
     looks         the book's folders are looked at as their time comes; what is worth its read goes to the frontier, with its worth
@@ -17,7 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from centime.frontier.timers import Retries
+from centime.frontier.timers import Timers
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 from centime.refresh.book import RefreshBook
@@ -25,7 +26,7 @@ from centime.refresh.credit import frequency_verdict, period_of_max_age, verifie
 from centime.refresh.dates import observe, reliable, stood, verdict_of
 from centime.refresh.rhythm import Rhythm, find_rhythm, holds, next_moment
 from centime.refresh.settings import RefreshSettings
-from centime.refresh.spending import Eagerness
+from centime.refresh.spending import Spending
 from centime.refresh.verdict import Verdict
 from centime.settings.crawl import CrawlSettings
 from centime.shard.host_table import Hosts
@@ -65,38 +66,40 @@ class Filed(msgspec.Struct, frozen=True, gc=False):
     over: bool  # it is gone, or given up
 
 
-class Upkeep:
+class Refreshing:
     """The change rates of a shard's pages, and what is due."""
 
     def __init__(self, settings: CrawlSettings, hosts_of: HostsOf) -> None:
         self._hosts_of = hosts_of
         self.book = RefreshBook(0.0, settings.refresh_settings(), hosts_of)
-        self.moments = Retries()
-        self.deadlines = Retries()
+        self.moments = Timers()
+        self.deadlines = Timers()
         self.beats: dict[int, Beat] = {}
-        self.eagerness = Eagerness()
-        self.tell(settings)
+        self.spending = Spending()
+        self.configure(settings)
 
-    def tell(self, settings: CrawlSettings) -> None:
+    def configure(self, settings: CrawlSettings) -> None:
         """Goes on with other settings."""
         self.settings = settings
-        self.book.tell(self._rules())
+        self.book.configure(self._rules())
 
     def _rules(self) -> RefreshSettings:
         """What the book is told: the settings, with the budget that lets all of it be spent."""
         rules = self.settings.refresh_settings()
-        return replace(rules, budget=rules.budget * self.eagerness.factor)
+        return replace(rules, budget=rules.budget * self.spending.factor)
 
     def spend(self, now: float, pages: int, wire_bytes: int) -> None:
         """Takes in what was spent on visits."""
         rules = self.settings.refresh_settings()
         unit = wire_bytes / pages if rules.by_bytes and pages else 1.0
-        if self.settings.continuous and self.eagerness.observe(now, pages * unit, rules.budget, unit):
-            self.book.tell(self._rules())
+        if self.settings.continuous and self.spending.observe(now, pages * unit, rules.budget, unit):
+            self.book.configure(self._rules())
 
     # ---- what visits say
 
-    def record(self, now: float, filed: Sequence[Filed], hosts: Hosts, records: Records, importance: Importance) -> None:
+    def record(
+        self, now: float, filed: Sequence[Filed], hosts: Hosts, records: Records, importance: Importance
+    ) -> None:
         """Takes what visits say about changes."""
         if not len(self.book):
             self.book = RefreshBook(now, self._rules(), self._hosts_of)
@@ -111,9 +114,9 @@ class Upkeep:
             return
         pages = np.array([one.visit.page for one in told], dtype=np.int64)
         read_before = self.book.read_times(pages).tolist()
-        verdicts, since, standing = [], [], []
+        verdicts, since, stood_for = [], [], []
         for one, before in zip(told, read_before, strict=True):
-            standing.append(_stood(one, before, hosts))
+            stood_for.append(_stood(one, before, hosts))
             verdict, seconds = self._verdict(now, one, before, hosts)
             verdicts.append(verdict)
             since.append(seconds)
@@ -127,7 +130,7 @@ class Upkeep:
             np.array(since),
             np.array([max(LEAST_COST, float(one.visit.wire_bytes)) for one in told]),
             importance(pages),
-            np.array(standing),
+            np.array(stood_for),
         )
         for one, verdict in zip(told, verdicts, strict=True):
             self._beat(now, one, verdict, records)
@@ -142,10 +145,15 @@ class Upkeep:
         date = record.modified_time or nan
         host = hosts[one.host]
         believed = reliable(host.dates)
-        if outcome.found and before is not None and read_before == read_before:
+        if outcome.present and before is not None and read_before == read_before:
             host.dates = observe(host.dates, changed, before.modified_time or nan, date, now, read_before)
         return verdict_of(
-            read=outcome.found or outcome.redirect, content_changed=changed, read_before=read_before, now=now, date=date, believed=believed
+            read=outcome.present or outcome.redirect,
+            content_changed=changed,
+            read_before=read_before,
+            now=now,
+            date=date,
+            believed=believed,
         )
 
     def _published(self, one: Filed, verdict: Verdict, hosts: Hosts) -> None:
@@ -183,7 +191,8 @@ class Upkeep:
     # ---- what is due
 
     def look(self, now: float, importance: Importance) -> tuple[Pages, npt.NDArray[np.float64]] | None:
-        """The pages that have become due, with their worth; None if it is not yet time to look, and then nothing has changed."""
+        """The pages that have become due, with their worth; None if it is not yet time to look, and then nothing has
+        changed."""
         if not self.settings.continuous or min(self.book.earliest(), self.moments.earliest()) > now:
             return None
         pages, worth = self.book.inspect(now, importance, MOST_LOOKS)
@@ -192,9 +201,13 @@ class Upkeep:
             pages, worth = pages[steady], worth[steady]
         due = self.moments.due(now)
         if len(due) and self.settings.beta:  # without beta only age counts, and of that a rhythm says nothing
-            worth_now = np.array([self.beat_worth(page, float(x)) for page, x in zip(due.tolist(), importance(due), strict=True)])
+            worth_now = np.array(
+                [self.beat_worth(page, float(x)) for page, x in zip(due.tolist(), importance(due), strict=True)]
+            )
             for page, one in zip(due.tolist(), worth_now.tolist(), strict=True):
-                if one < self.book.threshold:  # not worth a read this time: what has changed until the next time is worth more
+                if (
+                    one < self.book.threshold
+                ):  # not worth a read this time: what has changed until the next time is worth more
                     self.moments.add(page, next_moment(self.beats[page].rhythm, now))
             kept = worth_now >= self.book.threshold
             pages, worth = np.concatenate([pages, due[kept]]), np.concatenate([worth, worth_now[kept]])
@@ -215,8 +228,11 @@ class Upkeep:
         known = importance(pages)
         return np.where(self.book.contains(pages), self.book.worth(pages, now, known), known)
 
-    def fresh(self, now: float, known: int, importance: Importance, read: Callable[[Pages], Flags]) -> tuple[float, float]:
-        """How many copies are held to be right now, and their share of all importance; of a sample if there are very many."""
+    def fresh(
+        self, now: float, known: int, importance: Importance, read: Callable[[Pages], Flags]
+    ) -> tuple[float, float]:
+        """How many copies are held to be right now, and their share of all importance; of a sample if there are very
+        many."""
         stride = 1 + known // SAMPLE
         pages = np.arange(0, known, stride, dtype=np.int64)
         pages = pages[self.book.contains(pages) & read(pages)]
@@ -245,22 +261,24 @@ class Upkeep:
         kept = {f"book_{name}": array for name, array in arrays.items()}
         for name, heap in (("moments", self.moments), ("deadlines", self.deadlines)):
             kept |= {f"{name}_{title}": array for title, array in heap.state()[1].items()}
-        kept["eagerness"] = np.frombuffer(msgspec.msgpack.encode(self.eagerness), dtype=np.uint8)
+        kept["spending"] = np.frombuffer(msgspec.msgpack.encode(self.spending), dtype=np.uint8)
         kept["beats"] = np.frombuffer(msgspec.msgpack.encode(self.beats), dtype=np.uint8)
         return {"book": facts}, kept
 
     @classmethod
-    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], like: "Upkeep") -> "Upkeep":
-        """The upkeep of a snapshot, of pages and settings as another has them."""
+    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], like: "Refreshing") -> "Refreshing":
+        """The refreshing of a snapshot, of pages and settings as another has them."""
 
         def part(name: str) -> dict[str, npt.NDArray[Any]]:
-            return {title.removeprefix(f"{name}_"): array for title, array in arrays.items() if title.startswith(f"{name}_")}
+            return {
+                title.removeprefix(f"{name}_"): array for title, array in arrays.items() if title.startswith(f"{name}_")
+            }
 
         made = cls(like.settings, like._hosts_of)
         made.book = RefreshBook.from_state(facts["book"], part("book"), like._hosts_of)
-        made.moments = Retries.from_state({}, part("moments"))
-        made.deadlines = Retries.from_state({}, part("deadlines"))
-        made.eagerness = msgspec.msgpack.decode(arrays["eagerness"].tobytes(), type=Eagerness)
+        made.moments = Timers.from_state({}, part("moments"))
+        made.deadlines = Timers.from_state({}, part("deadlines"))
+        made.spending = msgspec.msgpack.decode(arrays["spending"].tobytes(), type=Spending)
         made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[int, Beat])
         return made
 
@@ -274,7 +292,7 @@ def _stood(one: Filed, read_before: float, hosts: Hosts) -> float:
 def _is_closed(record: Record) -> bool:
     """Whether a page may not be read any more: nobody may ask for it, or nothing is there."""
     outcome = record.outcome
-    return not (outcome.found or outcome.redirect or outcome.passing)
+    return not (outcome.present or outcome.redirect or outcome.transient)
 
 
 def _rhythm_of(records: Records, page: int) -> Rhythm | None:

@@ -1,4 +1,5 @@
-"""What people asked of the crawl: orders already carried out, subscriptions, publishers, banned hosts. A part of the shard's state."""
+"""What people asked of the crawl: commands already carried out, subscriptions, publishers, banned hosts. A part of
+the shard's state."""
 
 import msgspec
 
@@ -9,14 +10,16 @@ from centime.shard.subscriptions import Subscriptions
 _Packed = tuple[list[str], bytes, bytes, int, int, list[int]]
 
 
-class Wishes:
+class Requests:
     """All that came from outside."""
 
     def __init__(self) -> None:
         self.recent = RecentIds()
         self.subscriptions = Subscriptions()
         self.publishers = Publishers()
-        self.enlisted = self.enlist_end = 0  # pages from the first to the second have not got the deadlines of subscriptions yet
+        self.enlisted = self.enlist_end = (
+            0  # pages from the first to the second have not got the deadlines of subscriptions yet
+        )
         self.banned: set[int] = set()  # hosts
 
     def state(self) -> bytes:
@@ -32,10 +35,12 @@ class Wishes:
         return msgspec.msgpack.encode(parts)
 
     @classmethod
-    def from_state(cls, state: bytes) -> "Wishes":
-        """The wishes of a snapshot."""
+    def from_state(cls, state: bytes) -> "Requests":
+        """The requests of a snapshot."""
         made = cls()
-        recent, subscriptions, publishers, made.enlisted, made.enlist_end, banned = msgspec.msgpack.decode(state, type=_Packed)
+        recent, subscriptions, publishers, made.enlisted, made.enlist_end, banned = msgspec.msgpack.decode(
+            state, type=_Packed
+        )
         made.recent = RecentIds.from_state(recent)
         made.subscriptions = Subscriptions.from_state(subscriptions)
         made.publishers = Publishers.from_state(publishers)

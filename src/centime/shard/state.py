@@ -1,8 +1,8 @@
 """Everything that a shard is, apart from its journal: what the frames of the journal are folded into.
 
-The folding itself is in the modules beside: `joining` makes URLs known, `filing` takes visits, `queueing` decides what waits where and
-hands it out, `ordering` carries out what people ask for. They are functions of this state and of what the frame says, and of nothing else.
-"""
+The folding itself is in the modules beside: `joining` makes URLs known, `filing` takes visits, `queueing` decides what
+waits where and hands it out, `ordering` carries out what people ask for. They are functions of this state and of what
+the frame says, and of nothing else."""
 
 from collections import Counter
 from typing import Any
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from centime.discover.traps import TrapLimits
 from centime.frontier.frontier import Frontier
 from centime.frontier.leases import Leases
-from centime.frontier.timers import Retries
+from centime.frontier.timers import Timers
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.model.outcome import Outcome
@@ -21,9 +21,9 @@ from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
 from centime.shard.host_table import Hosts
 from centime.shard.pages import KnownPages
-from centime.shard.politeness import Manners
-from centime.shard.refreshing import Upkeep
-from centime.shard.requests import Wishes
+from centime.shard.politeness import HostPoliteness
+from centime.shard.refreshing import Refreshing
+from centime.shard.requests import Requests
 from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0
@@ -40,9 +40,9 @@ class ShardState:
         self.hosts = Hosts()
         self.frontier = Frontier()
         self.leases = Leases(timeout_seconds=LEASE_SECONDS)
-        self.retries = Retries()
-        self.upkeep = Upkeep(settings, self._hosts_of)
-        self.wishes = Wishes()
+        self.retries = Timers()
+        self.refreshing = Refreshing(settings, self._hosts_of)
+        self.requests = Requests()
         self.limits = TrapLimits()
         self.outcomes: Counter[Outcome] = Counter()
         self.wire_bytes = 0
@@ -50,35 +50,35 @@ class ShardState:
         self.read_count = 0  # pages that were there when they were last visited
         self.since_advance = 0
         self.refreshed_until = 0  # place of the next record to be looked at for `refresh-after`
-        self.manners = Manners(settings)
+        self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose standing the frontier must be told
         self.all_paid = False
         ledger.watch = self._watch
         self.settings = settings
-        self.configure(settings)
+        self.apply_settings(settings)
 
-    def configure(self, settings: CrawlSettings) -> None:
+    def apply_settings(self, settings: CrawlSettings) -> None:
         """Goes on with other settings; no lease is out."""
         self.frontier.allow(1 if settings.delay else LEASES_WITHOUT_DELAY)
-        self.reconfigure(settings)
+        self.apply_live_settings(settings)
 
-    def reconfigure(self, settings: CrawlSettings) -> None:
+    def apply_live_settings(self, settings: CrawlSettings) -> None:
         """Goes on with settings that differ in what may change while leases are out."""
         if settings.focus != self.settings.focus:
             for number, (_, weight) in enumerate(settings.focus_rules(), 1):
                 self.ledger.set_focus(number, weight)
         self.settings = settings
         self.limits.pages_per_host = settings.pages_per_host
-        self.manners.tell(settings)
-        self.upkeep.tell(settings)
+        self.politeness.configure(settings)
+        self.refreshing.configure(settings)
         self.frontier.set_shares(settings.level_shares())
         self.focus = settings.focus_rules()
         banned = {known for name in settings.ban if (known := self.hosts.find(name)) is not None}
-        for number in sorted(self.wishes.banned - banned):
+        for number in sorted(self.requests.banned - banned):
             self.frontier.unblock(number)
-        for number in sorted(banned - self.wishes.banned):
+        for number in sorted(banned - self.requests.banned):
             self.frontier.block(number)
-        self.wishes.banned = banned
+        self.requests.banned = banned
 
     def _hosts_of(self, pages: Pages) -> npt.NDArray[np.uint32]:
         hosts: npt.NDArray[np.uint32] = self.pages.origins_of(pages)["host"]

@@ -1,10 +1,11 @@
-"""A history of changes: for every page its host, importance, cost and the times at which it truly changed, as rows of one array.
+"""A history of changes: for every page its host, importance, cost and the times at which it truly changed, as rows of
+one array.
 
     page p changed at times[offsets[p]:offsets[p + 1]], ascending, from born[p] (its first read) up to `end`
 
-Times are seconds; rates are changes per second, known to the oracle alone. `dated` says of which pages the server's date of change deserves
-belief: a policy that reads one of them learns when it last changed, of any other only that it did.
-"""
+Times are seconds; rates are changes per second, known to the oracle alone. `dated` says of which pages the server's
+date of change deserves belief: a policy that reads one of them learns when it last changed, of any other only that it
+did."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +37,10 @@ class ChangeHistory:
 
     def __post_init__(self) -> None:
         pages = len(self.offsets) - 1
-        lengths = {len(column) for column in (self.hosts, self.importance, self.costs, self.rates, self.dated, self.stood, self.born)}
+        lengths = {
+            len(column)
+            for column in (self.hosts, self.importance, self.costs, self.rates, self.dated, self.stood, self.born)
+        }
         if pages < 1 or lengths != {pages} or self.offsets[-1] != len(self.times):
             raise BadInput("a history of changes needs one entry of each kind for every page, and a page")
         inner = np.ones(len(self.times), dtype=np.bool_)
@@ -58,9 +62,16 @@ class ChangeHistory:
 
 
 def poisson_history(
-    rates: npt.ArrayLike, importance: npt.ArrayLike, days: float, *, hosts: npt.ArrayLike | None = None, dated: Any = False, seed: int = 0
+    rates: npt.ArrayLike,
+    importance: npt.ArrayLike,
+    days: float,
+    *,
+    hosts: npt.ArrayLike | None = None,
+    dated: Any = False,
+    seed: int = 0,
 ) -> ChangeHistory:
-    """A history by chance from time 0 on: Poisson processes of these rates (per second), all pages read at 0, every read costs 1."""
+    """A history by chance from time 0 on: Poisson processes of these rates (per second), all pages read at 0, every
+    read costs 1."""
     per_second = np.asarray(rates, dtype=np.float64)
     end = days * 86_400.0
     chance = np.random.default_rng(seed)

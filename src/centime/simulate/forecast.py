@@ -1,23 +1,27 @@
-"""What beliefs alone say about freshness and age: now, over the coming days, and in the steady state; pure functions of arrays.
+"""What beliefs alone say about freshness and age: now, over the coming days, and in the steady state; pure functions of
+arrays.
 
-A page's rate of change is believed to be Gamma(S, B): its mean is S/B, and a copy of age a is still fresh with the probability
+A page's rate of change is believed to be Gamma(S, B): its mean is S/B, and a copy of age a is still fresh with the
+probability
 
     F(a) = (B / (B + a))^S          E(a) = integral of F from 0 to a          A(a) = a - E(a), the age that the copy is believed to have
 
-(age: the time since the first change that was not seen, 0 while there is none). A page read every T is fresh E(T)/T of the time, and its
-mean age is the integral of A over T; one never read (T infinite) tends to 0 and to infinity. A read at age a is worth
+(age: the time since the first change that was not seen, 0 while there is none). A page read every T is fresh E(T)/T of
+the time, and its mean age is the integral of A over T; one never read (T infinite) tends to 0 and to infinity. A read
+at age a is worth
 
     I(a) = x [alpha (S/B) a^2/2 + beta (E(a) - a F(a))] / cost
 
-and the rule reads at I = mu, the threshold under which the reads due, sum of cost/T, are the budget. As in the refresh book the decision is
-that of the wider belief Gamma(w S, w B), w = TRUST (`centime.refresh.worth` says why): `worth_of`, `intervals_at` and what follows from
-them are of this one. What comes of it, the `expected_...`, is of the belief itself.
+and the rule reads at I = mu, the threshold under which the reads due, sum of cost/T, are the budget. As in the refresh
+book the decision is that of the wider belief Gamma(w S, w B), w = TRUST (`centime.refresh.worth` says why): `worth_of`,
+`intervals_at` and what follows from them are of this one. What comes of it, the `expected_...`, is of the belief
+itself.
 
-What is foretold is what these beliefs give while they stay as they are; a crawl goes on learning, and does a little better.
+What is foretold is what these beliefs give while they stay as they are; a crawl goes on learning, and does a little
+better.
 
-Traps: E has the factor 1/(S - 1), its integral also 1/(S - 2): both are taken through expm1, and S is kept off 1 and 2, where they would
-be 0/0; the integral of E at small ages comes from its series.
-"""
+Traps: E has the factor 1/(S - 1), its integral also 1/(S - 2): both are taken through expm1, and S is kept off 1 and 2,
+where they would be 0/0; the integral of E at small ages comes from its series."""
 
 import math
 from dataclasses import dataclass, replace
@@ -38,7 +42,8 @@ MOST_PAGES = 200_000  # of which a budget's threshold is worked out
 
 @dataclass(frozen=True, kw_only=True)
 class Beliefs:
-    """What is believed of some pages: shape and scale of their rates, importance, cost of a read, seconds since the last one."""
+    """What is believed of some pages: shape and scale of their rates, importance, cost of a read, seconds since the
+    last one."""
 
     shape: Vector
     scale: Vector
@@ -54,9 +59,13 @@ class Beliefs:
 
     def taken(self, places: npt.NDArray[np.int64]) -> "Beliefs":
         """The same of some of the pages."""
-        return replace(self, **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")})
+        return replace(
+            self, **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")}
+        )
 
-    def told(self, *, alpha: float | None = None, beta: float | None = None, cost: Vector | None = None) -> "Beliefs":
+    def with_weights(
+        self, *, alpha: float | None = None, beta: float | None = None, cost: Vector | None = None
+    ) -> "Beliefs":
         """The same under other weights or costs."""
         return replace(
             self,
@@ -100,7 +109,14 @@ def _index(shape: float, scale: float, weight: float, alpha: float, beta: float,
 
 @kernel
 def _write_intervals(
-    shape: Vector, scale: Vector, weight: Vector, alpha: float, beta: float, least: float, worth: float, intervals: Vector
+    shape: Vector,
+    scale: Vector,
+    weight: Vector,
+    alpha: float,
+    beta: float,
+    least: float,
+    worth: float,
+    intervals: Vector,
 ) -> None:
     for page in range(len(shape)):
         if not _index(shape[page], scale[page], weight[page], alpha, beta, NEVER) >= worth:
@@ -143,7 +159,9 @@ def _over(shape: float, scale: float, begin: float, end: float) -> tuple[float, 
 
 
 @kernel
-def _write_coming(shape: Vector, scale: Vector, age: Vector, intervals: Vector, horizon: float, fresh: Vector, stale: Vector) -> None:
+def _write_coming(
+    shape: Vector, scale: Vector, age: Vector, intervals: Vector, horizon: float, fresh: Vector, stale: Vector
+) -> None:
     """Of every page the means over the time ahead, when it is read at its interval: at once if that is over."""
     for page in range(len(shape)):
         left = horizon
@@ -178,7 +196,9 @@ def intervals_at(beliefs: Beliefs, worth: float) -> Vector:
     """The interval between reads of every page under a threshold; infinite if its reads are never worth that."""
     intervals = np.empty(len(beliefs))
     weight = beliefs.importance / beliefs.cost
-    _write_intervals(beliefs.shape, beliefs.scale, weight, beliefs.alpha, beliefs.beta, beliefs.least_interval, worth, intervals)
+    _write_intervals(
+        beliefs.shape, beliefs.scale, weight, beliefs.alpha, beliefs.beta, beliefs.least_interval, worth, intervals
+    )
     return intervals
 
 
@@ -205,12 +225,16 @@ def threshold_for(beliefs: Beliefs, budget: float) -> float:
 def worth_of(beliefs: Beliefs) -> Vector:
     """What a read of every page is worth now."""
     index = np.empty(len(beliefs))
-    _write_index(beliefs.shape, beliefs.scale, beliefs.importance / beliefs.cost, beliefs.alpha, beliefs.beta, beliefs.age, index)
+    _write_index(
+        beliefs.shape, beliefs.scale, beliefs.importance / beliefs.cost, beliefs.alpha, beliefs.beta, beliefs.age, index
+    )
     return index
 
 
 @kernel
-def _write_index(shape: Vector, scale: Vector, weight: Vector, alpha: float, beta: float, age: Vector, index: Vector) -> None:
+def _write_index(
+    shape: Vector, scale: Vector, weight: Vector, alpha: float, beta: float, age: Vector, index: Vector
+) -> None:
     for page in range(len(shape)):
         index[page] = _index(shape[page], scale[page], weight[page], alpha, beta, age[page])
 
@@ -223,7 +247,8 @@ def expected_now(beliefs: Beliefs) -> Expected:
 
 
 def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expected:
-    """The means over the time ahead when pages are read after these intervals, from the ages that the copies have now on."""
+    """The means over the time ahead when pages are read after these intervals, from the ages that the copies have
+    now on."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
     _write_coming(beliefs.shape, beliefs.scale, beliefs.age, intervals, seconds, fresh, stale)
     return _weighted(beliefs, fresh, stale)

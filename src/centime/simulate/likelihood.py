@@ -1,16 +1,17 @@
 """The paper's rate from change observations (Section 6.1.1), page by page in constant memory.
 
-The rate L maximises exp(-L V) * product over changed intervals c of (1 - exp(-L c)), V being the sum of the quiet intervals, so it solves
+The rate L maximises exp(-L V) * product over changed intervals c of (1 - exp(-L c)), V being the sum of the quiet
+intervals, so it solves
 
     sum over c of c / (e^(L c) - 1) = V
 
-The left side falls from infinity to 0: there is one root when something changed and something did not. Where the paper says nothing
-(only changes: L would be infinite; only quiet intervals: 0) half an observation of the mean rate m of all pages is added, a/L on the
-left and a/m on the right with a = 1/2. A page read once has the rate m.
+The left side falls from infinity to 0: there is one root when something changed and something did not. Where the paper
+says nothing (only changes: L would be infinite; only quiet intervals: 0) half an observation of the mean rate m of all
+pages is added, a/L on the left and a/m on the right with a = 1/2. A page read once has the rate m.
 
-The changed intervals are kept as counts and sums in classes of a factor of sqrt(2), each class standing for its mean: the rate is off by
-less than 1 %, and nothing grows with the visits. (`centime.refresh.rates` has the same estimator for whole lists of intervals.)
-"""
+The changed intervals are kept as counts and sums in classes of a factor of sqrt(2), each class standing for its mean:
+the rate is off by less than 1 %, and nothing grows with the visits. (`centime.refresh.rates` has the same estimator for
+whole lists of intervals.)"""
 
 import math
 

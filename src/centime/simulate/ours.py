@@ -1,8 +1,8 @@
 """Our policy: the crawler's own refresh book, with a pool of due pages in the place of the frontier.
 
-The book names pages that are due with their worth at that time, and again at 1.25 times their age while nobody reads them; the pool keeps
-the last worth of each and gives the best first, as the frontier does. What the due pages do not use of a budget stays unspent.
-"""
+The book names pages that are due with their worth at that time, and again at 1.25 times their age while nobody reads
+them; the pool keeps the last worth of each and gives the best first, as the frontier does. What the due pages do not
+use of a budget stays unspent."""
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,14 @@ class Ours:
         self._stood[pages[first]] = since[first]
         since = np.where(first, 0.0, since)
         self.book.record(
-            pages, history.hosts[pages], now, verdicts, since, history.costs[pages], history.importance[pages], self._stood[pages]
+            pages,
+            history.hosts[pages],
+            now,
+            verdicts,
+            since,
+            history.costs[pages],
+            history.importance[pages],
+            self._stood[pages],
         )
 
     def beliefs(self, now: float) -> Beliefs:

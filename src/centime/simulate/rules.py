@@ -1,4 +1,5 @@
-"""What rules would realise if rates and importance were known: intervals between reads in closed form, and the freshness that they give.
+"""What rules would realise if rates and importance were known: intervals between reads in closed form, and the
+freshness that they give.
 
     freshness of a page read every T      (1 - e^(-L T)) / (L T)
     uniform          T = N / G
@@ -6,9 +7,9 @@
     square root      T = K / sqrt(x L)                                       the paper's Eq. 22, K = S / G
     threshold        (x/L) (1 - e^(-L T) (1 + L T)) = mu                     the best; never read where x/L <= mu
 
-G is the budget, so that the sum of 1/T is G; L the rates of change, x importance, N the pages. mu solves that sum by bisection, with the
-inverse of 1 - e^(-v) (1 + v) from a table that is good to 1e-6; a page that would be read once in fifty changes or less is not read.
-"""
+G is the budget, so that the sum of 1/T is G; L the rates of change, x importance, N the pages. mu solves that sum by
+bisection, with the inverse of 1 - e^(-v) (1 + v) from a table that is good to 1e-6; a page that would be read once in
+fifty changes or less is not read."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -27,7 +28,8 @@ class Rule(Protocol):
     """A rule with known rates."""
 
     def __call__(self, importance: Times, rates: Times, budget: float) -> Times:
-        """The interval between reads of every page, infinite for one that is not read, under a budget of reads a time."""
+        """The interval between reads of every page, infinite for one that is not read, under a budget of reads a
+        time."""
         ...
 
 

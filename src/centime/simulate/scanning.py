@@ -1,13 +1,13 @@
-"""Policies that look at all pages in every tick and read those of the largest index: uniform, the paper's rule, the oracle.
+"""Policies that look at all pages in every tick and read those of the largest index: uniform, the paper's rule, the
+oracle.
 
     uniform     I = a                                          round robin, the oldest copy first
     paper       I = x L a^2                                    Eq. 22: read when a >= K / sqrt(x L), which is I >= K^2
     oracle      I = (x/L) (1 - e^(-L a) (1 + L a))             the optimal threshold rule, L the true rate
 
-a is the age of the copy, x importance, L the rate of change; I is divided by the cost of a read. The paper sets K = S/G, S = sum of
-sqrt(x L), so that G reads a time unit are due. Whoever reads the G first of the order by I in every tick does the same and never
-leaves budget unspent, so S and the threshold need not be known here.
-"""
+a is the age of the copy, x importance, L the rate of change; I is divided by the cost of a read. The paper sets K =
+S/G, S = sum of sqrt(x L), so that G reads a time unit are due. Whoever reads the G first of the order by I in every
+tick does the same and never leaves budget unspent, so S and the threshold need not be known here."""
 
 import math
 

@@ -1,14 +1,14 @@
 """A policy run over a history of changes under a budget, and what it realised.
 
-Time goes in ticks. In each the policy is given what the budget allows, fractions carried over, and names the pages that it reads now; it
-learns of each of them what a crawler would: unchanged, changed, or changed at a date. Between two reads nothing is sampled:
+Time goes in ticks. In each the policy is given what the budget allows, fractions carried over, and names the pages that
+it reads now; it learns of each of them what a crawler would: unchanged, changed, or changed at a date. Between two
+reads nothing is sampled:
 
     fresh    from the read to the first change behind it                         share of time, weighted by importance x
     age      (t - first change not yet seen)^+, integrated                       mean over time, weighted by importance x
 
-Both count from the end of the warm-up only, and for a page not before its first read, which is free for every policy. A budget that a
-policy leaves unspent is carried over, a day's worth at most: nobody may save up.
-"""
+Both count from the end of the warm-up only, and for a page not before its first read, which is free for every policy. A
+budget that a policy leaves unspent is carried over, a day's worth at most: nobody may save up."""
 
 import math
 import time
@@ -37,7 +37,8 @@ class Policy(Protocol):
         ...
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
-        """Takes in what the reads said; `since` is how long before the read a page changed last, where the verdict is DATED.
+        """Takes in what the reads said; `since` is how long before the read a page changed last, where the verdict is
+        DATED.
 
         The same for FIRST; nan where that is not dated.
         """
@@ -58,7 +59,9 @@ class Realised:
 class Run:
     """One policy over one history; `budget` is a second's, in the unit of the history's costs."""
 
-    def __init__(self, history: ChangeHistory, policy: Policy, budget: float, *, warm: float, tick: float = 3600.0) -> None:
+    def __init__(
+        self, history: ChangeHistory, policy: Policy, budget: float, *, warm: float, tick: float = 3600.0
+    ) -> None:
         if not budget > 0 or not tick > 0:
             raise BadSetting(f"a budget and a tick are above 0, not {budget:g} and {tick:g}")
         if not history.begin <= warm < history.end:
@@ -128,7 +131,9 @@ class Run:
         if len(pages):
             self._last[pages] = self.now
             self._next[pages] = _behind(self.history.offsets, self.history.times, pages, self.now)
-            self.policy.record(pages, self.now, np.full(len(pages), Verdict.FIRST, dtype=np.uint8), self.history.stood[pages])
+            self.policy.record(
+                pages, self.now, np.full(len(pages), Verdict.FIRST, dtype=np.uint8), self.history.stood[pages]
+            )
 
     def _read(self, pages: Numbers) -> None:
         history = self.history

@@ -1,13 +1,14 @@
-"""Other crawlers' adaptive schedules: every page has an interval that shrinks when it was found changed and grows when not.
+"""Other crawlers' adaptive schedules: every page has an interval that shrinks when it was found changed and grows when
+not.
 
     Nutch           x 0.8 changed, x 1.2 not; from 60 seconds to 365 days, at first 30 days      (AdaptiveFetchSchedule's own defaults)
                     of the pages that are due the best scored first
     StormCrawler    x 0.5 changed, x 1.5 not; from 1 hour to 14 days, at first 1 day             (AdaptiveScheduler's documented defaults)
                     the one that is due longest first
 
-A read moves a page's due time to now + interval. Neither knows a budget. Here, as in a crawl that keeps its fetchers busy, a budget that
-the due pages do not use up reads those that are due next, and what it does not suffice for stays due.
-"""
+A read moves a page's due time to now + interval. Neither knows a budget. Here, as in a crawl that keeps its fetchers
+busy, a budget that the due pages do not use up reads those that are due next, and what it does not suffice for stays
+due."""
 
 import math
 from dataclasses import dataclass
@@ -51,7 +52,11 @@ class Stepping:
         """The due pages in their order, then those that are due next."""
         due = np.flatnonzero(self._due <= now)
         if len(due) > count:
-            return due[first_by(self._importance[due] + 1e-300, count)] if self._steps.by_importance else self._soonest(count)
+            return (
+                due[first_by(self._importance[due] + 1e-300, count)]
+                if self._steps.by_importance
+                else self._soonest(count)
+            )
         return due if len(due) == count else self._soonest(count)
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
@@ -59,7 +64,9 @@ class Stepping:
         steps = self._steps
         moved = self.intervals[pages] * np.where(verdicts == Verdict.QUIET, steps.quiet, steps.changed)
         moved = np.clip(moved, steps.least, steps.most)
-        self.intervals[pages] = np.where((verdicts == Verdict.FIRST) | (verdicts == Verdict.FAILED), self.intervals[pages], moved)
+        self.intervals[pages] = np.where(
+            (verdicts == Verdict.FIRST) | (verdicts == Verdict.FAILED), self.intervals[pages], moved
+        )
         self._due[pages] = now + self.intervals[pages]
 
     def _soonest(self, count: int) -> Numbers:

@@ -3,12 +3,13 @@
     bodies/centime-NAME-00001.warc.gz   each record its own gzip member: warcinfo, then for every answer a request and a response or revisit
     bodies/centime-NAME-00001.cdxj      captures.py
 
-The document of an answer that lies in the archive already under the same URL becomes a revisit record. Whoever keeps everything keeps
-answers without a document too, redirects and errors, so that a replay finds its way through them; nothing ever is a revisit of those.
+The document of an answer that lies in the archive already under the same URL becomes a revisit record. Whoever keeps
+everything keeps answers without a document too, redirects and errors, so that a replay finds its way through them;
+nothing ever is a revisit of those.
 
-Request and response are one write, the line of the index follows: what the index names is there. A file is never written to again once
-its process has ended: a killed one leaves its index open, and `mend` cuts the file behind the last record that is named and whole.
-"""
+Request and response are one write, the line of the index follows: what the index names is there. A file is never
+written to again once its process has ended: a killed one leaves its index open, and `mend` cuts the file behind the
+last record that is named and whole."""
 
 import base64
 import hashlib
@@ -47,11 +48,16 @@ class Archive:
         self._size = self._index_size = 0
         self._warcinfo = ""
         self._path = self.folder
-        self._last: dict[int, tuple[str, str]] = {}  # of the file at hand: digest and WARC-Date of the last document of a URL
-        self._written: dict[int, str] = {}  # of the file at hand, whose index is not sorted yet: digest and URL, WARC-Date
+        self._last: dict[
+            int, tuple[str, str]
+        ] = {}  # of the file at hand: digest and WARC-Date of the last document of a URL
+        self._written: dict[
+            int, str
+        ] = {}  # of the file at hand, whose index is not sorted yet: digest and URL, WARC-Date
 
     def keep(self, response: Response, document: Document, unchanged: bool = False) -> Capture | None:
-        """Keeps one body; where it lies, None if bodies of its kind are not kept. NoRoom leaves the archive as it was."""
+        """Keeps one body; where it lies, None if bodies of its kind are not kept. NoRoom leaves the archive as it
+        was."""
         if document.kind not in self.kinds:
             return None
         digest = hashlib.sha1(response.body).digest()
@@ -68,7 +74,8 @@ class Archive:
         return self._keep(response, digest, base64.b32decode(digest), original) if original else None
 
     def answered(self, response: Response) -> Capture | None:
-        """Keeps an answer without a document, such as a redirect or a 404; None if those are not kept, or if there was no answer."""
+        """Keeps an answer without a document, such as a redirect or a 404; None if those are not kept, or if there
+        was no answer."""
         if PageKind.ERROR not in self.kinds or not response.status:
             return None
         digest = hashlib.sha1(response.body).digest()
@@ -108,7 +115,8 @@ class Archive:
             _sort_index(_index_of(self._path))
 
     def _original(self, url: str, digest: str) -> str:
-        """The WARC-Date of this body under this URL, as far as a quick look tells; nothing otherwise, and then it is kept again."""
+        """The WARC-Date of this body under this URL, as far as a quick look tells; nothing otherwise, and then it is
+        kept again."""
         date = self._written.get(xxh3_64_intdigest(f"{digest} {url}".encode()))
         if date is None:
             capture = find_original(self.folder, url, digest, with_open=False)
@@ -153,7 +161,8 @@ class Archive:
 
 
 def mend(folder: Path) -> list[str]:
-    """Ends the files that killed processes left open, cut behind the last whole record; a sentence for each. Nobody may be writing."""
+    """Ends the files that killed processes left open, cut behind the last whole record; a sentence for each. Nobody
+    may be writing."""
     mended = []
     for path in folder.glob("*.warc.gz"):
         if not path.stat().st_size and not _index_of(path).exists():  # killed between the first two steps of a file

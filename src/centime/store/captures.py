@@ -1,12 +1,13 @@
-"""Captures: where the kept answers lie, one CDXJ line each, in the order and with the fields that pywb's indexer gives them.
+"""Captures: where the kept answers lie, one CDXJ line each, in the order and with the fields that pywb's indexer gives
+them.
 
     com,example)/ 20260102030405 {"url": ..., "mime": ..., "status": ..., "digest": ..., "length": ..., "offset": ..., "filename": ...}
 
-While a WARC file is written its lines go to NAME.cdxj.open, in the order of writing; when it is closed they are sorted by bytes (as
-`LC_ALL=C sort` does) into NAME.cdxj, where a key is found by bisection. A revisit has the mime `warc/revisit` and no status; its body is
-that of another capture of the same key and digest. An answer with a status of 2xx has a document, a redirect or an error has none: its
-capture is there for those who replay the archive, and is no body of the page.
-"""
+While a WARC file is written its lines go to NAME.cdxj.open, in the order of writing; when it is closed they are sorted
+by bytes (as `LC_ALL=C sort` does) into NAME.cdxj, where a key is found by bisection. A revisit has the mime
+`warc/revisit` and no status; its body is that of another capture of the same key and digest. An answer with a status of
+2xx has a document, a redirect or an error has none: its capture is there for those who replay the archive, and is no
+body of the page."""
 
 import base64
 import hashlib
@@ -73,13 +74,15 @@ def capture_of(line: bytes) -> Capture:
 
 
 def find_bodies(folder: Path, url: str, with_open: bool = True) -> list[Capture]:
-    """The captures of a URL that was read, oldest first; without the open files, which must be gone through, if told."""
+    """The captures of a URL that was read, oldest first; without the open files, which must be gone through, if
+    told."""
     captures = _same_key(folder, url, with_open)
     return [capture for capture in captures if capture.url == url and (capture.document or capture.revisit)]
 
 
 def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -> Capture | None:
-    """The newest capture with a document of this digest under this URL; without the open files, which must be gone through, if told."""
+    """The newest capture with a document of this digest under this URL; without the open files, which must be gone
+    through, if told."""
     captures = _same_key(folder, url, with_open)
     fitting = [capture for capture in captures if capture.url == url and capture.digest == digest and capture.document]
     return fitting[-1] if fitting else None
@@ -121,10 +124,16 @@ def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
         folder.glob("*" + OPEN) if with_open else ()
     ):  # after the sorted ones: a file that is closed in between is seen twice, never missed
         try:
-            lines.update(line for line in path.read_bytes().splitlines(keepends=True) if line.startswith(key) and line.endswith(b"\n"))
+            lines.update(
+                line
+                for line in path.read_bytes().splitlines(keepends=True)
+                if line.startswith(key) and line.endswith(b"\n")
+            )
         except FileNotFoundError:
             lines.update(_bisect(path.with_suffix(""), key))
-    return sorted((capture_of(line) for line in lines), key=lambda capture: (capture.timestamp, capture.filename, capture.offset))
+    return sorted(
+        (capture_of(line) for line in lines), key=lambda capture: (capture.timestamp, capture.filename, capture.offset)
+    )
 
 
 def _bisect(path: Path, key: bytes) -> Iterator[bytes]:

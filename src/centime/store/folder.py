@@ -45,7 +45,10 @@ def is_crawl(path: Path) -> bool:
 
 def _is_unused(path: Path) -> bool:
     """Whether nothing lies in a folder but what `create` makes first: it may have been killed there."""
-    return all(entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and not any(entry.iterdir())) for entry in path.iterdir())
+    return all(
+        entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and not any(entry.iterdir()))
+        for entry in path.iterdir()
+    )
 
 
 class CrawlFolder:
@@ -65,7 +68,9 @@ class CrawlFolder:
     def create(cls, path: Path, created: float, settings: Mapping[str, Any]) -> "CrawlFolder":
         """A new crawl, in a folder that is empty or not there yet, locked for this process."""
         if path.exists() and (not path.is_dir() or not _is_unused(path)):
-            raise BadInput(f"{path}: {'a crawl lives here already' if is_crawl(path) else 'holds something that is not a crawl'}")
+            raise BadInput(
+                f"{path}: {'a crawl lives here already' if is_crawl(path) else 'holds something that is not a crawl'}"
+            )
         path.mkdir(parents=True, exist_ok=True)
         folder = cls(path, created, dict(settings))
         folder.lock()
@@ -106,7 +111,9 @@ class CrawlFolder:
         except BlockingIOError as trouble:
             holder = os.pread(handle, 20, 0).decode(errors="replace").strip()
             os.close(handle)
-            raise InUse(f"{self.path}: a crawl is running here, as process {holder or 'unknown'}; stop it first") from trouble
+            raise InUse(
+                f"{self.path}: a crawl is running here, as process {holder or 'unknown'}; stop it first"
+            ) from trouble
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         _held.add(handle)

@@ -1,4 +1,5 @@
-"""Items of one size by their number, in a file that only grows: what never changes about a page need not be in memory."""
+"""Items of one size by their number, in a file that only grows: what never changes about a page need not be in
+memory."""
 
 from typing import Any
 

@@ -1,15 +1,16 @@
-"""The journal: everything that ever changed the crawl, as numbered frames in append-only segments `000001.log`, `000002.log`, ...
+"""The journal: everything that ever changed the crawl, as numbered frames in append-only segments `000001.log`,
+`000002.log`, ...
 
     segment   "CENTJRNL", format version u32, segment number u32, index of its first frame u64, xxh3-64 of these 24 bytes; then frames
 
-Guarantee: what `sync` returned for is read back bit for bit, or `DamagedFile` names the segment and the byte. Only the last segment can be
-torn, because a segment is synced before the next one begins and a new one gets its name when its head is on disk. A torn tail (bad bytes
-with nothing valid behind them) was never promised to anyone: a writer cuts it, a reader stops before it. A bad frame with a valid one
-behind it, or in an older segment, is damage and never skipped.
+Guarantee: what `sync` returned for is read back bit for bit, or `DamagedFile` names the segment and the byte. Only the
+last segment can be torn, because a segment is synced before the next one begins and a new one gets its name when its
+head is on disk. A torn tail (bad bytes with nothing valid behind them) was never promised to anyone: a writer cuts it,
+a reader stops before it. A bad frame with a valid one behind it, or in an older segment, is damage and never skipped.
 
-Traps: `append` only buffers. After `NoRoom` the frames that were not written still wait, and the next `flush` tries again. After a failed
-sync nothing is certain, so the journal closes. A reader may see less than the writer has written, never anything else.
-"""
+Traps: `append` only buffers. After `NoRoom` the frames that were not written still wait, and the next `flush` tries
+again. After a failed sync nothing is certain, so the journal closes. A reader may see less than the writer has written,
+never anything else."""
 
 import os
 from collections.abc import Iterator
@@ -71,14 +72,17 @@ class Journal:
     def append(self, kind: int, payload: bytes) -> int:
         """Buffers one frame; its index."""
         if not 1 <= kind <= 255 or len(payload) > LARGEST_FRAME:
-            raise BadInput(f"a frame has a kind from 1 to 255 and up to {LARGEST_FRAME} bytes, not kind {kind} with {len(payload)} bytes")
+            raise BadInput(
+                f"a frame has a kind from 1 to 255 and up to {LARGEST_FRAME} bytes, not kind {kind} with {len(payload)} bytes"
+            )
         index = self.next_index
         self._waiting += (frame_head(kind, index, payload), payload)
         self.next_index = index + 1
         return index
 
     def flush(self) -> None:
-        """Hands all buffered frames to the system in one write; NoRoom leaves the file as it was and the frames buffered."""
+        """Hands all buffered frames to the system in one write; NoRoom leaves the file as it was and the frames
+        buffered."""
         self._must_be_open()
         if not self._waiting:
             return
@@ -91,7 +95,8 @@ class Journal:
         self._waiting, self._size = [], self._size + len(data)
 
     def sync(self) -> None:
-        """Flushes and waits until the disk has it; a failure closes the journal, since nobody knows what the disk has then."""
+        """Flushes and waits until the disk has it; a failure closes the journal, since nobody knows what the disk
+        has then."""
         self.flush()
         try:
             with room_for(self._path(self._last)):
@@ -121,13 +126,19 @@ class Journal:
         if not self._firsts:
             return
         if start < self.first_index:
-            raise DamagedFile(f"{self.folder}: frame {start} is asked for, but the journal begins with frame {self.first_index}")
+            raise DamagedFile(
+                f"{self.folder}: frame {start} is asked for, but the journal begins with frame {self.first_index}"
+            )
         segment = max(number for number, first in self._firsts.items() if first <= start)
         due = self._firsts[segment]
         while True:
-            newer = self._path(segment + 1).exists()  # asked before reading, so that what is read then is all of an older segment
+            newer = self._path(
+                segment + 1
+            ).exists()  # asked before reading, so that what is read then is all of an older segment
             if self._first_of(segment) != due:
-                raise DamagedFile(f"{self._path(segment)}: begins with frame {self._first_of(segment)} where frame {due} is due")
+                raise DamagedFile(
+                    f"{self._path(segment)}: begins with frame {self._first_of(segment)} where frame {due} is due"
+                )
             for index, kind, payload, _ in self._read_segment(segment, last=not newer):
                 due = index + 1
                 if index >= start:
@@ -182,7 +193,11 @@ class Journal:
         path = self._path(segment)
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        if len(head) < HEAD_BYTES or head[:8] != MAGIC or xxh3_64_intdigest(head[: HEAD.size]).to_bytes(8, "little") != head[HEAD.size :]:
+        if (
+            len(head) < HEAD_BYTES
+            or head[:8] != MAGIC
+            or xxh3_64_intdigest(head[: HEAD.size]).to_bytes(8, "little") != head[HEAD.size :]
+        ):
             raise DamagedFile(f"{path}: the head of this segment, bytes 0 to {HEAD_BYTES}, is damaged")
         _, version, number, first = HEAD.unpack_from(head)
         if version != VERSION:
@@ -205,7 +220,12 @@ class Journal:
 
     def _read_segment(self, segment: int, last: bool) -> Iterator[tuple[int, int, bytes, int]]:
         """Index, kind, payload and end of every whole frame of a segment; the last one may have a torn tail."""
-        index, data, begin, at = self._first_of(segment), b"", HEAD_BYTES, HEAD_BYTES  # `data` is what lies from `begin` on
+        index, data, begin, at = (
+            self._first_of(segment),
+            b"",
+            HEAD_BYTES,
+            HEAD_BYTES,
+        )  # `data` is what lies from `begin` on
         with self._path(segment).open("rb", buffering=0) as file:
             while True:
                 frame = frame_at(data, at - begin, index)
@@ -220,7 +240,8 @@ class Journal:
                     index += 1
 
     def _ends_at(self, segment: int, last: bool, index: int, at: int) -> bool:
-        """Whether what lies there is a torn tail; False if a running writer has just made it whole, DamagedFile if it is neither."""
+        """Whether what lies there is a torn tail; False if a running writer has just made it whole, DamagedFile if
+        it is neither."""
         path = self._path(segment)
         with path.open("rb") as file:
             file.seek(at)
@@ -229,7 +250,9 @@ class Journal:
             return False
         behind = frame_behind(data, index)
         if behind is not None:
-            raise DamagedFile(f"{path}: frame {index} at byte {at} is damaged; the next valid frame is at byte {at + behind}")
+            raise DamagedFile(
+                f"{path}: frame {index} at byte {at} is damaged; the next valid frame is at byte {at + behind}"
+            )
         if not last:
             raise DamagedFile(f"{path}: frame {index} at byte {at} is damaged, and this is not the last segment")
         return True

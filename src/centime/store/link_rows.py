@@ -1,8 +1,9 @@
 """Link rows on disk: each page's last known links, found by page number, handed to the ledger many at a time.
 
-Rows are appended to a file; a column of 4 bytes a page says where the last one lies (0: no links known). A row that is replaced leaves
-garbage behind; `compacted` copies the live rows to the file of the next generation. The old file must stay as long as a kept snapshot
-names it: a crash goes back to that snapshot and fills the old file again from the journal, with the same rows.
+Rows are appended to a file; a column of 4 bytes a page says where the last one lies (0: no links known). A row that is
+replaced leaves garbage behind; `compacted` copies the live rows to the file of the next generation. The old file must
+stay as long as a kept snapshot names it: a crash goes back to that snapshot and fills the old file again from the
+journal, with the same rows.
 
 `DiskRows` is a `centime.model.row_batch.RowStore`.
 """
@@ -88,7 +89,9 @@ class DiskRows:
     def compacted(self) -> "DiskRows":
         """The same rows without garbage, in the file of the next generation; this one stays as it is."""
         path = self.path(self.file.path.parent, self.generation + 1)
-        fresh = DiskRows(AppendedFile.open(path, "rows", None, True, UNIT), Columns({"row_at": np.uint32}), self.generation + 1, 0)
+        fresh = DiskRows(
+            AppendedFile.open(path, "rows", None, True, UNIT), Columns({"row_at": np.uint32}), self.generation + 1, 0
+        )
         fresh.known = self.known
         try:
             fresh._columns.reach(self._columns.count)
@@ -107,7 +110,8 @@ class DiskRows:
         return {**self._columns.state(), "rows": self.file.state(), "row_facts": facts}
 
     def check(self, state: Mapping[str, npt.NDArray[Any]], count: int) -> None:
-        """Raises DamagedFile unless the file is as in that state and every row now known leads to pages below `count`."""
+        """Raises DamagedFile unless the file is as in that state and every row now known leads to pages below
+        `count`."""
         self.file.check(state["rows"])
         live = 0
         for begin in range(0, self._columns.count, SOME):
@@ -117,7 +121,9 @@ class DiskRows:
             wrong = np.flatnonzero((rows.targets < 0) | (rows.targets >= count))
             if len(wrong):
                 page = begin + int(np.searchsorted(rows.starts, wrong[0], side="right")) - 1
-                raise DamagedFile(f"{self.file.path}: page {page} links to page {rows.targets[wrong[0]]}; known are 0 to {count - 1}")
+                raise DamagedFile(
+                    f"{self.file.path}: page {page} links to page {rows.targets[wrong[0]]}; known are 0 to {count - 1}"
+                )
         if live != self._live_units:
             raise DamagedFile(f"{self.file.path}: {live} units are in use, {self._live_units} were counted")
 

@@ -10,9 +10,8 @@ Together with the URL texts, the link rows and the ledger they are what the Xyle
 
     record         the fixed head, lengths of its texts, the texts; padded to 8 bytes
 
-A column of 4 bytes a page says where the last record lies, in units of 8 bytes (0: never visited). The head is also a numpy type, so that
-the last heads of millions of pages are one array.
-"""
+A column of 4 bytes a page says where the last record lies, in units of 8 bytes (0: never visited). The head is also a
+numpy type, so that the last heads of millions of pages are one array."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -44,7 +43,18 @@ _NUMBERS = {  # struct code and numpy type: the fields of each kind in the order
     ("H", "<u2"): ("status", "depth", "marks"),
     ("B", "u1"): ("outcome", "kind", "failures", "priority", "loading", "reserved"),
 }
-_TEXT_FIELDS = ("etag", "modified", "content_type", "detail", "address", "canonical", "title", "language", "document_type", "root")
+_TEXT_FIELDS = (
+    "etag",
+    "modified",
+    "content_type",
+    "detail",
+    "address",
+    "canonical",
+    "title",
+    "language",
+    "document_type",
+    "root",
+)
 _HEAD = Struct("<" + "".join(code * len(names) for (code, _), names in _NUMBERS.items()))
 _LENGTHS = Struct(f"<{len(_TEXT_FIELDS)}H")
 _NAMES = [name for names in _NUMBERS.values() for name in names if name != "reserved"]
@@ -150,13 +160,21 @@ class Records:
             record = self.read(at)
             yield record
             if record.previous >= at:
-                raise DamagedFile(f"{self.file.path}: the record at byte {at * UNIT} claims to come before one that is not older")
+                raise DamagedFile(
+                    f"{self.file.path}: the record at byte {at * UNIT} claims to come before one that is not older"
+                )
             at = record.previous
 
     def heads(self, pages: Pages) -> npt.NDArray[np.void]:
         """The heads of the last records of these pages as one array (HEAD_TYPE), all zeros for a page never visited."""
         heads = np.zeros(len(pages), dtype=HEAD_TYPE)
-        _copy_heads(pages, self.record_at, self.file.base, self.file.tail, heads.view(np.uint8).reshape(len(pages), HEAD_TYPE.itemsize))
+        _copy_heads(
+            pages,
+            self.record_at,
+            self.file.base,
+            self.file.tail,
+            heads.view(np.uint8).reshape(len(pages), HEAD_TYPE.itemsize),
+        )
         return heads
 
     def state(self) -> dict[str, npt.NDArray[Any]]:

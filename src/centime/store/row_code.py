@@ -4,10 +4,9 @@
               the difference to the one before, each a varint; then, if weighted, the weights in the same order, 8 bytes each
     varint    seven bits a byte, low ones first, the high bit set on all bytes but the last (LEB128)
 
-A row is a multiset: the order of its links is not kept, their weights are, bit for bit. A row whose weights are all exactly 1 / links is
-stored without them. Reading keeps within the bytes and says which row is damaged, whatever they are; a row that is wrong and well formed
-is for the checksums to find. Trap: weights are handed over as bytes.
-"""
+A row is a multiset: the order of its links is not kept, their weights are, bit for bit. A row whose weights are all
+exactly 1 / links is stored without them. Reading keeps within the bytes and says which row is damaged, whatever they
+are; a row that is wrong and well formed is for the checksums to find. Trap: weights are handed over as bytes."""
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +67,8 @@ def _share_alike(weights: npt.NDArray[np.float64], start: Whole, length: Whole) 
 
 @kernel
 def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers) -> Whole:
-    """Writes all rows one after the other, each begun at a unit (-1 for an empty one, which takes no room); the bytes used."""
+    """Writes all rows one after the other, each begun at a unit (-1 for an empty one, which takes no room); the
+    bytes used."""
     at: Whole = np.int64(0)
     for k in range(len(rows.lengths)):
         length, start = rows.lengths[k], rows.starts[k]
@@ -121,7 +121,9 @@ def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Num
 
 
 @kernel
-def count_links(pages: Pages, row_at: Places, base: Octets, tail: Octets, starts: Numbers, lengths: Numbers) -> tuple[Whole, bool]:
+def count_links(
+    pages: Pages, row_at: Places, base: Octets, tail: Octets, starts: Numbers, lengths: Numbers
+) -> tuple[Whole, bool]:
     """Writes where each row will lie among all and how long it is; the sum of links, and whether any row is weighted.
 
     Of a row that is damaged it gives back the place k as -1 - k.
@@ -157,7 +159,8 @@ def decode(
     weight_bytes: Octets,
     known: int,
 ) -> Whole:
-    """Writes the targets of each row at its start, and the weights if there is room for any; the place of a damaged row, or -1."""
+    """Writes the targets of each row at its start, and the weights if there is room for any; the place of a damaged
+    row, or -1."""
     for k in range(len(pages)):
         page = pages[k]
         if page < len(row_at) and row_at[page] > 0:

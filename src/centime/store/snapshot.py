@@ -3,9 +3,10 @@
     snapshots/000042/manifest.json   format version, facts, and type, shape and xxh3-64 of every array; itself under a checksum
     snapshots/000042/NAME.bin        one array as it lies in memory, little-endian
 
-A snapshot is written beside its place, synced and renamed: it is there whole or not at all, and what a killed writer left is removed when
-the folder is next opened for writing. Two are kept. A damaged one is reported and the one before it taken, so the journal must reach back
-to the older of the two, and appended files must not lose what that one names: see `facts_of_all`.
+A snapshot is written beside its place, synced and renamed: it is there whole or not at all, and what a killed writer
+left is removed when the folder is next opened for writing. Two are kept. A damaged one is reported and the one before
+it taken, so the journal must reach back to the older of the two, and appended files must not lose what that one names:
+see `facts_of_all`.
 
 Facts are what JSON can hold: at least the index of the first frame that is not in the snapshot.
 """
@@ -65,7 +66,8 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
 
 
 def read_newest(folder: Path, writable: bool) -> Snapshot | None:
-    """The newest snapshot that is right, None if there never was one; a writer sets damaged ones aside and removes unfinished ones."""
+    """The newest snapshot that is right, None if there never was one; a writer sets damaged ones aside and removes
+    unfinished ones."""
     if writable:
         for unfinished in folder.glob(".[0-9]*"):
             shutil.rmtree(unfinished)
@@ -91,13 +93,17 @@ def read_newest(folder: Path, writable: bool) -> Snapshot | None:
 
 
 def read_snapshot(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Facts and arrays of one snapshot, every bit checked; DamagedFile says what is wrong, FileNotFoundError that it is gone."""
+    """Facts and arrays of one snapshot, every bit checked; DamagedFile says what is wrong, FileNotFoundError that it
+    is gone."""
     content = _read_manifest(path)
-    return content["facts"], {name: _read_array(path, f"{name}.bin", described) for name, described in content["arrays"].items()}
+    return content["facts"], {
+        name: _read_array(path, f"{name}.bin", described) for name, described in content["arrays"].items()
+    }
 
 
 def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
-    """The facts of the snapshots kept, oldest first, by name: what the journal and the appended files must still reach back to."""
+    """The facts of the snapshots kept, oldest first, by name: what the journal and the appended files must still
+    reach back to."""
     return {name: _read_manifest(folder / name)["facts"] for name in _names(folder)}
 
 
@@ -118,7 +124,11 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> dict[str, Any]:
     for piece in pieces:
         digest.update(piece)
     _write_file(path, pieces)
-    return {"type": kept.dtype.descr if kept.dtype.names else kept.dtype.str, "shape": list(kept.shape), "checksum": digest.hexdigest()}
+    return {
+        "type": kept.dtype.descr if kept.dtype.names else kept.dtype.str,
+        "shape": list(kept.shape),
+        "checksum": digest.hexdigest(),
+    }
 
 
 def _write_file(path: Path, pieces: list[memoryview] | list[bytes]) -> None:

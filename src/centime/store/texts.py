@@ -1,4 +1,5 @@
-"""URL texts by page number: all texts one behind the other in one file, where each one ends in another, 8 bytes a page."""
+"""URL texts by page number: all texts one behind the other in one file, where each one ends in another, 8 bytes a
+page."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -2,9 +2,9 @@
 
     http://www.example.com:8080/A/?b=2&a=1   is   com,example:8080)/a?a=1&b=2
 
-The host is turned round, scheme, `www`, default port and fragment go, path and query are lower case, parameters sorted, session
-identifiers left out, percent-encoding undone and done once. It is lossy on purpose: captures also carry their URL.
-"""
+The host is turned round, scheme, `www`, default port and fragment go, path and query are lower case, parameters sorted,
+session identifiers left out, percent-encoding undone and done once. It is lossy on purpose: captures also carry their
+URL."""
 
 import re
 from urllib.parse import quote, unquote_to_bytes, urlsplit
@@ -52,7 +52,11 @@ def _query_key(query: str) -> str:
     key = quote(_plain(query), safe=_KEPT)
     for session in _QUERY_SESSIONS:
         key = session.sub("", key, count=1)
-    return "?" + "&".join("=".join(pair) for pair in sorted(part.split("=", 1) for part in key.lower().split("&"))) if key else ""
+    return (
+        "?" + "&".join("=".join(pair) for pair in sorted(part.split("=", 1) for part in key.lower().split("&")))
+        if key
+        else ""
+    )
 
 
 def _plain(text: str) -> bytes:

@@ -3,11 +3,12 @@
     fingerprints   one 8-byte column by page number; all that must be kept, the rest follows from it
     slots          open addressing, linear probing: page + 1, or 0 for an empty slot; the slot of a fingerprint is its low bits
 
-New pages get the next numbers in the order in which they first appear, so the same fingerprints in the same order give the same numbers,
-however they are cut into batches. At most 3/4 of the slots are used: 8 + 4 / load bytes a page, at most 18.7.
+New pages get the next numbers in the order in which they first appear, so the same fingerprints in the same order give
+the same numbers, however they are cut into batches. At most 3/4 of the slots are used: 8 + 4 / load bytes a page, at
+most 18.7.
 
-Trap: two URLs of one fingerprint would be one page. With 10 million pages the chance that any two meet is 3 in a million.
-"""
+Trap: two URLs of one fingerprint would be one page. With 10 million pages the chance that any two meet is 3 in a
+million."""
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +57,8 @@ class UrlTable:
         return pages
 
     def find_or_add(self, fingerprints: Fingerprints) -> tuple[Pages, npt.NDArray[np.bool_]]:
-        """The page of each fingerprint, made where there was none, and which of them were new at their first appearance here."""
+        """The page of each fingerprint, made where there was none, and which of them were new at their first
+        appearance here."""
         pages = np.empty(len(fingerprints), dtype=np.int64)
         is_new = np.zeros(len(fingerprints), dtype=np.bool_)
         done = 0
@@ -67,7 +69,8 @@ class UrlTable:
             self._grow()
 
     def check(self) -> None:
-        """Raises DamagedFile unless every page has its own fingerprint, is found by it, and nothing else is in the slots."""
+        """Raises DamagedFile unless every page has its own fingerprint, is found by it, and nothing else is in the
+        slots."""
         found = self.find(self.fingerprints)
         wrong = np.flatnonzero(found != np.arange(self.count))
         if len(wrong):
@@ -120,7 +123,8 @@ def _find_or_add(
     pages: Pages,
     is_new: npt.NDArray[np.bool_],
 ) -> tuple[int, int]:
-    """Goes on from `begin` until all are done or there is no room for another page; how far it got, and the pages known then."""
+    """Goes on from `begin` until all are done or there is no room for another page; how far it got, and the pages
+    known then."""
     mask = np.uint64(len(slots) - 1)
     limit = min(len(column), len(slots) * 3 // 4)
     for k in range(begin, len(fingerprints)):

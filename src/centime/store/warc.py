@@ -1,9 +1,9 @@
 """Records of WARC 1.1 as bytes, each a gzip member of its own.
 
-The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept under names of their
-own (X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not kept; their records say that they are
-truncated. A revisit has the profile identical-payload-digest or, after a 304, server-not-modified.
-"""
+The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept
+under names of their own (X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not
+kept; their records say that they are truncated. A revisit has the profile identical-payload-digest or, after a 304,
+server-not-modified."""
 
 import io
 import re
@@ -16,7 +16,9 @@ from centime.model.outcome import Outcome
 from centime.model.response import Response
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # on import fastwarc warns of old classes of its own, which are not used here
+    warnings.simplefilter(
+        "ignore", DeprecationWarning
+    )  # on import fastwarc warns of old classes of its own, which are not used here
     from fastwarc.stream_io import FastWARCError, GzipWriter
     from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
@@ -24,7 +26,9 @@ LEVEL = 1
 PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
-_OF_THE_WIRE = re.compile(rb"^(content-encoding|transfer-encoding|content-length)[ \t]*(?=:)", re.IGNORECASE | re.MULTILINE)
+_OF_THE_WIRE = re.compile(
+    rb"^(content-encoding|transfer-encoding|content-length)[ \t]*(?=:)", re.IGNORECASE | re.MULTILINE
+)
 
 
 def warcinfo(filename: str, software: str) -> tuple[bytes, str]:

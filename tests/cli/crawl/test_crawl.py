@@ -1,4 +1,5 @@
-"""`centime crawl`: wrong input is one sentence and leaves nothing behind; settings come from options, a file and the crawl's folder."""
+"""`centime crawl`: wrong input is one sentence and leaves nothing behind; settings come from options, a file and the
+crawl's folder."""
 
 import json
 from pathlib import Path
@@ -73,7 +74,9 @@ def test_wrong_input_is_one_sentence_and_nothing_is_made(
         ("= 3", "not TOML"),
     ],
 )
-def test_a_wrong_configuration_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, sentence: str) -> None:
+def test_a_wrong_configuration_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, sentence: str
+) -> None:
     config = tmp_path / "c.toml"
     config.write_text(text)
     assert crawl(tmp_path / "c", SEED, "--config", config) == 2
@@ -89,10 +92,14 @@ def test_a_folder_that_is_no_crawl_is_left_alone(tmp_path: Path, capsys: pytest.
     assert [path.name for path in (tmp_path / "c").iterdir()] == ["thesis.txt"]
 
 
-def test_settings_come_from_the_file_and_options_override_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_come_from_the_file_and_options_override_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A crawl of an address that may not be asked: it ends at once and says so."""
     config = tmp_path / "c.toml"
-    config.write_text('seeds = ["http://127.0.0.1:9/"]\ndelay = 0\nmax-depth = 3\nuser_agent = "thing/1 (me)"\nworkers = 1\nfor = "20s"\n')
+    config.write_text(
+        'seeds = ["http://127.0.0.1:9/"]\ndelay = 0\nmax-depth = 3\nuser_agent = "thing/1 (me)"\nworkers = 1\nfor = "20s"\n'
+    )
     assert crawl(tmp_path / "c", "--config", config, "--max-depth", "7", "--json") == 1
     printed = capsys.readouterr()
     said = json.loads(printed.out)

@@ -59,7 +59,10 @@ def test_a_graph_file_has_its_own_size(tmp_path: Path, capsys: pytest.CaptureFix
         (["growth", "--pages", "99"], "an experiment needs 100 pages or more, not 99"),
         (["growth", "--pages", "-5"], "an experiment needs 100 pages or more, not -5"),
         (["growth", "--seed", "-1"], "the seed is a whole number from 0 to 4294967295, not -1"),
-        (["growth", "--graph", "cobweb"], "no graph model is called 'cobweb'; there are poisson, power-law, weblike, or name a graph file"),
+        (
+            ["growth", "--graph", "cobweb"],
+            "no graph model is called 'cobweb'; there are poisson, power-law, weblike, or name a graph file",
+        ),
         (["growth", "--graph", "missing.txt"], "missing.txt: there is no such file"),
         (["all", "--pages", "many"], "Invalid value for '--pages'"),
         ([], "Missing argument 'NAME'"),
@@ -79,10 +82,15 @@ def test_wrong_input_is_one_sentence_and_nothing_is_written(
 def test_a_graph_file_of_few_pages_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "small.txt").write_text("0 1\n1 0\n")
     assert lab("growth", "--graph", str(tmp_path / "small.txt"), "--out", str(tmp_path / "out")) == 2
-    assert capsys.readouterr().err == f"centime: {tmp_path}/small.txt: an experiment needs 100 pages or more, this graph has 2\n"
+    assert (
+        capsys.readouterr().err
+        == f"centime: {tmp_path}/small.txt: an experiment needs 100 pages or more, this graph has 2\n"
+    )
 
 
-def test_a_folder_that_cannot_be_written_to_is_said_before_the_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_written_to_is_said_before_the_experiment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("")
     assert lab("all", "--out", str(tmp_path / "file")) == 2
     assert capsys.readouterr().err.startswith(f"centime: {tmp_path}/file: nothing can be written there (")

@@ -27,7 +27,9 @@ sys.exit(run(app, ["webbox", *sys.argv[1:]]))
 
 
 def started(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_programs_are_told_the_port_and_at_the_end_what_was_asked(tmp_path: Path) -> None:
@@ -91,7 +93,10 @@ def test_people_are_told_where_to_begin_and_what_to_type() -> None:
         (["--port", "99999"], "a port is a number from 0 to 65535, not 99999"),
         (["--speed", "0"], "the clock's speed is above 0 and at most 1e9, not 0"),
         (["--seed", "-1"], "the seed is a whole number from 0 to"),
-        (["--log", "/missing/folder/log"], "/missing/folder/log: nothing can be written there (No such file or directory)"),
+        (
+            ["--log", "/missing/folder/log"],
+            "/missing/folder/log: nothing can be written there (No such file or directory)",
+        ),
     ],
 )
 def test_wrong_input_is_one_sentence(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,4 +115,6 @@ def test_a_port_in_use_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> No
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(app, ["--port", str(port), "--pages", "50"]) == 2
-    assert capsys.readouterr().err == f"centime: port {port} is in use already; another can be given, 0 for any free one\n"
+    assert (
+        capsys.readouterr().err == f"centime: port {port} is in use already; another can be given, 0 for any free one\n"
+    )

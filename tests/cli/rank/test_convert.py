@@ -18,7 +18,15 @@ def test_programs_get_one_object_and_the_file(tmp_path: Path, capsys: pytest.Cap
     report = json.loads(capsys.readouterr().out)
     assert report.pop("time_seconds") >= 0
     files = [str(tmp_path / "b.npz"), str(tmp_path / "b.npz.names")]
-    assert report == {"pages": 3, "links": 2, "merged_links": 0, "weighted": True, "named": True, "numbered_from": 0, "files": files}
+    assert report == {
+        "pages": 3,
+        "links": 2,
+        "merged_links": 0,
+        "weighted": True,
+        "named": True,
+        "numbered_from": 0,
+        "files": files,
+    }
     assert all(Path(file).exists() for file in files)
 
 
@@ -63,7 +71,9 @@ def test_wrong_input_is_one_sentence_and_nothing_is_written(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_stopped_by_ctrl_c_nothing_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_by_ctrl_c_nothing_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def stopped(survey: object, path: Path, suffixes: object) -> None:
         path.write_text("half")
         raise KeyboardInterrupt

@@ -58,7 +58,9 @@ def test_json_has_the_facts_of_the_ranking(graph: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("vector", get_args(VectorName))
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_every_vector_is_written_to_a_table(vector: VectorName, suffix: str, graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_vector_is_written_to_a_table(
+    vector: VectorName, suffix: str, graph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bias = graph.with_name("xml.txt")
     bias.write_text("http://b.org/data.xml\n")
     output = graph.with_name(f"scores{suffix}")
@@ -86,7 +88,9 @@ def test_every_method_and_option_is_taken(method: str, graph: Path, capsys: pyte
     assert json.loads(capsys.readouterr().out)["pages"] == 2
 
 
-def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(
+    graph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert rank(graph, "--memory", "64MB", "--json", "-o", graph.with_name("capped.csv")) == 0
     capped = json.loads(capsys.readouterr().out)
     assert rank(graph, "--json", "-o", graph.with_name("free.csv")) == 0
@@ -119,8 +123,14 @@ def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(g
         (["--bias", "missing.txt"], "missing.txt: there is no such file"),
         (["--memory", "much"], "a size of memory is written like 400MB or 2GB, not 'much'"),
         (["--memory", "1MB"], "ranking needs a memory of 8 MB or more"),
-        (["--memory", "64MB", "--damping", "0"], "damping must be at least 1e-06 and below 1 with a memory cap, not 0.0"),
-        (["--memory", "64MB", "--by", "site"], "--by site does not go with --memory, which ranks importance or interest by page"),
+        (
+            ["--memory", "64MB", "--damping", "0"],
+            "damping must be at least 1e-06 and below 1 with a memory cap, not 0.0",
+        ),
+        (
+            ["--memory", "64MB", "--by", "site"],
+            "--by site does not go with --memory, which ranks importance or interest by page",
+        ),
         (["--memory", "64MB", "--stop-change", "0.1"], "--stop-change 0.1 does not go with --memory"),
         (["--memory", "64MB", "--vector", "hubs"], "--vector hubs does not go with --memory"),
         (["--memory", "64MB", "--vector", "interest"], "interest needs a bias"),
@@ -167,7 +177,9 @@ def test_a_file_that_is_no_graph_is_one_sentence_with_its_place(
         assert list(tmp_path.iterdir()) == before
 
 
-def test_an_output_that_cannot_be_is_said_before_the_graph_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_that_cannot_be_is_said_before_the_graph_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("scores.json", "no/scores.csv"):
         assert rank(tmp_path / "missing.csv", "-o", tmp_path / name) == 2
         assert capsys.readouterr().err.startswith(f"centime: {tmp_path / name}: ")
@@ -175,12 +187,16 @@ def test_an_output_that_cannot_be_is_said_before_the_graph_is_read(tmp_path: Pat
 
 def test_its_help_loads_nothing_heavy() -> None:
     code = "import sys; from centime.cli.main import app, run; run(app, ['rank', '--help']); print(*sys.modules)"
-    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
     assert not {"numpy", "numba", "pyarrow", "matplotlib"} & loaded
 
 
 @pytest.mark.parametrize("memory", [[], ["--memory", "8MB"]])
-def test_pages_keep_the_numbers_that_the_file_gives_them(memory: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pages_keep_the_numbers_that_the_file_gives_them(
+    memory: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "links.txt"
     path.write_text("1 3\n2 3\n3 1\n")
     assert rank(path, "--json", "--top", 1, "-o", tmp_path / "scores.csv", *memory) == 0
@@ -206,7 +222,9 @@ def test_a_memory_cap_takes_a_bias_by_name_and_interest(graph: Path, capsys: pyt
         assert capped["vector"] == vector
         assert capped["dangling"] == free["dangling"]
         assert [page["page"] for page in capped["top"]] == [page["page"] for page in free["top"]]
-        assert [page["score"] for page in capped["top"]] == pytest.approx([page["score"] for page in free["top"]], abs=1e-9)
+        assert [page["score"] for page in capped["top"]] == pytest.approx(
+            [page["score"] for page in free["top"]], abs=1e-9
+        )
 
 
 def test_scores_never_replace_the_graph(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:

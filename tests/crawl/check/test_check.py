@@ -103,7 +103,11 @@ def test_damage_in_two_segments_of_the_journal_is_told_with_the_byte_of_each(tmp
         opened.shard.journal.sync()
         for segment in ("000001", "000002"):
             flip(tmp_path / "crawl" / "journal" / f"{segment}.log", 50)
-        told = {Path(problem.file).name: problem.what for problem in check_crawl(tmp_path / "crawl").problems if problem.part == "journal"}
+        told = {
+            Path(problem.file).name: problem.what
+            for problem in check_crawl(tmp_path / "crawl").problems
+            if problem.part == "journal"
+        }
     assert set(told) == {"000001.log", "000002.log"}
     assert all("at byte 32 is damaged" in what for what in told.values())
 
@@ -125,7 +129,9 @@ def test_a_torn_tail_of_the_journal_is_no_problem_but_told(broken: Path) -> None
     last.write_bytes(last.read_bytes() + b"\x10\x00\x00\x00\x02half")
     proof = check_crawl(broken)
     assert proof.problems == []
-    assert proof.notes == ["9 bytes at the end of the journal are a frame that was never finished: cut at the next opening"]
+    assert proof.notes == [
+        "9 bytes at the end of the journal are a frame that was never finished: cut at the next opening"
+    ]
 
 
 def test_a_crawl_is_proven_while_its_writer_goes_on(tmp_path: Path) -> None:
@@ -199,7 +205,9 @@ def _misread(opened: OpenCrawl) -> None:
         (_misread, "counts", "pages that were there: 3, should be 4"),
     ],
 )
-def test_a_broken_law_is_found_and_told(damage: Callable[[OpenCrawl], None], part: str, what: str, folder: Path) -> None:
+def test_a_broken_law_is_found_and_told(
+    damage: Callable[[OpenCrawl], None], part: str, what: str, folder: Path
+) -> None:
     opened = read_crawl(folder)
     damage(opened)
     proof = Proof()
@@ -210,6 +218,10 @@ def test_a_broken_law_is_found_and_told(damage: Callable[[OpenCrawl], None], par
 def test_where_no_crawl_can_be_nothing_is_checked(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    for path, sentence in ((tmp_path / "none", "no such folder"), (file, "this is a file"), (tmp_path, "no crawl lives here")):
+    for path, sentence in (
+        (tmp_path / "none", "no such folder"),
+        (file, "this is a file"),
+        (tmp_path, "no crawl lives here"),
+    ):
         with pytest.raises(BadInput, match=sentence):
             check_crawl(path)

@@ -1,4 +1,4 @@
-"""The inbox: whatever lies in it, orders come out by their time, and nothing is lost or crashes."""
+"""The inbox: whatever lies in it, commands come out by their time, and nothing is lost or crashes."""
 
 import os
 import subprocess
@@ -10,23 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.crawl.commands import inbox as order_inbox
-from centime.crawl.commands.inbox import OrderInbox, running
-from centime.shard.command import PublishOrder, SetOrder, UnsubscribeOrder, new_id, pack_order
+from centime.crawl.commands.inbox import CommandInbox, running
+from centime.shard.command import PublishCommand, SetCommand, UnsubscribeCommand, new_id, pack_command
 from centime.store.folder import CrawlFolder
 
 
-def order(time: float, name: str = "a") -> UnsubscribeOrder:
-    return UnsubscribeOrder(id=new_id(), time=time, name=name)
+def command(time: float, name: str = "a") -> UnsubscribeCommand:
+    return UnsubscribeCommand(id=new_id(), time=time, name=name)
 
 
 def test_orders_are_taken_by_the_time_they_were_made_and_stay_until_they_are_done(tmp_path: Path) -> None:
-    inbox = OrderInbox(tmp_path)
+    inbox = CommandInbox(tmp_path)
     assert inbox.take() == []
     assert not inbox.path.exists()
-    orders = [order(time) for time in (1e9 + 5, 3.0, 1e9)]
-    paths = {inbox.put(one): one for one in orders}
-    taken = OrderInbox(tmp_path).take()
-    assert [one for _, one in taken] == [orders[1], orders[2], orders[0]]
+    commands = [command(time) for time in (1e9 + 5, 3.0, 1e9)]
+    paths = {inbox.put(one): one for one in commands}
+    taken = CommandInbox(tmp_path).take()
+    assert [one for _, one in taken] == [commands[1], commands[2], commands[0]]
     assert all(paths[path] == one for path, one in taken)
     assert inbox.take() == taken
     inbox.done([taken[0][0], taken[0][0]])
@@ -35,17 +35,19 @@ def test_orders_are_taken_by_the_time_they_were_made_and_stay_until_they_are_don
 
 
 def test_putting_the_same_order_twice_is_putting_it_once(tmp_path: Path) -> None:
-    inbox, one = OrderInbox(tmp_path), order(7.0)
+    inbox, one = CommandInbox(tmp_path), command(7.0)
     assert inbox.put(one) == inbox.put(one)
     assert len(inbox.waiting()) == 1
 
 
-@given(junk=st.binary(max_size=200), name=st.text("abz019-.", min_size=1, max_size=20).filter(lambda name: name[0] != "."))
+@given(
+    junk=st.binary(max_size=200), name=st.text("abz019-.", min_size=1, max_size=20).filter(lambda name: name[0] != ".")
+)
 def test_any_bytes_in_a_file_are_an_order_or_are_moved_aside_with_a_reason(
     junk: bytes, name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    inbox = OrderInbox(tmp_path_factory.mktemp("inbox"))
-    good = order(5.0)
+    inbox = CommandInbox(tmp_path_factory.mktemp("inbox"))
+    good = command(5.0)
     inbox.put(good)
     (inbox.path / name).write_bytes(junk)
     assert [one for _, one in inbox.take()] == [good]
@@ -55,10 +57,12 @@ def test_any_bytes_in_a_file_are_an_order_or_are_moved_aside_with_a_reason(
 
 
 @given(cut=st.integers(0, 60), flip=st.integers(0, 60), value=st.integers(1, 255))
-def test_a_damaged_order_never_crashes_the_crawl(cut: int, flip: int, value: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    packed = bytearray(pack_order(SetOrder(id=new_id(), time=1.0, values={"rate": 2.0, "ban": ["a"]})))
+def test_a_damaged_order_never_crashes_the_crawl(
+    cut: int, flip: int, value: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    packed = bytearray(pack_command(SetCommand(id=new_id(), time=1.0, values={"rate": 2.0, "ban": ["a"]})))
     packed[flip % len(packed)] ^= value
-    inbox = OrderInbox(tmp_path_factory.mktemp("inbox"))
+    inbox = CommandInbox(tmp_path_factory.mktemp("inbox"))
     inbox.path.mkdir()
     path = inbox.path / "1-x"
     path.write_bytes(packed[: len(packed) - cut])
@@ -66,7 +70,7 @@ def test_a_damaged_order_never_crashes_the_crawl(cut: int, flip: int, value: int
 
 
 def test_what_is_no_file_is_moved_aside_too(tmp_path: Path) -> None:
-    inbox = OrderInbox(tmp_path)
+    inbox = CommandInbox(tmp_path)
     inbox.path.mkdir()
     (inbox.path / "folder").mkdir()
     (inbox.path / "link").symlink_to("/dev/zero")
@@ -78,23 +82,26 @@ def test_what_is_no_file_is_moved_aside_too(tmp_path: Path) -> None:
 
 def test_an_order_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order_inbox, "LARGEST", 100)
-    inbox = OrderInbox(tmp_path)
-    path = inbox.put(order(1.0, "n" * 200))
+    inbox = CommandInbox(tmp_path)
+    path = inbox.put(command(1.0, "n" * 200))
     assert inbox.take() == []
     assert "MiB at most" in inbox.refusal(path)
 
 
 def test_few_large_orders_are_taken_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inbox = OrderInbox(tmp_path)
+    inbox = CommandInbox(tmp_path)
     for time in range(4):
-        inbox.put(order(float(time), "n" * 100))
+        inbox.put(command(float(time), "n" * 100))
     monkeypatch.setattr(order_inbox, "MOST_BYTES", 200)
     assert [one.time for _, one in inbox.take()] == [0.0, 1.0]
 
 
 def test_a_publication_of_what_is_no_canonical_url_is_refused(tmp_path: Path) -> None:
-    inbox = OrderInbox(tmp_path)
-    good, bad = (PublishOrder(id=new_id(), time=1.0, urls=urls) for urls in (b"http://a.example/", b"http://a.example/\nHTTP://a.example"))
+    inbox = CommandInbox(tmp_path)
+    good, bad = (
+        PublishCommand(id=new_id(), time=1.0, urls=urls)
+        for urls in (b"http://a.example/", b"http://a.example/\nHTTP://a.example")
+    )
     inbox.put(good)
     path = inbox.put(bad)
     assert [one for _, one in inbox.take()] == [good]
@@ -102,7 +109,7 @@ def test_a_publication_of_what_is_no_canonical_url_is_refused(tmp_path: Path) ->
 
 
 def test_a_file_that_is_still_being_written_is_left_alone(tmp_path: Path) -> None:
-    inbox = OrderInbox(tmp_path)
+    inbox = CommandInbox(tmp_path)
     inbox.path.mkdir()
     (inbox.path / ".1-x").write_bytes(b"half")
     assert inbox.take() == []

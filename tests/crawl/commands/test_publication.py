@@ -1,4 +1,4 @@
-"""Publications: what is announced in whatever form becomes orders, and what is not in scope is named."""
+"""Publications: what is announced in whatever form becomes commands, and what is not in scope is named."""
 
 import gzip
 import hmac
@@ -40,7 +40,13 @@ def test_urls_are_made_canonical_and_published_once() -> None:
 
 
 def test_what_is_out_of_scope_is_counted_and_named_with_its_reason() -> None:
-    found = published("https://a.example/", "https://b.example/", "https://a.example/secret/x", "https://a.example/p.jpg", "mailto://x")
+    found = published(
+        "https://a.example/",
+        "https://b.example/",
+        "https://a.example/secret/x",
+        "https://a.example/p.jpg",
+        "mailto://x",
+    )
     assert list(found.pages) == ["https://a.example/"]
     assert found.refused == 4
     assert [row["url"] for row in found.reasons] == [
@@ -60,10 +66,10 @@ def test_a_sitemap_in_a_file_is_read_with_its_times(tmp_path: Path) -> None:
         found = published(f"sitemap:{tmp_path / name}")
         assert found.pages == {"https://a.example/1": (86_400.0, 86_400.0), "https://a.example/2": (0.0, 0.0)}
         assert found.refused == 1
-        (order,) = found.orders(time=5.0, cluster="c", publisher="p")
-        assert (order.source, order.cluster, order.publisher) == ("url", "c", "p")
-        assert column_of(order.modified, 2).tolist() == [86_400.0, 0.0]
-        assert column_of(order.periods, 2).tolist() == [86_400.0, 0.0]
+        (command,) = found.commands(time=5.0, cluster="c", publisher="p")
+        assert (command.source, command.cluster, command.publisher) == ("url", "c", "p")
+        assert column_of(command.modified, 2).tolist() == [86_400.0, 0.0]
+        assert column_of(command.periods, 2).tolist() == [86_400.0, 0.0]
 
 
 def test_a_feed_in_a_file_is_read_with_its_times(tmp_path: Path) -> None:
@@ -75,9 +81,14 @@ def test_a_feed_in_a_file_is_read_with_its_times(tmp_path: Path) -> None:
 
 def test_a_sitemap_or_feed_at_a_url_and_the_parts_of_an_index_are_ordered_to_be_read(tmp_path: Path) -> None:
     (tmp_path / "index.xml").write_text(INDEX)
-    found = published("sitemap:https://a.example/s.xml", "feed:https://a.example/f", f"sitemap:{tmp_path}/index.xml", "https://a.example/")
-    orders = found.orders(time=5.0)
-    assert [(order.source, order.lines()) for order in orders] == [
+    found = published(
+        "sitemap:https://a.example/s.xml",
+        "feed:https://a.example/f",
+        f"sitemap:{tmp_path}/index.xml",
+        "https://a.example/",
+    )
+    commands = found.commands(time=5.0)
+    assert [(command.source, command.lines()) for command in commands] == [
         ("url", ["https://a.example/"]),
         ("sitemap", ["https://a.example/s.xml", "https://a.example/s1.xml.gz"]),
         ("feed", ["https://a.example/f"]),
@@ -103,7 +114,8 @@ def test_the_form_of_indexnow_speaks_for_its_host_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["", "[]", "{", '{"host": 1, "urlList": []}', '{"host": "a", "urlList": [1]}', '{"host": "a"}', "[" * 100_000]
+    "body",
+    ["", "[]", "{", '{"host": 1, "urlList": []}', '{"host": "a", "urlList": [1]}', '{"host": "a"}', "[" * 100_000],
 )
 def test_what_is_not_the_form_of_indexnow_is_refused(body: str, tmp_path: Path) -> None:
     (tmp_path / "i.json").write_text(body)
@@ -150,7 +162,9 @@ def test_no_file_can_harm(body: bytes, kind: str, tmp_path_factory: pytest.TempP
 
 
 def hub_post(tmp_path: Path) -> str:
-    body = FEED.replace("<updated>1970-01-03", '<link rel="self" href="https://a.example/feeds/all.atom"/><updated>1970-01-03')
+    body = FEED.replace(
+        "<updated>1970-01-03", '<link rel="self" href="https://a.example/feeds/all.atom"/><updated>1970-01-03'
+    )
     (tmp_path / "posted.atom").write_text(body)
     (tmp_path / "secret").write_text("s3cret\n")
     return body

@@ -27,7 +27,9 @@ GIVEN: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1, "allow-netw
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    with serve_in_process(WebBox(hosts=8, pages=PAGES, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0)) as box:
+    with serve_in_process(
+        WebBox(hosts=8, pages=PAGES, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0)
+    ) as box:
         yield box
 
 
@@ -102,18 +104,24 @@ def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: 
 def test_a_rate_and_a_bandwidth_are_kept(tmp_path: Path, served: Served) -> None:
     with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 60.0}) as opened:
         crawl = run(opened, pages=150)
-        assert time.time() - crawl.run_facts.started >= (crawl.run_facts.visits - 60 - 1) / 60  # without what a second's room holds
+        assert (
+            time.time() - crawl.run_facts.started >= (crawl.run_facts.visits - 60 - 1) / 60
+        )  # without what a second's room holds
     with open_crawl(tmp_path / "d", [served.seed_url], GIVEN | {"bandwidth": 200_000.0}) as opened:
         crawl = run(opened, seconds=3.0)
         seconds = time.time() - crawl.run_facts.started
-        assert crawl.run_facts.wire_bytes <= 200_000 * seconds + 2_000_000 + 3_500_000  # the rate, the room and one huge page
+        assert (
+            crawl.run_facts.wire_bytes <= 200_000 * seconds + 2_000_000 + 3_500_000
+        )  # the rate, the room and one huge page
 
 
 def test_scope_depth_and_patterns_keep_pages_out(tmp_path: Path, served: Served) -> None:
     with open_crawl(tmp_path / "host", [served.seed_url], GIVEN | {"scope": "host"}) as opened:
         run(opened)
         assert {url.split("/")[2] for url in opened.shard.pages.texts.every()} == {served.seed_url.split("/")[2]}
-    with open_crawl(tmp_path / "depth", [served.seed_url], GIVEN | {"max-depth": 1, "exclude": ["section-2"]}) as opened:
+    with open_crawl(
+        tmp_path / "depth", [served.seed_url], GIVEN | {"max-depth": 1, "exclude": ["section-2"]}
+    ) as opened:
         run(opened)
         urls = list(opened.shard.pages.texts.every())
         assert 1 < len(urls) < PAGES
@@ -154,8 +162,14 @@ def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, 
 
     def kill_one(crawl: Crawl, now: float) -> None:
         if len(killed) < 2 and crawl.run_facts.visits > 20 * (1 + len(killed)):
-            found = subprocess.run(["pgrep", "-P", str(crawl_process)], capture_output=True, text=True, check=False).stdout.split()
-            victims = [int(number) for number in found if b"centime.crawl.worker.fetching" in Path(f"/proc/{number}/cmdline").read_bytes()]
+            found = subprocess.run(
+                ["pgrep", "-P", str(crawl_process)], capture_output=True, text=True, check=False
+            ).stdout.split()
+            victims = [
+                int(number)
+                for number in found
+                if b"centime.crawl.worker.fetching" in Path(f"/proc/{number}/cmdline").read_bytes()
+            ]
             if victims:
                 killed.append(victims[0])
                 subprocess.run(["kill", "-9", str(victims[0])], check=False)

@@ -69,7 +69,9 @@ def test_a_file_gets_a_line_of_json_for_each_batch(delivery: Delivery, tmp_path:
     ]
 
 
-def test_a_batch_that_arrived_is_not_delivered_again_while_the_caller_writes_that_down(delivery: Delivery, tmp_path: Path) -> None:
+def test_a_batch_that_arrived_is_not_delivered_again_while_the_caller_writes_that_down(
+    delivery: Delivery, tmp_path: Path
+) -> None:
     due = [batch(f"command:touch {tmp_path}/a")]
     delivery.deliver(due, 1.0)
     assert delivery.in_hand == 1
@@ -105,7 +107,9 @@ def test_a_command_gets_the_batch_on_its_standard_input(delivery: Delivery, tmp_
         ("http://:x/", ""),
     ],
 )
-def test_a_batch_that_cannot_be_delivered_is_tried_again_later_and_later(delivery: Delivery, to: str, reason: str) -> None:
+def test_a_batch_that_cannot_be_delivered_is_tried_again_later_and_later(
+    delivery: Delivery, to: str, reason: str
+) -> None:
     due, now = [batch(to)], 1000.0
     delivery.deliver(due, now)
     assert answers(delivery, now) == []
@@ -180,7 +184,9 @@ def test_a_process_that_says_nothing_for_too_long_is_replaced(tmp_path: Path) ->
     delivery.close()
 
 
-def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_killed_all_the_time(tmp_path: Path) -> None:
+def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_killed_all_the_time(
+    tmp_path: Path,
+) -> None:
     known = Subscriptions()
     known.add(Subscription("s", "", 1.0, f"file:{tmp_path}/a"))
     delivery, now = Delivery(FetchSettings()), 10.0
@@ -234,7 +240,9 @@ def test_nothing_is_written_into_the_folder_of_the_crawl_wherever_links_lead(tmp
     (tmp_path / "link").symlink_to(crawl)
     (tmp_path / "dangling").symlink_to(crawl / "news")
     delivery = Delivery(FetchSettings(), crawl=tmp_path / "link")
-    for number, place in enumerate((crawl / "news", tmp_path / "link" / "news", tmp_path / "dangling", crawl / ".." / "crawl" / "news")):
+    for number, place in enumerate(
+        (crawl / "news", tmp_path / "link" / "news", tmp_path / "dangling", crawl / ".." / "crawl" / "news")
+    ):
         delivery.deliver([batch(f"file:{place}")], 1e6 * number)
         assert answers(delivery, 1e6 * number) == []
         assert "lies in the crawl's own folder" in delivery.troubles["s"].reason

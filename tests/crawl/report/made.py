@@ -1,4 +1,5 @@
-"""Two crawls to look at: one made by hand, of which everything is known, and one of the simulated web over real HTTP."""
+"""Two crawls to look at: one made by hand, of which everything is known, and one of the simulated web over real
+HTTP."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,14 @@ LATE = [f"{B}/late", f"{B}/later"]  # found last, so they wait
 def visit(page: int, outcome: Outcome = Outcome.READ, links: Sequence[str] = (), **more: Any) -> bytes:
     """A visit as a fetcher packs it."""
     prints = np.array([fingerprint(url) for url in links], dtype=np.uint64).tobytes()
-    said: dict[str, Any] = {"kind": PageKind.HTML, "status": 200, "signature": 7, "digest": bytes(16), "asked_at": NOW, "seconds": 0.25}
+    said: dict[str, Any] = {
+        "kind": PageKind.HTML,
+        "status": 200,
+        "signature": 7,
+        "digest": bytes(16),
+        "asked_at": NOW,
+        "seconds": 0.25,
+    }
     if outcome is not Outcome.READ:
         said |= {"kind": PageKind.ERROR, "signature": 0, "status": 0}
     said |= {"wire_bytes": 1000, "links": prints, "fresh": prints, "texts": "\n".join(links).encode()}
@@ -37,7 +45,12 @@ def visit(page: int, outcome: Outcome = Outcome.READ, links: Sequence[str] = (),
 
 
 ANSWERS: dict[str, dict[str, Any]] = {
-    f"{A}/one": {"links": [ROOT, f"{A}/two"], "etag": '"1"', "modified": "Sun, 06 Nov 1994 08:49:37 GMT", "content_type": "text/html"},
+    f"{A}/one": {
+        "links": [ROOT, f"{A}/two"],
+        "etag": '"1"',
+        "modified": "Sun, 06 Nov 1994 08:49:37 GMT",
+        "content_type": "text/html",
+    },
     f"{A}/two": {"links": [ROOT, *LATE]},
     f"{A}/gone": {"outcome": Outcome.GONE, "kind": PageKind.DEAD, "status": 404},
     f"{A}/refused": {"outcome": Outcome.DISALLOWED},
@@ -48,7 +61,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 @contextmanager
 def hand_made(folder: Path, **settings: Any) -> Iterator[OpenCrawl]:
-    """A crawl of ten pages on two hosts: read, gone, refused, failing, moved, leased, changed and waiting ones; still open."""
+    """A crawl of ten pages on two hosts: read, gone, refused, failing, moved, leased, changed and waiting ones;
+    still open."""
     with open_crawl(folder, [ROOT], {"delay": 0.0, "scope": "any", **settings}) as opened:
         shard = opened.shard
         (root,) = shard.lease(NOW, 100)
@@ -61,7 +75,8 @@ def hand_made(folder: Path, **settings: Any) -> Iterator[OpenCrawl]:
 
 
 def refreshed(opened: OpenCrawl) -> None:
-    """Visits what is due again much later: the root has changed, the first page has not, the others are with their fetcher."""
+    """Visits what is due again much later: the root has changed, the first page has not, the others are with their
+    fetcher."""
     shard = opened.shard
     leases = {lease.url: lease.page for lease in shard.lease(NOW + 5000, 100)}
     same: dict[str, Any] = {"outcome": Outcome.UNCHANGED, "status": 304, "etag": '"1"'}
@@ -98,7 +113,14 @@ def crawled(place: Path) -> Crawled:
             seen.append((look_at(folder).shard.pages.count, check_crawl(folder)))
 
     with serve_in_process(WebBox(hosts=8, pages=300)) as served:
-        given = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"], "keep": "all", "rate": 200.0}
+        given = {
+            "scope": "any",
+            "delay": 0.0,
+            "workers": 1,
+            "allow-network": ["127.0.0.0/8"],
+            "keep": "all",
+            "rate": 200.0,
+        }
         with open_crawl(folder, [served.seed_url], given) as opened:
             Crawl(opened, Limits(pages=200)).run(look)
     return Crawled(folder, seen)

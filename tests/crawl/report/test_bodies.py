@@ -28,7 +28,16 @@ def test_the_body_of_a_page_is_the_one_that_was_read(box: Path, seed: str) -> No
 
 def test_a_body_is_found_by_time_a_day_counting_as_a_whole() -> None:
     captures = [
-        Capture(url="http://a.example/", timestamp=time, mime="text/html", digest="A", offset=0, length=1, filename="f", status=200)
+        Capture(
+            url="http://a.example/",
+            timestamp=time,
+            mime="text/html",
+            digest="A",
+            offset=0,
+            length=1,
+            filename="f",
+            status=200,
+        )
         for time in ("20260101120000", "20260105120000")
     ]
     assert capture_at(captures, None) is captures[1]
@@ -85,7 +94,9 @@ def test_a_changed_character_of_the_index_is_found_wherever_it_matters(box: Path
     (index,) = folder.glob("*.cdxj")
     kept = index.read_bytes()
     line = kept.splitlines()[0]
-    mime = range(line.index(b'"mime"') + 9, line.index(b'", "status"'))  # what the server called it: nothing else says so
+    mime = range(
+        line.index(b'"mime"') + 9, line.index(b'", "status"')
+    )  # what the server called it: nothing else says so
     for place in (place for place in range(0, len(line), 5) if place not in mime):
         data = bytearray(kept)
         data[place] ^= 0x01

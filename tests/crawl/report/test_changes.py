@@ -98,11 +98,17 @@ def test_new_changed_gone_and_back_are_told_and_nothing_else(crawl: OpenCrawl) -
         (102.0, "new"),
     ]
     assert {one[2] for one in found} == {url}
-    seen = [datetime.fromtimestamp(NOW + time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for time in (111.0, 111.0, 107.0, 107.0, 103.0)]
+    seen = [
+        datetime.fromtimestamp(NOW + time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        for time in (111.0, 111.0, 107.0, 107.0, 103.0)
+    ]
     assert [one[3] for one in found] == [*seen, None]
     rows = list(newest_first(crawl, find_changes(crawl, NOW + 104, NOW + 109)))
     assert [(row["old_bytes"], row["bytes"]) for row in rows] == [(107, None), (103, 105)]
-    assert [(row["old_signature"], row["signature"]) for row in rows] == [(f"{107:016x}", None), (f"{103:016x}", f"{105:016x}")]
+    assert [(row["old_signature"], row["signature"]) for row in rows] == [
+        (f"{107:016x}", None),
+        (f"{103:016x}", f"{105:016x}"),
+    ]
 
 
 def test_a_reader_sees_changes_that_lie_in_its_own_memory(tmp_path: Path) -> None:
@@ -124,7 +130,8 @@ def test_a_reader_sees_changes_that_lie_in_its_own_memory(tmp_path: Path) -> Non
 
 
 STORY = st.lists(
-    st.tuples(st.integers(0, 3), st.sampled_from(["read", "changed", "same", "gone", "given up", "failed", "moved"])), max_size=60
+    st.tuples(st.integers(0, 3), st.sampled_from(["read", "changed", "same", "gone", "given up", "failed", "moved"])),
+    max_size=60,
 )
 
 
@@ -219,7 +226,13 @@ def test_the_feed_is_xml_whatever_a_url_says(crawl: OpenCrawl) -> None:
 
 @pytest.mark.parametrize(
     ("text", "time"),
-    [("2h", 1e9 - 7200), ("7d", 1e9 - 604_800), ("1970-01-02", 86_400.0), ("1970-01-01T00:01:00Z", 60.0), ("1970-01-01T01:00+01:00", 0.0)],
+    [
+        ("2h", 1e9 - 7200),
+        ("7d", 1e9 - 604_800),
+        ("1970-01-02", 86_400.0),
+        ("1970-01-01T00:01:00Z", 60.0),
+        ("1970-01-01T01:00+01:00", 0.0),
+    ],
 )
 def test_a_time_is_a_date_or_so_long_ago(text: str, time: float) -> None:
     assert time_of(text, 1e9) == time

@@ -23,12 +23,20 @@ def test_the_table_has_a_row_for_every_page_with_what_is_known_of_it(small: Open
     rows = {row["url"]: row for row in table.to_pylist()}
     assert sum(row["importance"] for row in rows.values()) == pytest.approx(10)
     root, one, late, old = rows[ROOT], rows[f"{A}/one"], rows[f"{B}/late"], rows[f"{A}/old"]
-    assert (root["links_out"], root["links_in"], root["visits"], root["outcome"], root["kind"]) == (7, 2, 1, "read", "html")
+    assert (root["links_out"], root["links_in"], root["visits"], root["outcome"], root["kind"]) == (
+        7,
+        2,
+        1,
+        "read",
+        "html",
+    )
     assert root["first_visit"] == root["last_visit"] == datetime.fromtimestamp(NOW, UTC)
     assert one["last_modified"] == datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)
     assert (one["host"], one["depth"], one["status"], one["wire_bytes"], one["signature"]) == (A, 1, 200, 1000, 7)
     assert (late["kind"], late["visits"], late["depth"]) == ("unread", 0, 2)
-    assert {late[name] for name in ("outcome", "status", "first_visit", "wire_bytes", "signature", "leads_to", "truncated")} == {None}
+    assert {
+        late[name] for name in ("outcome", "status", "first_visit", "wire_bytes", "signature", "leads_to", "truncated")
+    } == {None}
     assert (old["outcome"], old["kind"], old["leads_to"]) == ("moved", "redirect", rows[f"{A}/two"]["page"])
     assert sum(row["links_in"] for row in rows.values()) == sum(row["links_out"] for row in rows.values()) == 13
 
@@ -92,7 +100,9 @@ def test_a_failed_export_leaves_the_older_file_and_nothing_else(small: OpenCrawl
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("pages.parquet", "older")]
 
 
-def test_where_an_export_cannot_go_is_refused_before_any_work(small_folder: Path, small: OpenCrawl, tmp_path: Path) -> None:
+def test_where_an_export_cannot_go_is_refused_before_any_work(
+    small_folder: Path, small: OpenCrawl, tmp_path: Path
+) -> None:
     assert export_path(small_folder, "edges", None) == Path("crawl.txt")
     with pytest.raises(BadSetting, match="parquet, csv, edges or webgraph-text, not as 'xls'"):
         export_path(small_folder, "xls", None)

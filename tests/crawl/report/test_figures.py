@@ -13,7 +13,14 @@ from tests.crawl.report.made import NOW, A, B
 def test_hosts_are_told_with_their_counts_and_in_the_order_asked_for(small: OpenCrawl) -> None:
     report = host_table(small, 10, now=NOW + 100)
     first, second = report["top"]
-    assert (first["host"], first["known"], first["visits"], first["read"], first["failures"], first["refused"]) == (A, 7, 7, 3, 1, 1)
+    assert (first["host"], first["known"], first["visits"], first["read"], first["failures"], first["refused"]) == (
+        A,
+        7,
+        7,
+        3,
+        1,
+        1,
+    )
     assert (second["host"], second["known"], second["waiting"], second["visits"]) == (B, 3, 2, 0)
     assert first["trouble"] == "server error: it said no"
     assert (report["known"], report["hosts"], report["wire_bytes"]) == (10, 2, 7000)
@@ -35,7 +42,11 @@ def test_statistics_count_kinds_statuses_bytes_and_memory(small: OpenCrawl) -> N
     assert report["kinds"] == {"unread": 3, "html": 3, "error": 2, "dead": 1, "redirect": 1}
     assert report["statuses"] == {"200": 3, "301": 1, "404": 1, "500": 1, "none": 1}
     assert report["settings"] == small.settings.facts()
-    assert report["memory_bytes"]["all"] == sum(count for name, count in report["memory_bytes"].items() if name != "all") > 0
+    assert (
+        report["memory_bytes"]["all"]
+        == sum(count for name, count in report["memory_bytes"].items() if name != "all")
+        > 0
+    )
     files = list(small.folder.state.iterdir())
     assert report["disk_bytes"]["state"] == sum(path.stat().st_size for path in files)
     json.dumps(report)

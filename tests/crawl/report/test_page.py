@@ -21,9 +21,13 @@ def test_what_a_page_receives_adds_up_to_its_importance_and_every_payer_is_named
     assert facts["received_along_links"] + facts["received_from_virtual_page"] == pytest.approx(facts["importance"])
     assert facts["received_along_links"] == pytest.approx(sum(row["contribution"] for row in facts["paid_by"]))
     page, _ = find_page(small, ROOT)
-    given, along_links = float(ledger.levels()[0]), float(ledger.standing(np.array([page]))[0])
-    assert facts["received_from_virtual_page"] == pytest.approx(facts["importance"] * given / (given + along_links), rel=1e-6)
-    assert [row["contribution"] for row in facts["paid_by"]] == sorted((row["contribution"] for row in facts["paid_by"]), reverse=True)
+    given, along_links = float(ledger.class_shares()[0]), float(ledger.inflow(np.array([page]))[0])
+    assert facts["received_from_virtual_page"] == pytest.approx(
+        facts["importance"] * given / (given + along_links), rel=1e-6
+    )
+    assert [row["contribution"] for row in facts["paid_by"]] == sorted(
+        (row["contribution"] for row in facts["paid_by"]), reverse=True
+    )
     assert facts["rank"] == 1 + sum(x > facts["importance"] for x in ledger.importance())
 
 
@@ -53,7 +57,11 @@ def test_the_kind_is_told_also_of_a_redirect_and_of_a_page_never_read(small: Ope
 
 def test_validators_are_told(small: OpenCrawl) -> None:
     facts = about(small, f"{A}/one")
-    assert (facts["etag"], facts["last_modified"], facts["content_type"]) == ('"1"', "Sun, 06 Nov 1994 08:49:37 GMT", "text/html")
+    assert (facts["etag"], facts["last_modified"], facts["content_type"]) == (
+        '"1"',
+        "Sun, 06 Nov 1994 08:49:37 GMT",
+        "text/html",
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +83,7 @@ def test_when_and_why_a_page_is_next(url: str, next_: str, why: str, small: Open
 
 
 def test_a_page_that_waits_says_how_many_come_before_it(small: OpenCrawl) -> None:
-    best = small.shard.pages.texts.get_many(small.shard.frontier.best(2, small.shard.ledger.levels()))
+    best = small.shard.pages.texts.get_many(small.shard.frontier.best(2, small.shard.ledger.class_shares()))
     facts = [about(small, url) for url in best]
     assert facts[0]["pages_ahead"] == 0
     assert facts[1]["pages_ahead"] == (facts[1]["importance"] < facts[0]["importance"])

@@ -43,7 +43,12 @@ def test_more_budget_keeps_more_fresh(followed: OpenCrawl) -> None:
 
 def test_the_present_budget_stands_beside_another_and_ten_per_cent_more(followed: OpenCrawl) -> None:
     found = plan(followed, now=END, rate=20 / DAY)
-    assert [row["budget"] for row in found["budgets"]] == ["a page a second", "10 % more", "asked for", "asked for, 10 % more"]
+    assert [row["budget"] for row in found["budgets"]] == [
+        "a page a second",
+        "10 % more",
+        "asked for",
+        "asked for, 10 % more",
+    ]
     assert [row["unit"] for row in found["budgets"]] == ["pages"] * 4
     rows = found["budgets"]
     assert rows[1]["per_day"] == pytest.approx(1.1 * rows[0]["per_day"])
@@ -54,7 +59,9 @@ def test_the_present_budget_stands_beside_another_and_ten_per_cent_more(followed
 
 def test_a_budget_of_bytes_is_one_of_pages_times_their_size(followed: OpenCrawl) -> None:
     pages = plan(followed, now=END, rate=200 / DAY)["budgets"][-2]
-    octets = plan(followed, now=END, bandwidth=200_000 / DAY)["budgets"][-2]  # every page of the world has a thousand bytes
+    octets = plan(followed, now=END, bandwidth=200_000 / DAY)["budgets"][
+        -2
+    ]  # every page of the world has a thousand bytes
     assert octets["unit"] == "bytes"
     assert octets["fresh_in_the_long_run"] == pytest.approx(pages["fresh_in_the_long_run"], abs=1e-6)
 
@@ -83,12 +90,15 @@ def test_the_book_and_the_plan_agree_on_what_a_read_is_worth(followed: OpenCrawl
     shard = followed.shard
     texts = shard.pages.texts.get_many(np.arange(shard.pages.count))
     pages = np.array([texts.index(row["url"]) for row in rows])
-    worths = shard.upkeep.book.worth(pages, END, shard.ledger.importance(pages))
+    worths = shard.refreshing.book.worth(pages, END, shard.ledger.importance(pages))
     assert [row["worth"] for row in rows] == pytest.approx(worths.tolist(), rel=1e-4)
 
 
 def test_what_cannot_be_planned_is_said_in_one_sentence(followed: OpenCrawl, tmp_path: Path) -> None:
-    with open_crawl(tmp_path / "new", ["http://h.example/"], {}) as opened, pytest.raises(BadInput, match="has read no page yet"):
+    with (
+        open_crawl(tmp_path / "new", ["http://h.example/"], {}) as opened,
+        pytest.raises(BadInput, match="has read no page yet"),
+    ):
         plan(opened, now=NOW)
     for given, sentence in (
         ({"days": 0.0}, "some days ahead"),

@@ -26,8 +26,10 @@ def test_all_visits_that_found_their_page_are_there_by_page_and_time(followed: O
     for page in (0, 7, 59):
         mine = visits.pages == page
         known = list(followed.shard.pages.records.history(page))[::-1]
-        assert visits.times[mine].tolist() == [record.time for record in known if record.outcome.found]
-        assert visits.changed[mine].tolist() == [Mark.CHANGED in record.marks for record in known if record.outcome.found]
+        assert visits.times[mine].tolist() == [record.time for record in known if record.outcome.present]
+        assert visits.changed[mine].tolist() == [
+            Mark.CHANGED in record.marks for record in known if record.outcome.present
+        ]
 
 
 def test_a_history_has_changes_where_visits_saw_some_and_none_where_they_saw_none(followed: OpenCrawl) -> None:
@@ -43,7 +45,9 @@ def test_a_history_has_changes_where_visits_saw_some_and_none_where_they_saw_non
     assert history.importance.mean() == pytest.approx(1.0)
 
 
-def test_what_the_first_read_was_dated_is_in_the_history_where_dates_are_believed(followed: OpenCrawl, tmp_path: Path) -> None:
+def test_what_the_first_read_was_dated_is_in_the_history_where_dates_are_believed(
+    followed: OpenCrawl, tmp_path: Path
+) -> None:
     assert np.isnan(recorded_history(followed).stood).all()
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.05}) as opened:
         live(opened, ChangingWorld(dated=True), START + DAY / 4, step=20.0)

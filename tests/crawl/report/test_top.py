@@ -31,16 +31,20 @@ def test_the_importance_of_sites_is_that_of_their_pages(small: OpenCrawl) -> Non
     rows = standing(small, 10, site=True)["top"]
     pages = {row["url"]: row["importance"] for row in standing(small, 100)["top"]}
     for row in rows:
-        assert row["importance"] == pytest.approx(sum(x for url, x in pages.items() if url.startswith(f"{row['host']}/")))
+        assert row["importance"] == pytest.approx(
+            sum(x for url, x in pages.items() if url.startswith(f"{row['host']}/"))
+        )
     assert {row["host"]: row["known"] for row in rows} == {A: 7, B: 3}
 
 
 def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: OpenCrawl) -> None:
     rows = standing(small, 10, "worth", now=NOW + 100)["top"]
-    best = small.shard.frontier.best(10, small.shard.ledger.levels())
+    best = small.shard.frontier.best(10, small.shard.ledger.class_shares())
     assert [row["url"] for row in rows] == small.shard.pages.texts.get_many(best)
     assert {row["url"] for row in rows} == set(LATE)
-    assert {(row["level"], row["host_ready"], row["why"]) for row in rows} == {("discovery", "now", "it was never read")}
+    assert {(row["level"], row["host_ready"], row["why"]) for row in rows} == {
+        ("discovery", "now", "it was never read")
+    }
     (site,) = standing(small, 10, "worth", site=True, now=NOW)["top"]
     assert (site["host"], site["waiting"]) == (B, 2)
     assert site["importance"] == pytest.approx(sum(row["importance"] for row in rows))
@@ -62,7 +66,11 @@ def test_by_errors_come_pages_that_could_not_be_read_and_why(small: OpenCrawl) -
         f"{A}/refused": "disallowed",
         f"{A}/failing": "server error",
     }
-    assert (rows[f"{A}/failing"]["detail"], rows[f"{A}/failing"]["failures"], rows[f"{A}/failing"]["status"]) == ("it said no", 1, 500)
+    assert (rows[f"{A}/failing"]["detail"], rows[f"{A}/failing"]["failures"], rows[f"{A}/failing"]["status"]) == (
+        "it said no",
+        1,
+        500,
+    )
     (site,) = standing(small, 10, "errors", site=True)["top"]
     assert (site["host"], site["failing"], site["trouble"]) == (A, 3, "server error: it said no")
 

@@ -31,7 +31,9 @@ def test_a_page_of_html_sends_queries_in_its_encoding(content_type: str, codec: 
 
 
 def test_xml_sends_queries_in_utf_8() -> None:
-    body = "<?xml version='1.0' encoding='latin1'?><rss><channel><item><link>https://h/?q=é</link></item></channel></rss>".encode("cp1252")
+    body = "<?xml version='1.0' encoding='latin1'?><rss><channel><item><link>https://h/?q=é</link></item></channel></rss>".encode(
+        "cp1252"
+    )
     assert links_of(body, "application/rss+xml") == ["https://h/?q=%C3%A9"]
 
 
@@ -43,7 +45,11 @@ def test_xml_sends_queries_in_utf_8() -> None:
         ("https://h/sitemap.txt", "text/plain", b"https://h/1\nhttps://h/2\n"),
         ("https://h/sitemap.txt.gz", "application/gzip", gzip.compress(b"https://h/1\n", mtime=0)),
         ("https://h/pages.php", "text/html", b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>"),
-        ("https://h/pages.xml", "application/xml", b"<s:urlset xmlns:s='http://www.sitemaps.org/schemas/sitemap/0.9'/>"),
+        (
+            "https://h/pages.xml",
+            "application/xml",
+            b"<s:urlset xmlns:s='http://www.sitemaps.org/schemas/sitemap/0.9'/>",
+        ),
         ("https://h/pages.xml", "image/png", b"<?xml version='1.0'?><urlset/>"),
     ],
 )

@@ -45,7 +45,9 @@ def test_the_hash_differs_when_what_is_found_differs_and_only_then() -> None:
 
 
 def test_xml_is_looked_at_with_its_namespaces_and_without_its_entities() -> None:
-    secret = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname"><!ENTITY y "yy">]><a xmlns="urn:n"><b>1&x;&y;</b></a>'
+    secret = (
+        '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname"><!ENTITY y "yy">]><a xmlns="urn:n"><b>1&x;&y;</b></a>'
+    )
     assert found(secret, "//b", PageKind.XML) == found("<a/>", "//b", PageKind.XML)
     came = found(secret, "//*[local-name()='b']", PageKind.XML)
     assert came is not None
@@ -58,9 +60,16 @@ def test_a_page_that_is_neither_html_nor_xml_and_a_subscription_without_an_xpath
     assert found(PAGE, "") is None
 
 
-@given(st.binary(max_size=300), st.sampled_from([PageKind.HTML, PageKind.XML]), st.sampled_from(["utf-8", "", "no-such", "utf-16"]))
+@given(
+    st.binary(max_size=300),
+    st.sampled_from([PageKind.HTML, PageKind.XML]),
+    st.sampled_from(["utf-8", "", "no-such", "utf-16"]),
+)
 def test_no_bytes_can_harm(body: bytes, kind: PageKind, encoding: str) -> None:
-    told = [Subscription(name, "", 1.0, "file:a", xpath) for name, xpath in (("a", "//p"), ("b", "count(//*)"), ("c", "//@*"))]
+    told = [
+        Subscription(name, "", 1.0, "file:a", xpath)
+        for name, xpath in (("a", "//p"), ("b", "count(//*)"), ("c", "//@*"))
+    ]
     assert watched(body, kind, encoding, told) == watched(body, kind, encoding, told)
 
 

@@ -1,7 +1,7 @@
 """A writer of WebGraph's BV format, for the tests of the reader: slow, plain, and sharing nothing with it.
 
-It writes what it is told to, one string of "0" and "1" per code. References are the caller's to choose, so that odd ones are tested too.
-"""
+It writes what it is told to, one string of "0" and "1" per code. References are the caller's to choose, so that odd
+ones are tested too."""
 
 from collections.abc import Sequence
 
@@ -100,8 +100,15 @@ def encode(
     k: int = 3,
     codes: dict[str, str] | None = None,
 ) -> tuple[bytes, str]:
-    """The bytes of the `.graph` file and the text of the `.properties` file; `references` are cut to what the window allows."""
-    code = {"OUTDEGREES": "GAMMA", "REFERENCES": "UNARY", "BLOCK_COUNT": "GAMMA", "BLOCKS": "GAMMA", "RESIDUALS": "ZETA"}
+    """The bytes of the `.graph` file and the text of the `.properties` file; `references` are cut to what the window
+    allows."""
+    code = {
+        "OUTDEGREES": "GAMMA",
+        "REFERENCES": "UNARY",
+        "BLOCK_COUNT": "GAMMA",
+        "BLOCKS": "GAMMA",
+        "RESIDUALS": "ZETA",
+    }
     code.update(codes or {})
     bits = ""
     for page, row in enumerate(rows):

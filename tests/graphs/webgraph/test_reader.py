@@ -53,7 +53,8 @@ def test_what_was_encoded_is_read_back(
 
 
 def test_a_stream_written_by_hand_is_read() -> None:
-    # page 0: out-degree 2 (gamma 011), reference 0 (1), no interval (1), residuals 1 and 2: zeta_3 of 2 and 0 (1011 and 100)
+    # page 0: out-degree 2 (gamma 011), reference 0 (1), no interval (1), residuals 1 and 2: zeta_3 of 2 and 0 (1011 and
+    # 100)
     # page 1: out-degree 2 (011), reference 1 (01), no blocks, so all is copied (1); page 2: out-degree 0 (1)
     bits = "011111011100011011100000"
     data = int(bits, 2).to_bytes(3, "big")
@@ -74,7 +75,9 @@ def test_far_targets_are_read_in_every_code_that_can_hold_them(code: str) -> Non
 
 @given(similar_rows(), st.sampled_from(CODES), st.data())
 @settings(deadline=None, max_examples=300)
-def test_damage_gives_a_graph_or_a_named_error_and_nothing_else(rows: list[list[int]], code: str, data: st.DataObject) -> None:
+def test_damage_gives_a_graph_or_a_named_error_and_nothing_else(
+    rows: list[list[int]], code: str, data: st.DataObject
+) -> None:
     good, properties = encode(rows, [1, 0, 2] * 14, least_interval=2, codes={"RESIDUALS": code, "REFERENCES": code})
     damaged = bytearray(good)
     for place in data.draw(st.lists(st.integers(0, len(good) - 1), max_size=4)):
@@ -184,7 +187,9 @@ def test_blocks_hold_what_the_whole_graph_holds(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("centime.graphs.webgraph.reader.BLOCK_ROWS", 3)
         patch.setattr("centime.graphs.webgraph.reader.BLOCK_LINKS", 8)
-        links = [link for block in file.blocks() for link in zip(block.sources.tolist(), block.targets.tolist(), strict=True)]
+        links = [
+            link for block in file.blocks() for link in zip(block.sources.tolist(), block.targets.tolist(), strict=True)
+        ]
     assert links == [(page, target) for page, row in enumerate(rows) for target in row]
     assert rows_of(file.graph()) == rows
 

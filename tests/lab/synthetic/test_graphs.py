@@ -122,7 +122,9 @@ def test_plain_iteration_on_the_weblike_graph_converges_as_slowly_as_on_the_web(
 
 
 @given(st.sampled_from([poisson, power_law, weblike]), st.integers(0, 200), st.floats(0, 1), st.integers(0, 99))
-def test_a_change_halves_or_doubles_and_leaves_a_simple_graph(model: Callable[..., Graph], pages: int, rate: float, seed: int) -> None:
+def test_a_change_halves_or_doubles_and_leaves_a_simple_graph(
+    model: Callable[..., Graph], pages: int, rate: float, seed: int
+) -> None:
     before = model(pages, seed)
     after = changed(before, rate, seed)
     assert same(after, changed(before, rate, seed))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.lab.webbox import WebBox
-from centime.lab.webbox.layout import BARE, DEAD, DTD, FOUND, HTML, MOVED, TEXT, XML
+from centime.lab.webbox.layout import BARE, DEAD, DTD, HTML, MOVED, MOVED_TEMPORARILY, TEXT, XML
 from centime.model.document import EMBEDDED, NOFOLLOW
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.graph import Graph
@@ -23,7 +23,9 @@ SMALL = WebBox(hosts=7, pages=900, seed=3)
 def boxes(draw: st.DrawFn) -> WebBox:
     hosts = draw(st.integers(1, 40))
     pages = draw(st.integers(hosts, 3_000))
-    return WebBox(hosts=hosts, pages=pages, seed=draw(st.integers(0, 2**63 - 1)), port=draw(st.sampled_from([80, 8800, 65_535])))
+    return WebBox(
+        hosts=hosts, pages=pages, seed=draw(st.integers(0, 2**63 - 1)), port=draw(st.sampled_from([80, 8800, 65_535]))
+    )
 
 
 @given(boxes(), st.data())
@@ -103,7 +105,7 @@ def test_a_row_names_each_page_once_and_never_its_own(page: int) -> None:
 
 def test_redirects_lead_on_and_never_round_and_the_dead_and_the_bare_lead_nowhere() -> None:
     forms, graph = SMALL.forms(), SMALL.graph()
-    for page in np.flatnonzero(np.isin(forms, (MOVED, FOUND))).tolist():
+    for page in np.flatnonzero(np.isin(forms, (MOVED, MOVED_TEMPORARILY))).tolist():
         assert len(graph.row(page)) == 1
         assert graph.row(page)[0] < page
     assert graph.out_degree[np.isin(forms, (DEAD, BARE, TEXT, DTD))].max() == 0
@@ -145,7 +147,9 @@ def test_another_process_finds_the_same_web_and_another_seed_another() -> None:
     def digest(box: WebBox) -> str:
         graph = box.graph(box.start + 1e7)
         names = "".join(box.urls()).encode()
-        return hashlib.sha256(graph.offsets.tobytes() + graph.targets.tobytes() + names + box.rates().tobytes()).hexdigest()
+        return hashlib.sha256(
+            graph.offsets.tobytes() + graph.targets.tobytes() + names + box.rates().tobytes()
+        ).hexdigest()
 
     other = subprocess.run([sys.executable, "-c", DIGEST], capture_output=True, text=True, check=True).stdout.strip()
     assert digest(SMALL) == other

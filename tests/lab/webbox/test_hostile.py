@@ -10,7 +10,17 @@ import pytest
 from backports import zstd
 
 from centime.lab.webbox import Served, WebBox, bomb, serve_in_process
-from centime.lab.webbox.hostile import BODIES, DRIP_SECONDS, HEADER_BYTES, LAUGHS, LINKS, NAMES, REDIRECTS, RESETS, STREAMS
+from centime.lab.webbox.hostile import (
+    BODIES,
+    DRIP_SECONDS,
+    HEADER_BYTES,
+    LAUGHS,
+    LINKS,
+    NAMES,
+    REDIRECTS,
+    RESETS,
+    STREAMS,
+)
 
 pytestmark = pytest.mark.compiled
 
@@ -51,7 +61,16 @@ def test_the_root_lists_everything(served: Served) -> None:
 def test_the_server_needs_little_memory_whatever_it_sends_and_others_are_answered_meanwhile(served: Served) -> None:
     before = memory(served)
     open_ones = []
-    for name in ("endless", "endless-chunks", "large-header", "many-headers", "informed", "million-links", "drip", "silence") * 3:
+    for name in (
+        "endless",
+        "endless-chunks",
+        "large-header",
+        "many-headers",
+        "informed",
+        "million-links",
+        "drip",
+        "silence",
+    ) * 3:
         connection = socket.create_connection(("127.0.0.1", served.port), timeout=20)
         connection.sendall(f"GET /{name} HTTP/1.1\r\nHost: hostile.localhost\r\n\r\n".encode())
         open_ones.append(connection)
@@ -116,7 +135,9 @@ def test_bodies_come_whole(served: Served, name: str) -> None:
     ],
 )
 def test_bombs_unpack_to_all_that_they_promise(
-    make: Callable[[], Iterator[bytes]], unpacker: Callable[[], Callable[[bytes], bytes]], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[], Iterator[bytes]],
+    unpacker: Callable[[], Callable[[bytes], bytes]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     size = 64 * bomb.MEBIBYTE  # the time to unpack a gibibyte is worth saving
     monkeypatch.setattr(bomb, "COUNT", 64)
@@ -133,7 +154,9 @@ def test_bombs_are_a_gibibyte_and_next_to_nothing_on_the_wire() -> None:
     for _ in range(bomb.COUNT):
         checksum = zlib.crc32(zeros, checksum)
     assert checksum == bomb.CHECKSUM_OF_A_BOMB
-    assert [sum(map(len, make())) < 1_200_000 for make in (bomb.gzip_bomb, bomb.brotli_bomb, bomb.zstd_bomb)] == [True] * 3
+    assert [sum(map(len, make())) < 1_200_000 for make in (bomb.gzip_bomb, bomb.brotli_bomb, bomb.zstd_bomb)] == [
+        True
+    ] * 3
 
 
 def test_what_is_promised_to_be_large_is() -> None:

@@ -136,7 +136,9 @@ def test_a_request_may_come_byte_by_byte(served: Served) -> None:
         (b"GET /%00%ff HTTP/1.1\r\nHost: site0.localhost\r\n\r\n", b"404"),
     ],
 )
-def test_what_is_no_request_for_a_page_is_answered_by_a_status(served: Served, request_text: bytes, status: bytes) -> None:
+def test_what_is_no_request_for_a_page_is_answered_by_a_status(
+    served: Served, request_text: bytes, status: bytes
+) -> None:
     (answer,) = exchange(served.port, request_text)
     assert answer.split(b" ")[1] == status
 

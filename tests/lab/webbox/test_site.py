@@ -102,7 +102,9 @@ def test_head_is_the_same_without_the_body() -> None:
 
 def test_xml_documents_are_well_formed_and_name_their_dtd() -> None:
     site = Site()
-    documents = [page for page in np.flatnonzero(BOX.forms() == XML).tolist() if not TRAITS_OF[BOX.site(page)] & LATIN_UNDECLARED]
+    documents = [
+        page for page in np.flatnonzero(BOX.forms() == XML).tolist() if not TRAITS_OF[BOX.site(page)] & LATIN_UNDECLARED
+    ]
     replies = [body(site.ask(page)) for page in documents[:50]]
     for text in replies:
         assert ElementTree.fromstring(text).tag == "catalogue"
@@ -191,7 +193,10 @@ def test_robots_ask_for_what_the_site_wants() -> None:
     private = int(np.flatnonzero(BOX.layout.sites[:-1, PRIVATES])[0])
     assert b"\nDisallow: /private/\n" in body(site.path(private, "/robots.txt"))
     assert b"\nCrawl-delay: 0.05\n" in body(site.path(site_with(CRAWL_DELAY), "/robots.txt"))
-    assert body(site.path(0, "/robots.txt")) == b"User-agent: *\nDisallow:\n\nSitemap: http://site0.localhost:8800/sitemap.xml\n"
+    assert (
+        body(site.path(0, "/robots.txt"))
+        == b"User-agent: *\nDisallow:\n\nSitemap: http://site0.localhost:8800/sitemap.xml\n"
+    )
     hidden = [page for page in range(root_of(private), root_of(private + 1)) if "/private/" in BOX.url(page)]
     assert hidden
     assert set(hidden) <= set(BOX.links(root_of(private)).targets.tolist())
@@ -221,14 +226,18 @@ def test_a_large_site_has_its_sitemap_in_parts() -> None:
     site = Site(WebBox(hosts=1, pages=12_000))
     parts = locations(body(site.path(0, "/sitemap.xml")))
     assert [urlsplit(each).path for each in parts] == ["/sitemap-1.xml", "/sitemap-2.xml", "/sitemap-3.xml"]
-    assert sum(len(locations(body(site.path(0, urlsplit(each).path)))) for each in parts) == len(pages_to_list(site.box, 0))
+    assert sum(len(locations(body(site.path(0, urlsplit(each).path)))) for each in parts) == len(
+        pages_to_list(site.box, 0)
+    )
 
 
 def test_sites_without_a_sitemap_say_404() -> None:
     assert Site().path(site_with(0, without=SITEMAP), "/sitemap.xml").status == 404
 
 
-@pytest.mark.parametrize(("path", "entry"), [("/feed.xml", "item"), ("/atom.xml", "{http://www.w3.org/2005/Atom}entry")])
+@pytest.mark.parametrize(
+    ("path", "entry"), [("/feed.xml", "item"), ("/atom.xml", "{http://www.w3.org/2005/Atom}entry")]
+)
 def test_feeds_begin_with_what_changed_last(path: str, entry: str) -> None:
     site = Site()
     site.time = BOX.start + 1e6
@@ -252,7 +261,9 @@ def test_traps_have_no_end_are_no_pages_and_can_be_left_out() -> None:
         path = re.findall(r'href="([^"]+)"', body(reply).decode())[-1]
     assert path == "/trap/calendar/2027/3"
     assert b'href="a/"' in body(site.path(trapped, "/trap/loop/a/a/a/"))
-    sessions = [re.findall(rb"sid=([0-9a-f]+)", body(site.path(trapped, f"/trap/shop?sid={number}")))[0] for number in (1, 2)]
+    sessions = [
+        re.findall(rb"sid=([0-9a-f]+)", body(site.path(trapped, f"/trap/shop?sid={number}")))[0] for number in (1, 2)
+    ]
     assert sessions[0] != sessions[1]
     assert BOX.page(f"{BOX.origin(trapped)}{path}") is None
     assert bare.path(trapped, path).status == 404

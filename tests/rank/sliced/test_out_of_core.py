@@ -49,7 +49,9 @@ def holds(found: FiledScores, graph: Graph, error: float) -> None:
 
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_scores_are_those_of_ranking_in_memory_whatever_the_order_of_links(shuffled: bool, threads: int, tmp_path: Path) -> None:
+def test_scores_are_those_of_ranking_in_memory_whatever_the_order_of_links(
+    shuffled: bool, threads: int, tmp_path: Path
+) -> None:
     graph = random_graph(500, 4000, seed=2)
     path = file_of(graph, tmp_path / "graph.txt", shuffled=shuffled)
     found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, error=1e-9, threads=threads)
@@ -94,7 +96,13 @@ def test_progress_is_told(tmp_path: Path) -> None:
     def step(what: str, share: float, error: float = 0.0) -> None:
         told[what] = told.get(what, 0.0) + share
 
-    rank_out_of_core(file_of(random_graph(50, 200, 0), tmp_path / "graph.txt"), tmp_path / "work", 8 * MEGABYTE, error=1e-3, step=step)
+    rank_out_of_core(
+        file_of(random_graph(50, 200, 0), tmp_path / "graph.txt"),
+        tmp_path / "work",
+        8 * MEGABYTE,
+        error=1e-3,
+        step=step,
+    )
     assert told["reading links"] == pytest.approx(1.0)
     assert told["iteration 1"] == pytest.approx(1.0)
 
@@ -191,7 +199,9 @@ def test_the_system_enforces_the_cap_and_the_ranking_stays_within(cap: int, tmp_
 
 @pytest.mark.parametrize("vector", ["importance", "interest"])
 @pytest.mark.parametrize("normalisation", ["mean", "sum", "plain"])
-def test_bias_interest_and_scales_are_those_of_ranking_in_memory(vector: str, normalisation: Any, tmp_path: Path) -> None:
+def test_bias_interest_and_scales_are_those_of_ranking_in_memory(
+    vector: str, normalisation: Any, tmp_path: Path
+) -> None:
     graph = random_graph(300, 1200, seed=4)
     path = file_of(graph, tmp_path / "graph.txt")
     chosen = [3, 70, 71, 299]
@@ -199,7 +209,12 @@ def test_bias_interest_and_scales_are_those_of_ranking_in_memory(vector: str, no
     whole = with_last_link(graph)
     wanted = np.zeros(300)
     wanted[chosen] = [page % 7 + 1 for page in chosen]
-    options: dict[str, Any] = {"bias": tmp_path / "bias.txt", "vector": vector, "normalisation": normalisation, "error": 1e-9}
+    options: dict[str, Any] = {
+        "bias": tmp_path / "bias.txt",
+        "vector": vector,
+        "normalisation": normalisation,
+        "error": 1e-9,
+    }
     found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **options)
     solved = whole if vector == "importance" else whole.transpose()
     exact = pagerank(solved, personalisation=wanted, normalisation=normalisation, error=1e-13).scores
@@ -211,7 +226,9 @@ def test_bias_interest_and_scales_are_those_of_ranking_in_memory(vector: str, no
     assert np.array_equal(again.part(0, 300), found.part(0, 300))
 
 
-def test_another_bias_does_not_go_on_from_the_values_of_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_bias_does_not_go_on_from_the_values_of_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(out_of_core, "SAVED_EVERY_SECONDS", 0.0)
     path = file_of(random_graph(300, 1200, seed=4), tmp_path / "graph.txt")
     first = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE)
@@ -231,7 +248,9 @@ def test_names_are_there_when_ranking_goes_on(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
     path = file_of(random_graph(30, 100, seed=4), tmp_path / "graph.txt")
-    with pytest.raises(BadInput, match=r"the folder has other things in it, such as graph\.txt; name one that is empty or new"):
+    with pytest.raises(
+        BadInput, match=r"the folder has other things in it, such as graph\.txt; name one that is empty or new"
+    ):
         rank_out_of_core(path, tmp_path, 8 * MEGABYTE)
     with pytest.raises(BadInput, match="this is not a folder to work in"):
         rank_out_of_core(path, path, 8 * MEGABYTE)

@@ -46,7 +46,9 @@ def links_in(slices: Slices) -> list[Link]:
     bits=st.sampled_from([2, 10, 20]),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_slices_hold_every_link_but_those_of_a_page_to_itself(pages: int, links: list[Link], bits: int, tmp_path: Path) -> None:
+def test_slices_hold_every_link_but_those_of_a_page_to_itself(
+    pages: int, links: list[Link], bits: int, tmp_path: Path
+) -> None:
     pages = min(pages, 200) if bits == 2 else pages
     links = [(source % pages, target % pages) for source, target in links]
     graph = graph_from_links(pages, [source for source, _ in links], [target for _, target in links])

@@ -32,10 +32,14 @@ def register(app: typer.Typer) -> None:
 def _energy(
     graph: GraphFile,
     community: Communities = None,
-    by: Annotated[By, typer.Option(help="Tell sources and leaks by page or by site; without communities, every site is one.")] = "page",
+    by: Annotated[
+        By, typer.Option(help="Tell sources and leaks by page or by site; without communities, every site is one.")
+    ] = "page",
     damping: Damping = 0.85,
     top: Top = 10,
-    figure: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw the flow of energy between the communities.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw the flow of energy between the communities.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """The energy balance of communities: E = |I| + E_in - E_out - E_dangling, with sources, leaks and advice.
@@ -51,7 +55,9 @@ def _energy(
       centime energy cnr-2000.graph --community Around=cluster:1000
     """
     if not community and by != "site":
-        raise BadInput("name a community, as in --community Library=host:library.example.org, or take every site with --by site")
+        raise BadInput(
+            "name a community, as in --community Library=host:library.example.org, or take every site with --by site"
+        )
     check_figure(figure)
     web = read_scored(graph, damping, quiet=as_json)
     communities = [web.community(choice) for choice in community or []]
@@ -108,7 +114,10 @@ def _balance(web: Scored, community: "Community", by: By, top: int) -> Report:
         "internal": internal,
         "external": found.energy - internal,
         **(_by_site(web, part, top) if by == "site" else _by_page(web, part, becomes, top)),
-        "advice": [{"rule": each.rule, "page": web.names[each.page], "gain": each.gain, "what": _spoken(each, web)} for each in counsel],
+        "advice": [
+            {"rule": each.rule, "page": web.names[each.page], "gain": each.gain, "what": _spoken(each, web)}
+            for each in counsel
+        ],
     }
 
 
@@ -157,8 +166,13 @@ def _by_site(web: Scored, part: "Subgraph", top: int) -> Report:
     labels = np.where(part.marks(web.graph.pages), len(sites), of_page).astype(np.int64)
     found = flow(web.walk, web.scores, web.damping, labels, len(sites) + 1)
     to_us, from_us = found.receivers == len(sites), found.givers == len(sites)
-    sources = [(int(found.givers[to_us][place]), found.amounts[to_us][place]) for place in _first(found.amounts[to_us], top)]
-    leaks = [(int(found.receivers[from_us][place]), found.amounts[from_us][place]) for place in _first(found.amounts[from_us], top)]
+    sources = [
+        (int(found.givers[to_us][place]), found.amounts[to_us][place]) for place in _first(found.amounts[to_us], top)
+    ]
+    leaks = [
+        (int(found.receivers[from_us][place]), found.amounts[from_us][place])
+        for place in _first(found.amounts[from_us], top)
+    ]
     return {
         "sources": [{"site": sites[site], "brought": amount} for site, amount in sources],
         "leaks": [{"site": sites[site], "leaks": amount} for site, amount in leaks],
@@ -175,7 +189,8 @@ def _first(amounts: "object", top: int) -> list[int]:
 
 
 def _flows(web: Scored, communities: "Sequence[Community]", *, must: bool) -> "tuple[Flow | None, list[str]]":
-    """What communities, or sites, and the rest of the web give each other; nothing when communities overlap and it need not be."""
+    """What communities, or sites, and the rest of the web give each other; nothing when communities overlap and it
+    need not be."""
     import numpy as np
 
     from centime.analyse.flow import flow, labels_of
@@ -227,7 +242,10 @@ def _for_people(reports: list[Report]) -> Report:
 def _tables(reports: list[Report]) -> Iterator[tuple[str, object]]:
     for report in reports:
         for table in ("sources", "leaks", "advice"):
-            yield f"{table} of {report['name']}" if table != "advice" else f"advice for {report['name']}", report[table] or "none"
+            yield (
+                f"{table} of {report['name']}" if table != "advice" else f"advice for {report['name']}",
+                report[table] or "none",
+            )
 
 
 def _spoken(each: "Advice", web: Scored) -> str:

@@ -19,10 +19,15 @@ def register(app: typer.Typer) -> None:
 
 def _explain(
     graph: GraphFile,
-    page: Annotated[str, typer.Argument(metavar="PAGE", help="The page's name, or its number in the file when pages have no names.")],
+    page: Annotated[
+        str, typer.Argument(metavar="PAGE", help="The page's name, or its number in the file when pages have no names.")
+    ],
     community: Annotated[
         str | None,
-        typer.Option(metavar="NAME=SOURCE", help="The community that counts as internal, as in centime energy; or else the page's site."),
+        typer.Option(
+            metavar="NAME=SOURCE",
+            help="The community that counts as internal, as in centime energy; or else the page's site.",
+        ),
     ] = None,
     damping: Damping = 0.85,
     top: Top = 20,
@@ -30,8 +35,8 @@ def _explain(
 ) -> None:
     """Where a page's score comes from, link by link and by distance, and what it passes on.
 
-    The internal part is what the page would have if nobody outside its community linked in: its site, or the cluster around it when
-    pages have no names.
+    The internal part is what the page would have if nobody outside its community linked in: its site, or the cluster
+    around it when pages have no names.
 
     Examples:
 
@@ -77,7 +82,12 @@ def _explain(
     }
     inside = np.isin(found.sources, around.pages)
     links = [
-        {"page": web.names[int(source)], "brought": brought, "percent": 100 * brought / found.score, "internal": bool(own)}
+        {
+            "page": web.names[int(source)],
+            "brought": brought,
+            "percent": 100 * brought / found.score,
+            "internal": bool(own),
+        }
         for source, brought, own in zip(found.sources[:top], found.brought[:top], inside[:top], strict=True)
     ]
     distances = [

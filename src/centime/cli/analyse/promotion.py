@@ -20,7 +20,8 @@ def _promotion(
     damping: Damping = 0.85,
     top: Top = 20,
     plant: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Plant so many promoting communities first, and say how many are found.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Plant so many promoting communities first, and say how many are found."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Where chance starts when communities are planted.")] = 0,
     as_json: Json = False,

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from centime.analyse.transition import Pages, Transition, Vector
     from centime.model.graph import Graph
 
-GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A graph file, as in docs/formats.md, or a crawl's folder.")]
+GraphFile = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="A graph file, as in docs/formats.md, or a crawl's folder.")
+]
 Damping = Annotated[float, typer.Option(help="The damping d, at least 0 and below 1.")]
 Top = Annotated[int, typer.Option(min=1, help="Rows of each table.")]
 Communities = Annotated[
@@ -41,7 +43,9 @@ SCORE_ERROR = 1e-9
 def check_figure(figure: Path | None) -> None:
     """Refuses, before any work is done, a name that cannot become a picture."""
     if figure is not None and (figure.suffix != ".png" or not figure.parent.is_dir() or figure.is_dir()):
-        raise BadInput(f"{figure}: a figure needs a name that ends in .png, in a folder that exists, and not that of a folder")
+        raise BadInput(
+            f"{figure}: a figure needs a name that ends in .png, in a folder that exists, and not that of a folder"
+        )
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,16 @@ def _sensitivity(graph: GraphFile, damping: Damping = 0.85, top: Top = 20, as_js
         for place in movers
     ]
     crossings = [
-        {"damping": crossing.damping, "better_above": web.names[crossing.above], "better_below": web.names[crossing.below]}
+        {
+            "damping": crossing.damping,
+            "better_above": web.names[crossing.above],
+            "better_below": web.names[crossing.below],
+        }
         for crossing in found.crossings(top)
     ]
-    facts = {"essential_pages": int(parts.essential.sum()), "closed_components": parts.closed, "components": parts.count}
+    facts = {
+        "essential_pages": int(parts.essential.sum()),
+        "closed_components": parts.closed,
+        "components": parts.count,
+    }
     show({**web.facts(), **facts, "dampings": by_damping, "moves": moves, "crossings": crossings}, as_json=as_json)

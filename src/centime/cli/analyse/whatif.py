@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 def _whatif(
     graph: GraphFile,
-    add: Annotated[Path | None, typer.Option(metavar="FILE", help="Links to add: two pages on a line, perhaps a weight.")] = None,
+    add: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Links to add: two pages on a line, perhaps a weight.")
+    ] = None,
     remove: Annotated[Path | None, typer.Option(metavar="FILE", help="Links to remove: two pages on a line.")] = None,
     damping: Damping = 0.85,
     top: Top = 10,
@@ -85,5 +87,8 @@ def _whatif(
         "order_changes": len(moved),
         "pages_to_recompute_after": pages_until(damping, TOLERATED * float(web.scores.sum())),
     }
-    tables = {"gains_and_losses": [row(int(place)) for place in by_size], "moves": [row(int(place)) for place in by_order]}
+    tables = {
+        "gains_and_losses": [row(int(place)) for place in by_size],
+        "moves": [row(int(place)) for place in by_order],
+    }
     show({**report, **tables}, as_json=as_json)

@@ -16,9 +16,11 @@ def register(app: typer.Typer) -> None:
 
 
 def _check(folder: Folder, as_json: Json = False) -> None:
-    """Proves the crawl in DIR: every checksum, the replay of the journal, and every law of the state: money, rows, counts, URLs.
+    """Proves the crawl in DIR: every checksum, the replay of the journal, and every law of the state: money, rows,
+    counts, URLs.
 
-    Ends with 0 and what was proven, or with 1 and all that is wrong: the part, the file, the byte or the page, and what.
+    Ends with 0 and what was proven, or with 1 and all that is wrong: the part, the file, the byte or the page, and
+    what.
 
     Examples:
 
@@ -31,7 +33,12 @@ def _check(folder: Folder, as_json: Json = False) -> None:
     with progress(1.0, f"checking {folder.name}", quiet=as_json) as step:
         proof = check_crawl(folder, lambda done, what: step(done, f"checking {what}"))
     problems = [asdict(problem) for problem in proof.problems]
-    report: dict[str, object] = {"folder": str(folder), "right": not problems, "notes": proof.notes, "problems": problems}
+    report: dict[str, object] = {
+        "folder": str(folder),
+        "right": not problems,
+        "notes": proof.notes,
+        "problems": problems,
+    }
     report["proven"] = proof.proven
     show(report if as_json else {name: value for name, value in report.items() if value != []}, as_json=as_json)
     if problems:

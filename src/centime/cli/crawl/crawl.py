@@ -17,75 +17,136 @@ def register(app: typer.Typer) -> None:
 
 
 def _crawl(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's folder: all of its state. It is made if it is not there.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The crawl's folder: all of its state. It is made if it is not there.")
+    ],
     seeds: Annotated[
-        list[str] | None, typer.Argument(metavar="SEED", help="URLs, files of URLs (one a line), or sitemap:URL. None to go on.")
+        list[str] | None,
+        typer.Argument(metavar="SEED", help="URLs, files of URLs (one a line), or sitemap:URL. None to go on."),
     ] = None,
     pages: Annotated[int | None, typer.Option(metavar="N", help="End this run after N visits.")] = None,
-    duration: Annotated[str | None, typer.Option("--for", metavar="TIME", help="End this run after a time: 90s, 10m, 2h, 1d.")] = None,
-    rate: Annotated[str | None, typer.Option(metavar="RATE", help="At most so many pages: 50/s, 3000/m. Default: none.")] = None,
-    bandwidth: Annotated[str | None, typer.Option(metavar="RATE", help="At most so many bytes: 500KB/s, 2GB/day. Default: none.")] = None,
-    scope: Annotated[
-        str | None, typer.Option(metavar="SCOPE", help="Stay on the seeds' own page, host or domain, or take any. Default: host.")
+    duration: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="End this run after a time: 90s, 10m, 2h, 1d.")
     ] = None,
-    include: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="Only URLs in which this is found.")] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="At most so many pages: 50/s, 3000/m. Default: none.")
+    ] = None,
+    bandwidth: Annotated[
+        str | None, typer.Option(metavar="RATE", help="At most so many bytes: 500KB/s, 2GB/day. Default: none.")
+    ] = None,
+    scope: Annotated[
+        str | None,
+        typer.Option(metavar="SCOPE", help="Stay on the seeds' own page, host or domain, or take any. Default: host."),
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option(metavar="REGEX", help="Only URLs in which this is found.")
+    ] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="No URLs in which this is found.")] = None,
-    max_depth: Annotated[str | None, typer.Option(metavar="N", help="At most N links away from a seed. Default: none.")] = None,
+    max_depth: Annotated[
+        str | None, typer.Option(metavar="N", help="At most N links away from a seed. Default: none.")
+    ] = None,
     delay: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Between two requests to a host, at least. Default: 1 s; 0 is for your own servers."),
+        typer.Option(
+            metavar="TIME", help="Between two requests to a host, at least. Default: 1 s; 0 is for your own servers."
+        ),
     ] = None,
     address_delay: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Between two requests to an address, whatever the hosts. Default: 0.1 s, on this machine 0."),
+        typer.Option(
+            metavar="TIME",
+            help="Between two requests to an address, whatever the hosts. Default: 0.1 s, on this machine 0.",
+        ),
     ] = None,
-    keep: Annotated[str | None, typer.Option(metavar="WHAT", help="Bodies to keep as WARC: none, xml or all. Default: none.")] = None,
+    keep: Annotated[
+        str | None, typer.Option(metavar="WHAT", help="Bodies to keep as WARC: none, xml or all. Default: none.")
+    ] = None,
     focus: Annotated[
-        list[str] | None, typer.Option(metavar="PATTERN=WEIGHT", help="Pages whose URL has this get WEIGHT times the virtual page's money.")
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN=WEIGHT", help="Pages whose URL has this get WEIGHT times the virtual page's money."
+        ),
     ] = None,
     ledger: Annotated[
-        str | None, typer.Option(metavar="KIND", help="How importance is found: exact, opic, interpolation or variable. Default: exact.")
+        str | None,
+        typer.Option(
+            metavar="KIND", help="How importance is found: exact, opic, interpolation or variable. Default: exact."
+        ),
     ] = None,
-    damping: Annotated[float | None, typer.Option(metavar="D", help="The share of its money that a page pays along its links.")] = None,
+    damping: Annotated[
+        float | None, typer.Option(metavar="D", help="The share of its money that a page pays along its links.")
+    ] = None,
     refresh_after: Annotated[
         str | None, typer.Option(metavar="TIME", help="Read a page again so long after it was read: 1d. Default: none.")
     ] = None,
     continuous: Annotated[
-        bool | None, typer.Option("--continuous/--once", help="Go on for ever: discover, and read again what is worth it. Needs a budget.")
+        bool | None,
+        typer.Option(
+            "--continuous/--once", help="Go on for ever: discover, and read again what is worth it. Needs a budget."
+        ),
     ] = None,
-    policy: Annotated[str | None, typer.Option(metavar="RULE", help="What is read again: optimal, paper or uniform.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="RULE", help="What is read again: optimal, paper or uniform.")
+    ] = None,
     alpha: Annotated[float | None, typer.Option(metavar="A", help="Penalty for the age of a copy. Default: 0.")] = None,
-    beta: Annotated[float | None, typer.Option(metavar="B", help="Penalty for a copy that is stale. Default: 1.")] = None,
+    beta: Annotated[
+        float | None, typer.Option(metavar="B", help="Penalty for a copy that is stale. Default: 1.")
+    ] = None,
     discovery: Annotated[
-        str | None, typer.Option(metavar="auto|PERCENT", help="The budget's share for unread pages; auto: as they are worth.")
+        str | None,
+        typer.Option(metavar="auto|PERCENT", help="The budget's share for unread pages; auto: as they are worth."),
     ] = None,
     discovery_weight: Annotated[
-        float | None, typer.Option(metavar="W", help="What an unread page counts beside a stale one, with auto. Default: 1.")
+        float | None,
+        typer.Option(metavar="W", help="What an unread page counts beside a stale one, with auto. Default: 1."),
     ] = None,
-    least_interval: Annotated[str | None, typer.Option(metavar="TIME", help="Between two reads of a page, at least. Default: 1h.")] = None,
+    least_interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Between two reads of a page, at least. Default: 1h.")
+    ] = None,
     first_rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="How often a page changes, before anything was seen: 5/d. Default: 0.1/d.")
+        str | None,
+        typer.Option(metavar="RATE", help="How often a page changes, before anything was seen: 5/d. Default: 0.1/d."),
     ] = None,
     shares: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="Of the choices that reach them: what levels 1 to 3 may take. Default: 0.5,0.5,0.5.")
+        str | None,
+        typer.Option(
+            metavar="A,B,C", help="Of the choices that reach them: what levels 1 to 3 may take. Default: 0.5,0.5,0.5."
+        ),
     ] = None,
-    ban: Annotated[list[str] | None, typer.Option(metavar="HOST", help="A host that is not asked: https://ads.example.")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Fetcher processes. Default: one for each core.")] = None,
-    user_agent: Annotated[str | None, typer.Option(metavar="NAME", help="Who you are; put in a way to reach you.")] = None,
+    ban: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="A host that is not asked: https://ads.example.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Fetcher processes. Default: one for each core.")
+    ] = None,
+    user_agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who you are; put in a way to reach you.")
+    ] = None,
     allow_network: Annotated[
-        list[str] | None, typer.Option(metavar="CIDR", help="Addresses that are not public and may be asked all the same.")
+        list[str] | None,
+        typer.Option(metavar="CIDR", help="Addresses that are not public and may be asked all the same."),
     ] = None,
-    resolve: Annotated[list[str] | None, typer.Option(metavar="NAME=ADDRESS", help="The address of a name or *.name, without DNS.")] = None,
-    pages_per_host: Annotated[int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")] = None,
-    most_page_bytes: Annotated[int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")] = None,
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Give a page at most so long. Default: 120 s.")] = None,
-    config: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Settings by the names of these options.")] = None,
+    resolve: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=ADDRESS", help="The address of a name or *.name, without DNS.")
+    ] = None,
+    pages_per_host: Annotated[
+        int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")
+    ] = None,
+    most_page_bytes: Annotated[
+        int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")
+    ] = None,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Give a page at most so long. Default: 120 s.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Settings by the names of these options.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Starts, or goes on with, the crawl in folder DIR: the most important page first, politely, every visit on disk.
 
-    Ctrl-C stops it cleanly; the same command goes on. Options are remembered in DIR and need not be given again; none as the value of a
-    limit, a time to refresh after or a list takes it back.
+    Ctrl-C stops it cleanly; the same command goes on. Options are remembered in DIR and need not be given again; none
+    as the value of a limit, a time to refresh after or a list takes it back.
 
     Examples:
 
@@ -152,10 +213,16 @@ def _crawl(
         crawl = engine.Crawl(opened, limits)
         with CrawlView(quiet=as_json) as view:
             ending = crawl.run(view.show)
-        facts = opened.statistics(time.time()) | {"ended": ending, "visits_now": crawl.run_facts.visits, "seconds": view.seconds}
+        facts = opened.statistics(time.time()) | {
+            "ended": ending,
+            "visits_now": crawl.run_facts.visits,
+            "seconds": view.seconds,
+        }
         show(facts | {"top": opened.top(10)}, as_json=as_json)
         if facts["outcomes"].keys() == {"refused_address"}:
-            raise CentimeError("no seed has a public address, so nothing was asked; --allow-network CIDR lets others be asked")
+            raise CentimeError(
+                "no seed has a public address, so nothing was asked; --allow-network CIDR lets others be asked"
+            )
 
 
 def _seeds(value: object, config: Path) -> list[str]:

@@ -21,7 +21,8 @@ def _set(
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
-    """Changes the settings of the crawl in DIR while it runs, within a second; of one that does not run, for its next run.
+    """Changes the settings of the crawl in DIR while it runs, within a second; of one that does not run, for its next
+    run.
 
     Names: rate, bandwidth, delay, alpha, beta, discovery, discovery-weight, least-interval, shares, policy, ban, focus.
 
@@ -36,9 +37,9 @@ def _set(
     from centime.crawl.report.opening import folder_of
     from centime.settings.crawl import settings_from
     from centime.settings.live import changed, read_values
-    from centime.shard.command import SetOrder, new_id
+    from centime.shard.command import SetCommand, new_id
 
     values = read_values(words)
     changed(settings_from(folder_of(folder).settings, where=str(folder)), values)
-    report = hand_over(folder, [SetOrder(id=new_id(), time=time.time(), values=values)], wait=wait)
+    report = hand_over(folder, [SetCommand(id=new_id(), time=time.time(), values=values)], wait=wait)
     show({"settings": values, **report}, as_json=as_json)

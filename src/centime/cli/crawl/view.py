@@ -42,7 +42,9 @@ class CrawlView:
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -58,7 +60,8 @@ class CrawlView:
         if self.seconds < self._next:
             return
         started = self.seconds
-        # The certified error belongs to the importance shown beside it: both are of this moment, and cost a look at all pages.
+        # The certified error belongs to the importance shown beside it: both are of this moment, and cost a look at all
+        # pages.
         self._live.update(_panel(crawl.statistics(now), crawl.opened.top(TOP)), refresh=True)
         self._next = self.seconds + LEISURE * (self.seconds - started)
 

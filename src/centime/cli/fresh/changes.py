@@ -21,16 +21,23 @@ def register(app: typer.Typer) -> None:
 
 def _changes(
     folder: Folder,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="Seen since then: 2026-01-31, or 2h for two hours ago.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Seen since then: 2026-01-31, or 2h for two hours ago.")
+    ] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="Seen until then.")] = None,
     match: Annotated[str, typer.Option(metavar="REGEX", help="Only pages in whose URL this is found.")] = "",
-    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="How many to show, the last first; 0 for all.")] = 100,
-    as_atom: Annotated[bool, typer.Option("--atom", help="Write an Atom feed to standard output, and nothing else.")] = False,
+    count: Annotated[
+        int, typer.Option("--count", "-n", metavar="N", help="How many to show, the last first; 0 for all.")
+    ] = 100,
+    as_atom: Annotated[
+        bool, typer.Option("--atom", help="Write an Atom feed to standard output, and nothing else.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Shows what changed in the pages of the crawl in DIR: new, changed, gone and back, the last first.
 
-    Each with the time at which it was seen, the time at which the page was last seen before, its importance, and its size and signature.
+    Each with the time at which it was seen, the time at which the page was last seen before, its importance, and its
+    size and signature.
 
     Examples:
 
@@ -75,4 +82,6 @@ def _write_json(facts: dict[str, object], rows: Iterator[dict[str, Any]]) -> Non
 
 
 def _for_people(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in ("seen", "last_seen_before", "change", "importance", "old_bytes", "bytes", "url")}
+    return {
+        name: row[name] for name in ("seen", "last_seen_before", "change", "importance", "old_bytes", "bytes", "url")
+    }

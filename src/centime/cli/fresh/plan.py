@@ -25,7 +25,8 @@ def _plan(
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="How many of the next pages to show.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Shows what the budget of the crawl in DIR keeps fresh, and what another one would: freshness and age, and what is read next and why.
+    """Shows what the budget of the crawl in DIR keeps fresh, and what another one would: freshness and age, and what is
+    read next and why.
 
     Nothing is read from the network: all follows from how often pages were seen to change, and from their importance.
 
@@ -44,5 +45,7 @@ def _plan(
     octets = None if bandwidth is None else bytes_per_second(bandwidth)
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         opened = look_at(folder)
-        report = plan(opened, now=time.time(), rate=rate, bandwidth=octets, days=days, alpha=alpha, beta=beta, count=count)
+        report = plan(
+            opened, now=time.time(), rate=rate, bandwidth=octets, days=days, alpha=alpha, beta=beta, count=count
+        )
     show(report, as_json=as_json)

@@ -19,13 +19,25 @@ def register(app: typer.Typer) -> None:
 
 def _publish(
     folder: Folder,
-    words: Annotated[list[str] | None, typer.Argument(metavar="URL...", help="Pages; or sitemap: or feed: with a URL or FILE.")] = None,
-    files: Annotated[list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="URLs, one a line; - is standard input.")] = None,
-    indexnow: Annotated[list[str] | None, typer.Option(metavar="FILE", help="URLs in the form of IndexNow; - is standard input.")] = None,
-    websub: Annotated[str | None, typer.Option(metavar="FILE", help="A feed as a WebSub hub posts it; - is standard input.")] = None,
-    signature: Annotated[str | None, typer.Option(metavar="METHOD=HEX", help="The hub's X-Hub-Signature, to be verified.")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="URL...", help="Pages; or sitemap: or feed: with a URL or FILE.")
+    ] = None,
+    files: Annotated[
+        list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="URLs, one a line; - is standard input.")
+    ] = None,
+    indexnow: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="URLs in the form of IndexNow; - is standard input.")
+    ] = None,
+    websub: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A feed as a WebSub hub posts it; - is standard input.")
+    ] = None,
+    signature: Annotated[
+        str | None, typer.Option(metavar="METHOD=HEX", help="The hub's X-Hub-Signature, to be verified.")
+    ] = None,
     secret_file: Annotated[str | None, typer.Option(metavar="FILE", help="The secret that the hub was given.")] = None,
-    cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Pages that belong together and are read close together.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Pages that belong together and are read close together.")
+    ] = None,
     publisher: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who says so: its credit is learned. Default: the pages' host.")
     ] = None,
@@ -34,7 +46,8 @@ def _publish(
 ) -> None:
     """Announces pages that are new or have changed to the crawl in DIR, which reads them before what is due by itself.
 
-    A sitemap or feed in a file is read here, with the times it tells; one at a URL is read by the crawl. What is out of scope is named.
+    A sitemap or feed in a file is read here, with the times it tells; one at a URL is read by the crawl. What is out of
+    scope is named.
 
     Examples:
 
@@ -62,16 +75,20 @@ def _publish(
     settings = settings_from(folder_of(folder).settings, where=str(folder))
     with progress(1.0, "reading what is announced", quiet=as_json):
         found = read_publication(words or [], settings, files=files or [], indexnow=indexnow or [], **pushed)
-        orders = found.orders(time=time.time(), cluster=cluster or "", publisher=publisher or "")
-        if not orders:
-            first = f"{found.reasons[0]['url']}: {found.reasons[0]['reason']}" if found.reasons else "there is no URL in what was given"
+        commands = found.commands(time=time.time(), cluster=cluster or "", publisher=publisher or "")
+        if not commands:
+            first = (
+                f"{found.reasons[0]['url']}: {found.reasons[0]['reason']}"
+                if found.reasons
+                else "there is no URL in what was given"
+            )
             raise BadInput(f"{folder}: nothing that was given can be published; {first}")
         report: dict[str, Any] = {
             "pages": len(found.pages),
             "sitemaps": len(found.sitemaps),
             "feeds": len(found.feeds),
             "refused": found.refused,
-            **hand_over(folder, orders, wait=wait),
+            **hand_over(folder, commands, wait=wait),
         }
     if as_json or found.troubles:
         report["troubles"] = found.troubles

@@ -18,15 +18,20 @@ def _replay(
     folder: Folder,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="uniform, paper, nutch, storm, optimal, oracle or all; may be given several times."),
+        typer.Option(
+            metavar="NAME", help="uniform, paper, nutch, storm, optimal, oracle or all; may be given several times."
+        ),
     ] = None,
     rate: Annotated[str | None, typer.Option(metavar="RATE", help="The budget in pages: 50000/d, 2/s.")] = None,
     bandwidth: Annotated[str | None, typer.Option(metavar="AMOUNT", help="The budget in bytes: 2GB/day.")] = None,
-    days: Annotated[float | None, typer.Option(metavar="DAYS", help="How many of the last days count; half of all without it.")] = None,
+    days: Annotated[
+        float | None, typer.Option(metavar="DAYS", help="How many of the last days count; half of all without it.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts: it places the changes that no date tells.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Runs the changes that the crawl in DIR has seen under reading policies, without the network, and compares what each keeps fresh.
+    """Runs the changes that the crawl in DIR has seen under reading policies, without the network, and compares what
+    each keeps fresh.
 
     Without a budget it is that of the crawl, or else the pace at which the crawl itself read pages again.
 

@@ -16,7 +16,7 @@ from centime.cli.progress import progress
 from centime.model.errors import BadInput, BadSetting
 
 if TYPE_CHECKING:
-    from centime.shard.command import Order
+    from centime.shard.command import Command
 
 
 def register(app: typer.Typer) -> None:
@@ -26,21 +26,32 @@ def register(app: typer.Typer) -> None:
 
 def _subscribe(
     folder: Folder,
-    pattern: Annotated[str | None, typer.Argument(metavar="PATTERN", help="A regular expression: pages in whose URL it is found.")] = None,
-    xpath: Annotated[str | None, typer.Option(metavar="XPATH", help="Only if what this finds in the page has changed.")] = None,
-    every: Annotated[str, typer.Option(metavar="TIME", help="Tell at most, and read the pages at least, so often.")] = "1d",
-    to: Annotated[str | None, typer.Option(metavar="PLACE", help="file:PATH, command:PROGRAM, http://... or https://...")] = None,
+    pattern: Annotated[
+        str | None, typer.Argument(metavar="PATTERN", help="A regular expression: pages in whose URL it is found.")
+    ] = None,
+    xpath: Annotated[
+        str | None, typer.Option(metavar="XPATH", help="Only if what this finds in the page has changed.")
+    ] = None,
+    every: Annotated[
+        str, typer.Option(metavar="TIME", help="Tell at most, and read the pages at least, so often.")
+    ] = "1d",
+    to: Annotated[
+        str | None, typer.Option(metavar="PLACE", help="file:PATH, command:PROGRAM, http://... or https://...")
+    ] = None,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the subscription is called. Default: made from what it says.")
+        str | None,
+        typer.Option(metavar="NAME", help="What the subscription is called. Default: made from what it says."),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Show the subscriptions.")] = False,
     remove: Annotated[str | None, typer.Option(metavar="NAME", help="End a subscription.")] = None,
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
-    """Has changes of pages told: as lines of JSON in a file, to a program on its standard input, or by POST to a web server.
+    """Has changes of pages told: as lines of JSON in a file, to a program on its standard input, or by POST to a web
+    server.
 
-    The first change is told at once, those after it together, once every TIME. Nothing is lost; what comes twice has the same id.
+    The first change is told at once, those after it together, once every TIME. Nothing is lost; what comes twice has
+    the same id.
 
     Examples:
 
@@ -53,7 +64,7 @@ def _subscribe(
     """
     from centime.crawl.report.opening import check_folder
     from centime.crawl.report.subscribers import subscription_table
-    from centime.shard.command import SubscribeOrder, UnsubscribeOrder, new_id
+    from centime.shard.command import SubscribeCommand, UnsubscribeCommand, new_id
 
     check_folder(folder)
     if sum([pattern is not None, listed, remove is not None]) != 1:
@@ -68,19 +79,19 @@ def _subscribe(
         raise BadSetting("the XPath is empty: leave --xpath out to be told of every change")
     if name == "":
         raise BadSetting("the name is empty: leave --name out to have one made")
-    order: Order
+    command: Command
     report: dict[str, Any]
     if remove is not None:
         names = [row["name"] for row in table]
         if remove not in names:
             raise BadInput(f"{folder}: no subscription is called {remove!r}; there are: {', '.join(names) or 'none'}")
-        order = UnsubscribeOrder(id=new_id(), time=time.time(), name=remove)
+        command = UnsubscribeCommand(id=new_id(), time=time.time(), name=remove)
         report = {"removed": remove}
     else:
         subscription = _subscription(folder, pattern or "", xpath or "", every, to, name or "")
-        order = SubscribeOrder(id=new_id(), time=time.time(), subscription=subscription)
+        command = SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription)
         report = {"name": subscription.name, "every_seconds": subscription.every, "to": subscription.to}
-    show(report | hand_over(folder, [order], wait=wait), as_json=as_json)
+    show(report | hand_over(folder, [command], wait=wait), as_json=as_json)
 
 
 def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | None, name: str) -> Any:
@@ -114,7 +125,9 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
         to = f"command:{shlex.join([str(Path(found).absolute()), *words[1:]])}"
     elif scheme in ("http", "https") and colon:
         _check_address(folder, to)
-    subscription = Subscription(name or xxh3_64_hexdigest("\0".join((pattern, xpath, to)).encode())[:8], pattern, seconds(every), to, xpath)
+    subscription = Subscription(
+        name or xxh3_64_hexdigest("\0".join((pattern, xpath, to)).encode())[:8], pattern, seconds(every), to, xpath
+    )
     check_subscription(subscription)
     if xpath:
         check_pace(xpath)
@@ -136,4 +149,6 @@ def _check_address(folder: Path, to: str) -> None:
     address = literal(host) or ("127.0.0.1" if host == "localhost" or host.endswith(".localhost") else "")
     allowed = settings_from(folder_of(folder).settings, where=str(folder)).allow_network
     if address and not Guard(allowed).allows(address):
-        raise BadSetting(f"{address} is not a public address; centime crawl {folder} --allow-network CIDR lets it be asked")
+        raise BadSetting(
+            f"{address} is not a public address; centime crawl {folder} --allow-network CIDR lets it be asked"
+        )

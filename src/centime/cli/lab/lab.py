@@ -48,11 +48,16 @@ def _lab(
     seed: Annotated[int, typer.Option(help="Where chance starts: the same seed gives the same results.")] = 0,
     graph: Annotated[
         str | None,
-        typer.Option(metavar="MODEL|FILE", help="power-law, poisson, weblike or a graph file; without it, what suits the experiment."),
+        typer.Option(
+            metavar="MODEL|FILE",
+            help="power-law, poisson, weblike or a graph file; without it, what suits the experiment.",
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the files go.")] = Path("lab"),
     as_json: Json = False,
-    names: Annotated[bool, typer.Option("--list", help="Show the experiments and end.", callback=_list, is_eager=True)] = False,
+    names: Annotated[
+        bool, typer.Option("--list", help="Show the experiments and end.", callback=_list, is_eager=True)
+    ] = False,
 ) -> None:
     chosen = names_for(name)
 
@@ -75,5 +80,11 @@ def _lab(
 def _for_people(record: "Record", paths: list[Path]) -> dict[str, object]:
     settings = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in record.settings.items())
     files = ", ".join(str(path) for path in paths)
-    report = {"experiment": record.name, "settings": settings, **record.findings.facts, "seconds": round(record.seconds, 1), "files": files}
+    report = {
+        "experiment": record.name,
+        "settings": settings,
+        **record.findings.facts,
+        "seconds": round(record.seconds, 1),
+        "files": files,
+    }
     return {**report, record.findings.heading: list(record.findings.table)}

@@ -23,14 +23,26 @@ def register(app: typer.Typer) -> None:
 
 def _webbox(
     hosts: Annotated[int, typer.Option(metavar="N", help="Sites of the web.")] = 50,
-    pages: Annotated[int, typer.Option(metavar="N", help="Pages of the web, dead ones and redirects among them.")] = 10_000,
+    pages: Annotated[
+        int, typer.Option(metavar="N", help="Pages of the web, dead ones and redirects among them.")
+    ] = 10_000,
     port: Annotated[int, typer.Option(help="Port to listen to, on 127.0.0.1; 0 for any free one.")] = 8800,
     seed: Annotated[int, typer.Option(help="Where chance starts: the same seed gives the same web.")] = 0,
-    speed: Annotated[float, typer.Option(metavar="X", help="How fast the clock of the box runs: 86400 is a day a second.")] = 1.0,
-    traps: Annotated[bool, typer.Option("--traps/--no-traps", help="Whether some sites have addresses without end.")] = True,
-    hostile: Annotated[bool, typer.Option("--hostile", help="Serve a site too that does everything a crawler must survive.")] = False,
-    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every request to a file: time, host, path, status.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write a JSON object when it is served, and one at the end.")] = False,
+    speed: Annotated[
+        float, typer.Option(metavar="X", help="How fast the clock of the box runs: 86400 is a day a second.")
+    ] = 1.0,
+    traps: Annotated[
+        bool, typer.Option("--traps/--no-traps", help="Whether some sites have addresses without end.")
+    ] = True,
+    hostile: Annotated[
+        bool, typer.Option("--hostile", help="Serve a site too that does everything a crawler must survive.")
+    ] = False,
+    log: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write every request to a file: time, host, path, status.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write a JSON object when it is served, and one at the end.")
+    ] = False,
 ) -> None:
     """Serves a simulated web on this machine, to crawl and to hold a crawl against the truth.
 
@@ -93,4 +105,7 @@ def _beginning(webbox: "WebBox") -> dict[str, object]:
 def _for_people(statistics: dict[str, object]) -> dict[str, object]:
     by_status = statistics["by_status"]
     assert isinstance(by_status, dict)
-    return {**statistics, "by_status": ", ".join(f"{count} of {status}" for status, count in by_status.items()) or "none"}
+    return {
+        **statistics,
+        "by_status": ", ".join(f"{count} of {status}" for status, count in by_status.items()) or "none",
+    }

@@ -22,11 +22,13 @@ def _bodies(
     listed: Annotated[bool, typer.Option("--list", help="Show which bodies there are.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the body here.")] = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="The body it had then: 2026-01-31 or 2026-01-31T12:00:00Z.")
+        str | None,
+        typer.Option("--at", metavar="TIME", help="The body it had then: 2026-01-31 or 2026-01-31T12:00:00Z."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Writes the last body that was kept of a page to standard output, or to FILE; with --list or --json shows which there are.
+    """Writes the last body that was kept of a page to standard output, or to FILE; with --list or --json shows which
+    there are.
 
     Examples:
 

@@ -18,17 +18,24 @@ def register(app: typer.Typer) -> None:
 
 def _export(
     folder: Folder,
-    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet, csv, edges or webgraph-text.")] = "parquet",
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="parquet, csv, edges or webgraph-text.")
+    ] = "parquet",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The file to write. Default: the crawl's name with the format's ending, here."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file to write. Default: the crawl's name with the format's ending, here.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Writes the crawl in DIR to a file: a table of its pages (parquet, csv), or its link graph (edges, webgraph-text).
 
-    A link graph numbers the pages and has their URLs in a file beside it, FILE.names; centime rank reads an edge list with it. The
-    file appears when it is whole, in the place of an older one.
+    A link graph numbers the pages and has their URLs in a file beside it, FILE.names; centime rank reads an edge list
+    with it. The file appears when it is whole, in the place of an older one.
 
     Examples:
 

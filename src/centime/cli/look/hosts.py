@@ -21,7 +21,8 @@ def _hosts(
     by: Annotated[str, typer.Option(metavar="ORDER", help="known, read, failures or bytes.")] = "known",
     as_json: Json = False,
 ) -> None:
-    """Shows the hosts of the crawl in DIR: what is known, waiting and read of each, what is wrong with it, when it may be asked.
+    """Shows the hosts of the crawl in DIR: what is known, waiting and read of each, what is wrong with it, when it may
+    be asked.
 
     Examples:
 

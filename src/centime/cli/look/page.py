@@ -35,7 +35,9 @@ def _page(
         opened = look_at(folder)
         find_page(opened, url)
         count = opened.shard.pages.count
-        report = about_page(opened, url, now=time.time(), step=lambda done: step(done / count, "looking for who pays it"))
+        report = about_page(
+            opened, url, now=time.time(), step=lambda done: step(done / count, "looking for who pays it")
+        )
     show(report if as_json else _for_people(report), as_json=as_json)
 
 

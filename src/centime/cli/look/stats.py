@@ -33,15 +33,19 @@ def _stats(folder: Folder, as_json: Json = False) -> None:
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         opened = look_at(folder)
-        known = opened.shard.wishes.subscriptions
-        report = all_statistics(opened, time.time()) | {"subscribers_in_trouble": sum(name in known for name in read_troubles(folder))}
+        known = opened.shard.requests.subscriptions
+        report = all_statistics(opened, time.time()) | {
+            "subscribers_in_trouble": sum(name in known for name in read_troubles(folder))
+        }
     show(report if as_json else _for_people(report), as_json=as_json)
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
     told = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
     shown = {name: _listed(value) if name in GROUPS else value for name, value in told.items()}
-    settings = [{"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])]
+    settings = [
+        {"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])
+    ]
     if report["publishers"]:
         shown["publishers"] = [{"name": name, **facts} for name, facts in report["publishers"].items()]
     return {**shown, "settings": settings}

@@ -24,8 +24,9 @@ def _top(
 ) -> None:
     """Shows the first pages of the crawl in DIR.
 
-    By importance, with the certified error of all and the largest error that any page can have; by worth: what is read next and why; by
-    change: what was found changed most often; by errors: what could not be read, the most important first.
+    By importance, with the certified error of all and the largest error that any page can have; by worth: what is read
+    next and why; by change: what was found changed most often; by errors: what could not be read, the most important
+    first.
 
     Examples:
 

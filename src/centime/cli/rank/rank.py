@@ -29,33 +29,63 @@ def register(app: typer.Typer) -> None:
 def _rank(
     graph: Annotated[
         Path,
-        typer.Argument(metavar="GRAPH", help="The graph file; its name tells the format, as for centime convert. Or a crawl's folder."),
+        typer.Argument(
+            metavar="GRAPH",
+            help="The graph file; its name tells the format, as for centime convert. Or a crawl's folder.",
+        ),
     ],
-    damping: Annotated[float, typer.Option(help="How much of a page's score its links pass on, at least 0 and below 1.")] = 0.85,
-    error: Annotated[float, typer.Option(help="The error to certify: the sum of all errors over that of all scores.")] = 1e-8,
+    damping: Annotated[
+        float, typer.Option(help="How much of a page's score its links pass on, at least 0 and below 1.")
+    ] = 0.85,
+    error: Annotated[
+        float, typer.Option(help="The error to certify: the sum of all errors over that of all scores.")
+    ] = 1e-8,
     method: Annotated[str, typer.Option(metavar="METHOD", help="auto, push, sliced, jacobi or gauss-seidel.")] = "auto",
     vector: Annotated[
         str,
-        typer.Option(metavar="VECTOR", help="importance, interest, interest-by-importance, hubs, authorities, all-ones or undirected."),
+        typer.Option(
+            metavar="VECTOR",
+            help="importance, interest, interest-by-importance, hubs, authorities, all-ones or undirected.",
+        ),
     ] = "importance",
     bias: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Pages to lean to, one a line, perhaps a tab and a weight; interest is in what leads to them."),
+        typer.Option(
+            metavar="FILE",
+            help="Pages to lean to, one a line, perhaps a tab and a weight; interest is in what leads to them.",
+        ),
     ] = None,
-    by: Annotated[str, typer.Option(metavar="KIND", help="What to rank: page, site (host) or domain (registrable).")] = "page",
+    by: Annotated[
+        str, typer.Option(metavar="KIND", help="What to rank: page, site (host) or domain (registrable).")
+    ] = "page",
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Rank beyond memory, taking at most so much above the program itself: 400MB."),
+        typer.Option(
+            metavar="SIZE", help="Rank beyond memory, taking at most so much above the program itself: 400MB."
+        ),
     ] = None,
     work: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where --memory keeps what is on its way; without it, a folder beside GRAPH until it is done."),
+        typer.Option(
+            metavar="DIR",
+            help="Where --memory keeps what is on its way; without it, a folder beside GRAPH until it is done.",
+        ),
     ] = None,
-    normalise: Annotated[str, typer.Option(metavar="SCALE", help="mean (1), sum (1) or plain (Eq. 2 of the paper).")] = "mean",
-    stop_change: Annotated[float | None, typer.Option(metavar="X", help="Stop when the mean change is below X instead.")] = None,
-    change_norm: Annotated[str, typer.Option(metavar="NORM", help="How --stop-change is measured: l1, or l2 (root mean square).")] = "l1",
-    stable_top: Annotated[int | None, typer.Option(metavar="K", help="Stop when the order of the best K stands still instead.")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads; without it, as many as there are cores.")] = None,
+    normalise: Annotated[
+        str, typer.Option(metavar="SCALE", help="mean (1), sum (1) or plain (Eq. 2 of the paper).")
+    ] = "mean",
+    stop_change: Annotated[
+        float | None, typer.Option(metavar="X", help="Stop when the mean change is below X instead.")
+    ] = None,
+    change_norm: Annotated[
+        str, typer.Option(metavar="NORM", help="How --stop-change is measured: l1, or l2 (root mean square).")
+    ] = "l1",
+    stable_top: Annotated[
+        int | None, typer.Option(metavar="K", help="Stop when the order of the best K stands still instead.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads; without it, as many as there are cores.")
+    ] = None,
     top: Annotated[int, typer.Option(metavar="N", help="How many of the best to show.")] = 20,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all scores to a .parquet or .csv file.")
@@ -91,7 +121,9 @@ def _rank(
     options |= {"stop_change": stop_change, "stable_top": stable_top, "change_norm": change_norm}
     common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
     if memory is not None and is_crawl_folder(graph):
-        raise BadInput(f"{graph}: a crawl is ranked in memory; with --memory, rank what centime export --format edges writes")
+        raise BadInput(
+            f"{graph}: a crawl is ranked in memory; with --memory, rank what centime export --format edges writes"
+        )
     if memory is None and work is not None:
         raise BadSetting("a folder to work in goes with --memory")
     with progress(1.0, f"ranking {graph.name}", quiet=as_json) as step:
@@ -101,15 +133,27 @@ def _rank(
             _check_capped(options)
             common |= {"vector": vector, "bias": bias, "normalisation": normalise}
             facts = _beyond_memory(graph, _bytes(memory), work, common, top, output, step)
-    reached = facts["certified_error"] is None or facts["certified_error"] <= error or stop_change is not None or stable_top is not None
+    reached = (
+        facts["certified_error"] is None
+        or facts["certified_error"] <= error
+        or stop_change is not None
+        or stable_top is not None
+    )
     facts["reached"] = reached
     show(facts if as_json else _for_people(facts), as_json=as_json)
     if not reached:
-        raise NotReached(f"an error of {error:g} is less than rounding lets be certified; {facts['certified_error']:.2g} is")
+        raise NotReached(
+            f"an error of {error:g} is less than rounding lets be certified; {facts['certified_error']:.2g} is"
+        )
 
 
 def _in_memory(
-    graph: Path, options: dict[str, Any], top: int, output: Path | None, figure: Path | None, progress: Callable[[float], None]
+    graph: Path,
+    options: dict[str, Any],
+    top: int,
+    output: Path | None,
+    figure: Path | None,
+    progress: Callable[[float], None],
 ) -> dict[str, Any]:
     from centime.rank.ranking import pagerank
 
@@ -126,7 +170,9 @@ def _in_memory(
     if output is not None:
         from centime.rank.table import write_table
 
-        write_table(output, ranking.pages, lambda first, end: ranking.scores[first:end], ranking.names, ranking.named.first)
+        write_table(
+            output, ranking.pages, lambda first, end: ranking.scores[first:end], ranking.names, ranking.named.first
+        )
     return ranking.facts(top)
 
 
@@ -160,7 +206,10 @@ def _beyond_memory(
 
         write_table(output, found.pages, found.part, found.names, found.first)
     best = (
-        [{"page": page + found.first if found.names is None else found.names[page], "score": score} for page, score in found.top(top)]
+        [
+            {"page": page + found.first if found.names is None else found.names[page], "score": score}
+            for page, score in found.top(top)
+        ]
         if top
         else []
     )
@@ -182,12 +231,18 @@ def _beyond_memory(
 
 def _check_capped(options: dict[str, Any]) -> None:
     """Refuses what is not worked out under a memory cap."""
-    taken: dict[str, tuple[object, ...]] = {"method": ("auto", "sliced"), "vector": ("importance", "interest"), "by": ("page",)}
+    taken: dict[str, tuple[object, ...]] = {
+        "method": ("auto", "sliced"),
+        "vector": ("importance", "interest"),
+        "by": ("page",),
+    }
     taken |= {"stop_change": (None,), "stable_top": (None,), "change_norm": ("l1",)}
     for name, values in taken.items():
         if options[name] not in values:
             option = f"--{name.replace('_', '-')} {options[name]}"
-            raise BadSetting(f"{option} does not go with --memory, which ranks importance or interest by page, with or without a bias")
+            raise BadSetting(
+                f"{option} does not go with --memory, which ranks importance or interest by page, with or without a bias"
+            )
     if options["vector"] == "interest" and options["bias"] is None:
         raise BadSetting("interest needs a bias: the pages that it shall lead to")
 

@@ -1,4 +1,5 @@
-"""Where a command takes its graph from: a graph file, or the folder of a crawl, whose links are ranked as they are known now."""
+"""Where a command takes its graph from: a graph file, or the folder of a crawl, whose links are ranked as they are
+known now."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
-"""The archive of bodies against its index: every record whole, every capture where its line says, every body of its digest.
+"""The archive of bodies against its index: every record whole, every capture where its line says, every body of its
+digest.
 
-A WARC file is a row of gzip members, each under its own checksum: all are read, also those that no line of the index names (requests).
-A file whose index is still open (`.cdxj.open`) is being written, or was when its process was killed: what lies behind the last capture
-named there may be torn.
-"""
+A WARC file is a row of gzip members, each under its own checksum: all are read, also those that no line of the index
+names (requests). A file whose index is still open (`.cdxj.open`) is being written, or was when its process was killed:
+what lies behind the last capture named there may be torn."""
 
 import re
 import zlib
@@ -52,7 +52,9 @@ def check_archive(folder: Path, proof: Proof) -> None:
         named_at = {capture.offset for capture in lines}
         for offset, member in whole.items():
             if member.type in CAPTURES and offset not in named_at and not is_open:
-                proof.wrong("bodies", f"no line of its index names the {member.type} at byte {offset}, of {member.url}", path)
+                proof.wrong(
+                    "bodies", f"no line of its index names the {member.type} at byte {offset}, of {member.url}", path
+                )
     for index in sorted([*folder.glob("*.cdxj"), *folder.glob(f"*{OPEN}")]):
         if not _warc_of(index).exists() and index.exists():
             proof.wrong("bodies", f"its archive {_warc_of(index).name} is missing", index)
@@ -122,7 +124,13 @@ def _member(length: int, head: bytes) -> Member:
     fields = dict(line.partition(": ")[::2] for line in about.decode(errors="replace").split("\r\n"))
     status = re.match(rb"HTTP/\S+ (\d{3})", answer)
     timestamp = _NOT_DIGITS.sub("", fields.get("WARC-Date", ""))[:14]
-    return Member(length, fields.get("WARC-Type", ""), fields.get("WARC-Target-URI", ""), timestamp, int(status[1]) if status else 0)
+    return Member(
+        length,
+        fields.get("WARC-Type", ""),
+        fields.get("WARC-Target-URI", ""),
+        timestamp,
+        int(status[1]) if status else 0,
+    )
 
 
 def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None, proof: Proof) -> bool:
@@ -130,7 +138,11 @@ def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None,
         proof.wrong("bodies", f"its index names {capture.filename} for {capture.url}", path)
         return False
     if member is None or member.length != capture.length:
-        proof.wrong("bodies", f"there is no whole record of {capture.length} bytes at byte {capture.offset}, for {capture.url}", path)
+        proof.wrong(
+            "bodies",
+            f"there is no whole record of {capture.length} bytes at byte {capture.offset}, for {capture.url}",
+            path,
+        )
         return False
     status = 0 if member.type == "revisit" else member.status
     if (member.url, member.timestamp, status, member.type == "revisit") != (
@@ -139,7 +151,9 @@ def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None,
         capture.status,
         capture.revisit,
     ):
-        proof.wrong("bodies", f"the record at byte {capture.offset} is of another URL, time or status than its index says", path)
+        proof.wrong(
+            "bodies", f"the record at byte {capture.offset} is of another URL, time or status than its index says", path
+        )
         return False
     try:
         read_body(folder, capture)

@@ -1,9 +1,9 @@
-"""A crawl proven right, or all that is wrong with it: every checksum, then the replay, then every law of the state it leads to.
+"""A crawl proven right, or all that is wrong with it: every checksum, then the replay, then every law of the state it
+leads to.
 
-It works on a running crawl, and then speaks of what was flushed when it looked. What it cannot see: a change of `centime.json` that
-leaves it readable (people may edit it, so it has no checksum), and a damaged last frame of the journal, which looks like one that was
-never finished.
-"""
+It works on a running crawl, and then speaks of what was flushed when it looked. What it cannot see: a change of
+`centime.json` that leaves it readable (people may edit it, so it has no checksum), and a damaged last frame of the
+journal, which looks like one that was never finished."""
 
 from collections.abc import Callable
 from pathlib import Path

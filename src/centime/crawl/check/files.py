@@ -1,8 +1,7 @@
 """Files against their checksums: both kept snapshots, the files that only grow, every frame of the journal.
 
-Snapshots and files are looked at for every snapshot that is kept, since each is what a crash may have to go back to. A torn tail of the
-last segment of the journal is no damage: it was never promised to anyone.
-"""
+Snapshots and files are looked at for every snapshot that is kept, since each is what a crash may have to go back to. A
+torn tail of the last segment of the journal is no damage: it was never promised to anyone."""
 
 import json
 from pathlib import Path
@@ -66,7 +65,8 @@ def _all_wrong_arrays(path: Path, proof: Proof) -> None:
 
 
 def check_growing(folder: CrawlFolder, name: str, arrays: Arrays, proof: Proof) -> None:
-    """Holds the files that only grow against what one snapshot says of them; a file that another has found damaged is told once."""
+    """Holds the files that only grow against what one snapshot says of them; a file that another has found damaged
+    is told once."""
     told = {problem.file for problem in proof.problems if problem.part == "state"}
     size, right, before = 0, True, len(proof.problems)
     for title, (filename, content, unit) in GROWING.items():
@@ -92,7 +92,9 @@ def check_growing(folder: CrawlFolder, name: str, arrays: Arrays, proof: Proof) 
         finally:
             file.close()
     if right:
-        proof.holds("state", f"bytes of texts, origins, records and rows are as snapshot {name} knows them", size, before)
+        proof.holds(
+            "state", f"bytes of texts, origins, records and rows are as snapshot {name} knows them", size, before
+        )
 
 
 def check_journal(folder: CrawlFolder, proof: Proof) -> None:
@@ -118,7 +120,9 @@ def check_journal(folder: CrawlFolder, proof: Proof) -> None:
     proof.holds("journal", "segments follow each other", len(segments), before)
     rest = sum(path.stat().st_size for path in segments if path.exists()) - size - HEAD_BYTES * len(segments)
     if rest > 0 and len(proof.problems) == before:
-        proof.notes.append(f"{rest} bytes at the end of the journal are a frame that was never finished: cut at the next opening")
+        proof.notes.append(
+            f"{rest} bytes at the end of the journal are a frame that was never finished: cut at the next opening"
+        )
 
 
 def _first_behind(segments: list[Path], frame: int) -> int | None:

@@ -3,9 +3,8 @@
     every page is in at most one of frontier, leases and retries; one that is in none of them was visited, and its last visit settled
     the matter: it was there, leads on, is gone, was refused, or was given up
 
-Everything is looked at, so that all that is wrong is told; but the ledger is not asked to pay along rows that lead to nowhere, since its
-kernels do not look where they write.
-"""
+Everything is looked at, so that all that is wrong is told; but the ledger is not asked to pay along rows that lead to
+nowhere, since its kernels do not look where they write."""
 
 from collections.abc import Callable
 
@@ -32,7 +31,12 @@ def check_state(opened: OpenCrawl, proof: Proof, step: Step) -> None:
     for part, what, count, law in (
         ("ledger", "pages: money is conserved to the last unit", known.count, shard.ledger.check if in_order else None),
         ("frontier", "pages lie in their queues, best first", len(shard.frontier), shard.frontier.check),
-        ("change rates", "pages lie in their folders", len(shard.upkeep.book), lambda: shard.upkeep.book.check(shard.ledger.importance)),
+        (
+            "change rates",
+            "pages lie in their folders",
+            len(shard.refreshing.book),
+            lambda: shard.refreshing.book.check(shard.ledger.importance),
+        ),
         ("url table", "fingerprints lead to their pages, one to one", known.table.count, known.table.check),
     ):
         try:
@@ -77,14 +81,20 @@ def _texts(opened: OpenCrawl, proof: Proof, step: Step) -> None:
             continue
         found = np.fromiter(map(fingerprint, urls), dtype=np.uint64, count=len(urls))
         for place in np.flatnonzero(found != fingerprints[pages]).tolist():
-            proof.wrong("url table", f"page {pages[place]}: the fingerprint of {urls[place]!r} is not the one kept", path)
+            proof.wrong(
+                "url table", f"page {pages[place]}: the fingerprint of {urls[place]!r} is not the one kept", path
+            )
         for page, url, host in zip(pages.tolist(), urls, origins["host"][pages].tolist(), strict=True):
             if host >= len(names) or names[host] != host_of(url):
                 proof.wrong("hosts", f"page {page}: {url!r} is kept under host {host}", known.origins.file.path)
         step(len(pages))
-    proof.holds("url table", "texts have the fingerprints that are kept, and belong to their hosts", known.count, before)
+    proof.holds(
+        "url table", "texts have the fingerprints that are kept, and belong to their hosts", known.count, before
+    )
     for number in np.flatnonzero(per_host[: len(names)] != [host.known for host in hosts.all]).tolist():
-        proof.wrong("counts", f"host {names[number]}: {hosts[number].known} pages are counted, {per_host[number]} are there")
+        proof.wrong(
+            "counts", f"host {names[number]}: {hosts[number].known} pages are counted, {per_host[number]} are there"
+        )
 
 
 def _rows(opened: OpenCrawl, proof: Proof, step: Step) -> bool:
@@ -97,7 +107,9 @@ def _rows(opened: OpenCrawl, proof: Proof, step: Step) -> bool:
         wrong = np.flatnonzero((targets < 0) | (targets >= shard.pages.count))
         for place in wrong.tolist():
             page = pages[np.searchsorted(np.cumsum(lengths), place, side="right")]
-            proof.wrong("rows", f"page {page} links to page {targets[place]}; known are 0 to {shard.pages.count - 1}", path)
+            proof.wrong(
+                "rows", f"page {page} links to page {targets[place]}; known are 0 to {shard.pages.count - 1}", path
+            )
         links += len(targets)
         step(len(pages))
     rows.known = known
@@ -132,10 +144,16 @@ def _places(opened: OpenCrawl, proof: Proof) -> None:
             proof.wrong(name, f"page {page} is not known")
         np.add.at(places, pages[(pages >= 0) & (pages < count)], 1)
     for page in np.flatnonzero(places > 1).tolist():
-        proof.wrong("schedule", f"page {page} is in {' and '.join(name for name, pages in parts.items() if page in pages)}")
-    proof.holds("schedule", "pages are in one of frontier, leases and retries", int(np.count_nonzero(places == 1)), before)
+        proof.wrong(
+            "schedule", f"page {page} is in {' and '.join(name for name, pages in parts.items() if page in pages)}"
+        )
+    proof.holds(
+        "schedule", "pages are in one of frontier, leases and retries", int(np.count_nonzero(places == 1)), before
+    )
     origins = shard.pages.origins_of(waiting.pages)
-    own_class = np.where(waiting.levels == DISCOVERY, origins["focus"], 0)  # the others are ordered by worth, whatever their class
+    own_class = np.where(
+        waiting.levels == DISCOVERY, origins["focus"], 0
+    )  # the others are ordered by worth, whatever their class
     for entry in np.flatnonzero((origins["host"] != waiting.hosts) | (own_class != waiting.classes)).tolist():
         proof.wrong("frontier", f"page {waiting.pages[entry]} waits under another host or focus class than its own")
     found = last_visits(shard.pages, "visits", "outcome", "kind")

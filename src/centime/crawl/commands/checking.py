@@ -1,8 +1,7 @@
 """Checks commands before a crawl takes them: whatever is wrong is said to the person who gave the command.
 
-A command is checked where it is given, and again where the crawl takes it from its folder. What the journal has is never checked again:
-a stricter version must be able to replay what an older one accepted.
-"""
+A command is checked where it is given, and again where the crawl takes it from its folder. What the journal has is
+never checked again: a stricter version must be able to replay what an older one accepted."""
 
 import re
 
@@ -12,7 +11,15 @@ from centime.crawl.worker.xpath import check_xpath
 from centime.discover.canonical import canonical
 from centime.model.errors import BadInput, BadSetting
 from centime.settings.patterns import check_pattern
-from centime.shard.command import MOST_NAME, MOST_URLS, Order, PublishOrder, SetOrder, SubscribeOrder, decode_order
+from centime.shard.command import (
+    MOST_NAME,
+    MOST_URLS,
+    Command,
+    PublishCommand,
+    SetCommand,
+    SubscribeCommand,
+    decode_command,
+)
 from centime.shard.subscriptions import Subscription
 
 LEAST_EVERY, MOST_EVERY = 1.0, 10 * 365 * 86_400.0
@@ -22,78 +29,89 @@ _NAME = re.compile(r"[\w.:-]{1,100}").fullmatch
 _DESTINATION = re.compile(r"file:.+|command:.+|https?://[^/\s]+.*", re.DOTALL).fullmatch
 
 
-def unpack_order(packed: bytes) -> Order:
-    """The order that these bytes are; BadInput says why they are none, or one that cannot be carried out."""
+def unpack_command(packed: bytes) -> Command:
+    """The command that these bytes are; BadInput says why they are none, or one that cannot be carried out."""
     try:
-        order: Order = decode_order(packed)
+        command: Command = decode_command(packed)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"this is no order: {error}") from error
-    check_order(order)
-    return order
+        raise BadInput(f"this is no command: {error}") from error
+    check_command(command)
+    return command
 
 
-def check_order(order: Order) -> None:
-    """Refuses an order that could not be carried out."""
-    if not _ID(order.id):
-        raise BadInput(f"the id of an order is 32 hexadecimal digits, not {order.id[:40]!r}")
-    if not 0 <= order.time < 1e11:
-        raise BadInput(f"the time of an order is in seconds since the epoch, not {order.time}")
-    match order:
-        case PublishOrder():
-            _check_publication(order)
-        case SubscribeOrder():
-            _check_told(order.subscription)
+def check_command(command: Command) -> None:
+    """Refuses a command that could not be carried out."""
+    if not _ID(command.id):
+        raise BadInput(f"the id of a command is 32 hexadecimal digits, not {command.id[:40]!r}")
+    if not 0 <= command.time < 1e11:
+        raise BadInput(f"the time of a command is in seconds since the epoch, not {command.time}")
+    match command:
+        case PublishCommand():
+            _check_publication(command)
+        case SubscribeCommand():
+            _check_told(command.subscription)
         case _:
             pass
 
 
 def check_subscription(told: Subscription) -> None:
-    """Refuses a subscription that could never be served, or would hold up the crawl; for new ones, as its pattern is timed."""
+    """Refuses a subscription that could never be served, or would hold up the crawl; for new ones, as its pattern is
+    timed."""
     _check_told(told)
     check_pattern(told.pattern)
 
 
 def _check_told(told: Subscription) -> None:
-    """Refuses a subscription that could never be served; the same whenever it is asked, so that a journal can be read again."""
+    """Refuses a subscription that could never be served; the same whenever it is asked, so that a journal can be
+    read again."""
     if not _NAME(told.name):
-        raise BadSetting(f"the name of a subscription is 1 to 100 letters, digits and any of _ . : -, not {told.name!r}")
+        raise BadSetting(
+            f"the name of a subscription is 1 to 100 letters, digits and any of _ . : -, not {told.name!r}"
+        )
     try:
         re.compile(told.pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise BadSetting(f"the pattern {told.pattern!r} is not a regular expression: {error}") from error
     if not LEAST_EVERY <= told.every <= MOST_EVERY:
-        raise BadSetting(f"a subscription is served every second at most and every ten years at least, not every {told.every} s")
+        raise BadSetting(
+            f"a subscription is served every second at most and every ten years at least, not every {told.every} s"
+        )
     if not _DESTINATION(told.to) or "\0" in told.to:
-        raise BadSetting(f"changes are told to file:PATH, command:PROGRAM, http://... or https://..., not to {told.to!r}")
+        raise BadSetting(
+            f"changes are told to file:PATH, command:PROGRAM, http://... or https://..., not to {told.to!r}"
+        )
     if told.xpath:
         check_xpath(told.xpath)
 
 
-def check_content(order: Order) -> None:
-    """Refuses a publication of what are no canonical URLs: an order that another program wrote would make pages of them.
+def check_content(command: Command) -> None:
+    """Refuses a publication of what are no canonical URLs: a command that another program wrote would make pages of
+    them.
 
-    And a subscription or focus whose pattern takes too long, and endless names, too; what is in the journal has passed already.
-    """
-    if isinstance(order, SubscribeOrder):
-        check_pattern(order.subscription.pattern)
-    if isinstance(order, SetOrder) and isinstance(rules := order.values.get("focus"), list):
+    And a subscription or focus whose pattern takes too long, and endless names, too; what is in the journal has passed
+    already."""
+    if isinstance(command, SubscribeCommand):
+        check_pattern(command.subscription.pattern)
+    if isinstance(command, SetCommand) and isinstance(rules := command.values.get("focus"), list):
         for rule in rules:
             check_pattern(rule.rpartition("=")[0])
-    if isinstance(order, PublishOrder):
-        if max(len(order.publisher), len(order.cluster)) > MOST_NAME:
+    if isinstance(command, PublishCommand):
+        if max(len(command.publisher), len(command.cluster)) > MOST_NAME:
             raise BadInput(f"the name of a publisher or a cluster has {MOST_NAME} characters at most")
-        wrong = next((url for url in order.lines() if canonical(url) != url), None)
+        wrong = next((url for url in command.lines() if canonical(url) != url), None)
         if wrong is not None:
             raise BadInput(f"a publication has canonical URLs, a line each, not {wrong[:100]!r}")
 
 
-def _check_publication(order: PublishOrder) -> None:
+def _check_publication(command: PublishCommand) -> None:
     try:
-        count = len(order.lines())
+        count = len(command.lines())
     except UnicodeDecodeError as error:
         raise BadInput(f"the URLs of a publication are text: {error}") from error
-    if not order.urls or count > MOST_URLS:
-        raise BadInput(f"a publication has 1 to {MOST_URLS} URLs, not {count if order.urls else 0}")
-    for name, column in (("modified", order.modified), ("periods", order.periods)):
+    if not command.urls or count > MOST_URLS:
+        raise BadInput(f"a publication has 1 to {MOST_URLS} URLs, not {count if command.urls else 0}")
+    for name, column in (("modified", command.modified), ("periods", command.periods)):
         if column and len(column) != 8 * count:
-            raise BadInput(f"{name} of a publication has a number for each URL or none, not {len(column)} bytes for {count}")
+            raise BadInput(
+                f"{name} of a publication has a number for each URL or none, not {len(column)} bytes for {count}"
+            )

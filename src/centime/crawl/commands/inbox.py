@@ -1,12 +1,12 @@
-"""The way of an order from a command to a crawl: the folder `orders/` of the crawl, one file an order.
+"""The way of a command from a command to a crawl: the folder `commands/` of the crawl, one file a command.
 
-    orders/TIME-ID             an order that waits, packed; named when it is whole and on the disk, never before
-    orders/refused/TIME-ID     what could not be understood or carried out, with TIME-ID.reason beside it: nothing is lost in silence
+    commands/TIME-ID             a command that waits, packed; named when it is whole and on the disk, never before
+    commands/refused/TIME-ID     what could not be understood or carried out, with TIME-ID.reason beside it: nothing is lost in silence
 
-A running crawl looks here every second, a crawl that starts does so first. It takes orders by name, so by the time they were made; puts
-each into its journal; waits for the disk; and only then removes the file. A crawl killed in between finds the file again and its id among
-those it remembers: once in effect. Files that begin with a dot are still being written.
-"""
+A running crawl looks here every second, a crawl that starts does so first. It takes commands by name, so by the time
+they were made; puts each into its journal; waits for the disk; and only then removes the file. A crawl killed in
+between finds the file again and its id among those it remembers: once in effect. Files that begin with a dot are still
+being written."""
 
 import errno
 import fcntl
@@ -14,37 +14,38 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from centime.crawl.commands.checking import check_content, unpack_order
+from centime.crawl.commands.checking import check_content, unpack_command
 from centime.files.disk import put_file, sync_folder
 from centime.model.errors import BadInput
-from centime.shard.command import Order, pack_order
+from centime.shard.command import Command, pack_command
 
-FOLDER = "orders"
+FOLDER = "commands"
 REFUSED = "refused"
 REASON = ".reason"
 LARGEST = 16 << 20
-MOST, MOST_BYTES = 8, 2 << 20  # taken at a time: a flood of orders does not stall the crawl
+MOST, MOST_BYTES = 8, 2 << 20  # taken at a time: a flood of commands does not stall the crawl
 
-Taken = tuple[Path, Order]
+Taken = tuple[Path, Command]
 
 
-class OrderInbox:
-    """The orders that wait for the crawl of a folder."""
+class CommandInbox:
+    """The commands that wait for the crawl of a folder."""
 
     def __init__(self, crawl: Path) -> None:
-        """The inbox of the crawl that lives in this folder; nothing is made before there is an order."""
+        """The inbox of the crawl that lives in this folder; nothing is made before there is a command."""
         self.path = crawl / FOLDER
         self._refused = self.path / REFUSED
 
-    def put(self, order: Order) -> Path:
-        """Writes an order down, whole and on the disk; the file that is there until a crawl has taken it."""
+    def put(self, command: Command) -> Path:
+        """Writes a command down, whole and on the disk; the file that is there until a crawl has taken it."""
         self.path.mkdir(exist_ok=True)
-        path = self.path / f"{int(order.time * 1e6):017d}-{order.id}"
-        put_file(path, pack_order(order))
+        path = self.path / f"{int(command.time * 1e6):017d}-{command.id}"
+        put_file(path, pack_command(command))
         return path
 
     def take(self, most: int = MOST) -> list[Taken]:
-        """The next orders with their files, the oldest first; what cannot be understood is refused. `done` must follow for each."""
+        """The next commands with their files, the oldest first; what cannot be understood is refused. `done` must
+        follow for each."""
         taken: list[Taken] = []
         size = 0
         for path in self.waiting():
@@ -60,16 +61,18 @@ class OrderInbox:
         return taken
 
     def waiting(self) -> list[Path]:
-        """The files of all orders that wait, the oldest first."""
+        """The files of all commands that wait, the oldest first."""
         try:
             with os.scandir(self.path) as entries:
-                names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.name != REFUSED)
+                names = sorted(
+                    entry.name for entry in entries if not entry.name.startswith(".") and entry.name != REFUSED
+                )
         except FileNotFoundError:
             return []
         return [self.path / name for name in names]
 
     def done(self, paths: Iterable[Path]) -> None:
-        """Removes the files of orders that are in the journal, on the disk."""
+        """Removes the files of commands that are in the journal, on the disk."""
         paths = list(paths)
         for path in paths:
             path.unlink(missing_ok=True)
@@ -77,7 +80,7 @@ class OrderInbox:
             sync_folder(self.path)
 
     def refuse(self, path: Path, reason: str) -> None:
-        """Moves an order that cannot be carried out aside, with the reason."""
+        """Moves a command that cannot be carried out aside, with the reason."""
         self._refused.mkdir(parents=True, exist_ok=True)
         put_file(self._refused / (path.name + REASON), (reason + "\n").encode(errors="replace"))
         path.replace(self._refused / path.name)
@@ -85,13 +88,13 @@ class OrderInbox:
         sync_folder(self.path)
 
     def refusal(self, path: Path) -> str:
-        """Why the order of a file was refused; nothing if it was not."""
+        """Why the command of a file was refused; nothing if it was not."""
         if not (self._refused / path.name).exists():
             return ""
         return (self._refused / (path.name + REASON)).read_text(encoding="utf-8").strip()
 
     @staticmethod
-    def _read(path: Path) -> Order:
+    def _read(path: Path) -> Command:
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         except OSError as trouble:
@@ -99,23 +102,25 @@ class OrderInbox:
                 raise
             raise BadInput(f"it cannot be read: {trouble.strerror}") from trouble
         try:
-            packed = os.read(handle, LARGEST + 1)  # a file of ours comes in one piece; of what is none a part is as good as all
+            packed = os.read(
+                handle, LARGEST + 1
+            )  # a file of ours comes in one piece; of what is none a part is as good as all
         except OSError as trouble:  # a folder, for one
             raise BadInput(f"it cannot be read: {trouble.strerror}") from trouble
         finally:
             os.close(handle)
         if len(packed) > LARGEST:
-            raise BadInput(f"an order has {LARGEST >> 20} MiB at most")
-        order = unpack_order(packed)
-        check_content(order)
-        return order
+            raise BadInput(f"a command has {LARGEST >> 20} MiB at most")
+        command = unpack_command(packed)
+        check_content(command)
+        return command
 
 
 def running(crawl: Path) -> int:
     """The process that crawls in this folder now, 0 if there is none.
 
-    The lock is tried only if the process that wrote its number there is alive: a crawl that is just starting must not find it taken.
-    """
+    The lock is tried only if the process that wrote its number there is alive: a crawl that is just starting must not
+    find it taken."""
     try:
         handle = os.open(crawl / "lock", os.O_RDONLY)
     except FileNotFoundError:

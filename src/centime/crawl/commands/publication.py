@@ -1,4 +1,5 @@
-"""What somebody announces, from the words and files that were given: canonical URLs in the scope of the crawl, and why the others are not.
+"""What somebody announces, from the words and files that were given: canonical URLs in the scope of the crawl, and why
+the others are not.
 
     URL                      a page that is new or has changed
     sitemap:URL, feed:URL    to be read by the crawl, which alone asks the network
@@ -7,8 +8,8 @@
     IndexNow                 {"host": ..., "urlList": [...]}, where a URL of another host is refused, as its protocol says
     WebSub                   the feed that a hub posts, with the signature of its `X-Hub-Signature` field if a secret was agreed upon
 
-Nothing is dropped in silence: what is no URL, or is out of scope, is counted and named. A word that can only be a typo is an error.
-"""
+Nothing is dropped in silence: what is no URL, or is out of scope, is counted and named. A word that can only be a typo
+is an error."""
 
 import hmac
 import json
@@ -27,7 +28,7 @@ from centime.model.address import host_of
 from centime.model.errors import BadInput
 from centime.refresh.credit import CHANGE_FREQUENCIES
 from centime.settings.crawl import CrawlSettings
-from centime.shard.command import PublishOrder, Source, publications
+from centime.shard.command import PublishCommand, Source, publications
 
 MOST_NAMED = 20  # of the URLs that were refused
 LARGEST_FILE = 1 << 30
@@ -40,7 +41,7 @@ NOTHING: Said = (0.0, 0.0)
 
 @dataclass(slots=True)
 class Publication:
-    """What is to be ordered, each URL once, in the order given."""
+    """What is to be ordered, each URL once, in the command given."""
 
     scope: Scope
     pages: dict[str, Said] = field(default_factory=dict)
@@ -53,7 +54,11 @@ class Publication:
     def add(self, href: str, said: Said = NOTHING, source: Source = "url", base: str | None = None) -> None:
         """Takes a URL as it was written, in a document at `base`."""
         url = canonical(href, base)
-        refusal = "it is not the URL of a page" if url is None else self.scope.refusal(url if source == "url" else url.removesuffix(".gz"))
+        refusal = (
+            "it is not the URL of a page"
+            if url is None
+            else self.scope.refusal(url if source == "url" else url.removesuffix(".gz"))
+        )
         if url is None or refusal:
             self.refuse(href, refusal)
         elif source == "url":
@@ -67,15 +72,17 @@ class Publication:
         if len(self.reasons) < MOST_NAMED:
             self.reasons.append({"url": href[:200], "reason": reason})
 
-    def orders(self, *, time: float, cluster: str = "", publisher: str = "") -> list[PublishOrder]:
-        """The orders that publish it."""
+    def commands(self, *, time: float, cluster: str = "", publisher: str = "") -> list[PublishCommand]:
+        """The commands that publish it."""
         modified, periods = zip(*self.pages.values(), strict=True) if self.pages else ((), ())
-        parts: Iterable[Iterator[PublishOrder]] = (
-            publications(list(self.pages), time=time, cluster=cluster, publisher=publisher, modified=modified, periods=periods),
+        parts: Iterable[Iterator[PublishCommand]] = (
+            publications(
+                list(self.pages), time=time, cluster=cluster, publisher=publisher, modified=modified, periods=periods
+            ),
             publications(list(self.sitemaps), time=time, source="sitemap", cluster=cluster, publisher=publisher),
             publications(list(self.feeds), time=time, source="feed", cluster=cluster, publisher=publisher),
         )
-        return [order for part in parts for order in part]
+        return [command for part in parts for command in part]
 
 
 def read_publication(
@@ -97,7 +104,9 @@ def read_publication(
         if colon and kind in ("sitemap", "feed"):
             _read_source(publication, "sitemap" if kind == "sitemap" else "feed", place)
         elif "://" not in word:
-            raise BadInput(f"{word!r} is not a URL; a file of URLs is given with -f, a sitemap or feed as sitemap:... or feed:...")
+            raise BadInput(
+                f"{word!r} is not a URL; a file of URLs is given with -f, a sitemap or feed as sitemap:... or feed:..."
+            )
         else:
             publication.add(word.strip())
     for name in files:
@@ -111,7 +120,9 @@ def read_publication(
             _verify(websub, body, signature, secret_file)
         _read_feed(publication, websub, body)
     if not (words or files or indexnow or websub):
-        raise BadInput("nothing is published: give URLs, sitemap:..., feed:..., -f FILE, --indexnow FILE or --websub FILE")
+        raise BadInput(
+            "nothing is published: give URLs, sitemap:..., feed:..., -f FILE, --indexnow FILE or --websub FILE"
+        )
     return publication
 
 
@@ -177,7 +188,9 @@ def _verify(name: str, body: bytes, signature: str, secret_file: str) -> None:
     secret = _body(secret_file).strip()
     if not secret:
         raise BadInput(f"{secret_file}: there is no secret in it")
-    if not hmac.compare_digest(hmac.new(secret, body, method.lower()).hexdigest().encode(), digest.strip().lower().encode()):
+    if not hmac.compare_digest(
+        hmac.new(secret, body, method.lower()).hexdigest().encode(), digest.strip().lower().encode()
+    ):
         raise BadInput(f"{name}: the signature does not fit what it is to prove, so nothing is published")
 
 

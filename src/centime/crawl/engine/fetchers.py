@@ -1,9 +1,8 @@
 """The fetcher processes of a crawl, seen from the shard's side: leases out, visits in, and nobody waits for anybody.
 
-A host belongs to one fetcher (its number modulo the number of fetchers), so robots.txt, connections and the pace of a host are the business
-of one process. Sockets never block: what does not fit waits here. A fetcher that dies is found by its closed socket; its leases are given
-back to the caller and a new process takes its place.
-"""
+A host belongs to one fetcher (its number modulo the number of fetchers), so robots.txt, connections and the pace of a
+host are the business of one process. Sockets never block: what does not fit waits here. A fetcher that dies is found by
+its closed socket; its leases are given back to the caller and a new process takes its place."""
 
 import contextlib
 import selectors
@@ -128,7 +127,9 @@ class Fetchers:
         fetcher.end()
         self.restarts += 1
         if self.restarts > MOST_RESTARTS:
-            raise RuntimeError(f"fetchers died {self.restarts} times; the last one with code {fetcher.process.returncode}")
+            raise RuntimeError(
+                f"fetchers died {self.restarts} times; the last one with code {fetcher.process.returncode}"
+            )
         self.all[fetcher.number] = self._start(fetcher.number)
 
     def _read(self, fetcher: FetcherHandle, visits: list[bytes]) -> None:

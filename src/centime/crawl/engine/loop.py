@@ -1,10 +1,10 @@
-"""The crawl at work: leases to the fetchers, visits from them to the shard, everything on disk, until a limit or a word from outside.
+"""The crawl at work: leases to the fetchers, visits from them to the shard, everything on disk, until a limit or a word
+from outside.
 
-One thread and no waiting for anybody: the shard is asked for as many leases as the fetchers and the budget have room for, what comes back
-is recorded in batches. Orders from outside are taken twice a second, notices for subscribers are handed to a process of their own. Journal
-frames are handed to the system with every turn (a killed process loses none of them) and synced to the disk once a second (a power cut
-loses a second). Snapshots are written by a forked child.
-"""
+One thread and no waiting for anybody: the shard is asked for as many leases as the fetchers and the budget have room
+for, what comes back is recorded in batches. Orders from outside are taken twice a second, notices for subscribers are
+handed to a process of their own. Journal frames are handed to the system with every turn (a killed process loses none
+of them) and synced to the disk once a second (a power cut loses a second). Snapshots are written by a forked child."""
 
 import signal
 import time
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.commands.inbox import OrderInbox
+from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.budget import Bucket
 from centime.crawl.engine.fetchers import Fetchers
 from centime.crawl.engine.opening import OpenCrawl
@@ -24,7 +24,7 @@ from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
 from centime.settings.crawl import fetcher_settings
-from centime.shard.command import PublishOrder, SetOrder
+from centime.shard.command import PublishCommand, SetCommand
 from centime.shard.commands import changed_live
 from centime.shard.message import Returned
 
@@ -61,7 +61,10 @@ class Run:
 
     def pace(self, now: float) -> tuple[float, float]:
         """Pages and bytes a second, over the last few seconds."""
-        self.recent = [*(one for one in self.recent if now - one[0] < PACE_SECONDS), (now, self.visits, self.wire_bytes)]
+        self.recent = [
+            *(one for one in self.recent if now - one[0] < PACE_SECONDS),
+            (now, self.visits, self.wire_bytes),
+        ]
         since, visits, sent = self.recent[0]
         passed = max(1e-9, now - since)
         return (self.visits - visits) / passed, (self.wire_bytes - sent) / passed
@@ -84,7 +87,7 @@ class Crawl:
         self._page_bytes = 20_000.0  # what a page costs, learned as the crawl goes
         self._synced = now
         self._viewed = 0.0
-        self._inbox = OrderInbox(opened.folder.path)
+        self._inbox = CommandInbox(opened.folder.path)
         self._delivery = Delivery(settings.fetch_settings(), crawl=opened.folder.path)
 
     def run(self, view: Callable[["Crawl", float], None]) -> str:
@@ -117,7 +120,11 @@ class Crawl:
     def statistics(self, now: float) -> dict[str, Any]:
         """What people want to see while it runs."""
         pages, sent = self.run_facts.pace(now)
-        return self.opened.statistics(now) | {"pages_per_second": pages, "bytes_per_second": sent, "seconds": now - self.run_facts.started}
+        return self.opened.statistics(now) | {
+            "pages_per_second": pages,
+            "bytes_per_second": sent,
+            "seconds": now - self.run_facts.started,
+        }
 
     def _turn(self, fetchers: Fetchers, view: Callable[["Crawl", float], None]) -> bool:
         now = self._clock()
@@ -154,7 +161,8 @@ class Crawl:
             leases = self.shard.lease(now, count)
             if leases:
                 self._pages.spend(len(leases))
-                self.shard.journal.flush()  # before anybody is asked: whoever goes on after a kill must know whom to leave alone
+                # before anybody is asked: whoever goes on after a kill must know whom to leave alone
+                self.shard.journal.flush()
                 fetchers.hand_out(leases, self.shard.lanes_of(leases))
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:
@@ -166,11 +174,15 @@ class Crawl:
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
 
     def _is_due_in_time(self, now: float, ready: float) -> bool:
-        """Whether it is worth waiting: the run has a time, and something is due before it is over, or pages are read again for ever."""
+        """Whether it is worth waiting: the run has a time, and something is due before it is over, or pages are read
+        again for ever."""
         settings = self.shard.settings
         if (settings.continuous or settings.refresh_after is not None) and self.shard.read_count:
             return True
-        return self.limits.seconds is not None and min(ready, self.shard.retries.earliest()) <= self.run_facts.started + self.limits.seconds
+        return (
+            self.limits.seconds is not None
+            and min(ready, self.shard.retries.earliest()) <= self.run_facts.started + self.limits.seconds
+        )
 
     def _nothing_left(self, now: float, ready: float) -> str:
         waiting, again = len(self.shard.frontier), len(self.shard.retries)
@@ -201,7 +213,9 @@ class Crawl:
         fetchers.release([visit.page for visit in visits])
         run = self.run_facts
         for visit in visits:
-            if visit.outcome is Outcome.LOST and visit.detail.startswith(NoRoom.__name__):  # reading it again would end in the same way
+            if visit.outcome is Outcome.LOST and visit.detail.startswith(
+                NoRoom.__name__
+            ):  # reading it again would end in the same way
                 raise NoRoom(visit.detail.partition(": ")[2])
             if visit.outcome not in NOT_ASKED:
                 run.visits += 1
@@ -226,12 +240,14 @@ class Crawl:
 
     def _hear(self, now: float) -> None:
         """Carries out orders that have come, and tells subscribers what they are to be told."""
-        taken = [one for one in self._inbox.take() if not (isinstance(one[1], PublishOrder) and self.opened.is_behind)]
+        taken = [
+            one for one in self._inbox.take() if not (isinstance(one[1], PublishCommand) and self.opened.is_behind)
+        ]
         for path, order in taken:
             try:
-                if isinstance(order, SetOrder) and order.id not in self.shard.wishes.recent:
+                if isinstance(order, SetCommand) and order.id not in self.shard.requests.recent:
                     self._set(now, order)
-                self.shard.order(now, order)
+                self.shard.command(now, order)
             except (BadInput, BadSetting) as trouble:
                 self._inbox.refuse(path, str(trouble))
         if taken:
@@ -240,12 +256,12 @@ class Crawl:
         self._deliver(now)
 
     def _deliver(self, now: float, timeout: float = 0.0) -> None:
-        self._delivery.deliver(self.shard.wishes.subscriptions.due(now), now)
+        self._delivery.deliver(self.shard.requests.subscriptions.due(now), now)
         for name, up_to in self._delivery.receive(now, timeout):
             self.shard.delivered(now, name, up_to)
         write_troubles(self.opened.folder.path, self._delivery.troubles)
 
-    def _set(self, now: float, order: SetOrder) -> None:
+    def _set(self, now: float, order: SetCommand) -> None:
         """Other settings, kept in the folder before the shard is told: the next run begins with them."""
         settings = changed_live(self.shard.settings, order)
         self.opened.folder.keep_settings(settings.facts())

@@ -3,9 +3,8 @@
     open_crawl(folder, ...)      to write: locked, its torn tail cut, settings merged with those given now
     read_crawl(folder)           to look at it, also while a crawl runs: nothing on disk is touched
 
-A reader sees the state as of the last frame that was flushed. Snapshots are written by a forked child when replaying the journal would take
-longer than a few seconds; two are kept, with the journal that reaches back to the older.
-"""
+A reader sees the state as of the last frame that was flushed. Snapshots are written by a forked child when replaying
+the journal would take longer than a few seconds; two are kept, with the journal that reaches back to the older."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,7 @@ from centime.discover.traps import TrapLimits
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import PUBLISHED
 from centime.frontier.leases import Leases
-from centime.frontier.timers import Retries
+from centime.frontier.timers import Timers
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.ledger.window import Interpolation, VariableWindow, Window
@@ -36,10 +35,10 @@ from centime.settings.crawl import CrawlSettings, settings_from
 from centime.settings.patterns import check_pattern
 from centime.shard.command import publications
 from centime.shard.host_table import Hosts
-from centime.shard.message import Found
+from centime.shard.message import Seeded
 from centime.shard.pages import KnownPages
-from centime.shard.refreshing import Upkeep
-from centime.shard.requests import Wishes
+from centime.shard.refreshing import Refreshing
+from centime.shard.requests import Requests
 from centime.shard.shard import Shard
 from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
@@ -51,14 +50,16 @@ REPLAY_SECONDS = 5.0  # a snapshot is due when the frames behind the last one to
 MOST_REPLAY_SECONDS = 10.0  # it waits for the one under way no longer than this
 MOST_GARBAGE = 0.5  # of the file of rows, before it is compacted
 HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
-PARTS = {"frontier": Frontier, "leases": Leases, "retries": Retries}
+PARTS = {"frontier": Frontier, "leases": Leases, "retries": Timers}
 WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolation(4.0), "variable": VariableWindow(4)}
 
 
 class OpenCrawl:
     """A crawl with its folder."""
 
-    def __init__(self, folder: CrawlFolder, settings: CrawlSettings, shard: Shard, *, damaged: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: CrawlFolder, settings: CrawlSettings, shard: Shard, *, damaged: tuple[str, ...] = ()
+    ) -> None:
         self.folder = folder
         self.settings = settings
         self.shard = shard
@@ -80,7 +81,8 @@ class OpenCrawl:
 
     @property
     def is_behind(self) -> bool:
-        """Whether a snapshot is being written and the next is due already: what can wait had better wait, or the crawl will have to."""
+        """Whether a snapshot is being written and the next is due already: what can wait had better wait, or the
+        crawl will have to."""
         writing = self._writing is not None and self._writing.done() is None
         return writing and time.process_time() - self._worked >= REPLAY_SECONDS
 
@@ -100,7 +102,7 @@ class OpenCrawl:
     def statistics(self, now: float) -> dict[str, Any]:
         """What the crawl has and has done, for people and programs."""
         shard = self.shard
-        fresh, _ = shard.upkeep.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
+        fresh, _ = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
         counts = {outcome.name.lower(): shard.outcomes[outcome] for outcome in Outcome if shard.outcomes[outcome]}
         good = {"read", "unchanged", "moved", "found"}
         return {
@@ -133,7 +135,8 @@ class OpenCrawl:
         ]
 
     def make_safe(self) -> None:
-        """Writes a snapshot at once where one alone is left, because another was damaged, and the journal does not reach back."""
+        """Writes a snapshot at once where one alone is left, because another was damaged, and the journal does not
+        reach back."""
         if self.shard.journal.first_index and len(facts_of_all(self.folder.snapshots)) < 2:
             with suppress(NoRoom):  # then it goes on as it is
                 self._start()
@@ -160,7 +163,9 @@ class OpenCrawl:
             self._writing = None
             if kind == NoRoom.__name__:
                 raise NoRoom(trouble)
-            raise CentimeError(f"{self.folder.snapshots}: a snapshot could not be written: {kind}: {trouble}".removesuffix(": "))
+            raise CentimeError(
+                f"{self.folder.snapshots}: a snapshot could not be written: {kind}: {trouble}".removesuffix(": ")
+            )
         self._writing = None
         kept = facts_of_all(self.folder.snapshots).values()
         if len(kept) > 1:  # until there are two, the journal is all that a damaged snapshot could be made from again
@@ -172,7 +177,9 @@ class OpenCrawl:
 
 
 @contextmanager
-def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where: str = "options") -> Iterator[OpenCrawl]:
+def open_crawl(
+    path: Path, seeds: Sequence[str], given: dict[str, Any], *, where: str = "options"
+) -> Iterator[OpenCrawl]:
     """The crawl in a folder, to go on with; made if it is not there. `given` are settings to go on with from now on."""
     _check_patterns(given)
     found = read_seeds(seeds)
@@ -195,7 +202,9 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
             for name in ("ledger", "damping", "focus"):
                 if getattr(settings, name) != getattr(kept, name):
                     hint = HINTS.get(name, "")
-                    raise BadSetting(f"{path}: the {name} of a crawl stays as it was begun: {getattr(kept, name)}{hint}")
+                    raise BadSetting(
+                        f"{path}: the {name} of a crawl stays as it was begun: {getattr(kept, name)}{hint}"
+                    )
             more = [url for url in urls if url not in settings.seeds]
             settings = settings_from({"seeds": [*settings.seeds, *more]}, where=where, start=settings)
             if settings != kept:
@@ -204,11 +213,11 @@ def open_crawl(path: Path, seeds: Sequence[str], given: dict[str, Any], *, where
         opened = _opened(folder, settings, writable=True)
         opened.make_safe()
         if settings != opened.shard.settings or not opened.shard.journal.next_index:
-            opened.shard.tell(time.time(), settings)
+            opened.shard.configure(time.time(), settings)
         if urls:
             now = time.time()
-            opened.shard.found(Found(now, "\n".join(found.urls).encode()))
-            opened.shard.found(Found(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED))
+            opened.shard.seed(Seeded(now, "\n".join(found.urls).encode()))
+            opened.shard.seed(Seeded(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED))
             _ask_again(opened.shard, now, urls)
         else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
             _find_again(opened.shard, settings.seeds)
@@ -248,7 +257,7 @@ def shard_state(shard: Shard) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
         "frontier": shard.frontier.state(),
         "leases": shard.leases.state(),
         "retries": shard.retries.state(),
-        "upkeep": shard.upkeep.state(),
+        "refreshing": shard.refreshing.state(),
     }
     for name, (told, kept) in parts.items():
         facts[name] = told
@@ -256,7 +265,7 @@ def shard_state(shard: Shard) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
     facts["counters"] = shard.counters()
     facts["settings"] = shard.settings.facts()
     arrays["hosts"] = np.frombuffer(shard.hosts.state(), dtype=np.uint8)
-    arrays["wishes"] = np.frombuffer(shard.wishes.state(), dtype=np.uint8)
+    arrays["requests"] = np.frombuffer(shard.requests.state(), dtype=np.uint8)
     arrays["limits"] = np.frombuffer(msgspec.msgpack.encode(shard.limits.state()), dtype=np.uint8)
     return facts, arrays
 
@@ -289,16 +298,21 @@ def _opened(folder: CrawlFolder, settings: CrawlSettings, *, writable: bool) -> 
 def _find_again(shard: Shard, seeds: Sequence[str]) -> None:
     missing = [seed for seed in seeds if shard.pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0] < 0]
     if missing:
-        shard.found(Found(time.time(), "\n".join(missing).encode()))
+        shard.seed(Seeded(time.time(), "\n".join(missing).encode()))
 
 
 def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
-    """Has seeds read once more that are given again and were not there: what was in the way may be gone, as a refused address is."""
+    """Has seeds read once more that are given again and were not there: what was in the way may be gone, as a
+    refused address is."""
     pages = shard.pages.table.find(np.array([fingerprint(seed) for seed in seeds], dtype=np.uint64)).tolist()
     last = [shard.pages.last(page) if page >= 0 else None for page in pages]
-    missed = [seed for seed, record in zip(seeds, last, strict=True) if record and not (record.outcome.found or record.outcome.redirect)]
+    missed = [
+        seed
+        for seed, record in zip(seeds, last, strict=True)
+        if record and not (record.outcome.present or record.outcome.redirect)
+    ]
     for order in publications(missed, time=now, publisher="seeds"):
-        shard.order(now, order)
+        shard.command(now, order)
 
 
 def _restore(shard: Shard, snapshot: Snapshot) -> None:
@@ -306,21 +320,29 @@ def _restore(shard: Shard, snapshot: Snapshot) -> None:
     shard.hosts = Hosts.from_state(arrays["hosts"].tobytes())
     shard.frontier = Frontier.from_state(facts["frontier"], _part(snapshot, "frontier"))
     shard.leases = Leases.from_state(facts["leases"], _part(snapshot, "leases"))
-    shard.retries = Retries.from_state(facts["retries"], _part(snapshot, "retries"))
-    shard.upkeep = Upkeep.from_state(facts["upkeep"], _part(snapshot, "upkeep"), shard.upkeep)
-    shard.wishes = Wishes.from_state(arrays["wishes"].tobytes())
+    shard.retries = Timers.from_state(facts["retries"], _part(snapshot, "retries"))
+    shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)
+    shard.requests = Requests.from_state(arrays["requests"].tobytes())
     shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))
     shard.set_counters(facts["counters"])
 
 
 def _part(snapshot: Snapshot, name: str) -> dict[str, npt.NDArray[Any]]:
-    return {title.removeprefix(f"{name}_"): array for title, array in snapshot.arrays.items() if title.startswith(f"{name}_")}
+    return {
+        title.removeprefix(f"{name}_"): array
+        for title, array in snapshot.arrays.items()
+        if title.startswith(f"{name}_")
+    }
 
 
 def _ledger(settings: CrawlSettings, rows: DiskRows, snapshot: Snapshot | None) -> ExactLedger | OpicLedger:
     if snapshot is not None:
         facts, arrays = snapshot.facts["ledger"], _part(snapshot, "ledger")
-        return ExactLedger.from_state(facts, arrays, rows) if settings.ledger == "exact" else OpicLedger.from_state(facts, arrays)
+        return (
+            ExactLedger.from_state(facts, arrays, rows)
+            if settings.ledger == "exact"
+            else OpicLedger.from_state(facts, arrays)
+        )
     return _new_ledger(settings, rows)
 
 

@@ -2,8 +2,8 @@
 
     python -m centime.crawl.notify.delivering SOCKET        (`servant.py`)
 
-It remembers nothing: what failed is given to it again by the crawl (delivery.py), what it held when it was killed too. Attempts run side
-by side and each has a time limit, so a subscriber that hangs keeps nobody waiting.
+It remembers nothing: what failed is given to it again by the crawl (delivery.py), what it held when it was killed too.
+Attempts run side by side and each has a time limit, so a subscriber that hangs keeps nobody waiting.
 
     file:PATH           a line of JSON is appended and synced, unless its id stands among the last already; a line that was cut is removed;
                         what is no file, or lies in the crawl's own folder, is left alone
@@ -97,7 +97,8 @@ class DeliveringProcess:
 
 
 def unfit(path: str, crawl: str) -> str:
-    """Why nothing can be appended at a path: it is no file, or lies in the folder of the crawl, wherever links lead; nothing if it can."""
+    """Why nothing can be appended at a path: it is no file, or lies in the folder of the crawl, wherever links lead;
+    nothing if it can."""
     place = Path(os.path.realpath(path))  # Path.resolve raises at links that lead to each other
     if crawl and place.is_relative_to(os.path.realpath(crawl)):
         return f"{path} lies in the crawl's own folder"
@@ -107,7 +108,8 @@ def unfit(path: str, crawl: str) -> str:
 
 
 def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
-    """Appends a line to a file and waits for the disk, unless the line of this id is there; why it could not, nothing if it could."""
+    """Appends a line to a file and waits for the disk, unless the line of this id is there; why it could not,
+    nothing if it could."""
     if trouble := unfit(path, crawl):
         return trouble
     try:
@@ -150,7 +152,11 @@ async def _run(words: list[str], body: bytes, seconds: float) -> str:
         given.seek(0)
         try:
             process = await asyncio.create_subprocess_exec(
-                *words, stdin=given, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, start_new_session=True
+                *words,
+                stdin=given,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
             )
         except (OSError, ValueError) as trouble:
             return f"{words[0]} cannot be run: {trouble}"

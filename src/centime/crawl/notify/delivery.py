@@ -1,12 +1,14 @@
-"""Deliveries, seen from the crawl's side: batches out, word that they arrived in, and the crawl never waits for a subscriber.
+"""Deliveries, seen from the crawl's side: batches out, word that they arrived in, and the crawl never waits for a
+subscriber.
 
-At least once: a batch is due (subscriptions.py) until the shard has in its journal that it arrived, and is handed out again until then,
-under the same id. A batch that failed has its next turn after
+At least once: a batch is due (subscriptions.py) until the shard has in its journal that it arrived, and is handed out
+again until then, under the same id. A batch that failed has its next turn after
 
     1 minute · 2^(failures in a row - 1),   1 hour at most
 
-At most MOST_IN_HAND are in hand at a time; the rest waits in the shard's state, so nothing here grows. The process that does the
-work is started with the first batch; when it dies, or is silent for too long, another takes its place and what it held is due again.
+At most MOST_IN_HAND are in hand at a time; the rest waits in the shard's state, so nothing here grows. The process that
+does the work is started with the first batch; when it dies, or is silent for too long, another takes its place and what
+it held is due again.
 
     DIR/deliveries.json     the subscribers in trouble, for whoever looks at the crawl; no such file if there are none
 
@@ -93,7 +95,8 @@ class _Process:
         self._unsent += LENGTH.pack(len(message)) + message
 
     def exchange(self, timeout: float) -> list[bytes]:
-        """Sends and receives what can be now, waiting so long for an answer; EOFError or OSError when nobody is there any more."""
+        """Sends and receives what can be now, waiting so long for an answer; EOFError or OSError when nobody is
+        there any more."""
         with contextlib.suppress(BlockingIOError):
             while self._unsent:
                 del self._unsent[: self.connection.send(self._unsent)]
@@ -123,14 +126,23 @@ class Delivery:
     """The deliveries of one run of a crawl."""
 
     def __init__(
-        self, fetch: FetchSettings, *, crawl: Path | None = None, command_seconds: float = 60.0, http_seconds: float = 30.0
+        self,
+        fetch: FetchSettings,
+        *,
+        crawl: Path | None = None,
+        command_seconds: float = 60.0,
+        http_seconds: float = 30.0,
     ) -> None:
         """Nothing is started before there is something to deliver; no file in the folder `crawl` is written to."""
-        self._settings = DeliverySettings(fetch, command_seconds, http_seconds, "" if crawl is None else str(crawl.absolute()))
+        self._settings = DeliverySettings(
+            fetch, command_seconds, http_seconds, "" if crawl is None else str(crawl.absolute())
+        )
         self._process: _Process | None = None
         self._restart_time = 0.0
         self._in_hand: dict[str, tuple[int, float]] = {}  # subscription -> the number its batch goes up to, since when
-        self._arrived: dict[str, int] = {}  # the same for batches of which the caller has been told and which are still due to it
+        self._arrived: dict[
+            str, int
+        ] = {}  # the same for batches of which the caller has been told and which are still due to it
         self.troubles: dict[str, Trouble] = {}
         self.restarts = 0
 
@@ -149,7 +161,9 @@ class Delivery:
         names = {batch.name for batch in batches}
         self._arrived = {name: up_to for name, up_to in self._arrived.items() if name in names}
         self.troubles = {name: trouble for name, trouble in self.troubles.items() if name in names}
-        wanted = [batch for batch in batches if self._is_wanted(batch, now)][: max(0, MOST_IN_HAND - len(self._in_hand))]
+        wanted = [batch for batch in batches if self._is_wanted(batch, now)][
+            : max(0, MOST_IN_HAND - len(self._in_hand))
+        ]
         if not wanted or (self._process is None and now < self._restart_time):
             return
         if self._process is None:

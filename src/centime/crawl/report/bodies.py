@@ -20,7 +20,11 @@ def captures_of(path: Path, url: str) -> list[Capture]:
     if captures:
         return captures
     kept = folder.settings.get("keep", "none")
-    why = "this crawl keeps no bodies (--keep none)" if kept == "none" else f"this crawl keeps {kept}; was the page read? (centime page)"
+    why = (
+        "this crawl keeps no bodies (--keep none)"
+        if kept == "none"
+        else f"this crawl keeps {kept}; was the page read? (centime page)"
+    )
     raise UnknownPage(f"{name}: there is no body of it: {why}")
 
 

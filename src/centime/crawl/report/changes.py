@@ -5,12 +5,12 @@
     gone      it was there and is no longer: 404, 410, or given up after too many failures
     back      it was gone and is there again
 
-A change was seen by one visit and happened at some moment since the visit that last found the page there: both times are told. Failures in
-between, and redirects, are no change. Importance is that of now.
+A change was seen by one visit and happened at some moment since the visit that last found the page there: both times
+are told. Failures in between, and redirects, are no change. Importance is that of now.
 
-The pass is a kernel over the records as they lie in the file; what it keeps in memory is 5 bytes a page and 13 a change. Only the changes
-that are shown are looked at any further, a batch at a time, so histories of any length can be written out.
-"""
+The pass is a kernel over the records as they lie in the file; what it keeps in memory is 5 bytes a page and 13 a
+change. Only the changes that are shown are looked at any further, a batch at a time, so histories of any length can be
+written out."""
 
 import re
 import uuid
@@ -52,8 +52,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes of a time as columns, the oldest first: where the record lies, where that of the last visit before lies which found the
-    page there (0 without), and what kind of change it is."""
+    """The changes of a time as columns, the oldest first: where the record lies, where that of the last visit before
+    lies which found the page there (0 without), and what kind of change it is."""
 
     at: Numbers
     before: Numbers
@@ -75,7 +75,9 @@ def find_changes(opened: OpenCrawl, since: float = 0.0, until: float = float("in
         at, end = begin, len(octets) // UNIT
         whole = octets[: end * UNIT]
         while at < end:
-            found = Changes(np.empty(ROOM, dtype=np.uint32), np.empty(ROOM, dtype=np.uint32), np.empty(ROOM, dtype=np.uint8))
+            found = Changes(
+                np.empty(ROOM, dtype=np.uint32), np.empty(ROOM, dtype=np.uint32), np.empty(ROOM, dtype=np.uint8)
+            )
             views = whole, whole.view(np.uint16), whole.view(np.uint32), whole.view(np.float64)
             at, count = _scan(*views, at, shift, since, until, state, last, found.at, found.before, found.kind)
             parts.append(Changes(found.at[:count].copy(), found.before[:count].copy(), found.kind[:count].copy()))
@@ -87,7 +89,9 @@ def find_changes(opened: OpenCrawl, since: float = 0.0, until: float = float("in
     )
 
 
-def newest_first(opened: OpenCrawl, changes: Changes, match: str = "", most: int | None = None) -> Iterator[dict[str, Any]]:
+def newest_first(
+    opened: OpenCrawl, changes: Changes, match: str = "", most: int | None = None
+) -> Iterator[dict[str, Any]]:
     """The changes of pages in whose URL `match` is found, the last first, so many at most."""
     search = _compiled(match).search
     known, left = opened.shard.pages, most
@@ -130,7 +134,9 @@ def time_of(text: str, now: float) -> float:
         when = datetime.fromisoformat(text.strip())
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise BadSetting(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago, not {text!r}") from None
+        raise BadSetting(
+            f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago, not {text!r}"
+        ) from None
 
 
 def _compiled(match: str) -> re.Pattern[str]:
@@ -160,8 +166,14 @@ def _row(records: Records, head: Any, before: int, change: str, url: str, import
 
 def _entry(feed: uuid.UUID, row: dict[str, Any]) -> str:
     identity = uuid.uuid5(feed, f"{row['seen_seconds']!r} {row['change']} {row['url']}")
-    between = f"between {row['last_seen_before']} and {row['seen']}" if row["last_seen_before"] else f"seen {row['seen']}"
-    sizes = ", ".join(f"{name} {row[key]}" for name, key in (("bytes before", "old_bytes"), ("bytes now", "bytes")) if row[key] is not None)
+    between = (
+        f"between {row['last_seen_before']} and {row['seen']}" if row["last_seen_before"] else f"seen {row['seen']}"
+    )
+    sizes = ", ".join(
+        f"{name} {row[key]}"
+        for name, key in (("bytes before", "old_bytes"), ("bytes now", "bytes"))
+        if row[key] is not None
+    )
     summary = f"{row['change']}, {between}; importance {row['importance']:.6g}; {sizes}"
     return (
         f" <entry>\n  <id>urn:uuid:{identity}</id>\n  <title>{_xml(row['change'] + ': ' + row['url'])}</title>\n"
@@ -190,7 +202,8 @@ def _scan(
     found_before: Numbers,
     found_kind: Octets,
 ) -> tuple[int, int]:
-    """Takes the records from `at` on, until the end or until there is no room; where to go on, and how many changes there were."""
+    """Takes the records from `at` on, until the end or until there is no room; where to go on, and how many changes
+    there were."""
     count = 0
     end = len(doubles)
     while at < end and count < len(found_at):

@@ -12,9 +12,12 @@ FORMATS = {"parquet": ".parquet", "csv": ".csv", "edges": ".txt", "webgraph-text
 
 
 def export_path(folder: Path, form: str, output: Path | None) -> Path:
-    """Where the export goes: as given, or under the crawl's name in the folder one is in; refused before any work is done."""
+    """Where the export goes: as given, or under the crawl's name in the folder one is in; refused before any work is
+    done."""
     if form not in FORMATS:
-        raise BadSetting(f"a crawl is exported as {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}, not as {form!r}")
+        raise BadSetting(
+            f"a crawl is exported as {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}, not as {form!r}"
+        )
     path = Path(f"{folder.resolve().name}{FORMATS[form]}") if output is None else output
     if path.is_dir() or not path.parent.is_dir():
         raise BadInput(f"{path}: {'this is a directory' if path.is_dir() else 'there is no such folder'}")
@@ -23,7 +26,9 @@ def export_path(folder: Path, form: str, output: Path | None) -> Path:
     return path
 
 
-def export(opened: OpenCrawl, form: str, path: Path, step: Callable[[float], None] = lambda done: None) -> dict[str, Any]:
+def export(
+    opened: OpenCrawl, form: str, path: Path, step: Callable[[float], None] = lambda done: None
+) -> dict[str, Any]:
     """Writes the export; what was written. `step` is told the further share of the work."""
     pages = opened.shard.pages.count
     if not pages:

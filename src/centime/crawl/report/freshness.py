@@ -14,7 +14,7 @@ DAY = 86_400.0
 def refresh_facts(opened: OpenCrawl, page: int, host: int, now: float) -> dict[str, Any]:
     """What the book of change rates says of one page; nothing if the page is not in it."""
     shard = opened.shard
-    book, beats = shard.upkeep.book, shard.upkeep.beats
+    book, beats = shard.refreshing.book, shard.refreshing.beats
     pages = np.array([page], dtype=np.int64)
     if not book.contains(pages)[0]:
         return {}
@@ -36,7 +36,7 @@ def refresh_facts(opened: OpenCrawl, page: int, host: int, now: float) -> dict[s
     if page in beats:
         rhythm = beats[page].rhythm
         facts["rhythm_seconds"] = rhythm.period
-        facts["rhythm_next"] = moment(shard.upkeep.next_beat(page, now))
+        facts["rhythm_next"] = moment(shard.refreshing.next_beat(page, now))
     return facts
 
 

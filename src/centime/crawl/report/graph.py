@@ -4,10 +4,10 @@
     NAME.graph-txt   N, then the links of page 0, 1, ..., a line each: the numbers of the pages linked to, sorted, a blank between
     FILE.names       the URL of page i in line i + 1, beside either
 
-Guaranteed: all known pages are in it, those without links too, and each page's links are those the ledger pays along; so the
-importance that `centime rank` finds with the same damping differs from the crawl's by no more than the two certified errors. (A crawl
-with --focus leans to some pages, which a list of links cannot say.) The files take their places together, when they are whole.
-"""
+Guaranteed: all known pages are in it, those without links too, and each page's links are those the ledger pays along;
+so the importance that `centime rank` finds with the same damping differs from the crawl's by no more than the two
+certified errors. (A crawl with --focus leans to some pages, which a list of links cannot say.) The files take their
+places together, when they are whole."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ from centime.crawl.engine.opening import OpenCrawl, rows_of
 from centime.crawl.report.visits import batches
 from centime.graphs.convert import replacing
 from centime.graphs.files import format_of
-from centime.graphs.link_blocks import Links, Told
+from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.names import NamedGraph, PageNames
 from centime.graphs.packed import packing
 from centime.graphs.sidecar import sidecar
@@ -56,9 +56,9 @@ class CrawlLinks:
         self.done = 0.0
         self._opened = opened
 
-    def told(self) -> Told:
+    def declared(self) -> Declared:
         """The number of pages."""
-        return Told(self._opened.shard.pages.count, 0)
+        return Declared(self._opened.shard.pages.count, 0)
 
     def names(self) -> PageNames | None:
         """None: the names go into a file of their own."""

@@ -22,7 +22,9 @@ def host_table(opened: OpenCrawl, count: int, by: str = "known", *, now: float =
     column = ORDERS[by]
     best = sorted(range(len(shard.hosts)), key=lambda number: (-getattr(shard.hosts[number], column), number))[:count]
     waiting = Waiting(shard)
-    rows = [_row(shard.hosts[number], shard.frontier.pages_of(number), waiting.host_time(number), now) for number in best]
+    rows = [
+        _row(shard.hosts[number], shard.frontier.pages_of(number), waiting.host_time(number), now) for number in best
+    ]
     return {"hosts": len(shard.hosts), **shard.hosts.statistics(), "by": by, "top": rows}
 
 
@@ -37,8 +39,8 @@ def _row(host: Host, waiting: int, ready: float, now: float) -> dict[str, Any]:
         "refused": host.refused,
         "wire_bytes": host.wire_bytes,
         "may_be_asked": readiness(max(host.next_time, ready), now),
-        "crawl_delay_seconds": host.manners.crawl_delay or None,
-        "latency_seconds": round(host.manners.latency, 4) or None,
-        "blocked_until": moment(host.manners.blocked_until) if host.manners.blocked_until > now else None,
+        "crawl_delay_seconds": host.politeness.crawl_delay or None,
+        "latency_seconds": round(host.politeness.latency, 4) or None,
+        "blocked_until": moment(host.politeness.blocked_until) if host.politeness.blocked_until > now else None,
         "trouble": host.trouble,
     }

@@ -86,7 +86,10 @@ def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiti
     if page in again["pages"]:
         failures = last.failures if last else 0
         when = moment(float(again["times"][again["pages"] == page][0]))
-        return {"next": when, "why": f"it failed {failures} {'time' if failures == 1 else 'times'} in a row and is tried again then"}
+        return {
+            "next": when,
+            "why": f"it failed {failures} {'time' if failures == 1 else 'times'} in a row and is tried again then",
+        }
     entry = waiting.entry(page)
     if entry is not None:
         level, ready = int(waiting.levels[entry]), readiness(waiting.host_time(int(waiting.hosts[entry])), now)
@@ -107,7 +110,10 @@ def _not_waiting(opened: OpenCrawl, last: Record | None, due: str) -> Facts:
     if PageKind.HTML <= last.kind <= PageKind.OTHER:
         if after is not None:
             return {"next": moment(last.time + after), "why": f"it was read, and --refresh-after is {after:g} seconds"}
-        return {"next": "not wanted", "why": "it was read already, and no refresh is asked for (--continuous, --refresh-after)"}
+        return {
+            "next": "not wanted",
+            "why": "it was read already, and no refresh is asked for (--continuous, --refresh-after)",
+        }
     if last.outcome.redirect and last.redirect != NO_PAGE:
         return {"next": "not wanted", "why": f"it leads on to {opened.shard.pages.texts.get(last.redirect)}"}
     why = {
@@ -115,7 +121,7 @@ def _not_waiting(opened: OpenCrawl, last: Record | None, due: str) -> Facts:
         Outcome.DISALLOWED: "robots.txt says no",
         Outcome.REFUSED_ADDRESS: "its host's address may not be asked (--allow-network)",
     }.get(last.outcome)
-    if why is None and last.outcome.passing:
+    if why is None and last.outcome.transient:
         why = f"it was given up after {last.failures} failures in a row"
     return {"next": "not wanted", "why": why or f"the answer was {OUTCOMES[last.outcome]}, status {last.status}"}
 
@@ -144,9 +150,9 @@ def _host_facts(opened: OpenCrawl, number: int, waiting: Waiting, now: float) ->
     return {
         "host": host.name,
         "host_may_be_asked": readiness(max(host.next_time, waiting.host_time(number)), now),
-        "host_crawl_delay_seconds": host.manners.crawl_delay or None,
-        "host_latency_seconds": host.manners.latency or None,
-        "host_failures_in_a_row": host.manners.failures,
+        "host_crawl_delay_seconds": host.politeness.crawl_delay or None,
+        "host_latency_seconds": host.politeness.latency or None,
+        "host_failures_in_a_row": host.politeness.failures,
         "host_trouble": host.trouble or None,
         "host_pages_waiting": opened.shard.frontier.pages_of(number),
     }
@@ -162,7 +168,12 @@ def _income(opened: OpenCrawl, page: int, importance: float, step: Callable[[flo
         "received_along_links": along_links,
         "received_from_virtual_page": importance - along_links,
         "paid_by": [
-            {"contribution": contribution, "share_percent": 100 * contribution / importance, "its_links": links, "url": url}
+            {
+                "contribution": contribution,
+                "share_percent": 100 * contribution / importance,
+                "its_links": links,
+                "url": url,
+            }
             for contribution, links, url in zip(
                 payers.contributions[:MOST_SHOWN].tolist(),
                 payers.links[:MOST_SHOWN].tolist(),
@@ -184,7 +195,8 @@ def _spending(opened: OpenCrawl, page: int, importance: float) -> Facts:
         "links_out": len(targets),
         "pays_each_link": shard.ledger.damping * importance / len(targets),
         "links_to": [
-            {"importance": x, "url": url} for x, url in zip(theirs[first].tolist(), shard.pages.texts.get_many(targets[first]), strict=True)
+            {"importance": x, "url": url}
+            for x, url in zip(theirs[first].tolist(), shard.pages.texts.get_many(targets[first]), strict=True)
         ],
     }
 
@@ -210,6 +222,8 @@ def _hint(opened: OpenCrawl, name: str) -> str:
     pages = np.flatnonzero(shard.pages.origins.every()["host"] == number)
     texts = shard.pages.texts.get_many(pages[:MOST_COMPARED])
     place = bisect(texts := sorted(texts), name)
-    alike = texts[max(0, place - 100) : place + 100]  # comparing letter by letter is slow: only among those that begin alike
+    alike = texts[
+        max(0, place - 100) : place + 100
+    ]  # comparing letter by letter is slow: only among those that begin alike
     near = difflib.get_close_matches(name, alike, HINTS, 0.5) or alike[:HINTS]
     return f"; of its host there {'is' if len(pages) == 1 else 'are'} {len(pages)}, such as {', '.join(near)}"

@@ -1,7 +1,9 @@
-"""What a budget would keep fresh: freshness and age now, over the coming days and in the long run, and what is read next and why.
+"""What a budget would keep fresh: freshness and age now, over the coming days and in the long run, and what is read
+next and why.
 
-All of it follows from what the crawl's book believes (`centime.simulate.forecast` has the equations); nothing is sampled but the
-threshold of crawls of very many pages. The present budget stands beside 10 % more of it and beside another one, if asked for.
+All of it follows from what the crawl's book believes (`centime.simulate.forecast` has the equations); nothing is
+sampled but the threshold of crawls of very many pages. The present budget stands beside 10 % more of it and beside
+another one, if asked for.
 
 The paper's rule is the index with alpha = 2 and beta = 0; the uniform one reads every page after the same interval.
 """
@@ -38,7 +40,8 @@ def plan(
     beta: float | None = None,
     count: int = 20,
 ) -> dict[str, Any]:
-    """The forecast under the crawl's budget and, if given, another one of pages or bytes a second; and the pages that are next."""
+    """The forecast under the crawl's budget and, if given, another one of pages or bytes a second; and the pages
+    that are next."""
     if not 0 < days <= MOST_DAYS:
         raise BadSetting(f"a plan looks some days ahead, {MOST_DAYS:g} at most, not {days:g}")
     if count < 0:
@@ -46,21 +49,25 @@ def plan(
     if rate is not None and bandwidth is not None:
         raise BadSetting("a budget is a number of pages or of bytes: give one of them")
     check_budget(rate, bandwidth)
-    book = opened.shard.upkeep.book
+    book = opened.shard.refreshing.book
     if not len(book):
         raise BadInput(f"{opened.folder.path}: the crawl has read no page yet, so there is nothing to plan with")
     settings = opened.shard.settings.refresh_settings()  # not the book's, which is told of more while less is read
     pages: Pages = np.flatnonzero(book.contains(np.arange(opened.shard.pages.count, dtype=np.int64)))
-    costs = np.maximum(last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST)
+    costs = np.maximum(
+        last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
+    )
     present = beliefs_of(book, pages, opened.shard.ledger.importance(pages), costs, now)
     rule = present
     if settings.policy == "paper":
-        rule = present.told(alpha=2.0, beta=0.0)
+        rule = present.with_weights(alpha=2.0, beta=0.0)
     if alpha is not None or beta is not None:
         wanted = (settings.alpha if alpha is None else alpha, settings.beta if beta is None else beta)
         if not all(0 <= one <= MOST_WEIGHT for one in wanted) or not any(wanted):
-            raise BadSetting(f"alpha and beta are 0 to {MOST_WEIGHT:,.0f}, and one of them is above 0, not {wanted[0]:g} and {wanted[1]:g}")
-        rule = present.told(alpha=wanted[0], beta=wanted[1])
+            raise BadSetting(
+                f"alpha and beta are 0 to {MOST_WEIGHT:,.0f}, and one of them is above 0, not {wanted[0]:g} and {wanted[1]:g}"
+            )
+        rule = present.with_weights(alpha=wanted[0], beta=wanted[1])
     uniform = settings.policy == "uniform" and alpha is None and beta is None
     unit = "bytes" if settings.by_bytes else "pages"
     rows = []
@@ -73,11 +80,13 @@ def plan(
     if rate is not None or bandwidth is not None:
         unit = "pages" if rate is not None else "bytes"
         budget = rate if rate is not None else bandwidth if bandwidth is not None else 0.0
-        asked = rule.told(cost=np.ones(len(pages)) if rate is not None else costs)
+        asked = rule.with_weights(cost=np.ones(len(pages)) if rate is not None else costs)
         rows.append(_row("asked for", asked, budget, unit, days, uniform=uniform))
         rows.append(_row("asked for, 10 % more", asked, MORE * budget, unit, days, uniform=uniform))
     if not rows:
-        raise BadInput(f"{opened.folder.path}: the crawl has no budget for reading again; say one with --budget or --bandwidth")
+        raise BadInput(
+            f"{opened.folder.path}: the crawl has no budget for reading again; say one with --budget or --bandwidth"
+        )
     is_now = forecast.expected_now(present)
     return {
         "pages": len(pages),
@@ -139,7 +148,9 @@ def _next(
     order = np.lexsort((-worth, np.maximum(wait, 0.0)))[:count]
     fresh = np.exp(-beliefs.shape * np.log1p(beliefs.age / beliefs.scale))
     rows = []
-    for rank, (place, url) in enumerate(zip(order.tolist(), opened.shard.pages.texts.get_many(pages[order]), strict=True), 1):
+    for rank, (place, url) in enumerate(
+        zip(order.tolist(), opened.shard.pages.texts.get_many(pages[order]), strict=True), 1
+    ):
         rate, age = float(beliefs.shape[place] / beliefs.scale[place]), float(beliefs.age[place])
         rows.append(
             {

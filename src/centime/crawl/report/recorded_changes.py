@@ -1,6 +1,7 @@
 """A recorded crawl's history of changes: what its visits saw, and where they saw nothing the likeliest kind of guess.
 
-Between two visits that found a page it either changed (the content that matters differs) or it did not. When and how often is not known:
+Between two visits that found a page it either changed (the content that matters differs) or it did not. When and how
+often is not known:
 
     not changed              no change in the interval
     changed, dated           the last change at its Last-Modified, if that lies in the interval and the host's dates deserve belief;
@@ -8,9 +9,9 @@ Between two visits that found a page it either changed (the content that matters
     changed                  a Poisson process of the page's rate, under the condition that it has a change
     after the last visit     the same without the condition, up to the last visit of the crawl
 
-The rate is the mean of what the crawl's own book believes. All chance follows from the seed. So a replay says how policies would compare
-on a web that changed as this one was seen to change; it cannot know changes that no visit could have seen.
-"""
+The rate is the mean of what the crawl's own book believes. All chance follows from the seed. So a replay says how
+policies would compare on a web that changed as this one was seen to change; it cannot know changes that no visit could
+have seen."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +81,7 @@ def recorded_history(opened: OpenCrawl, *, by_bytes: bool = False, seed: int = 0
     last = np.append(first[1:], len(visits.pages)) - 1
     hosts = shard.pages.origins_of(pages)["host"].astype(np.int64)
     dated = np.array([reliable(shard.hosts[host].dates) for host in range(len(shard.hosts))])[hosts]
-    shape, scale = shard.upkeep.book.beliefs(pages)
+    shape, scale = shard.refreshing.book.beliefs(pages)
     rates = shape / scale
     place = np.searchsorted(pages, visits.pages[again])
     end = float(visits.times.max())
@@ -89,7 +90,9 @@ def recorded_history(opened: OpenCrawl, *, by_bytes: bool = False, seed: int = 0
     since = visits.times[last]
     counts = chance.poisson(np.minimum(rates * (end - since), MOST_CHANGES))
     rows = np.concatenate([rows, np.repeat(np.arange(len(pages)), counts)])
-    times = np.concatenate([times, np.repeat(since, counts) + chance.random(counts.sum()) * np.repeat(end - since, counts)])
+    times = np.concatenate(
+        [times, np.repeat(since, counts) + chance.random(counts.sum()) * np.repeat(end - since, counts)]
+    )
     order = np.lexsort((times, rows))
     offsets = np.zeros(len(pages) + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=len(pages)), out=offsets[1:])

@@ -1,8 +1,9 @@
-"""A recorded crawl's changes under other policies or another budget, without the network: several policies in one table.
+"""A recorded crawl's changes under other policies or another budget, without the network: several policies in one
+table.
 
-The history is `history.py`'s, the policies and how they are run are those of `centime.crawl.policies`. Every policy begins with the first
-reads as they were recorded, for free, and learns on; what counts is the last part of the time, `days` or the second half.
-"""
+The history is `history.py`'s, the policies and how they are run are those of `centime.crawl.policies`. Every policy
+begins with the first reads as they were recorded, for free, and learns on; what counts is the last part of the time,
+`days` or the second half."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +30,8 @@ def replay(
     days: float | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """What each policy would have realised under a budget of pages or bytes a second; without one, that of the crawl."""
+    """What each policy would have realised under a budget of pages or bytes a second; without one, that of the
+    crawl."""
     chosen = checked_names(names)
     if not chosen:
         raise BadSetting(f"name at least one policy of {', '.join(POLICIES)}")
@@ -42,7 +44,9 @@ def replay(
         raise BadSetting(f"the last days that count are above 0 and at most {MOST_DAYS:g}, not {days:g}")
     said = "given"
     if rate is None and bandwidth is None:
-        said = "as recorded" if opened.settings.rate is None and opened.settings.bandwidth is None else "the crawl's own"
+        said = (
+            "as recorded" if opened.settings.rate is None and opened.settings.bandwidth is None else "the crawl's own"
+        )
         rate, bandwidth = opened.settings.rate, None if opened.settings.rate is not None else opened.settings.bandwidth
     by_bytes = bandwidth is not None
     history = recorded_history(opened, by_bytes=by_bytes, seed=seed)

@@ -24,8 +24,13 @@ def all_statistics(opened: OpenCrawl, now: float) -> dict[str, Any]:
         "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
         "late_visits": shard.late_visits,
         "kinds": {name: count for name, count in zip(KINDS, kinds, strict=True) if count},
-        "statuses": {str(status) if status else "none": count for status, count in zip(statuses.tolist(), pages.tolist(), strict=True)},
-        "disk_bytes": {part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)},
+        "statuses": {
+            str(status) if status else "none": count
+            for status, count in zip(statuses.tolist(), pages.tolist(), strict=True)
+        },
+        "disk_bytes": {
+            part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)
+        },
         "rows_garbage_percent": 100 * shard.pages.rows.garbage,
         "frames_replayed": opened.folded,
         "damaged_snapshots": list(opened.damaged),
@@ -37,16 +42,16 @@ def all_statistics(opened: OpenCrawl, now: float) -> dict[str, Any]:
 def _refresh(opened: OpenCrawl, now: float) -> dict[str, Any]:
     """How fresh the copy is held to be, and what comes from outside."""
     shard = opened.shard
-    _, share = shard.upkeep.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
-    told = shard.upkeep.book.statistics()
+    _, share = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
+    told = shard.refreshing.book.statistics()
     return {
         "fresh_percent_of_importance": 100 * share,
         "worth_needed": told["threshold"],
         "changes_per_page_and_day": told["prior_mean_rate"] * DAY,
-        "rhythms": len(shard.upkeep.beats),
-        "subscriptions": len(shard.wishes.subscriptions),
-        "notices_waiting": shard.wishes.subscriptions.waiting,
-        "publishers": shard.wishes.publishers.facts(),
+        "rhythms": len(shard.refreshing.beats),
+        "subscriptions": len(shard.requests.subscriptions),
+        "notices_waiting": shard.requests.subscriptions.waiting,
+        "publishers": shard.requests.publishers.facts(),
     }
 
 
@@ -58,7 +63,7 @@ def _memory(opened: OpenCrawl) -> dict[str, int]:
         "records": shard.pages.records.nbytes,
         "ledger": shard.ledger.nbytes,
         "frontier": int(shard.frontier.statistics()["bytes"]),
-        "change_rates": int(shard.upkeep.book.statistics()["bytes"]),
+        "change_rates": int(shard.refreshing.book.statistics()["bytes"]),
     }
     return {**parts, "all": sum(parts.values())}
 

@@ -1,8 +1,7 @@
 """All known pages as one table, a row for each, to Parquet or CSV: what people query with SQL.
 
-Written a batch of pages at a time, so memory is a batch, the importance of all pages and a count of the links that lead to each. A page
-never visited has nothing in the columns that a visit fills. Times are UTC.
-"""
+Written a batch of pages at a time, so memory is a batch, the importance of all pages and a count of the links that lead
+to each. A page never visited has nothing in the columns that a visit fills. Times are UTC."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -50,7 +49,12 @@ SCHEMA = pa.schema(
         ("nofollow", pa.bool_()),
     ]
 )
-TIMES = {"first_visit": "first_time", "last_visit": "time", "content_since": "changed_time", "last_modified": "modified_time"}
+TIMES = {
+    "first_visit": "first_time",
+    "last_visit": "time",
+    "content_since": "changed_time",
+    "last_modified": "modified_time",
+}
 NUMBERS = ("visits", "changes", "failures", "wire_bytes", "body_bytes", "latency_milliseconds")
 FARTHEST = 253_402_300_799.0  # the end of year 9999
 
@@ -58,7 +62,8 @@ Step = Callable[[float], None]
 
 
 def write_pages(opened: OpenCrawl, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
-    """Writes the table, which takes its place when it is whole; its rows. `step` is told how many more pages, twice for each page."""
+    """Writes the table, which takes its place when it is whole; its rows. `step` is told how many more pages, twice
+    for each page."""
     count = opened.shard.pages.count
     links_in = np.zeros(count, dtype=np.int64)
     for pages, _, targets in rows_of(opened.shard):
@@ -102,7 +107,9 @@ def _columns(opened: OpenCrawl, pages: npt.NDArray[np.int64], hosts: pa.Array) -
         column = heads[name].astype(np.int16 if name == "failures" else np.int64)
         columns[name] = column if name in ("visits", "changes", "failures") else pa.array(column, mask=never)
     for name, field in TIMES.items():
-        columns[name] = pa.array((np.clip(heads[field], 0.0, FARTHEST) * 1000).astype(np.int64), type=TIME, mask=heads[field] <= 0)
+        columns[name] = pa.array(
+            (np.clip(heads[field], 0.0, FARTHEST) * 1000).astype(np.int64), type=TIME, mask=heads[field] <= 0
+        )
     for mark in (Mark.TRUNCATED, Mark.NOINDEX, Mark.NOFOLLOW):
         columns[str(mark.name).lower()] = pa.array((heads["marks"] & mark) > 0, mask=never)
     return columns

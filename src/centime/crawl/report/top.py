@@ -1,9 +1,9 @@
-"""Which pages, or sites, come first: by importance, by what is read next, by how often they change, by what is wrong with them.
+"""Which pages, or sites, come first: by importance, by what is read next, by how often they change, by what is wrong
+with them.
 
-Importance is told with two errors (ledger/exact.py): over all pages |x - x*|_1 / N is at most the certified error, and no page, nor the sum
-of any set of pages such as a site, is off by more than half of that times N, since x and x* have the same sum. Ledgers that keep no links
-certify nothing: both are left open.
-"""
+Importance is told with two errors (ledger/exact.py): over all pages |x - x*|_1 / N is at most the certified error, and
+no page, nor the sum of any set of pages such as a site, is off by more than half of that times N, since x and x* have
+the same sum. Ledgers that keep no links certify nothing: both are left open."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from centime.crawl.engine.opening import OpenCrawl
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import FOUND, KINDS, LEADS_ON, OUTCOMES, kinds_of, last_visits
+from centime.crawl.report.visits import KINDS, LEADS_ON, OUTCOMES, PRESENT, kinds_of, last_visits
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.frontier.kind import REFRESH
 from centime.ledger.exact import ExactLedger
@@ -26,7 +26,9 @@ ORDERS = ("importance", "worth", "change", "errors")
 Rows = list[dict[str, Any]]
 
 
-def standing(opened: OpenCrawl, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0) -> dict[str, Any]:
+def standing(
+    opened: OpenCrawl, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0
+) -> dict[str, Any]:
     """The first pages, or sites, by one of ORDERS, and how sure that is."""
     if by not in ORDERS:
         raise BadSetting(f"pages are ordered by {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, not by {by!r}")
@@ -100,7 +102,7 @@ def _important_sites(opened: OpenCrawl, count: int) -> Rows:
 
 def _next(opened: OpenCrawl, count: int, now: float) -> Rows:
     shard = opened.shard
-    best = shard.frontier.best(count, shard.ledger.levels())
+    best = shard.frontier.best(count, shard.ledger.class_shares())
     if not len(best):
         return []
     waiting = Waiting(shard)
@@ -156,7 +158,9 @@ def _changing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
     visits, changes = found["visits"].astype(np.int64), found["changes"].astype(np.int64)
     if site:
         hosts = hosts_of_all(opened)
-        visits, changes = (np.bincount(hosts, weights=each, minlength=len(shard.hosts)).astype(np.int64) for each in (visits, changes))
+        visits, changes = (
+            np.bincount(hosts, weights=each, minlength=len(shard.hosts)).astype(np.int64) for each in (visits, changes)
+        )
     some = np.flatnonzero(changes)
     share = changes[some] / visits[some]
     best = some[np.lexsort((some, -changes[some], -share))[:count]]
@@ -173,7 +177,7 @@ def _changing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
         return [row | {"host": shard.hosts[place].name} for row, place in zip(rows, best.tolist(), strict=True)]
     times = found["changed_time"][best].tolist()
     texts = shard.pages.texts.get_many(best)
-    rates = (shard.upkeep.book.rates(best)[0] * DAY).tolist()
+    rates = (shard.refreshing.book.rates(best)[0] * DAY).tolist()
     return [
         row | {"changes_per_day": rate, "last_changed": moment(time), "url": url}
         for row, rate, time, url in zip(rows, rates, times, texts, strict=True)
@@ -181,16 +185,23 @@ def _changing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
 
 
 def _failing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
-    """Pages whose last visit neither found them nor led on, the most important first; sites by how many such pages they have."""
+    """Pages whose last visit neither found them nor led on, the most important first; sites by how many such pages
+    they have."""
     shard = opened.shard
     found = last_visits(shard.pages, "visits", "outcome")
-    failing = np.flatnonzero((found["visits"] > 0) & ~FOUND[found["outcome"]] & ~LEADS_ON[found["outcome"]])
+    failing = np.flatnonzero((found["visits"] > 0) & ~PRESENT[found["outcome"]] & ~LEADS_ON[found["outcome"]])
     if site:
         hosts = shard.pages.origins_of(failing)["host"].astype(np.int64)
         pages = np.bincount(hosts, minlength=len(shard.hosts))
         best = [number for number in first_by(pages, count).tolist() if pages[number]]
         return [
-            {"rank": rank, "failing": int(pages[number]), "known": host.known, "trouble": host.trouble, "host": host.name}
+            {
+                "rank": rank,
+                "failing": int(pages[number]),
+                "known": host.known,
+                "trouble": host.trouble,
+                "host": host.name,
+            }
             for rank, number in enumerate(best, 1)
             for host in (shard.hosts[number],)
         ]

@@ -1,8 +1,7 @@
 """The last visit of every page as columns: a few fields of the record heads, gathered a batch of pages at a time.
 
-A head has some 130 bytes, of which a report needs a few: no more than one batch of whole heads is in memory. A page never visited has
-zeros; Outcome.READ is 0 too, so `visits` tells the two apart.
-"""
+A head has some 130 bytes, of which a report needs a few: no more than one batch of whole heads is in memory. A page
+never visited has zeros; Outcome.READ is 0 too, so `visits` tells the two apart."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,9 +21,9 @@ OUTCOMES = {outcome: outcome.name.lower().replace("_", " ") for outcome in Outco
 REDIRECT = len(PageKind)
 KINDS = (*(kind.name.lower() for kind in PageKind), "redirect")
 """Names of kinds; the last is told by the outcome: on disk a redirect is an error, since there is no page."""
-FOUND = np.array([outcome.found for outcome in Outcome])
+PRESENT = np.array([outcome.present for outcome in Outcome])
 LEADS_ON = np.array([outcome.redirect for outcome in Outcome])
-PASSING = np.array([outcome.passing for outcome in Outcome])
+PASSING = np.array([outcome.transient for outcome in Outcome])
 
 
 def batches(count: int) -> Iterator[npt.NDArray[np.int64]]:

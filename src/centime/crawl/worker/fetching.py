@@ -2,9 +2,8 @@
 
     python -m centime.crawl.worker.fetching SOCKET
 
-Leases come in batches, a task each (`servant.py`); visits go back in batches, so that a message costs next to nothing a page. What it holds
-when it ends is nobody's loss: the shard leases it again.
-"""
+Leases come in batches, a task each (`servant.py`); visits go back in batches, so that a message costs next to nothing a
+page. What it holds when it ends is nobody's loss: the shard leases it again."""
 
 import asyncio
 import contextlib
@@ -57,7 +56,9 @@ class FetchingProcess:
         except Exception as error:  # one page must never stop the others: the visit says what went wrong in here
             came = Visit(page=lease.page, outcome=Outcome.LOST, detail=f"{type(error).__name__}: {error}"[:200])
         self._done.append(pack(came))
-        if len(self._done) >= min(BATCH, len(self._work)):  # as many wait here as are under way: the shard has leases to give meanwhile
+        if len(self._done) >= min(
+            BATCH, len(self._work)
+        ):  # as many wait here as are under way: the shard has leases to give meanwhile
             self._flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._flush)

@@ -1,9 +1,9 @@
 """From the links that a page wrote to the fingerprints of the pages it leads to.
 
-Canonical form, scope and traps are asked once for each link; what came out is remembered (`Canonicaliser` by the link as written, here by
-fingerprint), because the pages of a site repeat their templates. The shard learns the text of a URL only if this fetcher has not sent it
-lately: `sent` is a direct-mapped memory of fingerprints, so it is bounded, and forgetting costs a few bytes and nothing else.
-"""
+Canonical form, scope and traps are asked once for each link; what came out is remembered (`Canonicaliser` by the link
+as written, here by fingerprint), because the pages of a site repeat their templates. The shard learns the text of a URL
+only if this fetcher has not sent it lately: `sent` is a direct-mapped memory of fingerprints, so it is bounded, and
+forgetting costs a few bytes and nothing else."""
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,8 @@ _hash = xxhash.xxh3_64_intdigest
 
 
 def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
-    """Whether a document is a sitemap by its root, or by what it was not read as: packed, plain text, or XML served as something else."""
+    """Whether a document is a sitemap by its root, or by what it was not read as: packed, plain text, or XML served
+    as something else."""
     return document.root in ("urlset", "sitemapindex") or (not document.root and is_sitemap(url, body))
 
 
@@ -61,14 +62,17 @@ class LinkReader:
         urls = self._canonical.many([entry.url for entry in sitemap.entries], lease.url)
         if sitemap.is_index or self.scope.kind == "page":  # whoever gives a sitemap as a seed wants what it lists
             self._verdicts.update((url, fingerprint(url)) for url in urls if url and self.scope.kind == "page")
-            self._verdicts.update((url, fingerprint(url)) for url in urls if url and not self.scope.refusal(url.removesuffix(".gz")))
+            self._verdicts.update(
+                (url, fingerprint(url)) for url in urls if url and not self.scope.refusal(url.removesuffix(".gz"))
+            )
         return self._chosen(urls, lease.depth - 1)
 
     def claims(self, lease: Lease, sitemap: Sitemap | None, feed: Feed | None) -> bytes:
         """What a sitemap or a feed says about the changes of the pages that it lists, as entries of CLAIM."""
         if sitemap is not None and not sitemap.is_index:
             said = [
-                (entry.url, max(entry.modified, entry.published), CHANGE_FREQUENCIES.get(entry.frequency, 0.0)) for entry in sitemap.entries
+                (entry.url, max(entry.modified, entry.published), CHANGE_FREQUENCIES.get(entry.frequency, 0.0))
+                for entry in sitemap.entries
             ]
         elif feed is not None:
             said = [(entry.link, entry.updated, 0.0) for entry in feed.entries]
@@ -88,7 +92,9 @@ class LinkReader:
     def refused_target(self, lease: Lease, target: str) -> str:
         """Where a redirect leads that is not followed, and why not."""
         url = canonical(target, lease.url)
-        reason = "which is not the URL of a page" if url is None else self.scope.refusal(url) or "which looks like a trap"
+        reason = (
+            "which is not the URL of a page" if url is None else self.scope.refusal(url) or "which looks like a trap"
+        )
         return f"leads to {(url or target)[:500]!r}: {reason}"
 
     def index_of(self, url: str) -> int:

@@ -2,9 +2,9 @@
 
     lease -> fetch -> understand -> make links canonical -> keep those in scope -> visit, which the shard records
 
-The shard gave the lease because the page was worth most (schedule/); recording the visit pays its links (ledger/) and makes all of it
-durable (store/). Nothing here waits for anything but the network, and nothing here raises because of what the web says.
-"""
+The shard gave the lease because the page was worth most (schedule/); recording the visit pays its links (ledger/) and
+makes all of it durable (store/). Nothing here waits for anything but the network, and nothing here raises because of
+what the web says."""
 
 import re
 
@@ -37,10 +37,14 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
             archive.answered(response)
         return _without_document(lease, response, links)
     said = parse_directives(response.headers, fetcher.product)
-    document = read_document(response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated)
+    document = read_document(
+        response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated
+    )
     nofollow = document.nofollow or said.nofollow
     sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
-    targets, fresh, texts = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
+    targets, fresh, texts = (
+        links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
+    )
     if archive is not None:
         archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
     return _visit(
@@ -65,12 +69,23 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
 
 
 def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
-    targets, fresh, texts = links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
+    targets, fresh, texts = (
+        links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
+    )
     kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
     detail = response.detail
     if response.outcome.redirect and not len(targets):
         detail = links.refused_target(lease, response.target)
-    return _visit(lease, response, kind=kind, links=targets.tobytes(), fresh=fresh.tobytes(), texts=texts, beside=True, detail=detail)
+    return _visit(
+        lease,
+        response,
+        kind=kind,
+        links=targets.tobytes(),
+        fresh=fresh.tobytes(),
+        texts=texts,
+        beside=True,
+        detail=detail,
+    )
 
 
 def _may_be_feed(document: Document) -> bool:

@@ -1,13 +1,12 @@
 """What the XPaths of subscriptions find in a page: a hash of all of it, and the beginning for people.
 
-Bounded and closed: entities are not expanded, nothing is loaded from anywhere, a body is looked at up to MOST_BYTES, and of what is found
-the first MOST_FOUND pieces count. Nothing can stop an evaluation once it has begun, so `check_pace` tries an XPath on made-up pages that
-grow, before it is ordered, and refuses one whose time grows faster than they do. A page in which an XPath cannot be evaluated gives
-nothing for it.
+Bounded and closed: entities are not expanded, nothing is loaded from anywhere, a body is looked at up to MOST_BYTES,
+and of what is found the first MOST_FOUND pieces count. Nothing can stop an evaluation once it has begun, so
+`check_pace` tries an XPath on made-up pages that grow, before it is ordered, and refuses one whose time grows faster
+than they do. A page in which an XPath cannot be evaluated gives nothing for it.
 
-An XPath is searched in HTML as browsers' pages are (names in lower case, no namespaces); in XML names have their namespaces, so
-`//*[local-name()='price']` finds what has one.
-"""
+An XPath is searched in HTML as browsers' pages are (names in lower case, no namespaces); in XML names have their
+namespaces, so `//*[local-name()='price']` finds what has one."""
 
 import re
 import unicodedata
@@ -49,11 +48,15 @@ def check_xpath(text: str, root: Any = None) -> None:
 def check_pace(text: str) -> None:
     """Refuses an XPath that takes too long on a page of some size; the made-up pages have the names that it has."""
     if (depth := _nested(text)) > MOST_NESTED:
-        raise BadSetting(f"conditions of an XPath stand at most {MOST_NESTED} deep in each other, not {depth}: {text!r}")
+        raise BadSetting(
+            f"conditions of an XPath stand at most {MOST_NESTED} deep in each other, not {depth}: {text!r}"
+        )
     names = list(dict.fromkeys(_NAMES.findall(text))) or ["a"]
     size = 1
     while size < MOST_ELEMENTS:
-        size = min(size + (size + 1) // 2, MOST_ELEMENTS)  # by half: n^5 steps become 8 times as many, so the check ends soon
+        size = min(
+            size + (size + 1) // 2, MOST_ELEMENTS
+        )  # by half: n^5 steps become 8 times as many, so the check ends soon
         root = element = etree.Element("html")
         for number in range(size):
             if number % MOST_DEPTH == 0:
@@ -62,7 +65,9 @@ def check_pace(text: str) -> None:
             element = etree.SubElement(element, name, dict.fromkeys(names[:8], "1"))
             element.text = "1"
         if quickest(partial(check_xpath, text, root), MOST_SECONDS) > MOST_SECONDS:
-            raise BadSetting(f"the XPath {text!r} takes too long: more than {MOST_SECONDS} s on a page of {size} elements")
+            raise BadSetting(
+                f"the XPath {text!r} takes too long: more than {MOST_SECONDS} s on a page of {size} elements"
+            )
 
 
 def _nested(text: str) -> int:
@@ -75,10 +80,11 @@ def _nested(text: str) -> int:
 
 
 def watched(body: bytes, kind: PageKind, encoding: str, subscriptions: Sequence[Subscription]) -> list[Watched]:
-    """For each subscription with an XPath: its name, the hash of what the XPath finds in the body, and the beginning of that.
+    """For each subscription with an XPath: its name, the hash of what the XPath finds in the body, and the beginning of
+    that.
 
-    The caller gives those that match the page's URL. The hash of nothing found is a hash too: what was there and is no longer is a change.
-    """
+    The caller gives those that match the page's URL. The hash of nothing found is a hash too: what was there and is no
+    longer is a change."""
     wanted = [one for one in subscriptions if one.xpath]
     if not wanted or kind not in (PageKind.HTML, PageKind.XML):
         return []
@@ -107,13 +113,16 @@ def _parsed(body: bytes, kind: PageKind, encoding: str) -> Any:
     try:
         if kind is PageKind.HTML:
             return etree.fromstring(body, etree.HTMLParser(encoding=encoding or None, **safe))
-        return etree.fromstring(body, etree.XMLParser(resolve_entities=False, load_dtd=False, dtd_validation=False, **safe))
+        return etree.fromstring(
+            body, etree.XMLParser(resolve_entities=False, load_dtd=False, dtd_validation=False, **safe)
+        )
     except (etree.LxmlError, ValueError, LookupError):
         return None
 
 
 def _pieces(result: Any) -> list[str]:
-    """What an XPath found as texts, white space evened out: elements by all of their text, attributes and others by their value."""
+    """What an XPath found as texts, white space evened out: elements by all of their text, attributes and others by
+    their value."""
     if not isinstance(result, list):
         return [_even(str(result))]
     return [_even(piece if isinstance(piece, str) else _text_of(piece)) for piece in result[:MOST_FOUND]]

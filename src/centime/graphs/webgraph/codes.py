@@ -1,10 +1,11 @@
 """Writing WebGraph's records: the codes, and for each row the reference that makes it shortest.
 
-The format is that of `webgraph_records.py`, with WebGraph's defaults: out-degrees, block counts, blocks and intervals in gamma, references
-in unary, residuals in zeta_3; intervals of four pages and more; references up to seven rows back and three deep.
+The format is that of `webgraph_records.py`, with WebGraph's defaults: out-degrees, block counts, blocks and intervals
+in gamma, references in unary, residuals in zeta_3; intervals of four pages and more; references up to seven rows back
+and three deep.
 
-Every reference that the window allows is tried and the shortest record taken, so no record is longer than it is without one.
-"""
+Every reference that the window allows is tried and the shortest record taken, so no record is longer than it is without
+one."""
 
 import numpy as np
 
@@ -75,9 +76,17 @@ def _natural(number: Whole) -> Whole:
 
 @kernel
 def _write_record(
-    words: Words, bit: Whole, page: Whole, row: Targets, reference: Whole, referred: Targets, blocks: Offsets, extra: Offsets
+    words: Words,
+    bit: Whole,
+    page: Whole,
+    row: Targets,
+    reference: Whole,
+    referred: Targets,
+    blocks: Offsets,
+    extra: Offsets,
 ) -> Whole:
-    """Writes the record of a row that is not empty with a given reference, or only counts its bits; `blocks` and `extra` are scratch."""
+    """Writes the record of a row that is not empty with a given reference, or only counts its bits; `blocks` and
+    `extra` are scratch."""
     bit = _gamma(words, bit, len(row))
     if len(words) > 0:
         _put(words, bit, np.int64(1), reference + 1)
@@ -143,12 +152,14 @@ def _write_record(
 
 
 @kernel
-def encode_rows(offsets: Offsets, targets: Targets, before: int, shift: int, depths: Offsets, words: Words, bit: Whole) -> Whole:
+def encode_rows(
+    offsets: Offsets, targets: Targets, before: int, shift: int, depths: Offsets, words: Words, bit: Whole
+) -> Whole:
     """Writes the records of the rows from `before` on; returns the bit after them.
 
-    Row i is the one of page i + shift, sorted and without repeats; those before `before` have been written. `depths` is how long the chain
-    of references of each row is, known before `before` and filled in after. The words from `bit` on are zero and long enough.
-    """
+    Row i is the one of page i + shift, sorted and without repeats; those before `before` have been written. `depths` is
+    how long the chain of references of each row is, known before `before` and filled in after. The words from `bit` on
+    are zero and long enough."""
     rows = len(offsets) - 1
     longest = 1
     for row in range(rows):

@@ -1,9 +1,9 @@
-"""The `.properties` file of a WebGraph: Java properties, `key=value` lines, that say how the `.graph` file beside it was written.
+"""The `.properties` file of a WebGraph: Java properties, `key=value` lines, that say how the `.graph` file beside it
+was written.
 
 `compressionflags` names the code of each part that is not in its default code: `OUTDEGREES_DELTA | RESIDUALS_NIBBLE`.
-Every code is accepted for every part, also where WebGraph itself would never write it. `maxrefcount` bounds the reference
-chains, which a reader in order has no need of; statistics (`bitsperlink` and the like) are passed over.
-"""
+Every code is accepted for every part, also where WebGraph itself would never write it. `maxrefcount` bounds the
+reference chains, which a reader in order has no need of; statistics (`bitsperlink` and the like) are passed over."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,14 @@ from centime.model.errors import BadGraph
 from centime.model.graph import LARGEST_PAGE_COUNT
 
 CODES = {"UNARY": UNARY, "GAMMA": GAMMA, "DELTA": DELTA, "ZETA": ZETA, "NIBBLE": NIBBLE, "GOLOMB": GOLOMB}
-DEFAULT_CODES = {"OUTDEGREES": GAMMA, "REFERENCES": UNARY, "BLOCK_COUNT": GAMMA, "BLOCKS": GAMMA, "RESIDUALS": ZETA, "OFFSETS": GAMMA}
+DEFAULT_CODES = {
+    "OUTDEGREES": GAMMA,
+    "REFERENCES": UNARY,
+    "BLOCK_COUNT": GAMMA,
+    "BLOCKS": GAMMA,
+    "RESIDUALS": ZETA,
+    "OFFSETS": GAMMA,
+}
 LARGEST_PARAMETER = 16
 
 

@@ -1,8 +1,9 @@
-"""WebGraph's BV format: `name.graph`, a stream of records (`webgraph_records.py`), and `name.properties`, which says how it was written.
+"""WebGraph's BV format: `name.graph`, a stream of records (`webgraph_records.py`), and `name.properties`, which says
+how it was written.
 
-Guaranteed: a file that is cut off, mislabelled or corrupt gives a graph that obeys the format, or `BadGraph` with the place.
-Memory of `graph`: the graph, the file once (it is much smaller) and one row; of `blocks`: the file, a block and as many rows as the window
-of references is wide.
+Guaranteed: a file that is cut off, mislabelled or corrupt gives a graph that obeys the format, or `BadGraph` with the
+place. Memory of `graph`: the graph, the file once (it is much smaller) and one row; of `blocks`: the file, a block and
+as many rows as the window of references is wide.
 
 Trap: a flipped bit may give another good file; WebGraph has no checksum.
 """
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from centime.graphs.link_blocks import Links, Told
+from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import opened
 from centime.graphs.webgraph.bits import FILE_ORDER, Words, words_from, words_of
@@ -42,9 +43,9 @@ class WebGraph:
         self.properties = parse_properties(properties, self.name)
         _check_size(self.properties, self.size, self.name)
 
-    def told(self) -> Told:
+    def declared(self) -> Declared:
         """The number of pages."""
-        return Told(self.properties.pages, 0)
+        return Declared(self.properties.pages, 0)
 
     def names(self) -> PageNames | None:
         """The names that came with the file."""
@@ -66,7 +67,9 @@ class WebGraph:
             targets[: kept[-1]] = targets[offsets[-1 - before] : offsets[-1]].copy()
             offsets = np.zeros(before + min(BLOCK_ROWS, pages - page) + 1, dtype=np.int64)
             offsets[: before + 1] = kept
-            fault, after, bit = decode_rows(self.words, 8 * self.size, self.properties, before, page, bit, offsets, targets)
+            fault, after, bit = decode_rows(
+                self.words, 8 * self.size, self.properties, before, page, bit, offsets, targets
+            )
             if fault not in (GOOD, FULL):
                 raise _broken(self.name, bit, self.size, int(after), FAULTS[fault])
             offsets = offsets[: before + after - page + 1]
@@ -112,7 +115,9 @@ def _broken(name: str, bit: int, size: int, page: int, fault: str) -> BadGraph:
 
 def _check_size(told: Properties, size: int, name: str) -> None:
     if told.pages > 8 * size:
-        raise BadGraph(f"{name}: {told.pages} pages cannot stand in {size} bytes; the file is cut off or has another's properties")
+        raise BadGraph(
+            f"{name}: {told.pages} pages cannot stand in {size} bytes; the file is cut off or has another's properties"
+        )
 
 
 def _check_end(words: Words, size: int, told: Properties, bit: int, links: int, name: str) -> None:
@@ -121,4 +126,6 @@ def _check_end(words: Words, size: int, told: Properties, bit: int, links: int, 
         raise BadGraph(f"{place}: the last page ends here with {links} links, but the properties tell of {told.links}")
     rest = words[bit // 32 :].astype(FILE_ORDER).tobytes()[bit // 8 % 4 + 1 :]
     if 8 * size - bit >= PADDING_BITS or any(rest):
-        raise BadGraph(f"{place}: the last page ends here, but the file goes on to byte {size}: the properties tell of too few pages")
+        raise BadGraph(
+            f"{place}: the last page ends here, but the file goes on to byte {size}: the properties tell of too few pages"
+        )

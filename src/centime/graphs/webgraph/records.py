@@ -1,4 +1,5 @@
-"""The records of a WebGraph in BV format: for each page in order its links, in codes that lean on the page number and on earlier rows.
+"""The records of a WebGraph in BV format: for each page in order its links, in codes that lean on the page number and
+on earlier rows.
 
 The record of page x, after its out-degree D (nothing follows when D = 0):
 
@@ -9,12 +10,12 @@ The record of page x, after its out-degree D (nothing follows when D = 0):
                          runs of consecutive pages; left ends by difference, the first from x with a sign
     residuals            what is left, by difference less 1, the first from x with a sign
 
-Which code writes out-degrees, references, block counts, blocks and residuals is in `compressionflags`; intervals are always in gamma.
-The records are decoded in order, so the `.offsets` file is not needed and the reference chain may be of any length.
+Which code writes out-degrees, references, block counts, blocks and residuals is in `compressionflags`; intervals are
+always in gamma. The records are decoded in order, so the `.offsets` file is not needed and the reference chain may be
+of any length.
 
-Guaranteed: a stream that is cut off, mislabelled or corrupt gives rows that obey the format, or a fault with its place; nothing is read or
-written out of bounds, and the work is bounded by the bits read and the links written.
-"""
+Guaranteed: a stream that is cut off, mislabelled or corrupt gives rows that obey the format, or a fault with its place;
+nothing is read or written out of bounds, and the work is bounded by the bits read and the links written."""
 
 import numpy as np
 
@@ -40,11 +41,12 @@ GOOD, BAD_DEGREE, BAD_REFERENCE, BAD_BLOCKS, BAD_COPY, BAD_INTERVALS, BAD_RESIDU
 def decode_rows(
     words: Words, end: int, told: Properties, before: int, page: int, bit: int, offsets: Offsets, targets: Targets
 ) -> tuple[int, int, int]:
-    """Fills rows from place `before` of `offsets` on with the records of `page` and the pages after it, which start at `bit`.
+    """Fills rows from place `before` of `offsets` on with the records of `page` and the pages after it, which start at
+    `bit`.
 
-    What stands before are the rows of the pages before it. Returns GOOD or a fault, the page after the last good one, and the bit where the
-    rows or the code at fault end; for FULL, which says that `targets` cannot hold the row of that page, the bit where its record starts.
-    """
+    What stands before are the rows of the pages before it. Returns GOOD or a fault, the page after the last good one,
+    and the bit where the rows or the code at fault end; for FULL, which says that `targets` cannot hold the row of that
+    page, the bit where its record starts."""
     codes = (told.out_degrees, told.references, told.block_counts, told.blocks, told.residuals)
     shape = (told.pages, told.window, told.least_interval, told.parameter)
     fault, row, bit = _decode(words, end, shape, codes, before, page - before, bit, offsets, targets)

@@ -1,9 +1,8 @@
 """WebGraph's BV format, written: `name.graph` in `webgraph_codes.py`'s records and `name.properties`.
 
-A WebGraph holds neither weights nor repeated links: a graph with weights is refused, links that a page has more than once are merged into
-one and counted. Links must come in the order of their sources.
-Memory: a block of links, the rows of a window, 8 bytes per page. The `.offsets` file for random access is WebGraph's own to make.
-"""
+A WebGraph holds neither weights nor repeated links: a graph with weights is refused, links that a page has more than
+once are merged into one and counted. Links must come in the order of their sources. Memory: a block of links, the rows
+of a window, 8 bytes per page. The `.offsets` file for random access is WebGraph's own to make."""
 
 from pathlib import Path
 
@@ -32,7 +31,9 @@ compressionflags=
 
 def properties_of(pages: int, links: int) -> str:
     """The text of the `.properties` file."""
-    return PROPERTIES.format(pages=pages, links=links, window=WINDOW, deepest=DEEPEST, least_interval=LEAST_INTERVAL, k=K)
+    return PROPERTIES.format(
+        pages=pages, links=links, window=WINDOW, deepest=DEEPEST, least_interval=LEAST_INTERVAL, k=K
+    )
 
 
 def write_webgraph(survey: Survey, path: Path) -> int:

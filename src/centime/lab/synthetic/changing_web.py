@@ -1,21 +1,23 @@
 """A changing web: pages whose in-degree is halved or doubled (Adaptive OPIC, Section 4.2).
 
-A share `rate` of the pages, chosen uniformly, changes. A halved page of in-degree k loses floor(k/2) of its links, chosen uniformly;
-a doubled one gains k links from pages that do not link to it yet, chosen uniformly among the pages that have links.
+A share `rate` of the pages, chosen uniformly, changes. A halved page of in-degree k loses floor(k/2) of its links,
+chosen uniformly; a doubled one gains k links from pages that do not link to it yet, chosen uniformly among the pages
+that have links.
 
-Drift. With even odds the links multiply: E[factor] = (1/2 + 2)/2 = 1.25, so a change rate of 50 % makes the graph 3.2 times as
-large in ten crawls, and that is no longer the same experiment. So the odds p of doubling are such that the expected number of links stays:
+Drift. With even odds the links multiply: E[factor] = (1/2 + 2)/2 = 1.25, so a change rate of 50 % makes the graph 3.2
+times as large in ten crawls, and that is no longer the same experiment. So the odds p of doubling are such that the
+expected number of links stays:
 
     p * sum of gains = (1 - p) * sum of losses     over the pages that can do both,
 
-less what the others do: a page of in-degree 1 can only double, one that nobody links to gets its first link, and one that nearly
-everybody links to gains what is left. On the power law p is about 0.3, and close to 1/(1 + 2^1.1) = 0.318, which keeps
-the law n^-2.1 itself in balance, octave by octave. Counting the pages of in-degree 1, about half of the changes are doublings.
+less what the others do: a page of in-degree 1 can only double, one that nobody links to gets its first link, and one
+that nearly everybody links to gains what is left. On the power law p is about 0.3, and close to 1/(1 + 2^1.1) = 0.318,
+which keeps the law n^-2.1 itself in balance, octave by octave. Counting the pages of in-degree 1, about half of the
+changes are doublings.
 
-Guaranteed: same arguments, same graph; a page that is chosen does change where it can; no link appears twice that did not before;
-no page loses its last link, and no page that dangles gets one.
-Traps: the number of links is right on average only: one hub that moves, moves it by percents. New links stand at the end of their row.
-"""
+Guaranteed: same arguments, same graph; a page that is chosen does change where it can; no link appears twice that did
+not before; no page loses its last link, and no page that dangles gets one. Traps: the number of links is right on
+average only: one hub that moves, moves it by percents. New links stand at the end of their row."""
 
 import numpy as np
 import numpy.typing as npt
@@ -74,7 +76,8 @@ def _drop(
     out_degree: Numbers,
     kept: npt.NDArray[np.bool_],
 ) -> None:
-    """Marks the links that go: one pass, each link to a halved page with probability (still to lose) / (still to come)."""
+    """Marks the links that go: one pass, each link to a halved page with probability (still to lose) / (still to
+    come)."""
     to_come, to_lose = in_degree.copy(), losses.copy()
     halved = losses > 0
     draw = 0
@@ -91,8 +94,11 @@ def _drop(
 
 
 @kernel
-def _find_sources(offsets: Offsets, targets: Targets, readers: Numbers, gains: Numbers, gain: Numbers, sources: Numbers) -> None:
-    """Turns random places in `readers` into pages that do not link to the doubled page yet, going on to the next when one does."""
+def _find_sources(
+    offsets: Offsets, targets: Targets, readers: Numbers, gains: Numbers, gain: Numbers, sources: Numbers
+) -> None:
+    """Turns random places in `readers` into pages that do not link to the doubled page yet, going on to the next
+    when one does."""
     taken_for = np.full(len(offsets) - 1, np.int64(-1), np.int64)
     link = 0
     for page in gains:

@@ -2,11 +2,12 @@
 
     P(count = n) ~ n^-exponent,  count = floor(m * q),  q = u^(-1/(exponent - 1))
 
-The u are not drawn: they are the middles (i + 1/2)/n of n equal parts of 0 to 1, so the counts are the law's own quantiles and
-the smallest count m is solved for so that they add up to exactly what is asked.
+The u are not drawn: they are the middles (i + 1/2)/n of n equal parts of 0 to 1, so the counts are the law's own
+quantiles and the smallest count m is solved for so that they add up to exactly what is asked.
 
-Guaranteed: same arguments, same counts; the total is exact when n * largest allows it. A drawn sample of the law with exponent 2.1 would
-have no useful mean (its variance is infinite): two seeds would give graphs of different sizes, and errors that cannot be compared.
+Guaranteed: same arguments, same counts; the total is exact when n * largest allows it. A drawn sample of the law with
+exponent 2.1 would have no useful mean (its variance is infinite): two seeds would give graphs of different sizes, and
+errors that cannot be compared.
 
 Trap: counts come out in falling order; deal them to pages in an order of your own.
 """

@@ -1,8 +1,8 @@
 """A web that becomes known by being read: from a few pages on, along links.
 
-Pages have two numbers: the one they have on the web, and the one they have in the ledger, which counts them in the order in which they
-were found. Pages read in one go become known together: first the new ones among their targets join, then the visits are recorded.
-"""
+Pages have two numbers: the one they have on the web, and the one they have in the ledger, which counts them in the
+order in which they were found. Pages read in one go become known together: first the new ones among their targets join,
+then the visits are recorded."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -32,7 +32,9 @@ class Book(Protocol):
         ...
 
 
-Choose = Callable[[Pages, int], Pages]  # of the unread pages, by number in the ledger, in the order found: the next ones to read
+Choose = Callable[
+    [Pages, int], Pages
+]  # of the unread pages, by number in the ledger, in the order found: the next ones to read
 
 
 class Discovery:

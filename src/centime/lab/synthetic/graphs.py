@@ -1,8 +1,8 @@
 """The lab's graphs by name: synthetic models of any size, or a graph file.
 
-A model is a function of (pages, seed) that gives the same graph for the same arguments. `poisson` and `power_law` are the papers',
-`weblike` has hosts, templates and unread pages; `changed` moves any of them on by one step of a changing web.
-"""
+A model is a function of (pages, seed) that gives the same graph for the same arguments. `poisson` and `power_law` are
+the papers', `weblike` has hosts, templates and unread pages; `changed` moves any of them on by one step of a changing
+web."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,7 +17,9 @@ from centime.model.graph import Graph
 
 __all__ = ["MODELS", "changed", "graph_named", "poisson", "power_law", "weblike"]
 
-MODELS: Mapping[str, Callable[[int, int], Graph]] = MappingProxyType({"poisson": poisson, "power-law": power_law, "weblike": weblike})
+MODELS: Mapping[str, Callable[[int, int], Graph]] = MappingProxyType(
+    {"poisson": poisson, "power-law": power_law, "weblike": weblike}
+)
 
 
 def graph_named(name: str, pages: int, seed: int) -> Graph:

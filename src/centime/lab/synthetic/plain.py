@@ -5,10 +5,10 @@
 
 The links to a page come from pages chosen uniformly, so out-degrees are nearly Poisson and independent of in-degrees.
 
-What the paper's experiment needs. Its error is a mean of relative errors, so every page must have an importance above 0: here the
-virtual page sees to that, so a page that nobody links to (Poisson has some) is allowed. Its OPIC pays equal shares to children
-and every page has one, so no page dangles here: one drawn without links takes one over from a page that has several, which
-leaves all in-degrees as the law gave them.
+What the paper's experiment needs. Its error is a mean of relative errors, so every page must have an importance above
+0: here the virtual page sees to that, so a page that nobody links to (Poisson has some) is allowed. Its OPIC pays equal
+shares to children and every page has one, so no page dangles here: one drawn without links takes one over from a page
+that has several, which leaves all in-degrees as the law gave them.
 
 Guaranteed: same arguments, same graph; no page links to itself or twice to another; rows are sorted.
 Trap: such graphs mix much faster than the web does: use `weblike` or a real graph before believing a speed.
@@ -80,7 +80,11 @@ def _make_distinct(offsets: Offsets, sources: Targets) -> None:
 
 @kernel
 def _take_over(
-    offsets: Offsets, sources: Targets, out_degree: npt.NDArray[np.int64], poor: npt.NDArray[np.int64], first: npt.NDArray[np.int64]
+    offsets: Offsets,
+    sources: Targets,
+    out_degree: npt.NDArray[np.int64],
+    poor: npt.NDArray[np.int64],
+    first: npt.NDArray[np.int64],
 ) -> None:
     """Gives each poor page the next link, from a random place on, whose source has several; stops when none has."""
     links = len(sources)

@@ -14,13 +14,14 @@ Pages stand in the order of their URLs: host after host, a host's front page fir
   pages most; a host without such a page has no link out. The others lead to read pages of the host (what many link to is read early),
   half of them near by, half anywhere with a preference for shallow pages.
 
-It mixes as slowly as the web does: closed sections, and hosts that few links leave, hold on to their money, so that plain power iteration
-converges like d^k (61 to 67 iterations to an error of 1e-6, cnr-2000: 65; without sections, and with content links to unread pages, 11).
+It mixes as slowly as the web does: closed sections, and hosts that few links leave, hold on to their money, so that
+plain power iteration converges like d^k (61 to 67 iterations to an error of 1e-6, cnr-2000: 65; without sections, and
+with content links to unread pages, 11).
 
-Guaranteed: same arguments, same graph; no page links to itself or twice to another; rows are sorted; every page but those of a lone
-host is linked to. For 20 000 pages and more and 10 links, `links` is met within 15 % and 80 to 90 % of the links are internal.
-Trap: it is a caricature. It has the features that make crawling and ranking hard, not the web's own numbers.
-"""
+Guaranteed: same arguments, same graph; no page links to itself or twice to another; rows are sorted; every page but
+those of a lone host is linked to. For 20 000 pages and more and 10 links, `links` is met within 15 % and 80 to 90 % of
+the links are internal. Trap: it is a caricature. It has the features that make crawling and ranking hard, not the web's
+own numbers."""
 
 from dataclasses import dataclass
 
@@ -41,7 +42,9 @@ LARGE_HOST = 100  # read pages
 LISTING_EVERY = 8
 OUTWARD_SHARE, OUTWARD_LINKS = 0.25, 0.9  # of the read pages, and of their content links
 NEAR_SHARE = 0.5
-SHALLOW = 5  # links anywhere on the host lead to the pages u^5 of the way down it, half of them into the first thirtieth
+SHALLOW = (
+    5  # links anywhere on the host lead to the pages u^5 of the way down it, half of them into the first thirtieth
+)
 CONTENT_EXPONENT = 2.7  # of out-degrees, as measured on the web
 TRIES = 64  # to find another target where the one drawn is linked to already
 REPEATED_SHARE = 0.1  # of the content links, in spite of that
@@ -84,9 +87,18 @@ def weblike(pages: int, seed: int, links: float = 10.0) -> Graph:
     template = np.minimum(random.integers(1, LARGEST_TEMPLATE + 1, size=len(sizes))[host[read]], readers)
     template[reading.closed] = 0
     wanted = round((links * pages - pages - int(template.sum())) / (1 - REPEATED_SHARE))
-    room = np.where(reading.closed, reading.end - reading.first, np.where(reading.listing, sizes[host[read]], readers) - template) // 2
+    room = (
+        np.where(
+            reading.closed,
+            reading.end - reading.first,
+            np.where(reading.listing, sizes[host[read]], readers) - template,
+        )
+        // 2
+    )
     room += 5 * reading.outward
-    content = _content(wanted, room, np.argsort(depth[read] + random.random(len(read)) - reading.listing, kind="stable"))
+    content = _content(
+        wanted, room, np.argsort(depth[read] + random.random(len(read)) - reading.listing, kind="stable")
+    )
     around = np.where(reading.listing, starts[host[read]], np.where(reading.closed, reading.first, reading.host_first))
     until = np.where(reading.listing, starts[host[read] + 1], np.where(reading.closed, reading.end, reading.host_end))
     order = np.argsort(found_by, kind="stable")
@@ -117,7 +129,8 @@ def host_starts(pages: int, random: np.random.Generator) -> Numbers:
 
 
 def _reading(read: Numbers, starts: Numbers, host: Numbers, random: np.random.Generator) -> Reading:
-    """The read pages in their hosts and sections. A host's first section is not closed, so that something leads to its others."""
+    """The read pages in their hosts and sections. A host's first section is not closed, so that something leads to
+    its others."""
     places = np.arange(len(read))
     before = np.searchsorted(read, starts)
     host_first, host_end = before[host[read]], before[host[read] + 1]
@@ -132,7 +145,9 @@ def _reading(read: Numbers, starts: Numbers, host: Numbers, random: np.random.Ge
         & (end - first > 1)
         & (host_end - host_first >= LARGE_HOST)
     )
-    last = np.where(host_end - host_first < LISTING_EVERY, places == host_end - 1, (places - host_first + 1) % LISTING_EVERY == 0)
+    last = np.where(
+        host_end - host_first < LISTING_EVERY, places == host_end - 1, (places - host_first + 1) % LISTING_EVERY == 0
+    )
     outward = (random.random(len(read)) < OUTWARD_SHARE) & ~closed
     return Reading(read, host_first, host_end, first, end, closed, last & ~closed, outward)
 
@@ -156,7 +171,8 @@ def _finders(starts: Numbers, host: Numbers, reading: Reading, random: np.random
 
 
 def _content(wanted: int, room: Numbers, order: Numbers) -> Numbers:
-    """Content links of each read page: `wanted` in all, most for the first in `order`, few where the host has little room."""
+    """Content links of each read page: `wanted` in all, most for the first in `order`, few where the host has little
+    room."""
     content = np.zeros(len(order), dtype=np.int64)
     asked = float(max(wanted, 0))
     for _ in range(8):
@@ -186,11 +202,12 @@ def _write_links(
     linked: npt.NDArray[np.int32],
     key: Numbers,
 ) -> Whole:
-    """Writes the section, template and content links of the pages at these places, source times pages plus target; how many.
+    """Writes the section, template and content links of the pages at these places, source times pages plus target; how
+    many.
 
-    `around` to `until` is where a page's links on its host lead: page numbers for a listing, places for others. `linked` holds for each
-    page the last place with a link to it. A target that has one from here is passed over for those that follow.
-    """
+    `around` to `until` is where a page's links on its host lead: page numbers for a listing, places for others.
+    `linked` holds for each page the last place with a link to it. A target that has one from here is passed over for
+    those that follow."""
     made = 0
     draw = 0
     for place in range(row, after):

@@ -1,8 +1,7 @@
 """What a site says about itself: robots.txt, sitemaps and feeds, all of it true at the time of asking.
 
-Sitemaps list exactly the pages of the site that can be read and may be: no redirects, no dead and no private pages. Feeds list the pages
-that changed last among the first 200 of the site.
-"""
+Sitemaps list exactly the pages of the site that can be read and may be: no redirects, no dead and no private pages.
+Feeds list the pages that changed last among the first 200 of the site."""
 
 import gzip
 from datetime import UTC, datetime
@@ -87,15 +86,22 @@ def _sitemap(webbox: WebBox, site: int, traits: int, path: bytes, time: float) -
     indexed = bool(traits & SITEMAP_INDEX) or parts > 1
     suffix = ".xml.gz" if traits & SITEMAP_PACKED else ".xml"
     if path == b"/sitemap.xml" and indexed:
-        entries = "".join(f"<sitemap><loc>{webbox.origin(site)}/sitemap-{part + 1}{suffix}</loc></sitemap>\n" for part in range(parts))
+        entries = "".join(
+            f"<sitemap><loc>{webbox.origin(site)}/sitemap-{part + 1}{suffix}</loc></sitemap>\n" for part in range(parts)
+        )
         return Announcement(
-            XML_TYPE, f'<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex {NAMESPACE}>\n{entries}</sitemapindex>\n'.encode()
+            XML_TYPE,
+            f'<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex {NAMESPACE}>\n{entries}</sitemapindex>\n'.encode(),
         )
     for part in range(parts):
         if path == (f"/sitemap-{part + 1}{suffix}" if indexed else "/sitemap.xml").encode():
             body = _urls(webbox, pages[part * URLS_PER_SITEMAP : (part + 1) * URLS_PER_SITEMAP], time).encode()
             packed = indexed and suffix.endswith(".gz")
-            return Announcement(b"application/gzip", gzip.compress(body, 1, mtime=0)) if packed else Announcement(XML_TYPE, body)
+            return (
+                Announcement(b"application/gzip", gzip.compress(body, 1, mtime=0))
+                if packed
+                else Announcement(XML_TYPE, body)
+            )
     return None
 
 
@@ -103,7 +109,8 @@ def _urls(webbox: WebBox, pages: Numbers, time: float) -> str:
     first, end = int(pages[0]), int(pages[-1]) + 1
     urls, changed = webbox.urls(first, end), webbox.changed(time, first, end)
     entries = "".join(
-        f"<url><loc>{urls[page - first]}</loc><lastmod>{_iso(changed[page - first])}</lastmod></url>\n" for page in pages.tolist()
+        f"<url><loc>{urls[page - first]}</loc><lastmod>{_iso(changed[page - first])}</lastmod></url>\n"
+        for page in pages.tolist()
     )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset {NAMESPACE}>\n{entries}</urlset>\n'
 
@@ -137,4 +144,6 @@ def _atom(webbox: WebBox, site: int, time: float) -> str:
         for page, at in latest
     )
     head = f"<title>Site {site}</title><id>{webbox.origin(site)}/</id><updated>{_iso(latest[0][1])}</updated>"
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">{head}\n{entries}</feed>\n'
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">{head}\n{entries}</feed>\n'
+    )

@@ -1,4 +1,5 @@
-"""Compressed bombs: a gibibyte of zeros each, sent from a block that is compressed once. Nobody here ever holds the gibibyte.
+"""Compressed bombs: a gibibyte of zeros each, sent from a block that is compressed once. Nobody here ever holds the
+gibibyte.
 
 gzip     a mebibyte, flushed so that it stands alone, 1 024 times: 1 MB on the wire
 brotli   a mebibyte in the encoder's steady state, 1 023 times after the first: 13 KB on the wire

@@ -1,16 +1,16 @@
 """The simulated web as a value: every page, link and change follows from the settings alone.
 
-Nothing is stored but a few numbers per site, so a box of millions of pages is made in no time and is the same in every process. Pages
-are known by number, 0 being the root of site 0, from which all others can be reached. The truth that a crawl is held against:
+Nothing is stored but a few numbers per site, so a box of millions of pages is made in no time and is the same in every
+process. Pages are known by number, 0 being the root of site 0, from which all others can be reached. The truth that a
+crawl is held against:
 
 - `graph`: every page that links lead to, dead ones and redirects among them (rows without links, and with one). Pages that robots.txt
   asks not to read link nowhere, so they are the same to those who obey and those who do not;
 - `importance`: the PageRank of that graph with mean 1, dangling pages paying the virtual page;
 - `rate`, `version`, `changes`: each page's Poisson process.
 
-Traps and feeds lead to addresses that are not pages of the box: without them (`traps=False, feeds=False`) a crawl that follows every link
-finds exactly the graph.
-"""
+Traps and feeds lead to addresses that are not pages of the box: without them (`traps=False, feeds=False`) a crawl that
+follows every link finds exactly the graph."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,17 @@ from centime.lab.webbox import change_process as change
 from centime.lab.webbox import markup, path
 from centime.lab.webbox import page_links as row
 from centime.lab.webbox.ink import Ink, make_ink
-from centime.lab.webbox.layout import LATIN, LATIN_UNDECLARED, SECTIONS, START, TRAITS, Layout, Numbers, form_of, make_layout
+from centime.lab.webbox.layout import (
+    LATIN,
+    LATIN_UNDECLARED,
+    SECTIONS,
+    START,
+    TRAITS,
+    Layout,
+    Numbers,
+    form_of,
+    make_layout,
+)
 from centime.model.document import NOFOLLOW
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.graph import Graph
@@ -73,7 +83,9 @@ class WebBox:
         if not 0 <= self.start <= 1e11:
             raise BadSetting(f"the start is a time in seconds since 1970, not {self.start:g}")
         if not 0 < self.changes_per_day <= change.HIGHEST_RATE:
-            raise BadSetting(f"pages change more than 0 and at most {change.HIGHEST_RATE:g} times a day, not {self.changes_per_day:g}")
+            raise BadSetting(
+                f"pages change more than 0 and at most {change.HIGHEST_RATE:g} times a day, not {self.changes_per_day:g}"
+            )
         if not (0 <= self.delay_seconds < 3600 and 0 <= self.crawl_delay_seconds < 3600):
             raise BadSetting("delays are from 0 to 3600 seconds")
 
@@ -88,7 +100,11 @@ class WebBox:
         made = []
         for charset, encoding in (("utf-8", "utf-8"), ("iso-8859-1", "latin-1"), ("utf-8", "latin-1")):
             port = "" if self.port == 80 else f":{self.port}"
-            made.append(make_ink([markup.PIECES[name].format(charset=charset, port=port) for name in sorted(markup.PIECES)], encoding))
+            made.append(
+                make_ink(
+                    [markup.PIECES[name].format(charset=charset, port=port) for name in sorted(markup.PIECES)], encoding
+                )
+            )
         return made[0], made[1], made[2]
 
     def ink_of(self, site: int) -> Ink:
@@ -120,7 +136,10 @@ class WebBox:
             room = ends[: min(CHUNK, end - first - len(found))]
             count = path.write_addresses(self.layout, self.inks[0], first + len(found), buffer, room)
             text = buffer[: room[count - 1]].tobytes().decode()
-            found += [text[begin:stop] for begin, stop in zip([0, *room[: count - 1].tolist()], room[:count].tolist(), strict=True)]
+            found += [
+                text[begin:stop]
+                for begin, stop in zip([0, *room[: count - 1].tolist()], room[:count].tolist(), strict=True)
+            ]
         return found
 
     def page(self, url: str) -> int | None:
@@ -170,7 +189,8 @@ class WebBox:
         return Links(targets[:count], flags[:count])
 
     def graph(self, time: float | None = None, *, without: int = NOFOLLOW) -> Graph:
-        """All pages and links at a time, at the start without one; links that carry one of the flags `without` are left out."""
+        """All pages and links at a time, at the start without one; links that carry one of the flags `without` are
+        left out."""
         offsets = np.zeros(self.pages + 1, dtype=np.int64)
         parts = []
         scratch = np.empty(CHUNK * row.MOST_LINKS, dtype=np.int32)
@@ -182,7 +202,9 @@ class WebBox:
             ends += offsets[first]
         return Graph(offsets, np.concatenate(parts))
 
-    def importance(self, time: float | None = None, *, without: int = NOFOLLOW, damping: float = 0.85, error: float = 1e-10) -> Vector:
+    def importance(
+        self, time: float | None = None, *, without: int = NOFOLLOW, damping: float = 0.85, error: float = 1e-10
+    ) -> Vector:
         """The true importance of every page, with mean 1, at a time."""
         return pagerank(self.graph(time, without=without), damping=damping, error=error).scores
 
@@ -215,7 +237,8 @@ class WebBox:
         return times
 
     def changed(self, time: float, first: int = 0, end: int | None = None) -> Vector:
-        """When consecutive pages last changed before a time; for those that have not yet, when they did before the box began."""
+        """When consecutive pages last changed before a time; for those that have not yet, when they did before the
+        box began."""
         versions = self.versions(time, first, end)
         times = np.empty(len(versions))
         change.write_times(self.layout, first, versions, times)

@@ -18,7 +18,13 @@ FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
 SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 PAIRS, QUADS, NIBBLES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-ONE_A_BYTE, SHIFT_1, SHIFT_2, SHIFT_4, SHIFT_56 = np.uint64(0x0101010101010101), np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+ONE_A_BYTE, SHIFT_1, SHIFT_2, SHIFT_4, SHIFT_56 = (
+    np.uint64(0x0101010101010101),
+    np.uint64(1),
+    np.uint64(2),
+    np.uint64(4),
+    np.uint64(56),
+)
 
 
 @inlined

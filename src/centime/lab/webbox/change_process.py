@@ -1,13 +1,13 @@
 """When pages change: every page by a Poisson process of its own, known at any time without living through it.
 
-Time is cut into blocks of 128 days. The number of changes in a block is drawn from the Poisson law; then the block is halved again and
-again, and each time Binomial(n, 1/2) of the n changes fall into the first half: as many as there are ones among n random bits. That is
-exactly the Poisson process, every number is a hash of (page, block, place), and
+Time is cut into blocks of 128 days. The number of changes in a block is drawn from the Poisson law; then the block is
+halved again and again, and each time Binomial(n, 1/2) of the n changes fall into the first half: as many as there are
+ones among n random bits. That is exactly the Poisson process, every number is a hash of (page, block, place), and
 
     version(page, t) = number of changes up to t        costs about log2(n) draws, and one search per block before.
 
-Instants are told apart down to 2^-33 of a block, about a millisecond. Rates are lognormal, a part of it common to the site.
-"""
+Instants are told apart down to 2^-33 of a block, about a millisecond. Rates are lognormal, a part of it common to the
+site."""
 
 import math
 
@@ -126,7 +126,9 @@ def time_of(layout: Layout, site: Whole, page: Whole, version: Whole) -> float:
         else:
             count = first
             node, place = node << ONE, 2 * place
-    return layout.start + block * BLOCK + (place + 1.5) * (BLOCK / 2.0**DEPTH)  # within the first instant at which it counts
+    return (
+        layout.start + block * BLOCK + (place + 1.5) * (BLOCK / 2.0**DEPTH)
+    )  # within the first instant at which it counts
 
 
 @kernel

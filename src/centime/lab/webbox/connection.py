@@ -1,8 +1,8 @@
 """One connection to the box: HTTP/1.1 by hand, as little of it as crawlers and browsers need.
 
-Requests are answered strictly in their order. While an answer waits (a slow page), is streamed (a hostile one), or the client does not
-read, later requests stay where they are and the client is not read from: memory is bounded whatever the client does.
-"""
+Requests are answered strictly in their order. While an answer waits (a slow page), is streamed (a hostile one), or the
+client does not read, later requests stay where they are and the client is not read from: memory is bounded whatever the
+client does."""
 
 import asyncio
 import socket
@@ -99,8 +99,14 @@ class Connection(asyncio.Protocol):
         self._received = received[begin:] if begin else received
         if self._ending:
             self._transport.close()
-        elif len(self._received) > LONGEST_HEAD and not (self._busy or self._choked) and b"\r\n\r\n" not in self._received:
-            self._transport.write(sentence(Asked(b"GET", b"", b""), 431, "The head of a request is at most 64 KiB.").data)
+        elif (
+            len(self._received) > LONGEST_HEAD
+            and not (self._busy or self._choked)
+            and b"\r\n\r\n" not in self._received
+        ):
+            self._transport.write(
+                sentence(Asked(b"GET", b"", b""), 431, "The head of a request is at most 64 KiB.").data
+            )
             self._transport.close()
         elif not (self._busy or self._choked) and not self._transport.is_reading():
             self._transport.resume_reading()

@@ -1,8 +1,7 @@
 """The hostile site, http://hostile.localhost:PORT/: everything a crawler must survive, listed at its root.
 
-What is endless is made as it is sent, a small block at a time and only as fast as the client reads: the server's memory is bounded, and no
-answer lasts longer than `connection.LONGEST_STREAM_SECONDS`.
-"""
+What is endless is made as it is sent, a small block at a time and only as fast as the client reads: the server's memory
+is bounded, and no answer lasts longer than `connection.LONGEST_STREAM_SECONDS`."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -90,7 +89,9 @@ def _many_headers() -> Stream:
 
 
 def _informed() -> Stream:
-    yield from itertools.repeat(b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" * 500)
+    yield from itertools.repeat(
+        b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" * 500
+    )
 
 
 def _million_links() -> Stream:

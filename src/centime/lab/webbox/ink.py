@@ -1,4 +1,5 @@
-"""What pages are written with: words, sentences and pieces of markup, as bytes in long arrays that kernels copy from."""
+"""What pages are written with: words, sentences and pieces of markup, as bytes in long arrays that kernels copy
+from."""
 
 from functools import cache
 from typing import NamedTuple
@@ -30,14 +31,16 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Ink(NamedTuple):
-    """Texts one after the other, first pieces of markup, then words, then sentences: number k is `text[ends[k]:ends[k + 1]]`."""
+    """Texts one after the other, first pieces of markup, then words, then sentences: number k is
+    `text[ends[k]:ends[k + 1]]`."""
 
     text: Bytes
     ends: Numbers
 
 
 def make_ink(pieces: list[str], encoding: str) -> Ink:
-    """The ink for pages in an encoding; sentences are the same in every box: only which of them stand where is left to chance."""
+    """The ink for pages in an encoding; sentences are the same in every box: only which of them stand where is left
+    to chance."""
     texts = [text.encode(encoding) for text in (*pieces, *(word.capitalize() for word in WORDS), *_sentences())]
     ends = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in texts], out=ends[1:])

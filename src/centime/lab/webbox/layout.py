@@ -1,6 +1,7 @@
 """Where pages lie: page numbers, sites, sections, and the tree that makes every page reachable.
 
-Site k has the page numbers from starts[k] up to starts[k + 1]; sites get smaller like (k + 1)^-0.8. Within a site of n pages:
+Site k has the page numbers from starts[k] up to starts[k + 1]; sites get smaller like (k + 1)^-0.8. Within a site of n
+pages:
 
     0                     the root
     1 ... S               its sections
@@ -8,10 +9,10 @@ Site k has the page numbers from starts[k] up to starts[k + 1]; sites get smalle
     then P                private pages, which robots.txt asks not to read; they link nowhere
     n - 1                 the DTD of the site's XML documents, on sites of 20 pages or more
 
-The tree: site k's root links to the roots of sites 8k + 1 ... 8k + 8; a root to its sections, its private pages and its DTD; in a section
-the pages are a heap: place i (0 is the section's own page) links to places 8i + 1 ... 8i + 8. Pages with children are always ordinary
-HTML, so that whatever else chance makes of the others, everything can be reached from site 0's root.
-"""
+The tree: site k's root links to the roots of sites 8k + 1 ... 8k + 8; a root to its sections, its private pages and its
+DTD; in a section the pages are a heap: place i (0 is the section's own page) links to places 8i + 1 ... 8i + 8. Pages
+with children are always ordinary HTML, so that whatever else chance makes of the others, everything can be reached from
+site 0's root."""
 
 from typing import NamedTuple
 
@@ -26,13 +27,29 @@ MOST_SECTIONS = 20
 MOST_PRIVATE = 12
 LEAST_WITH_DTD = 20
 
-HTML, BARE, XML, TEXT, DTD, MOVED, FOUND, DEAD = range(8)  # forms of a page; BARE is HTML without any link
-FORM_SHARES = (0.04, 0.10, 0.13, 0.15, 0.16, 0.185)  # added up, of the pages without children: BARE, XML, TEXT, MOVED, FOUND, DEAD
+HTML, BARE, XML, TEXT, DTD, MOVED, MOVED_TEMPORARILY, DEAD = range(8)  # forms of a page; BARE is HTML without any link
+FORM_SHARES = (
+    0.04,
+    0.10,
+    0.13,
+    0.15,
+    0.16,
+    0.185,
+)  # added up, of the pages without children: BARE, XML, TEXT, MOVED, MOVED_TEMPORARILY, DEAD
 
 # Traits of a site, as bits.
 MODIFIED_MISSING, MODIFIED_NOW, MODIFIED_OLD = 1, 2, 4  # without one of these, Last-Modified is honest
 ETAG_STRONG, ETAG_WEAK, ETAG_FICKLE = 8, 16, 32
-COMPRESSES, QUERIES, TRAPPED, PRIVATE, CRAWL_DELAY, SITEMAP, SITEMAP_INDEX, SITEMAP_PACKED = 64, 128, 256, 512, 1024, 2048, 4096, 8192
+COMPRESSES, QUERIES, TRAPPED, PRIVATE, CRAWL_DELAY, SITEMAP, SITEMAP_INDEX, SITEMAP_PACKED = (
+    64,
+    128,
+    256,
+    512,
+    1024,
+    2048,
+    4096,
+    8192,
+)
 LATIN, LATIN_UNDECLARED, NOISY = 16384, 32768, 65536
 ANY_ETAG = ETAG_STRONG | ETAG_WEAK | ETAG_FICKLE
 TRAIT_SHARES = (  # of each line a site has at most one
@@ -58,7 +75,8 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Layout(NamedTuple):
-    """What everything is drawn from, as the kernels take it: few parts, since each of them is handed on at every call."""
+    """What everything is drawn from, as the kernels take it: few parts, since each of them is handed on at every
+    call."""
 
     seed: np.uint64
     sites: npt.NDArray[np.int64]  # a row for every site, and one for the end
@@ -132,7 +150,8 @@ def ordinary_end(layout: Layout, site: Whole) -> Whole:
 
 @inlined
 def section_of(layout: Layout, site: Whole, local: Whole) -> Whole:
-    """The section, from 1, of a place in its site; 0 for the root, private pages, the DTD and the pages of a site without sections."""
+    """The section, from 1, of a place in its site; 0 for the root, private pages, the DTD and the pages of a site
+    without sections."""
     sections = layout.sites[site, SECTIONS]
     if local <= sections:
         return local
@@ -173,5 +192,5 @@ def form_of(layout: Layout, site: Whole, local: Whole) -> Whole:
     if chance < FORM_SHARES[2]:
         return BARE if chance < FORM_SHARES[0] else (XML if chance < FORM_SHARES[1] else TEXT)
     if chance < FORM_SHARES[5]:
-        return MOVED if chance < FORM_SHARES[3] else (FOUND if chance < FORM_SHARES[4] else DEAD)
+        return MOVED if chance < FORM_SHARES[3] else (MOVED_TEMPORARILY if chance < FORM_SHARES[4] else DEAD)
     return HTML

@@ -48,5 +48,7 @@ def _clean(text: bytes) -> str:
     """Text without what would be taken for the end of a field or of a line."""
     clean = text.decode("latin-1")
     return (
-        clean if clean.isascii() and clean.isprintable() else "".join(each if "!" <= each <= "~" else f"%{ord(each):02X}" for each in clean)
+        clean
+        if clean.isascii() and clean.isprintable()
+        else "".join(each if "!" <= each <= "~" else f"%{ord(each):02X}" for each in clean)
     )

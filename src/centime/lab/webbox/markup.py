@@ -1,11 +1,12 @@
 """The bytes of a page, written by one kernel into a buffer: its path first, then its body.
 
-A page is a list of texts: pieces of markup, sentences, and the names (addresses and titles) of the pages it links to. The list is made
-first, then all is copied: one place that copies keeps the kernel small, quick to compile and quick to run.
+A page is a list of texts: pieces of markup, sentences, and the names (addresses and titles) of the pages it links to.
+The list is made first, then all is copied: one place that copies keeps the kernel small, quick to compile and quick to
+run.
 
-Sentences are drawn slot by slot like links; each change of a page draws about an eighth of them anew, and the number of the revision
-always changes. All URLs are ASCII. The links stand in the order of the page's row, each once, and nothing else in a body is a link,
-except what the settings add: ways into traps, and the announcement of feeds on a root.
+Sentences are drawn slot by slot like links; each change of a page draws about an eighth of them anew, and the number of
+the revision always changes. All URLs are ASCII. The links stand in the order of the page's row, each once, and nothing
+else in a body is a link, except what the settings add: ways into traps, and the announcement of feeds on a root.
 
 A redirect's body is the address that it leads to; a dead page has none.
 """
@@ -16,7 +17,22 @@ import numpy.typing as npt
 from centime.lab.webbox.chance import draw, unit
 from centime.lab.webbox.change_process import changes_until, time_of
 from centime.lab.webbox.ink import SENTENCES, WORDS, Bytes, Ink
-from centime.lab.webbox.layout import BARE, DTD, FOUND, HTML, MOVED, START, TEXT, TRAITS, TRAPPED, XML, Layout, Numbers, form_of, site_of
+from centime.lab.webbox.layout import (
+    BARE,
+    DTD,
+    HTML,
+    MOVED,
+    MOVED_TEMPORARILY,
+    START,
+    TEXT,
+    TRAITS,
+    TRAPPED,
+    XML,
+    Layout,
+    Numbers,
+    form_of,
+    site_of,
+)
 from centime.lab.webbox.page_links import MOST_LINKS, Flags, write_row
 from centime.lab.webbox.path import PATH_PIECES, piece, put_address, put_number, put_path
 from centime.model.document import NOFOLLOW
@@ -97,8 +113,11 @@ def put_title(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, page: Whole) -
 
 
 @inlined
-def _name_all(layout: Layout, ink: Ink, site: Whole, page: Whole, version: Whole, targets: Numbers, count: Whole) -> Ink:
-    """Address and title of every target, one after the other, and then the page's own title and the number of its version."""
+def _name_all(
+    layout: Layout, ink: Ink, site: Whole, page: Whole, version: Whole, targets: Numbers, count: Whole
+) -> Ink:
+    """Address and title of every target, one after the other, and then the page's own title and the number of its
+    version."""
     text, ends = np.empty(NAME_BYTES * (MOST_LINKS + 1), dtype=np.uint8), np.zeros(2 * MOST_LINKS + 3, dtype=np.int64)
     at: Whole = 0
     for place in range(count + 1):
@@ -172,7 +191,12 @@ def _html(
             length = _say(order, length, BROKEN_TEXT if broken else ITEM_TEXT)
         length = _name(order, length, 2 * place + 1)
         length = _say(order, length, NEW_LINE if broken else PARAGRAPH_END)
-    if added & TRAP and layout.sites[site, TRAITS] & TRAPPED and count and unit(draw(layout.seed, TRAP_ENTRY, page)) < ENTRIES_TO_TRAPS:
+    if (
+        added & TRAP
+        and layout.sites[site, TRAITS] & TRAPPED
+        and count
+        and unit(draw(layout.seed, TRAP_ENTRY, page)) < ENTRIES_TO_TRAPS
+    ):
         length = _say(order, length, TRAP_LINKS)
     length = _sentences(order, _say(order, length, PARAGRAPH), own, version, slot, 8)
     length = _say(order, length, LAST_PARAGRAPH)
@@ -209,7 +233,8 @@ def manner_of(layout: Layout, form: Whole, page: Whole) -> Whole:
 def write_page(
     layout: Layout, ink: Ink, page: Whole, time: float, added: Whole, buffer: Bytes, facts: Numbers, times: npt.NDArray[np.float64]
 ) -> None:  # fmt: skip
-    """Writes path and body of a page as it is at a time; the facts say where they end, `times[0]` when it last changed."""
+    """Writes path and body of a page as it is at a time; the facts say where they end, `times[0]` when it last
+    changed."""
     targets, flags = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)
     site = site_of(layout, page)
     local = page - layout.sites[site, START]
@@ -227,7 +252,7 @@ def write_page(
         length = _html(order, layout, site, page, version, added, manner == BROKEN, flags, count, template)
     elif form == XML:
         length = _xml(order, layout, page, version, count, template)
-    elif form in (MOVED, FOUND):
+    elif form in (MOVED, MOVED_TEMPORARILY):
         length = _name(order, 0, 0)
     elif form == TEXT:
         own = draw(layout.seed, SENTENCE_SLOT, page)

@@ -1,11 +1,11 @@
 """The links of a page: the template of its site, its children in the tree, and what its text links to.
 
-The text's links are drawn slot by slot. Seven in ten stay in the site, at a distance d with density 1/d; the others go to site k with
-density 1/(k + 1), to place x with density x^-0.8: in-degrees have a tail of exponent 2.25. Three in a hundred are nofollow.
+The text's links are drawn slot by slot. Seven in ten stay in the site, at a distance d with density 1/d; the others go
+to site k with density 1/(k + 1), to place x with density x^-0.8: in-degrees have a tail of exponent 2.25. Three in a
+hundred are nofollow.
 
-A row names each page once and never its own. When a page changes, its template and its children stay; in half of the pages the text's
-links stay too, in others a quarter of them is drawn anew, at every fourth change or at every one.
-"""
+A row names each page once and never its own. When a page changes, its template and its children stay; in half of the
+pages the text's links stay too, in others a quarter of them is drawn anew, at every fourth change or at every one."""
 
 import math
 
@@ -15,9 +15,9 @@ import numpy.typing as npt
 from centime.lab.webbox.chance import draw, mix, unit
 from centime.lab.webbox.layout import (
     BRANCHES,
-    FOUND,
     HTML,
     MOVED,
+    MOVED_TEMPORARILY,
     SECTIONS,
     START,
     XML,
@@ -65,12 +65,15 @@ def _text_target(layout: Layout, site: Whole, local: Whole, bits: np.uint64) -> 
         return np.int64(layout.sites[site, START] + (local + (distance if bits & np.uint64(1) else -distance)) % size)
     other = min(hosts - 1, np.int64(math.exp(where * math.log(np.float64(hosts + 1)))) - 1)
     depth = unit(mix(bits + np.uint64(2)))
-    return np.int64(layout.sites[other, START] + np.int64(size_of(layout, other) * depth * depth * depth * depth * depth))
+    return np.int64(
+        layout.sites[other, START] + np.int64(size_of(layout, other) * depth * depth * depth * depth * depth)
+    )
 
 
 @inlined
 def redirect_target(layout: Layout, site: Whole, local: Whole) -> Whole:
-    """Where a redirect leads: always to a lower page number, so that none leads round; one in four to the root of an earlier site."""
+    """Where a redirect leads: always to a lower page number, so that none leads round; one in four to the root of an
+    earlier site."""
     bits = draw(layout.seed, REDIRECT, layout.sites[site, START] + local)
     chance, depth = unit(bits), unit(mix(bits + np.uint64(1)))
     if site > 0 and chance < 0.25:
@@ -85,7 +88,7 @@ def write_row(
     """Writes the links of a page; gives back their number, and how many of them are the template's."""
     begin = layout.sites[site, START]
     page = begin + local
-    if form in (MOVED, FOUND):
+    if form in (MOVED, MOVED_TEMPORARILY):
         targets[0] = redirect_target(layout, site, local)
         flags[0] = 0
         return 1, 0
@@ -130,8 +133,11 @@ def write_row(
 
 
 @kernel
-def write_rows(layout: Layout, first: Whole, versions: Numbers, without: Whole, ends: Numbers, links: npt.NDArray[np.int32]) -> Whole:
-    """Writes the rows of as many pages as there are versions, from `first` on, without the links that carry one of the flags."""
+def write_rows(
+    layout: Layout, first: Whole, versions: Numbers, without: Whole, ends: Numbers, links: npt.NDArray[np.int32]
+) -> Whole:
+    """Writes the rows of as many pages as there are versions, from `first` on, without the links that carry one of
+    the flags."""
     targets, flags = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)
     total = 0
     for number in range(len(versions)):

@@ -1,4 +1,5 @@
-"""A box in a process of its own: for tests and benchmarks, where it must not share an interpreter with what is measured."""
+"""A box in a process of its own: for tests and benchmarks, where it must not share an interpreter with what is
+measured."""
 
 import asyncio
 import json

@@ -24,7 +24,9 @@ LOG_SECONDS = 0.2  # a request is in the log's file at most so long after it was
 class WebBoxServer:
     """Serves a box; port 0 is a free one. `webbox` and `port` are what is served, once it is started."""
 
-    def __init__(self, webbox: WebBox, *, now: Callable[[], float] | None = None, log: RequestLog | None = None) -> None:
+    def __init__(
+        self, webbox: WebBox, *, now: Callable[[], float] | None = None, log: RequestLog | None = None
+    ) -> None:
         self.webbox = webbox
         self.now = now
         self.log = log
@@ -48,7 +50,9 @@ class WebBoxServer:
             )
         except OSError as problem:
             if problem.errno == errno.EADDRINUSE:
-                raise BadSetting(f"port {self.webbox.port} is in use already; another can be given, 0 for any free one") from problem
+                raise BadSetting(
+                    f"port {self.webbox.port} is in use already; another can be given, 0 for any free one"
+                ) from problem
             if problem.errno == errno.EACCES:
                 raise BadSetting(f"port {self.webbox.port} may not be listened to; ports from 1024 on may") from problem
             raise
@@ -95,7 +99,9 @@ class WebBoxServer:
 
     def _site(self, name: bytes) -> int | None:
         digits = name[4:]
-        if not (name.startswith(b"site") and digits.isdigit() and len(digits) < 10 and (digits[0] != ZERO or digits == b"0")):
+        if not (
+            name.startswith(b"site") and digits.isdigit() and len(digits) < 10 and (digits[0] != ZERO or digits == b"0")
+        ):
             return None
         return int(digits) if int(digits) < self.webbox.hosts else None
 

@@ -1,8 +1,8 @@
-"""What the sites of a box answer: pages, as fast as bytes can be written, and around them robots.txt, sitemaps, feeds and traps.
+"""What the sites of a box answer: pages, as fast as bytes can be written, and around them robots.txt, sitemaps, feeds
+and traps.
 
-Conditional requests are answered by what the site declares, not by the truth: a site that lies about Last-Modified says 304 to a page
-that has changed.
-"""
+Conditional requests are answered by what the site declares, not by the truth: a site that lies about Last-Modified says
+304 to a page that has changed."""
 
 import zlib
 from collections.abc import Callable
@@ -20,13 +20,13 @@ from centime.lab.webbox.layout import (
     DTD,
     ETAG_FICKLE,
     ETAG_WEAK,
-    FOUND,
     HTML,
     LATIN,
     MODIFIED_MISSING,
     MODIFIED_NOW,
     MODIFIED_OLD,
     MOVED,
+    MOVED_TEMPORARILY,
     NOISY,
     TEXT,
     TRAITS,
@@ -36,7 +36,13 @@ from centime.lab.webbox.layout import (
 from centime.lab.webbox.markup import FACTS, FEEDS, HUGE, LONGEST_BODY, PATH_END, SLOW, TRAP, write_page
 from centime.lab.webbox.reply import Asked, Reply, answer, sentence
 
-CONTENT_TYPES = {HTML: b"text/html", BARE: b"text/html", XML: b"application/xml", TEXT: b"text/plain", DTD: b"application/xml-dtd"}
+CONTENT_TYPES = {
+    HTML: b"text/html",
+    BARE: b"text/html",
+    XML: b"application/xml",
+    TEXT: b"text/plain",
+    DTD: b"application/xml-dtd",
+}
 HUGE_BYTES = 3_000_000
 PADDING = b"<p>" + b"A huge page goes on and on. " * 100 + b"</p>\n"
 DECADE = 315_360_000
@@ -61,14 +67,23 @@ class SiteAnswers:
         page = self.webbox.page_at(site, asked.path)
         now = self.now()
         if page is not None:
-            write_page(self.webbox.layout, self.webbox.ink_of(site), page, now, self._added, self._buffer, self._facts, self._times)
+            write_page(
+                self.webbox.layout,
+                self.webbox.ink_of(site),
+                page,
+                now,
+                self._added,
+                self._buffer,
+                self._facts,
+                self._times,
+            )
             if self._view[: self._facts[PATH_END]] == asked.path:
                 return self._page(asked, page, self._traits[site], now)
         return self._beside(asked, site, now)
 
     def _page(self, asked: Asked, page: int, traits: int, now: float) -> Reply:
         form, version, path_end, body_end, manner = self._facts.tolist()
-        if form in (MOVED, FOUND):
+        if form in (MOVED, MOVED_TEMPORARILY):
             target = b"Location: %s\r\n" % self._view[path_end:body_end].tobytes()
             return answer(asked, 301 if form == MOVED else 302, b"text/plain", b"This page has moved.\n", target)
         if form == DEAD:
@@ -125,5 +140,7 @@ def _unchanged(asked: Asked, etag: bytes, modified: bytes) -> bool:
         known = [tag.strip().removeprefix(b"W/") for tag in asked.if_none_match.split(b",")]
         return bool(etag) and (etag.removeprefix(b"W/") in known or known == [b"*"])
     if asked.if_modified_since and modified:
-        return asked.if_modified_since == modified or from_http_date(modified) <= from_http_date(asked.if_modified_since)
+        return asked.if_modified_since == modified or from_http_date(modified) <= from_http_date(
+            asked.if_modified_since
+        )
     return False

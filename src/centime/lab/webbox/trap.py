@@ -28,6 +28,8 @@ def body_of(path: bytes) -> bytes | None:
         return PAGE % (b"Folder", path, LINK % (b"a/", b"Deeper") + LINK % (b"b/", b"Deeper too"))
     if found := SHOP.fullmatch(path):
         following = b"%x" % xxhash.xxh3_64_intdigest(found[1])
-        links = b"".join(LINK % (b"/trap/shop?item=%d&amp;sid=%s" % (item, following), b"Item %d" % item) for item in range(1, 6))
+        links = b"".join(
+            LINK % (b"/trap/shop?item=%d&amp;sid=%s" % (item, following), b"Item %d" % item) for item in range(1, 6)
+        )
         return PAGE % (b"Shop", b"Items", links)
     return None

@@ -48,7 +48,9 @@ class TruthAnswers:
                 if not (wanted.isascii() and wanted.isdigit()):
                     return as_json(asked, {"error": f"n is a number of pages, not {wanted}"}, 400)
                 best = np.argsort(-self.importance, kind="stable")[: min(MOST_SHOWN, int(wanted))]
-                rows = [{"url": self.webbox.url(page), "importance": float(self.importance[page])} for page in best.tolist()]
+                rows = [
+                    {"url": self.webbox.url(page), "importance": float(self.importance[page])} for page in best.tolist()
+                ]
                 return as_json(asked, {"top": rows})
             case "/page":
                 page = self.webbox.page(values.get("url", ""))

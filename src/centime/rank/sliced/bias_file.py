@@ -1,4 +1,5 @@
-"""The personalisation e of a bias as a file, one 64-bit number for each page, adding up to N: for ranking in bounded memory.
+"""The personalisation e of a bias as a file, one 64-bit number for each page, adding up to N: for ranking in bounded
+memory.
 
 Memory: the pages of the bias themselves and a block, nothing for the pages of the graph.
 """

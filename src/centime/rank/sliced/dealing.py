@@ -1,7 +1,7 @@
 """From a graph file to slices on disk, in bounded memory, whatever the order of its links.
 
-One look at the file finds its extent and whether links come in the order of their sources. If they do, they are dealt as they come. If
-not, they are first laid into heaps by their source, each small enough to be put in order in memory.
+One look at the file finds its extent and whether links come in the order of their sources. If they do, they are dealt
+as they come. If not, they are first laid into heaps by their source, each small enough to be put in order in memory.
 """
 
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from centime.graphs.link_blocks import LinkFile, Links, Told
+from centime.graphs.link_blocks import Declared, LinkFile, Links
 from centime.graphs.names import PageNames
 from centime.model.errors import BadGraph, BadInput
 from centime.model.graph import Targets
@@ -34,7 +34,9 @@ class Extent:
         for block in file.blocks():
             if len(block.sources):
                 if block.weights is not None and bool((block.weights != 1.0).any()):
-                    raise BadInput(f"{file.name}: links have weights; ranking in bounded memory takes links that share alike")
+                    raise BadInput(
+                        f"{file.name}: links have weights; ranking in bounded memory takes links that share alike"
+                    )
                 self.least = min(self.least, int(block.sources.min()), int(block.targets.min()))
                 self.largest = max(self.largest, int(block.sources.max()), int(block.targets.max()))
                 self.in_order = self.in_order and bool(rises(block.sources, last))
@@ -42,9 +44,9 @@ class Extent:
                 self.links += len(block.sources)
             step((file.done - done) / 2)
             done = file.done
-        told: Told = file.told()
-        self.first = min(1, self.least) if told.first is None else told.first
-        self.pages = self.largest + 1 - self.first if told.pages is None else told.pages
+        declared: Declared = file.declared()
+        self.first = min(1, self.least) if declared.first is None else declared.first
+        self.pages = self.largest + 1 - self.first if declared.pages is None else declared.pages
         if not self.pages:
             raise BadGraph(f"{file.name}: the graph has no pages")
 
@@ -65,9 +67,9 @@ class Turned:
         """All links, block by block."""
         return (Links(block.targets, block.sources, block.weights) for block in self.file.blocks())
 
-    def told(self) -> Told:
+    def declared(self) -> Declared:
         """What the file says of itself."""
-        return self.file.told()
+        return self.file.declared()
 
     def names(self) -> PageNames | None:
         """The names of the pages."""
@@ -75,7 +77,12 @@ class Turned:
 
 
 def deal_file(
-    file: LinkFile, folder: Path, bits_for: Callable[[int], int], memory: int, graph: dict[str, object], step: Callable[[float], None]
+    file: LinkFile,
+    folder: Path,
+    bits_for: Callable[[int], int],
+    memory: int,
+    graph: dict[str, object],
+    step: Callable[[float], None],
 ) -> Manifest:
     """Slices of a graph file in a folder; `bits_for` chooses the width of a slice for a number of pages."""
     extent = Extent(file, step)
@@ -128,7 +135,9 @@ def rises(sources: Targets, last: Whole) -> bool:
 
 
 @kernel
-def put_in_order(pairs: npt.NDArray[np.int32], first: Whole, place: npt.NDArray[np.int64], sources: Targets, targets: Targets) -> None:
+def put_in_order(
+    pairs: npt.NDArray[np.int32], first: Whole, place: npt.NDArray[np.int64], sources: Targets, targets: Targets
+) -> None:
     """Puts links in the order of their sources, keeping the order within each."""
     for k in range(len(pairs)):
         place[pairs[k, 0] - first + 1] += 1

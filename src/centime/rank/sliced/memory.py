@@ -1,8 +1,8 @@
 """Slices in memory, for graphs whose vectors are larger than a cache.
 
-Reading links slice by slice costs a fifth of what pulling row by row does when the vector of 10 million pages is far larger than the
-cache (see the decision note): only the sums of one slice are touched at random. The links are kept a second time, 4 bytes each.
-"""
+Reading links slice by slice costs a fifth of what pulling row by row does when the vector of 10 million pages is far
+larger than the cache (see the decision note): only the sums of one slice are touched at random. The links are kept a
+second time, 4 bytes each."""
 
 from collections.abc import Iterator
 

@@ -2,18 +2,17 @@
 
     read once -> slices on disk (`dealing`, `slices`) -> iterations over them (`sliced`) -> scores in a file, certified
 
-The cap is on what ranking takes above the interpreter with its libraries. What is planned to fit it: for each thread the sums and
-numbers of one slice and a buffer of links; the values of all pages, as 64-bit numbers if they fit, else as 32-bit numbers, else on
-disk. With 32 bits the values stop getting better at an error of about 1e-7; if less is asked for, the last iterations go on with 64-bit
-values on disk.
+The cap is on what ranking takes above the interpreter with its libraries. What is planned to fit it: for each thread
+the sums and numbers of one slice and a buffer of links; the values of all pages, as 64-bit numbers if they fit, else as
+32-bit numbers, else on disk. With 32 bits the values stop getting better at an error of about 1e-7; if less is asked
+for, the last iterations go on with 64-bit values on disk.
 
-A folder holds everything. It can be killed at any time: slices that are finished are not made again, and the values are saved every few
-seconds, beside the old ones and renamed, so that ranking goes on with at most that much to do again. The folder names its graph file by
-size, time and settings; for another one it is made anew.
+A folder holds everything. It can be killed at any time: slices that are finished are not made again, and the values are
+saved every few seconds, beside the old ones and renamed, so that ranking goes on with at most that much to do again.
+The folder names its graph file by size, time and settings; for another one it is made anew.
 
-Importance or interest (the same of the links turned round), personalised or not, in any of the three scales. Links share alike: weights
-would need 8 bytes a link instead of 4, and are refused.
-"""
+Importance or interest (the same of the links turned round), personalised or not, in any of the three scales. Links
+share alike: weights would need 8 bytes a link instead of 4, and are refused."""
 
 import json
 import re
@@ -44,14 +43,17 @@ SLICE_BYTES = 49  # of a page of the slice that a thread is working on
 WIDEST, NARROWEST = 20, 10
 SAVED_EVERY_SECONDS = 10.0
 VALUES, STATE, SCORES, EMPHASIS = "values", "state.json", "scores", "emphasis"
-OURS = re.compile(r"(manifest|state)\.json(\.new)?|slice-\d+\.links|(pages|names)\.\w+|saved-[01]|values|scores|emphasis|heaps")
+OURS = re.compile(
+    r"(manifest|state)\.json(\.new)?|slice-\d+\.links|(pages|names)\.\w+|saved-[01]|values|scores|emphasis|heaps"
+)
 """Names of what a ranking leaves in its folder."""
 LOST = 0.9  # an iteration that leaves more than this of the change before it has reached what its numbers can say
 COARSE = 1e-6
 
 
 class Step(Protocol):
-    """To be called with what is being done, the share of it done since the last call, and the error so far (0: not known)."""
+    """To be called with what is being done, the share of it done since the last call, and the error so far (0: not
+    known)."""
 
     def __call__(self, what: str, share: float, error: float = 0.0) -> None:
         """Takes notice."""
@@ -60,7 +62,8 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FiledScores:
-    """Scores in a file, adding up to the number of pages there and then scaled, and how far they may be from the truth."""
+    """Scores in a file, adding up to the number of pages there and then scaled, and how far they may be from the
+    truth."""
 
     path: Path
     scale: float
@@ -111,7 +114,9 @@ class Plan:
 def plan(pages: int, memory: int, threads: int) -> Plan:
     """The widest slices that leave room for the values, if the values fit at all."""
     buffer = max(1 << 16, min(4 << 20, memory // 16 // threads))
-    left = memory * 9 // 10 - threads * buffer  # a tenth for what allocators and a pass over the slices need for a moment
+    left = (
+        memory * 9 // 10 - threads * buffer
+    )  # a tenth for what allocators and a pass over the slices need for a moment
     for bytes_a_page in (8, 4, 0):
         room = left - bytes_a_page * pages
         bits = max((b for b in range(NARROWEST, WIDEST + 1) if threads * SLICE_BYTES << b <= room), default=0)
@@ -120,7 +125,7 @@ def plan(pages: int, memory: int, threads: int) -> Plan:
     return Plan(NARROWEST, buffer // 4, False, False)
 
 
-def _unheard(what: str, share: float, error: float = 0.0) -> None:
+def _silent(what: str, share: float, error: float = 0.0) -> None:
     """Takes no notice."""
 
 
@@ -135,9 +140,10 @@ def rank_out_of_core(
     damping: float = 0.85,
     error: float = 1e-8,
     threads: int | None = None,
-    step: Step = _unheard,
+    step: Step = _silent,
 ) -> FiledScores:
-    """The importance or interest in a graph file under a memory cap, worked out in a folder that holds all that is on its way."""
+    """The importance or interest in a graph file under a memory cap, worked out in a folder that holds all that is
+    on its way."""
     file = open_links(graph)
     if bias is not None:
         with opened(bias):  # before a large file is read
@@ -147,7 +153,9 @@ def rank_out_of_core(
     turned = vector == "interest"
     links: LinkFile = Turned(file) if turned else file
     options: Solving = {"damping": damping, "error": error, "threads": threads, "step": step}
-    return rank_links(links, told, folder, memory_bytes, turned=turned, bias=bias, normalisation=normalisation, **options)
+    return rank_links(
+        links, told, folder, memory_bytes, turned=turned, bias=bias, normalisation=normalisation, **options
+    )
 
 
 class Solving(TypedDict, total=False):
@@ -171,14 +179,17 @@ def rank_links(
     damping: float = 0.85,
     error: float = 1e-8,
     threads: int | None = None,
-    step: Step = _unheard,
+    step: Step = _silent,
 ) -> FiledScores:
-    """The same for links from anywhere; `told` says what they are, so that slices of others are not taken for theirs."""
+    """The same for links from anywhere; `told` says what they are, so that slices of others are not taken for
+    theirs."""
     check_settings(damping, error, "auto", normalisation, None, None)
     if damping < LEAST_DAMPING:
         raise BadSetting(f"damping must be at least {LEAST_DAMPING} and below 1 with a memory cap, not {damping}")
     if memory_bytes < LEAST_MEMORY:
-        raise BadSetting(f"ranking needs a memory of {LEAST_MEMORY // 10**6} MB or more, not {memory_bytes / 1e6:.3g} MB")
+        raise BadSetting(
+            f"ranking needs a memory of {LEAST_MEMORY // 10**6} MB or more, not {memory_bytes / 1e6:.3g} MB"
+        )
     started = time.perf_counter()
     told = {**told, "memory": memory_bytes}
     with crew_for(1 << 30, threads) as crew:
@@ -231,12 +242,16 @@ def _clear(folder: Path) -> None:
             raise BadInput(f"{folder}: this is not a folder to work in")
         strange = next((path for path in sorted(folder.iterdir()) if not OURS.fullmatch(path.name)), None)
         if strange is not None:
-            raise BadInput(f"{folder}: the folder has other things in it, such as {strange.name}; name one that is empty or new")
+            raise BadInput(
+                f"{folder}: the folder has other things in it, such as {strange.name}; name one that is empty or new"
+            )
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
 
 
-def _solve(slices: DiskSlices, planned: Plan, problem: Problem, error: float, crew: Crew, step: Step) -> tuple[SliceSolver, float]:
+def _solve(
+    slices: DiskSlices, planned: Plan, problem: Problem, error: float, crew: Crew, step: Step
+) -> tuple[SliceSolver, float]:
     """Iterates until the certificate says so, with narrow values first where only those fit."""
     folder, pages = slices.folder, slices.pages
     emphasis = None if problem["bias"] is None else folder / EMPHASIS

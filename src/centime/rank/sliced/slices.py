@@ -1,15 +1,18 @@
 """The link matrix in slices on disk: Section 5.3 of the Xyleme paper, one 32-bit word a link.
 
-A slice holds the links that lead to a range of 2^b pages. Its links stand in the order of their sources, each as one word,
+A slice holds the links that lead to a range of 2^b pages. Its links stand in the order of their sources, each as one
+word,
 
     (source minus the source of the word before) * 2^b'  +  (target minus the first page of the slice)        b' = b + 1 bits for the target
 
-so a slice is read front to back, what the sources pay is read front to back with it, and only the sums of the slice's own pages are
-touched at random; those fit a cache. A step to a source too far for the word's bits goes by way of words that pay a target that is
-nobody. Links of a page to itself are left out and counted beside the page's degree: a solver settles them at once.
+so a slice is read front to back, what the sources pay is read front to back with it, and only the sums of the slice's
+own pages are touched at random; those fit a cache. A step to a source too far for the word's bits goes by way of words
+that pay a target that is nobody. Links of a page to itself are left out and counted beside the page's degree: a solver
+settles them at once.
 
-Files of a folder: `manifest.json` (written last: a folder without it is not finished), `slice-00000.links` and so on, `pages.degrees`
-(32 bits a page), `pages.own` (32 bits: its links to itself) and, if pages have names, `names.heap` and `names.offsets` (see `names`).
+Files of a folder: `manifest.json` (written last: a folder without it is not finished), `slice-00000.links` and so on,
+`pages.degrees` (32 bits a page), `pages.own` (32 bits: its links to itself) and, if pages have names, `names.heap` and
+`names.offsets` (see `names`).
 
 Memory: a buffer for each slice, nothing for a page or a link.
 """
@@ -78,7 +81,9 @@ class SliceWriter:
         self._last = np.zeros(slices, dtype=np.int64)
         self._units: list[list[int]] = [[0] for _ in range(slices)]
         self._words = [0] * slices
-        self._page = np.zeros(4, dtype=np.int64)  # the page whose row is being dealt, its links, its links to itself, dangling pages so far
+        self._page = np.zeros(
+            4, dtype=np.int64
+        )  # the page whose row is being dealt, its links, its links to itself, dangling pages so far
         self._links = 0
         self._files = [slice_path(folder, number).open("wb", buffering=0) for number in range(slices)]
         self._degrees = (folder / DEGREES).open("wb")
@@ -90,7 +95,9 @@ class SliceWriter:
         degrees = np.empty(1 << 16, dtype=np.uint32)
         own = np.empty(1 << 16, dtype=np.uint32)
         while at < len(sources):
-            at, counted, full = _deal(sources, targets, at, self.bits, self._buffers, self._filled, self._last, self._page, degrees, own)
+            at, counted, full = _deal(
+                sources, targets, at, self.bits, self._buffers, self._filled, self._last, self._page, degrees, own
+            )
             self._write_pages(degrees[:counted], own[:counted])
             if full >= 0:
                 self._flush(int(full))
@@ -173,7 +180,8 @@ def saved_names(folder: Path) -> PageNames | None:
 
 
 def read_units(folder: Path, manifest: Manifest, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
-    """A slice front to back, as many units at a time as the buffer holds: the sources before and at the end of them, and the words."""
+    """A slice front to back, as many units at a time as the buffer holds: the sources before and at the end of them,
+    and the words."""
     starts = manifest.units[number]
     room = max(1, len(buffer) // manifest.unit)
     with slice_path(folder, number).open("rb", buffering=0) as file:
@@ -217,7 +225,8 @@ def _deal(
     degrees: npt.NDArray[np.uint32],
     own: npt.NDArray[np.uint32],
 ) -> tuple[Whole, Whole, Whole]:
-    """Deals links until a buffer or the room for degrees is full: the next link, the pages closed, and the full slice or -1."""
+    """Deals links until a buffer or the room for degrees is full: the next link, the pages closed, and the full
+    slice or -1."""
     farthest = min((1 << (31 - bits)) - 1, FARTHEST)
     nobody = 1 << bits
     counted: Whole = 0
@@ -249,7 +258,9 @@ def _deal(
 
 
 @kernel
-def _close(page: npt.NDArray[np.int64], degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32], counted: Whole) -> Whole:
+def _close(
+    page: npt.NDArray[np.int64], degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32], counted: Whole
+) -> Whole:
     """Ends the row of the current page."""
     degrees[counted] = page[1]
     own[counted] = page[2]
@@ -262,7 +273,9 @@ def _close(page: npt.NDArray[np.int64], degrees: npt.NDArray[np.uint32], own: np
 
 
 @kernel
-def _close_pages(page: npt.NDArray[np.int64], pages: Whole, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32]) -> Whole:
+def _close_pages(
+    page: npt.NDArray[np.int64], pages: Whole, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32]
+) -> Whole:
     """Ends the rows that are left, as many as there is room for."""
     counted: Whole = 0
     while page[0] < pages and counted < len(degrees):

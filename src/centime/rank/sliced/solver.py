@@ -1,22 +1,23 @@
-"""The solver over slices: links streamed from disk or memory, sums kept for one slice a thread, Gauss-Seidel between slices.
+"""The solver over slices: links streamed from disk or memory, sums kept for one slice a thread, Gauss-Seidel between
+slices.
 
-It solves y = dWy + b, b = (1-d) e, as `push` does. What is kept for a page is v_j = d y_j / k_j, what page j pays along a link (0 if it
-dangles):
+It solves y = dWy + b, b = (1-d) e, as `push` does. What is kept for a page is v_j = d y_j / k_j, what page j pays along
+a link (0 if it dangles):
 
     y_i = (sum over links j->i, j != i, of v_j  +  (1 - d) e_i) / (1 - d own_i / k_i)
 
-A slice's new v are used by the slices after it (Section 5.3 of the Xyleme paper). Slices go in groups of one a thread; a group's values
-are written when all its slices are done, so the result does not depend on which thread was quicker.
+A slice's new v are used by the slices after it (Section 5.3 of the Xyleme paper). Slices go in groups of one a thread;
+a group's values are written when all its slices are done, so the result does not depend on which thread was quicker.
 
-`Values` holds v in memory, as 32-bit or 64-bit numbers, or on disk, where each slice reads along as its sources go by: then neither
-links nor vectors need memory. y is v k / d by definition, so 32 bits cost accuracy but never the certificate: it is worked out from the
-v that there are.
+`Values` holds v in memory, as 32-bit or 64-bit numbers, or on disk, where each slice reads along as its sources go by:
+then neither links nor vectors need memory. y is v k / d by definition, so 32 bits cost accuracy but never the
+certificate: it is worked out from the v that there are.
 
 e is 1 for every page, or the personalisation in a file (`bias_file`), which each slice reads along too.
 
-Guaranteed: `certify` makes one iteration of the whole graph from frozen values, x = Gh, and |x - x*|_1 <= d/(1-d) |x - h|_1 (see
-`push`). The scores go to a file, 64 bits a page; nothing that grows with the pages is in memory except `Values`, if it was put there.
-"""
+Guaranteed: `certify` makes one iteration of the whole graph from frozen values, x = Gh, and |x - x*|_1 <= d/(1-d) |x -
+h|_1 (see `push`). The scores go to a file, 64 bits a page; nothing that grows with the pages is in memory except
+`Values`, if it was put there."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -113,7 +114,15 @@ class Values:
 class SliceSolver:
     """One solution on its way."""
 
-    def __init__(self, slices: Slices, values: Values, damping: float, crew: Crew, buffer_words: int, emphasis: Path | None = None) -> None:
+    def __init__(
+        self,
+        slices: Slices,
+        values: Values,
+        damping: float,
+        crew: Crew,
+        buffer_words: int,
+        emphasis: Path | None = None,
+    ) -> None:
         self.slices = slices
         self.emphasis = emphasis
         self.values = values
@@ -125,7 +134,9 @@ class SliceSolver:
         self.kept = 0.0  # of the scores certified last, what pages without links have
         self.unreached = 0  # pages that no link leads to, known from then on as well
         width = (1 << slices.bits) + 1
-        self._sums = [np.zeros(min(width, slices.pages + 1) if slices.slices == 1 else width) for _ in range(crew.parts)]
+        self._sums = [
+            np.zeros(min(width, slices.pages + 1) if slices.slices == 1 else width) for _ in range(crew.parts)
+        ]
         self._buffers = [np.empty(buffer_words, dtype=np.uint32) for _ in range(crew.parts)]
 
     def begin(self) -> None:
@@ -247,8 +258,11 @@ def _shares(degrees: npt.NDArray[np.uint32], damping: float) -> Vector:
 
 
 @kernel
-def _bring(words: Words, done: Whole, source: Whole, values: Numbers, base: Whole, sums: Vector, bits: Whole) -> tuple[Whole, Whole]:
-    """Adds to the sums what the sources of words pay, as far as their values are at hand: the words done, and the next source."""
+def _bring(
+    words: Words, done: Whole, source: Whole, values: Numbers, base: Whole, sums: Vector, bits: Whole
+) -> tuple[Whole, Whole]:
+    """Adds to the sums what the sources of words pay, as far as their values are at hand: the words done, and the
+    next source."""
     shift = np.uint32(bits + 1)
     mask = np.uint32((1 << (bits + 1)) - 1)
     at = np.uintp(source - base)
@@ -281,7 +295,8 @@ def _settle(
     default: Vector,
     values: Vector,
 ) -> tuple[float, float]:
-    """New values of a slice's pages; the sum of |y - y'| over those with links, and the sum of y. One default serves all pages."""
+    """New values of a slice's pages; the sum of |y - y'| over those with links, and the sum of y. One default serves
+    all pages."""
     moved = 0.0
     total = 0.0
     alike = len(default) == 1

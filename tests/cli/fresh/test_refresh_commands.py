@@ -45,7 +45,9 @@ def test_a_plan_is_shown_to_people_and_programs(folder: Path, capsys: pytest.Cap
 
 
 def test_policies_are_compared_for_people_and_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = said(capsys, "replay", str(folder), "--policy", "paper", "--policy", "uniform", "--rate", "40/d", "--days", "2")
+    found = said(
+        capsys, "replay", str(folder), "--policy", "paper", "--policy", "uniform", "--rate", "40/d", "--days", "2"
+    )
     assert [row["policy"] for row in found["policies"]] == ["uniform", "paper"]
     assert found["measured_days"] == pytest.approx(2.0)
     assert run(app, ["replay", str(folder), "--policy", "nutch", "--bandwidth", "1MB/day", "--seed", "3"]) == 0
@@ -57,7 +59,10 @@ def test_policies_are_compared_for_people_and_programs(folder: Path, capsys: pyt
     [
         (["plan", "--budget", "many"], "a rate is a number a second, minute, hour or day, as 50/s, not 'many'"),
         (["plan", "--bandwidth", "much"], "a bandwidth is an amount a time, as 500KB/s or 2GB/day, not 'much'"),
-        (["plan", "--budget", "1/s", "--bandwidth", "1MB/day"], "a budget is a number of pages or of bytes: give one of them"),
+        (
+            ["plan", "--budget", "1/s", "--bandwidth", "1MB/day"],
+            "a budget is a number of pages or of bytes: give one of them",
+        ),
         (["plan", "--days", "-1"], "a plan looks some days ahead, 36500 at most, not -1"),
         (["plan", "--days", "1e300"], "a plan looks some days ahead, 36500 at most, not 1e+300"),
         (["plan", "--alpha", "nan"], "alpha and beta are 0 to 1,000,000, and one of them is above 0, not nan and 1"),
@@ -65,7 +70,10 @@ def test_policies_are_compared_for_people_and_programs(folder: Path, capsys: pyt
         (["replay", "--rate", "1e300"], "a budget of pages is 1e-06 to 1e+09 a second, not 1e+300"),
         (["replay", "--seed", "-5"], "a seed is a number from 0 to 2^63 - 1, not -5"),
         (["replay", "--days", "nan"], "the last days that count are above 0 and at most 36500, not nan"),
-        (["replay", "--policy", "best"], "no policy is called 'best'; there are uniform, paper, nutch, storm, optimal, oracle, and all"),
+        (
+            ["replay", "--policy", "best"],
+            "no policy is called 'best'; there are uniform, paper, nutch, storm, optimal, oracle, and all",
+        ),
         (["replay", "--days", "30"], "the history lasts 4.75 days; less than that can be measured, not 30"),
         (["replay", "--rate", "1/s", "--bandwidth", "1MB/day"], "a budget is a rate or a bandwidth: give one of them"),
         (["replay", "--rate", "0/s"], "a budget of pages is 1e-06 to 1e+09 a second, not 0"),

@@ -35,14 +35,20 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any
     return found
 
 
-def test_every_command_of_the_document_runs_and_prints_what_it_shows(web: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_of_the_document_runs_and_prints_what_it_shows(
+    web: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     commands = re.findall(r"^\$ centime (.+)$", DOCUMENT, re.MULTILINE)
     assert len(commands) == 4
     printed = []
     for command in commands:
         assert run(app, command.split()) == 0
         printed += [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    shown = [line for block in re.findall(r"^```console\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL) for line in block.splitlines()]
+    shown = [
+        line
+        for block in re.findall(r"^```console\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
+        for line in block.splitlines()
+    ]
     unsteady = re.compile(r"error|seconds|e-\d\d|^\.\.\.$|^\$|not followed|links followed")
     missing = [line for line in shown if not unsteady.search(line) and " ".join(line.split()) not in printed]
     assert missing == []
@@ -60,11 +66,16 @@ def test_energy_balances_communities_and_draws_them(web: Path, capsys: pytest.Ca
     assert [source["page"] for source in library["sources"]] == ["http://town.example/", "http://town.example/news"]
     assert library["leaks"][0]["why"] == "dangles"
     assert {advice["rule"] for advice in library["advice"]} == {"link back", "move links", "split"}
-    assert {(flow["from"], flow["to"]) for flow in found["flows"]} >= {("rest of the web", "Library"), ("Shop", "rest of the web")}
+    assert {(flow["from"], flow["to"]) for flow in found["flows"]} >= {
+        ("rest of the web", "Library"),
+        ("Shop", "rest of the web"),
+    }
     assert Path("flow.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_energy_by_site_takes_every_site_and_tells_sources_by_site(web: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_energy_by_site_takes_every_site_and_tells_sources_by_site(
+    web: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     sites = answer(capsys, "energy", str(web), "--by", "site", "--figure", "sites.png")["communities"]
     assert [site["name"] for site in sites] == ["library.example", "shop.example", "town.example"]
     found = answer(capsys, "energy", str(web), "--community", "Library=host:library.example", "--by", "site")
@@ -112,7 +123,19 @@ def test_explain_adds_up_to_the_score(web: Path, capsys: pytest.CaptureFixture[s
 
 def test_sensitivity_tells_taus_moves_and_crossings(web: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "sensitivity", str(web), "--damping", "0.77")
-    assert [row["damping"] for row in found["dampings"]] == [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.77, 0.8, 0.85, 0.9, 0.95]
+    assert [row["damping"] for row in found["dampings"]] == [
+        0.5,
+        0.55,
+        0.6,
+        0.65,
+        0.7,
+        0.75,
+        0.77,
+        0.8,
+        0.85,
+        0.9,
+        0.95,
+    ]
     assert next(row for row in found["dampings"] if row["damping"] == 0.77)["kendall_tau"] == 1.0
     assert {"damping", "better_above", "better_below"} == set(found["crossings"][0])
     assert found["moves"][0]["page"].startswith("http://")
@@ -122,7 +145,9 @@ def test_promotion_finds_what_is_planted(tmp_path: Path, capsys: pytest.CaptureF
     graph = weblike(5000, 0)
     ones = np.ones(graph.links, dtype=np.int8)
     path = tmp_path / "web.npz"
-    scipy.sparse.save_npz(path, scipy.sparse.csr_matrix((ones, graph.targets, graph.offsets), shape=(graph.pages, graph.pages)))
+    scipy.sparse.save_npz(
+        path, scipy.sparse.csr_matrix((ones, graph.targets, graph.offsets), shape=(graph.pages, graph.pages))
+    )
     found = answer(capsys, "promotion", str(path), "--plant", "5", "--seed", "1")
     [planting] = found["planting"]
     assert planting["planted"] == 5
@@ -136,21 +161,39 @@ def test_promotion_finds_what_is_planted(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["energy", "web.txt"], "name a community, as in --community Library=host:library.example.org, or take every site with --by site"),
+        (
+            ["energy", "web.txt"],
+            "name a community, as in --community Library=host:library.example.org, or take every site with --by site",
+        ),
         (["energy", "web.txt", "--community", "x"], "a community is NAME=FILE"),
-        (["energy", "web.txt", "--by", "site", "--figure", "flow.jpg"], "flow.jpg: a figure needs a name that ends in .png"),
-        (["energy", "web.txt", "--by", "site", "--figure", "no/flow.png"], "no/flow.png: a figure needs a name that ends in .png"),
+        (
+            ["energy", "web.txt", "--by", "site", "--figure", "flow.jpg"],
+            "flow.jpg: a figure needs a name that ends in .png",
+        ),
+        (
+            ["energy", "web.txt", "--by", "site", "--figure", "no/flow.png"],
+            "no/flow.png: a figure needs a name that ends in .png",
+        ),
         (["energy", "web.txt", "--by", "site", "--damping", "1"], "damping must be at least 0 and below 1, not 1"),
         (["energy", "missing.txt", "--by", "site"], "missing.txt"),
-        (["energy", "numbers.txt", "--by", "site"], "the pages of the graph have no names, so their sites are not known"),
+        (
+            ["energy", "numbers.txt", "--by", "site"],
+            "the pages of the graph have no names, so their sites are not known",
+        ),
         (["whatif", "web.txt"], "say which links to --add or to --remove"),
         (["whatif", "web.txt", "--add", "nothing.txt"], "nothing.txt: there is no link to add or to remove"),
-        (["whatif", "web.txt", "--add", "nothing.txt", "--remove", "nothing.txt"], "nothing.txt and nothing.txt: there is no link"),
+        (
+            ["whatif", "web.txt", "--add", "nothing.txt", "--remove", "nothing.txt"],
+            "nothing.txt and nothing.txt: there is no link",
+        ),
         (["whatif", "web.txt", "--add", "missing.txt"], "missing.txt: the file cannot be read"),
         (["whatif", "web.txt", "--remove", "add.txt"], "there is no link from http://library.example/list.pdf to"),
         (["explain", "web.txt", "http://nowhere.example/"], "the graph has no page http://nowhere.example/"),
         (["explain", "web.txt", "http://town.example/", "--community", "L=host:library.example"], "is not in it"),
-        (["promotion", "web.txt", "--plant", "3"], "communities are planted in graphs without weights, of 100 pages or more"),
+        (
+            ["promotion", "web.txt", "--plant", "3"],
+            "communities are planted in graphs without weights, of 100 pages or more",
+        ),
         (["sensitivity", "web.txt", "--damping", "nan"], "damping"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The commands that give orders to a crawl, and the one that shows what changed."""
+"""The commands that give commands to a crawl, and the one that shows what changed."""
 
 import json
 import re
@@ -16,10 +16,10 @@ from centime.cli.crawl import set as setting
 from centime.cli.ending import run
 from centime.cli.fresh import changes, publish, subscribe
 from centime.cli.look import stats
-from centime.crawl.commands.checking import unpack_order
-from centime.crawl.commands.inbox import OrderInbox
+from centime.crawl.commands.checking import unpack_command
+from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.notify.delivery import Trouble, write_troubles
-from centime.shard.command import Order, PublishOrder, SetOrder, SubscribeOrder, UnsubscribeOrder, new_id
+from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
 from centime.shard.subscriptions import Subscription
 from tests.crawl.report.made import NOW, ROOT, A, hand_made
 
@@ -49,24 +49,24 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def crawl(made: Path) -> Iterator[Path]:
     yield made
-    inbox = OrderInbox(made)
+    inbox = CommandInbox(made)
     inbox.done(inbox.waiting())
 
 
-def waiting(crawl: Path) -> list[Order]:
-    return [unpack_order(path.read_bytes()) for path in OrderInbox(crawl).waiting()]
+def waiting(crawl: Path) -> list[Command]:
+    return [unpack_command(path.read_bytes()) for path in CommandInbox(crawl).waiting()]
 
 
 @contextmanager
 def taking(crawl: Path, *, refuse: str = "", leave: bool = False) -> Iterator[None]:
-    """Stands in for a running crawl: holds its lock and takes orders, or ends without taking any."""
+    """Stands in for a running crawl: holds its lock and takes commands, or ends without taking any."""
     from centime.store.folder import CrawlFolder
 
     folder = CrawlFolder.open(crawl, writable=True)
     ended = threading.Event()
 
     def take() -> None:
-        inbox = OrderInbox(crawl)
+        inbox = CommandInbox(crawl)
         while not ended.wait(0.01):
             for path, _ in inbox.take():
                 if leave:
@@ -91,9 +91,9 @@ def test_set_orders_other_settings_and_says_who_takes_them(crawl: Path, capsys: 
     facts = told(capsys)
     assert facts["by"] == "the next run: no crawl is running here"
     assert facts["taken"] is False
-    (order,) = waiting(crawl)
-    assert isinstance(order, SetOrder)
-    assert order.values == {"rate": "20/s", "ban+": ["http://spam.example", "https://spam.example"]}
+    (command,) = waiting(crawl)
+    assert isinstance(command, SetCommand)
+    assert command.values == {"rate": "20/s", "ban+": ["http://spam.example", "https://spam.example"]}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,9 @@ def test_set_orders_other_settings_and_says_who_takes_them(crawl: Path, capsys: 
         (["focus=/a/=0.1"], "a multiple of 1/16"),
     ],
 )
-def test_set_refuses_a_typo_at_once(crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_set_refuses_a_typo_at_once(
+    crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("set", crawl, *words) == 2
     assert said in capsys.readouterr().err
     assert waiting(crawl) == []
@@ -121,15 +123,19 @@ def test_an_order_to_a_running_crawl_is_waited_for(crawl: Path, capsys: pytest.C
     assert waiting(crawl) == []
 
 
-def test_an_order_that_the_crawl_refuses_is_an_error_with_its_reason(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_order_that_the_crawl_refuses_is_an_error_with_its_reason(
+    crawl: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with taking(crawl, refuse="not today"):
         assert centime("publish", crawl, ROOT, "--wait") == 2
-    assert "the crawl refused the order: not today" in capsys.readouterr().err
+    assert "the crawl refused the command: not today" in capsys.readouterr().err
 
 
-def test_nobody_waits_for_a_crawl_that_does_not_run_or_ends_meanwhile(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_waits_for_a_crawl_that_does_not_run_or_ends_meanwhile(
+    crawl: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("publish", crawl, ROOT, "--wait") == 2
-    assert "without --wait the next run takes the order" in capsys.readouterr().err
+    assert "without --wait the next run takes the command" in capsys.readouterr().err
     assert waiting(crawl) == []
     with taking(crawl, leave=True):
         assert centime("publish", crawl, ROOT, "--wait") == 1
@@ -138,12 +144,17 @@ def test_nobody_waits_for_a_crawl_that_does_not_run_or_ends_meanwhile(crawl: Pat
 
 
 def test_publish_orders_pages_and_names_what_is_out(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert centime("publish", crawl, f"{A}/one#x", f"{A}/p.jpg", "sitemap:http://a.example/s.xml", "--cluster", "c", "--json") == 0
+    assert (
+        centime(
+            "publish", crawl, f"{A}/one#x", f"{A}/p.jpg", "sitemap:http://a.example/s.xml", "--cluster", "c", "--json"
+        )
+        == 0
+    )
     facts = told(capsys)
-    assert (facts["pages"], facts["sitemaps"], facts["feeds"], facts["refused"], facts["orders"]) == (1, 1, 0, 1, 2)
+    assert (facts["pages"], facts["sitemaps"], facts["feeds"], facts["refused"], facts["commands"]) == (1, 1, 0, 1, 2)
     assert facts["out"] == [{"url": f"{A}/p.jpg", "reason": "pages do not end in .jpg"}]
-    orders = [order for order in waiting(crawl) if isinstance(order, PublishOrder)]
-    assert {(order.source, order.urls, order.cluster) for order in orders} == {
+    commands = [command for command in waiting(crawl) if isinstance(command, PublishCommand)]
+    assert {(command.source, command.urls, command.cluster) for command in commands} == {
         ("url", f"{A}/one".encode(), "c"),
         ("sitemap", b"http://a.example/s.xml", "c"),
     }
@@ -163,7 +174,10 @@ def test_publish_tells_people_what_is_out(crawl: Path, capsys: pytest.CaptureFix
     assert centime("publish", crawl, ROOT, f"{A}/p.jpg") == 0
     assert f"{A}/p.jpg" in capsys.readouterr().out
     assert centime("publish", crawl, f"{A}/p.jpg") == 2
-    assert "nothing that was given can be published; http://a.example/p.jpg: pages do not end in .jpg" in capsys.readouterr().err
+    assert (
+        "nothing that was given can be published; http://a.example/p.jpg: pages do not end in .jpg"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +190,9 @@ def test_publish_tells_people_what_is_out(crawl: Path, capsys: pytest.CaptureFix
         (["feed: "], "feed: names no feed; give a URL or a file"),
     ],
 )
-def test_publish_refuses_empty_and_endless_names(crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_publish_refuses_empty_and_endless_names(
+    crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("publish", crawl, ROOT, *words) == 2
     assert said in capsys.readouterr().err
     assert waiting(crawl) == []
@@ -185,8 +201,8 @@ def test_publish_refuses_empty_and_endless_names(crawl: Path, words: list[str], 
 def test_a_large_publication_is_several_orders(crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "u.txt").write_text("".join(f"{A}/{number}\n" for number in range(120_000)))
     assert centime("publish", crawl, "-f", tmp_path / "u.txt", "--json") == 0
-    assert told(capsys)["orders"] == 6
-    assert [len(order.lines()) for order in waiting(crawl) if isinstance(order, PublishOrder)] == [20_000] * 6
+    assert told(capsys)["commands"] == 6
+    assert [len(command.lines()) for command in waiting(crawl) if isinstance(command, PublishCommand)] == [20_000] * 6
 
 
 def test_subscribe_orders_a_subscription_with_a_name_that_says_the_same(
@@ -197,10 +213,14 @@ def test_subscribe_orders_a_subscription_with_a_name_that_says_the_same(
     first = told(capsys)
     assert centime("subscribe", crawl, "/news/", "--xpath", "//h1", "--every", "1h", "--to", to, "--json") == 0
     assert told(capsys)["name"] == first["name"]
-    order = waiting(crawl)[0]
-    assert isinstance(order, SubscribeOrder)
-    assert (order.subscription.pattern, order.subscription.xpath, order.subscription.every) == ("/news/", "//h1", 7200.0)
-    assert order.subscription.to == to
+    command = waiting(crawl)[0]
+    assert isinstance(command, SubscribeCommand)
+    assert (command.subscription.pattern, command.subscription.xpath, command.subscription.every) == (
+        "/news/",
+        "//h1",
+        7200.0,
+    )
+    assert command.subscription.to == to
 
 
 def test_a_place_is_the_same_wherever_the_crawl_is_started(
@@ -251,7 +271,9 @@ def test_a_subscription_that_could_not_be_served_is_refused_at_once(
     assert waiting(crawl) == []
 
 
-def test_subscriptions_that_were_ordered_are_listed_and_removed(crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_subscriptions_that_were_ordered_are_listed_and_removed(
+    crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("subscribe", crawl, ".", "--to", f"file:{tmp_path}/a", "--name", "all") == 0
     capsys.readouterr()
     assert centime("subscribe", crawl, "--list", "--json") == 0
@@ -261,7 +283,7 @@ def test_subscriptions_that_were_ordered_are_listed_and_removed(crawl: Path, tmp
     assert "ordered" in capsys.readouterr().out
     assert centime("subscribe", crawl, "--remove", "all", "--json") == 0
     assert told(capsys)["removed"] == "all"
-    assert isinstance(waiting(crawl)[-1], UnsubscribeOrder)
+    assert isinstance(waiting(crawl)[-1], UnsubscribeCommand)
     assert centime("subscribe", crawl, "--list", "--json") == 0
     assert told(capsys)["subscriptions"] == []
 
@@ -271,11 +293,17 @@ def test_a_subscriber_in_trouble_is_listed_with_the_reason_and_the_next_attempt(
 ) -> None:
     for name in ("well", "ill"):
         assert centime("subscribe", crawl, ".", "--to", f"file:{tmp_path}/a", "--name", name) == 0
-    write_troubles(crawl, {"ill": Trouble(3, 1_800_000_000.0, "false ended with code 1"), "removed": Trouble(1, 1.0, "x")})
+    write_troubles(
+        crawl, {"ill": Trouble(3, 1_800_000_000.0, "false ended with code 1"), "removed": Trouble(1, 1.0, "x")}
+    )
     capsys.readouterr()
     assert centime("subscribe", crawl, "--list", "--json") == 0
     rows = {row["name"]: row for row in told(capsys)["subscriptions"]}
-    assert [rows["ill"][name] for name in ("failures", "tried_again", "trouble")] == [3, "2027-01-15T08:00:00Z", "false ended with code 1"]
+    assert [rows["ill"][name] for name in ("failures", "tried_again", "trouble")] == [
+        3,
+        "2027-01-15T08:00:00Z",
+        "false ended with code 1",
+    ]
     assert [rows["well"][name] for name in ("failures", "tried_again", "trouble")] == [0, None, None]
     assert centime("subscribe", crawl, "--list") == 0
     assert "false ended with code 1" in capsys.readouterr().out
@@ -294,11 +322,15 @@ def test_changes_are_not_told_to_the_folder_of_the_crawl_itself(
     assert waiting(crawl) == []
 
 
-def test_stats_tells_publishers_in_words_and_counts_subscribers_in_trouble(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stats_tells_publishers_in_words_and_counts_subscribers_in_trouble(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with hand_made(tmp_path / "crawl") as opened:
         given = Subscription("ill", ".", 60.0, f"file:{tmp_path}/a")
-        opened.shard.order(NOW + 3, SubscribeOrder(id=new_id(), time=NOW, subscription=given))
-        opened.shard.order(NOW + 3, PublishOrder(id=new_id(), time=NOW, urls=f"{A}/seven".encode(), publisher="newsroom"))
+        opened.shard.command(NOW + 3, SubscribeCommand(id=new_id(), time=NOW, subscription=given))
+        opened.shard.command(
+            NOW + 3, PublishCommand(id=new_id(), time=NOW, urls=f"{A}/seven".encode(), publisher="newsroom")
+        )
         opened.close()
     write_troubles(tmp_path / "crawl", {"ill": Trouble(3, 1.0, "x"), "removed": Trouble(1, 1.0, "x")})
     assert centime("stats", tmp_path / "crawl", "--json") == 0
@@ -312,7 +344,9 @@ def test_stats_tells_publishers_in_words_and_counts_subscribers_in_trouble(tmp_p
     assert "{" not in said
 
 
-def test_changes_are_shown_to_people_to_programs_and_to_readers_of_feeds(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changes_are_shown_to_people_to_programs_and_to_readers_of_feeds(
+    crawl: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("changes", crawl, "--json") == 0
     facts = told(capsys)
     assert facts["seen"] == 3
@@ -341,13 +375,19 @@ def test_changes_are_shown_to_people_to_programs_and_to_readers_of_feeds(crawl: 
         (["--match", "(a+)+$"], "takes too long"),
     ],
 )
-def test_changes_refuses_what_cannot_be_meant(crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changes_refuses_what_cannot_be_meant(
+    crawl: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("changes", crawl, *words) == 2
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [["set", "rate=1"], ["publish", ROOT], ["subscribe", ".", "--to", "file:a"], ["changes"]])
-def test_a_folder_without_a_crawl_is_refused(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "command", [["set", "rate=1"], ["publish", ROOT], ["subscribe", ".", "--to", "file:a"], ["changes"]]
+)
+def test_a_folder_without_a_crawl_is_refused(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime(command[0], tmp_path, *command[1:]) == 2
     assert "no crawl lives here" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

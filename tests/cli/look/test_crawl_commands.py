@@ -46,7 +46,9 @@ def told(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(said.out)
 
 
-def test_top_shows_people_the_first_pages_and_the_errors(box: Path, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_shows_people_the_first_pages_and_the_errors(
+    box: Path, seed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("top", box, "-n", 3) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["certified", "error"] in [line[:2] for line in lines]
@@ -57,7 +59,9 @@ def test_top_shows_people_the_first_pages_and_the_errors(box: Path, seed: str, c
 
 @pytest.mark.parametrize("by", ["importance", "worth", "change", "errors"])
 @pytest.mark.parametrize("site", [[], ["--site"]])
-def test_top_in_every_order_is_one_object_of_json(by: str, site: list[str], box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_in_every_order_is_one_object_of_json(
+    by: str, site: list[str], box: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("top", box, "--by", by, "-n", 5, "--json", *site) == 0
     facts = told(capsys)
     assert facts["by"] == by
@@ -66,7 +70,9 @@ def test_top_in_every_order_is_one_object_of_json(by: str, site: list[str], box:
     assert {("host" if site else "url") in row for row in facts["top"]} <= {True}
 
 
-def test_page_tells_people_and_programs_about_one_page(box: Path, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_tells_people_and_programs_about_one_page(
+    box: Path, seed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("page", box, seed, "--json") == 0
     facts = told(capsys)
     assert (facts["url"], facts["number"], facts["next"]) == (seed, 0, "not wanted")
@@ -76,7 +82,9 @@ def test_page_tells_people_and_programs_about_one_page(box: Path, seed: str, cap
     assert all(name in shown for name in ("importance", "why", "paid by", "links to", "visits"))
 
 
-def test_an_unknown_page_is_a_problem_told_in_a_sentence(box: Path, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_page_is_a_problem_told_in_a_sentence(
+    box: Path, seed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert centime("page", box, f"{seed}no-such-page") == 1
     said = capsys.readouterr()
     assert said.out == ""
@@ -101,7 +109,9 @@ def test_check_ends_with_0_and_what_was_proven(box: Path, capsys: pytest.Capture
     assert (facts["right"], facts["problems"]) == (True, [])
 
 
-def test_check_ends_with_1_and_names_the_file_and_the_byte(box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_ends_with_1_and_names_the_file_and_the_byte(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     broken = Path(shutil.copytree(box, tmp_path / "broken"))
     texts = broken / "state" / "texts.bin"
     data = bytearray(texts.read_bytes())
@@ -141,7 +151,9 @@ def test_an_export_without_a_name_gets_that_of_the_crawl(
         assert name in capsys.readouterr().out
 
 
-def test_bodies_writes_the_body_itself(box: Path, seed: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_bodies_writes_the_body_itself(
+    box: Path, seed: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
     assert centime("bodies", box, seed) == 0
     body = capsysbinary.readouterr().out
     assert b"<html" in body.lower()
@@ -156,13 +168,28 @@ def test_bodies_writes_the_body_itself(box: Path, seed: str, tmp_path: Path, cap
 
 
 @pytest.mark.parametrize(
-    "command", [["top"], ["page", "http://a.example/"], ["hosts"], ["check"], ["stats"], ["export"], ["bodies", "http://a.example/"]]
+    "command",
+    [
+        ["top"],
+        ["page", "http://a.example/"],
+        ["hosts"],
+        ["check"],
+        ["stats"],
+        ["export"],
+        ["bodies", "http://a.example/"],
+    ],
 )
-def test_where_there_is_no_crawl_every_command_says_so(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_there_is_no_crawl_every_command_says_so(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "file"
     file.touch()
     name, *rest = command
-    for path, sentence in ((tmp_path / "none", "there is no such folder"), (file, "this is a file"), (tmp_path, "no crawl lives here")):
+    for path, sentence in (
+        (tmp_path / "none", "there is no such folder"),
+        (file, "this is a file"),
+        (tmp_path, "no crawl lives here"),
+    ):
         assert centime(name, path, *rest) == 2
         said = capsys.readouterr()
         assert said.err.startswith(f"centime: {path}: {sentence}")
@@ -179,7 +206,9 @@ def test_all_commands_work_while_a_crawl_has_the_folder(tmp_path: Path, capsys: 
         assert centime("export", folder, "-o", tmp_path / "pages.csv", "--format", "csv", "--json") == 0
 
 
-def test_a_crawl_is_a_graph_for_ranking_and_analysis(box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_crawl_is_a_graph_for_ranking_and_analysis(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert whole("rank", box, "--top", "3", "--json") == 0
     ranked = json.loads(capsys.readouterr().out)
     assert centime("top", box, "-n", "3", "--json") == 0
@@ -196,7 +225,9 @@ def test_a_crawl_is_a_graph_for_ranking_and_analysis(box: Path, tmp_path: Path, 
     assert "directory" in capsys.readouterr().err
 
 
-def test_a_damaged_crawl_is_one_sentence_of_every_other_command(box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_crawl_is_one_sentence_of_every_other_command(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     broken = Path(shutil.copytree(box, tmp_path / "broken"))
     for manifest in (broken / "snapshots").glob("*/manifest.json"):
         manifest.write_text("{}")

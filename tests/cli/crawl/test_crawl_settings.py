@@ -1,4 +1,5 @@
-"""Settings of `centime crawl` that are remembered: taken back with a word, and never kept or used if they are of another type."""
+"""Settings of `centime crawl` that are remembered: taken back with a word, and never kept or used if they are of
+another type."""
 
 import json
 from pathlib import Path
@@ -54,7 +55,10 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-BACK: dict[str, Any] = dict.fromkeys(("rate", "bandwidth", "max-depth", "refresh-after", "address-delay")) | {"exclude": [], "ban": []}
+BACK: dict[str, Any] = dict.fromkeys(("rate", "bandwidth", "max-depth", "refresh-after", "address-delay")) | {
+    "exclude": [],
+    "ban": [],
+}
 
 
 def test_options_take_back_what_is_remembered(folder: Path) -> None:
@@ -82,7 +86,9 @@ def test_a_crawl_that_refreshes_becomes_continuous_and_back(folder: Path, capsys
 
 def test_a_depth_that_is_no_number_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("deep", "1.5", "²"):
-        assert "max-depth is a whole number or none, not" in said(capsys, 2, "crawl", tmp_path / "c", SEED, "--max-depth", word)
+        assert "max-depth is a whole number or none, not" in said(
+            capsys, 2, "crawl", tmp_path / "c", SEED, "--max-depth", word
+        )
     assert not (tmp_path / "c").exists()
 
 
@@ -101,7 +107,9 @@ def test_a_file_with_a_value_of_another_type_is_refused_and_nothing_is_kept(
     assert (plain / "centime.json").read_bytes() == before
 
 
-@pytest.mark.parametrize(("name", "value"), [("pages", True), ("pages", 1.5), ("pages", "2"), ("for", True), ("for", [1]), ("seeds", True)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("pages", True), ("pages", 1.5), ("pages", "2"), ("for", True), ("for", [1]), ("seeds", True)]
+)
 def test_the_limits_of_a_run_are_held_to_their_types_too(
     name: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
