@@ -46,7 +46,7 @@ bench-refresh: $(READY) ## measure how fresh the copy is kept, beside other poli
 	$(BIN)/python -m bench.refresh
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
-	$(BIN)/pip-compile $(UPGRADE) --extra dev --generate-hashes --allow-unsafe --strip-extras --no-header \
+	$(BIN)/pip-compile $(UPGRADE) --extra dev --extra all --generate-hashes --allow-unsafe --strip-extras --no-header \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file requirements.lock pyproject.toml
 	$(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --strip-extras --no-header --constraint requirements.lock \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file bench/peers.lock bench/peers.in
