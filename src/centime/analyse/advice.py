@@ -14,7 +14,8 @@ The cost is that of the community.
 
 Traps: gains of several pieces of advice do not add up exactly. A link back from a page of the community takes nothing
 from anyone inside, but the rest of the web has what the community gains less. Links that leave are why others link to
-you: the paper knows only energy."""
+you: the paper knows only energy.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

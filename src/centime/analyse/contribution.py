@@ -13,7 +13,8 @@ sunk_p.
 Guaranteed: c = e + s + o, nothing is negative but for rounding, and e_p >= (1 - d^(L_p)) c_p (Theorem 4.4).
 
 Traps: the paper calls c/e the entrapped portion: it is e/c. Its sums of e over in(I) give the external energy, not all
-of E_I."""
+of E_I.
+"""
 
 from dataclasses import dataclass
 

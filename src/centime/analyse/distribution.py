@@ -4,7 +4,8 @@ Where importance follows a power law, P(X >= x) ~ x^-(a-1), the tail is a straig
 from the best tenth of the pages by the mean of log(x / x_least) (Hill): a - 1 = 1 / that mean.
 
 Trap: a straight line in this picture is no proof of a power law; the exponent says how steep the tail is, not what made
-it."""
+it.
+"""
 
 import io
 

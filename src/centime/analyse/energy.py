@@ -13,7 +13,8 @@ Guaranteed: with exact scores the two sides of each identity differ by rounding 
 |d W x + (1-d) - x|_1 / (1-d), the scores' own certificate. E_I >= `least`, (1 - d^L) E_in with L the least L_p (Theorem 4.4).
 
 Traps: scores must be those of Eq. 2, not normalised to any sum. In Theorem 4.4 the paper prints L(I) = max L_p; its
-proof, and truth, need the least. ps[I] of Corollary 4.1 are all pages with links to dp(I), in or out of I."""
+proof, and truth, need the least. ps[I] of Corollary 4.1 are all pages with links to dp(I), in or out of I.
+"""
 
 from dataclasses import dataclass
 
@@ -77,7 +78,8 @@ def shortest_way_out(walk: Transition, community: Subgraph, into: Vector) -> int
 
 def internal_scores(community: Subgraph, damping: float, error: float = 1e-10) -> Vector:
     """x^i of Definition 4.1: each page's score if nobody outside linked to the community; on average at most `error`
-    too low."""
+    too low.
+    """
     check_damping(damping)
     scores = np.full(len(community.pages), 1.0 - damping)
     gained = scores.copy()

@@ -32,7 +32,8 @@ class Components:
     @property
     def closed(self) -> int:
         """How many components are closed: a surfer who only follows links ends in one of them, or in a dangling
-        page."""
+        page.
+        """
         return len(np.unique(self.component[self.essential]))
 
 

@@ -14,7 +14,8 @@ over all that follows.
 Guaranteed: default, links and, in the last sum, distances and `beyond` add up to the score, but for its own error.
 
 Trap: a page's links back to itself and to pages that link to it bring it its own score again; it is counted where it
-arrives."""
+arrives.
+"""
 
 from dataclasses import dataclass
 
@@ -109,7 +110,8 @@ def _follow_back(
     default: float,
 ) -> tuple[Vector, Vector, float]:
     """Follows the shares back step by step; returns what each distance and each page brings, and what was not
-    followed."""
+    followed.
+    """
     weighted = len(weights) > 0
     pages = len(scores)
     share, next_share = np.zeros(pages), np.zeros(pages)

@@ -16,7 +16,8 @@ page p that links into I, L_p of Lemma 4.1 is 1 + the least distance of the page
 Guaranteed: `kept` and `sunk` are at most `error` below the truth, each, whatever the community.
 
 Trap: the paper prints h_(i,p) for psi_(i,p) in Theorem 4.3, and L_p = max{n | Theta_n without leaks}. Theta_n may be
-without leaks after one that leaks; what its proofs use, and Theorem 5.2 needs, is the least n whose Theta_n leaks."""
+without leaks after one that leaks; what its proofs use, and Theorem 5.2 needs, is the least n whose Theta_n leaks.
+"""
 
 from dataclasses import dataclass
 from math import inf

@@ -31,7 +31,8 @@ from centime.model.kernel import inlined, kernel
 @dataclass(frozen=True, slots=True)
 class Flow:
     """The energy of some communities and what they give each other; one that is named last may be the rest of the
-    web."""
+    web.
+    """
 
     pages: Pages
     """How many pages each has: its default energy."""
@@ -60,7 +61,8 @@ class Flow:
 
     def merged(self, largest: int) -> tuple["Flow", Pages]:
         """The same with all but the communities of most energy joined to one, which comes last; and the numbers of
-        those kept."""
+        those kept.
+        """
         kept = np.sort(np.argsort(-self.energy, kind="stable")[:largest])
         number = np.full(len(self.pages), len(kept))
         number[kept] = np.arange(len(kept))

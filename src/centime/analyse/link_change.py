@@ -11,7 +11,8 @@ Guaranteed: the graph itself is never copied; all that is built is of the size o
 
 Traps: the paper prints h' for h in two places of delta_p. A link that is added where there is one already makes two
 (Example 1.2), and a link that is removed is removed once. In a weighted graph a new link weighs 1 unless it says
-otherwise."""
+otherwise.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,7 +35,8 @@ Row = list[tuple[int, float]]
 @dataclass(frozen=True, slots=True)
 class Change:
     """The pages whose links change, rising, and the columns of W for them: row k of `before` and `after` is that of
-    pages[k]."""
+    pages[k].
+    """
 
     pages: Pages
     before: Transition
@@ -42,7 +44,8 @@ class Change:
 
     def differences(self) -> tuple[Pages, Pages, Vector]:
         """D by its entries: for each the place of the changed page in `pages`, the target, and the difference of the
-        shares."""
+        shares.
+        """
         both = (self.before, self.after)
         rows = np.concatenate([np.repeat(np.arange(side.pages), np.diff(side.offsets)) for side in both])
         targets = np.concatenate([side.targets for side in both]).astype(np.int64)
@@ -82,7 +85,8 @@ def change(graph: Graph, names: Names, added: Iterable[Link], removed: Iterable[
 
 def read_links(path: Path, names: Names) -> list[Link]:
     """The links of a small file: on each line two page names and perhaps a weight, with tabs, commas or blanks
-    between."""
+    between.
+    """
     links = []
     for line, text in read_lines(path):
         fields = [field.strip() for field in text.split("\t")] if "\t" in text else text.replace(",", " ").split()

@@ -16,7 +16,8 @@ to. Every page of C links to a target (Theorem 5.2); what else it links to diffe
 A found community is a planted one when it has one of its targets and most of its pages are the planted ones.
 
 Guaranteed: same arguments, same graph. Trap: what is found and was not planted may well be promoting too; the graph
-knows no intent."""
+knows no intent.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

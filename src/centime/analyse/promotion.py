@@ -22,7 +22,8 @@ Guaranteed: nothing is called promoting without these numbers, which are reporte
 
 Traps: links alone do not tell why: a site that nobody links to, and whose pages all link to its front page, is such a
 community too. The paper prints gamma = 0 for Figure 7(b) where it is 1, and a minus for a plus in the derivative of Eq.
-42; the maxima are right."""
+42; the maxima are right.
+"""
 
 from dataclasses import dataclass
 
@@ -68,7 +69,8 @@ def largest_score(pages: int, damping: float, *, self_links: bool) -> float:
 
 def least_energy(supporters: int, most_links: int, damping: float) -> float:
     """The least energy of a community to which each of so many pages, with at most so many links, has a link
-    (Theorem 5.2)."""
+    (Theorem 5.2).
+    """
     check_damping(damping)
     if most_links < 1:
         raise BadSetting(f"a page that supports another has at least one link, not {most_links}")

@@ -9,7 +9,8 @@ community. Of the rest of the web only what it gives to communities and gets fro
 them hairlines.
 
 Trap: what a community receives stands on the right and is part of its supply on the left: the picture is one turn of a
-circuit."""
+circuit.
+"""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -36,7 +37,8 @@ LABEL_INCHES = 0.36  # two lines of text: what a block has beside its own height
 @dataclass(slots=True)
 class Block:
     """A community, the rest of the web or the dangling pages, on one side of the picture; bands leave or reach it
-    from its top down."""
+    from its top down.
+    """
 
     name: str
     detail: str

@@ -12,7 +12,8 @@ Guaranteed: `iterations_needed` holds for Eq. 3 started from ones. Ranks count t
 
 Traps: Remark 6.1 says |x* - x(0)|_1 <= N, which is false for x(0) = 1 (a star); but |e_rel(0)|_1 <= max(2d, d/(1-d)) <=
 1/(1-d) holds, so its conclusion does. Its 3.5e-15 after 50 steps with d = 1/2 is 1.8e-15. Two crossings between
-neighbouring dampings are not seen."""
+neighbouring dampings are not seen.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -78,7 +79,8 @@ def sensitivity(
     solve: Callable[[float], Vector], dampings: Sequence[float] = DAMPINGS, reference: float = 0.85, best: int = 100
 ) -> Sensitivity:
     """How the order changes over the dampings; `solve` gives the scores of Eq. 2 for one of them, to well below
-    `RESOLUTION`."""
+    `RESOLUTION`.
+    """
     chosen = tuple(sorted({*dampings, reference}))
     if len(chosen) < 2 or not (0 <= chosen[0] and chosen[-1] < 1):
         raise BadSetting("sensitivity needs two dampings or more, each at least 0 and below 1")
@@ -93,14 +95,16 @@ def sensitivity(
 
 def rank_of(scores: Vector, pages: Pages) -> npt.NDArray[np.int64]:
     """The rank of each of some pages among all, from 1: one more than the pages that are better by more than
-    `RESOLUTION`."""
+    `RESOLUTION`.
+    """
     ordered = np.sort(scores)
     return 1 + len(scores) - np.searchsorted(ordered, scores[pages] + RESOLUTION, side="right").astype(np.int64)
 
 
 def iterations_needed(damping: float, error: float, *, dangling: bool = True) -> int:
     """How many iterations of Eq. 3, from ones, bring the relative error in the 1-norm below `error` (Remark 6.1 and
-    its footnote)."""
+    its footnote).
+    """
     check_damping(damping)
     if not error > 0:
         raise BadSetting(f"the error must be above 0, not {error}")

@@ -11,7 +11,8 @@ Guaranteed: each page and each of its links is looked at a fixed number of times
 others.
 
 Trap: the larger the set of step 1, the less comes from outside: of a whole island every page would be left. Hence the
-room."""
+room.
+"""
 
 from dataclasses import dataclass
 

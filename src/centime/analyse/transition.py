@@ -11,7 +11,8 @@ Guaranteed: a column adds up to 1, or to 0 when the page dangles. `error_bound` 
 it comes from: |x - x*|_1 <= |d W x + (1 - d) - x|_1 / (1 - d), because the 1-norm of W is at most 1 (Proposition 2.3).
 
 Traps: "null rows" of the paper's Section 2.1 are null columns. A page whose links all weigh 0 dangles. Rounding, about
-1e-16 of the sum of all scores, is not in the certificate."""
+1e-16 of the sum of all scores, is not in the certificate.
+"""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,8 @@ Guaranteed: |x' - (x + y)|_1 <= `error` = (|r|_1 + `scores_error` (1-d)) / (1-d)
 scores given. Theorem 5.3: |y|_1 <= `bound` = d/(1-d) * sum over C of delta_p x*_p <= `coarse_bound` = 2d/(1-d) E_C.
 
 Traps: the theorem is for scores of Eq. 2. For those of Eq. 13, where dangling pages pay everyone, a page that starts or
-ceases to dangle has delta_p up to 2, not 1."""
+ceases to dangle has delta_p up to 2, not 1.
+"""
 
 from dataclasses import dataclass
 from math import inf
@@ -91,7 +92,8 @@ def pages_until(damping: float, error: float) -> float:
     <= `error`.
 
     Section 5.2: a random page has score 1 and moves the scores by 2d/(1-d) at most, so the answer is (1-d)/(2d) * error
-    pages."""
+    pages.
+    """
     check_damping(damping)
     return (1.0 - damping) / (2.0 * damping) * error if damping else inf
 
@@ -113,7 +115,8 @@ def _spread(
     count: int,
 ) -> tuple[int, int, float]:
     """Passes on what is under way until no more than the goal is; returns how many pages were reached and links
-    followed, what is left."""
+    followed, what is left.
+    """
     followed = 0
     volume = 0
     for at in range(count):

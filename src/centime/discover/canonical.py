@@ -15,7 +15,8 @@ the same content (`index_of` says what to compare it with).
 
 Traps: this runs once per link. Parsing by WHATWG costs 3 microseconds, so hrefs made of plain characters alone, which
 are most, are joined to their base as text (0.5 microseconds); a test holds both ways to the same answers. `/(S(...))`,
-`%`, `;`, `?`, `:`, a segment that begins with a dot and anything not ASCII go the long way."""
+`%`, `;`, `?`, `:`, a segment that begins with a dot and anything not ASCII go the long way.
+"""
 
 import re
 from collections.abc import Sequence
@@ -94,7 +95,8 @@ class Canonicaliser:
 
     Bounded: about `entries` answers are kept in each of two generations; when the younger is full, the older is
     forgotten. Measured on pages that share 80 % of their links: 3.5 times as fast as `canonical` alone, 10 times where
-    the shared links have queries."""
+    the shared links have queries.
+    """
 
     def __init__(self, entries: int = 100_000) -> None:
         self._entries = entries
@@ -156,7 +158,8 @@ def _is_origin(origin: str) -> bool:
 
 def _place(base: str) -> tuple[str, str] | None:
     """The origin and the directory of a base whose directory is canonical as it is; None sends its hrefs the long
-    way."""
+    way.
+    """
     slash = base.rfind("/") + 1
     # Every page is a base, and a directory has many: a name of plain characters without a dot in front changes nothing
     # about it.

@@ -2,7 +2,8 @@
 
 Links are given as written, to be resolved against the feed's URL. An Atom entry's link is its first alternate one; an
 RSS item without `link` is known by its permanent `guid`. A broken feed gives the entries before the damage, with
-`trouble`."""
+`trouble`.
+"""
 
 from dataclasses import dataclass
 

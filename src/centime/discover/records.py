@@ -5,7 +5,8 @@ the record asked for last. Document types are hidden from the parser, so no enti
 gives the records before the damage, as far as they are whole.
 
 A document with errors is read a second time, with its ampersands by number (`model/ampersands.py`), and its trouble is
-told all the same."""
+told all the same.
+"""
 
 import re
 from collections.abc import Iterable

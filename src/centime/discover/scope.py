@@ -7,7 +7,8 @@ domain), `any`.
 
 Then: the suffix of the path must not be one of `discover/suffixes.py`; if there are include patterns, one must be found
 in the canonical URL; no exclude pattern may be. Seeds pass includes, excludes and suffixes: they were asked for. Depth
-is the number of links from a seed; `max_depth` bounds it where the caller knows it."""
+is the number of links from a seed; `max_depth` bounds it where the caller knows it.
+"""
 
 import re
 from collections.abc import Iterable
@@ -86,7 +87,8 @@ class Scope:
 
     def exclusion(self, url: str) -> str:
         """The exclude pattern that is found in a canonical URL, in words; nothing if there is none, or it is a
-        seed's."""
+        seed's.
+        """
         for pattern in self.exclude:
             if pattern.search(url) and url not in self.seeds:
                 return f"it is excluded by {pattern.pattern!r}"
@@ -108,7 +110,8 @@ class Scope:
 
 def registrable_domain(name: str) -> str:
     """The domain that somebody registered a name under; the name itself for addresses and names without a public
-    suffix."""
+    suffix.
+    """
     if name.startswith("[") or name.replace(".", "").isdigit():
         return name
     return _suffix_list().privatesuffix(name) or name

@@ -3,7 +3,8 @@
 Read are `urlset` and `sitemapindex` in XML, with the news extension, and plain text with one URL a line; each as it is
 or packed with gzip. By the protocol's own limits: at most 50 MiB unpacked, and 50 000 entries. A broken sitemap gives
 what was read before the damage, with `trouble`. URLs are given as written: the caller makes them canonical, and decides
-whether the sitemap may speak for them."""
+whether the sitemap may speak for them.
+"""
 
 import re
 import zlib
@@ -51,7 +52,8 @@ def is_sitemap(url: str, body: bytes) -> bool:
     """Whether what was read at a URL is a sitemap, by its beginning.
 
     Packed or not, its root decides, whatever it was served as. Plain text tells less: every line must be a URL, and
-    there must be `sitemap` in the name at the end of the path, or if it is packed anywhere."""
+    there must be `sitemap` in the name at the end of the path, or if it is packed anywhere.
+    """
     packed = body.startswith(b"\x1f\x8b")
     head = _unpacked(body[: 4 * LOOK], LOOK)[0] if packed else body[:LOOK]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -2,7 +2,8 @@
 and scripts.
 
 Only the path counts, never the query, and the ending is what follows the last dot of the last segment. HTML, XML,
-XHTML, DTD, RSS, RDF, XSL and plain text are read; so is what has no ending, or one that is not listed."""
+XHTML, DTD, RSS, RDF, XSL and plain text are read; so is what has no ending, or one that is not listed.
+"""
 
 _PICTURES = (
     "jpg jpeg jpe gif png bmp tif tiff webp avif ico svg svgz psd eps ai raw heic xcf cur pnm ppm pgm pbm xpm djvu"

@@ -15,7 +15,8 @@ By what was seen of a host (`TrapLimits`): at most so many pages per host, for o
 same names of parameters, in any order, and below one path at most so many dates (a calendar that leads into the past
 never has a year that is out of reason). Counting only: the same URLs in the same order always give the same answers.
 Memory per host is bounded: queries are counted in a table of PATHS_PER_HOST slots; paths that collide share a count and
-are refused early."""
+are refused early.
+"""
 
 import re
 from collections import Counter
@@ -110,7 +111,8 @@ class _Host:
 
 class TrapLimits:
     """Counts what was admitted per host, and refuses more than the limits; `state` and `from_state` make it part of
-    a snapshot."""
+    a snapshot.
+    """
 
     def __init__(
         self, *, pages_per_host: int = 1_000_000, queries_per_path: int = 1_000, dates_per_path: int = 600

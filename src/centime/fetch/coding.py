@@ -7,7 +7,8 @@ deep.
 Servers lie: a body that is called gzip or zstd but does not start like it is taken as it is, and so is one called
 deflate or br that fails before it gave anything. A body that breaks later, or ends early, is a `BrokenCoding`. What
 follows the end of a stream is ignored, as browsers do, unless it is another member of the same kind; past MOST_MEMBERS
-that is hostile, since empty ones cost time and give nothing."""
+that is hostile, since empty ones cost time and give nothing.
+"""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -207,7 +208,8 @@ _MAKERS: dict[str, Callable[[], Decoder]] = {
 
 def decoder_for(content_encoding: str) -> Decoder | None:
     """What undoes a Content-Encoding, or nothing when there is nothing to undo; names that mean nothing are passed
-    over."""
+    over.
+    """
     names = [name for name in (part.strip().lower() for part in content_encoding.split(",")) if name in _MAKERS]
     if len(names) > MOST_CODINGS:
         raise BrokenCoding(f"the body is coded {len(names)} times")

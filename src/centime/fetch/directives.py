@@ -2,7 +2,8 @@
 
 A value is a list of directives, for all robots or, after a name and a colon, for one ("otherbot: noindex, nofollow").
 Trap: `unavailable_after: <date>` has a colon and commas of its own and names no robot. Directives add up; the stricter
-holds."""
+holds.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

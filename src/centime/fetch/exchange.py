@@ -9,7 +9,8 @@ host would see two requests at once. A kept connection may have been closed by t
 bytes behind the last answer (see `framing`): that alone is worth another try, and `ask` gives nothing back then, so
 that the caller can keep to the delay. aiohttp does not bound the connections that it keeps; when too many are open, an
 answer's connection is closed instead of kept. For a small answer the connection has been given back before the answer
-is seen: its address must be noted earlier, which `_Answer` does."""
+is seen: its address must be noted earlier, which `_Answer` does.
+"""
 
 import asyncio
 import socket
@@ -142,7 +143,8 @@ class Exchange:
 
     async def ask(self, request: Request, *, most_bytes: int, again: bool, crawl_delay: float) -> Response | None:
         """The answer to one request, or nothing if a kept connection turned out to be dead and `again` lets the
-        caller try once more."""
+        caller try once more.
+        """
         task = asyncio.current_task()
         assert task is not None
         settings = self._settings

@@ -32,7 +32,8 @@ def failure_of(error: Exception) -> tuple[Outcome, str]:
 
 def one_line(text: str) -> str:
     """What a library said, fit to be shown: without line breaks, control characters and marks under what was quoted,
-    and bounded."""
+    and bounded.
+    """
     words = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * MOST_DETAIL]).split()
     return " ".join(word for word in words if word.strip("^"))[:MOST_DETAIL]
 

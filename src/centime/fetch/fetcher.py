@@ -7,7 +7,8 @@ comes back as a value.
 Guarantees. `fetch` never raises for anything the network does. No host sees two requests closer than its delay,
 robots.txt and its redirects included, and no address closer than `politeness.address_delay` says, within this fetcher
 and whatever the caller does. Redirects are not followed: each is the caller's to follow by another `fetch`, and so is
-judged like any other page."""
+judged like any other page.
+"""
 
 import asyncio
 import time

@@ -7,7 +7,8 @@ the bytes. Here they are counted first.
 Guarantee: an answer with one sound Content-Length and without Transfer-Encoding is as long as that says, however its
 bytes are cut; whoever sends more has its connection closed. Everything else is left to the parser as it comes: chunks,
 nonsense, an answer that lasts until the end. Trap: bytes that come so late that the next request is under way are taken
-for its answer; `exchange` then asks over another connection."""
+for its answer; `exchange` then asks over another connection.
+"""
 
 import re
 from typing import Any

@@ -3,7 +3,8 @@
 Law: if a request of a key starts at s and is answered at a, and both are told here (`hold` until s + delay, until a +
 delay), then `free_at` is max(s, a) + delay, and the next one that waits for it starts no earlier. Time is an argument.
 A key whose time has passed says nothing any more and is forgotten, so that the memory stays bounded by the number of
-keys that were asked during the longest delay."""
+keys that were asked during the longest delay.
+"""
 
 
 class Gate:

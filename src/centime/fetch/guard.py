@@ -6,7 +6,8 @@ and no second answer gets round it.
 
 An IPv6 address that carries an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) leads to that one and is judged
 by it too. Traps: `ipaddress.is_global` differs between releases of Python and does not look into all of these, hence
-the networks below, from the special-purpose registries of IANA."""
+the networks below, from the special-purpose registries of IANA.
+"""
 
 import ipaddress
 from collections.abc import Iterable

@@ -11,7 +11,8 @@ next request starts no earlier than `asked_at` plus
 
 Guarantees: never earlier than d after the answer; more failures never shorten the wait; one answer ends the back-off;
 after a block the host gets one try, which blocks again if it fails. Only a host that is not reached is blocked: one
-that answers, if only to say that it is busy, is alive."""
+that answers, if only to say that it is busy, is alive.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -123,7 +124,8 @@ def after(state: HostState, seen: Seen, settings: PolitenessSettings) -> tuple[H
 
 def address_delay(address: str, settings: FetchSettings) -> float:
     """The least time between two requests to an address, whatever the hosts; this machine needs none unless one was
-    given."""
+    given.
+    """
     if settings.address_delay_seconds is not None:
         return settings.address_delay_seconds
     return 0.0 if is_loopback(address) else _ADDRESS_DELAY

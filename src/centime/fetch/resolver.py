@@ -7,7 +7,8 @@ name instead of two.
 
 An answer is kept for its time to live, within FLOOR and CEILING; that there is none, for ABSENT; that nobody answered,
 for SILENT. A name is asked for once, however many wait. The connector receives nothing but what was judged, so a
-second, different answer (DNS rebinding) is judged like the first."""
+second, different answer (DNS rebinding) is judged like the first.
+"""
 
 import asyncio
 import socket

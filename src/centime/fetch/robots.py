@@ -7,7 +7,8 @@ reached at all gives the reason itself (no address, no connection, bad TLS) and 
 reached either, and who asks already waits longer each time.
 
 Bounds: MOST_HOSTS files and MOST_BYTES of rules are kept, the least lately used go first. However many wait for a host,
-it is asked once."""
+it is asked once.
+"""
 
 import asyncio
 from collections import OrderedDict

@@ -57,7 +57,8 @@ class Rules:
 
 def _suspect(patterns: list[str]) -> Callable[[str, int], re.Match[str] | None] | None:
     """What finds every URL that a disallow rule may match, and some more; nothing if the rules are too many for it
-    to pay."""
+    to pay.
+    """
     if len(patterns) > MOST_SUSPECTS:
         return None
     return re.compile("|".join(sorted({_laxer(pattern) for pattern in patterns})) or "(?!)").match

@@ -5,7 +5,8 @@ task is cancelled with the reason noted. Guarantee: an attempt ends at most one 
 that took longer than STANDSTILL_SECONDS (a page that is hard to parse) is not counted: no answer could be heard
 meanwhile, so nobody is to blame for its silence. Times are of `time.monotonic`: the clock of uvloop counts whole
 milliseconds and stands still during a step. Trap: an attempt must be dropped in the very step in which its awaiting
-ends; then the cancellation can only arrive inside it."""
+ends; then the cancellation can only arrive inside it.
+"""
 
 import asyncio
 import time

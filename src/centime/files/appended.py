@@ -125,7 +125,8 @@ class AppendedFile:
 
     def state(self) -> State:
         """What `open` and `check` need to find and prove the file as it is now; no more than the last block is read
-        for it."""
+        for it.
+        """
         rest = self.base[self.length // BLOCK * BLOCK :]
         return np.array([self.length, *self._checksums, xxh3_64_intdigest(rest.data)], dtype=np.uint64)
 

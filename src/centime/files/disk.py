@@ -1,5 +1,6 @@
 """Writing so that it is there afterwards: whole writes, room taken before it is used, folders synced after a name
-changed in them."""
+changed in them.
+"""
 
 import errno
 import os

@@ -5,7 +5,8 @@
 
 Adding the index lets a frame tell its own: a valid frame behind a hole of unknown length is recognised by an index that
 fits the hole, and a frame that got into the wrong place is not taken for the one that belongs there. Kind 0 is never
-written, so zeros are no frame."""
+written, so zeros are no frame.
+"""
 
 from struct import Struct
 

@@ -3,7 +3,8 @@ asked now.
 
 What is guaranteed is in `order.py`, what memory it takes in `tables.py`. Deterministic: what is handed out follows from
 the calls made, in their order, and from nothing else; time is an argument and may even run backwards. Calls take
-batches."""
+batches.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -72,7 +73,8 @@ class Frontier:
 
     def set_shares(self, shares: Sequence[float]) -> None:
         """What each of levels 1 to 4 may take from now on of the choices that come down to it; the same again
-        changes nothing."""
+        changes nothing.
+        """
         if len(shares) != LEVELS - 1 or not all(0 < share < 1 for share in shares):
             raise BadSetting(f"shares are {tuple(shares)}; they must be {LEVELS - 1} numbers above 0 and below 1")
         for level, share in enumerate(shares, start=1):
@@ -146,7 +148,8 @@ class Frontier:
         """Up to `count` pages to read now, most important first; they are taken out, and each is a lease of its host.
 
         `discovery`: what a unit of importance of an unread page is worth beside pages that are due; 0: levels 4 and 5
-        by their shares."""
+        by their shares.
+        """
         leased = np.empty(count, dtype=np.int64)
         got = order.lease_pages(self._t, float(now), np.asarray(offsets, dtype=np.float64), float(discovery), leased)
         if got < 0:
@@ -242,7 +245,8 @@ class Frontier:
 
     def rebuild(self, keys: Callable[[Pages], npt.NDArray[Any]] | npt.NDArray[Any]) -> None:
         """Gives all unread pages new keys, by page number from an array or a function of pages, in time proportional to
-        their number."""
+        their number.
+        """
         for first, last, pages in snapshot.batches(self._t):
             new = np.asarray(keys(pages) if callable(keys) else keys[pages], dtype=np.float32)
             if len(new) != len(pages) or np.isnan(new).any():

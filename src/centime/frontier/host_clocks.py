@@ -35,7 +35,8 @@ def _release(t: Tables, h: Whole, next_time: float) -> bool:
 @bare_kernel
 def release_host(t: Tables, h: Whole, next_time: float) -> bool:
     """Ends a lease of a host, which may be asked again at `next_time`; False if it has none outstanding or that is
-    no time."""
+    no time.
+    """
     return _release(t, h, next_time)
 
 

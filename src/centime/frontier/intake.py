@@ -1,7 +1,8 @@
 """Pages come into the frontier, change their keys, leave it: kernels over batches.
 
 `add_pages` stops where an array is full and says how far it came; the caller makes room and calls again from there. A
-batch is looked through before anything changes, so a bad one changes nothing."""
+batch is looked through before anything changes, so a bad one changes nothing.
+"""
 
 from typing import Any, Final
 
@@ -57,7 +58,8 @@ def _look_through(
     keys: npt.NDArray[np.float32],
 ) -> Whole:
     """0 if the batch may come in and its pages are marked; BAD; or SHORT of pages or hosts, the highest of which are
-    then counted."""
+    then counted.
+    """
     highest_page = np.int64(-1)
     highest_host = np.int64(-1)
     classes = t.counts[CLASS_COUNT]
@@ -120,7 +122,8 @@ def add_pages(
     start: Whole,
 ) -> Whole:
     """How many pages of the batch are inside now, or BAD or SHORT; `start` is SHORT for a batch not yet looked
-    through."""
+    through.
+    """
     n = np.int64(start)
     if n < 0:
         n = np.int64(_look_through(t, pages, hosts, kinds, keys))
@@ -153,7 +156,8 @@ def add_pages(
 @bare_kernel
 def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.float32], own: bool) -> bool:
     """Gives the pages that are inside, either the unread ones or (`own`) all others, their new keys, in the order
-    given; False, and nothing is changed, if a key is no number."""
+    given; False, and nothing is changed, if a key is no number.
+    """
     for n in range(len(keys)):
         if np.isnan(keys[n]):
             return False

@@ -2,7 +2,8 @@
 
 A lease ends when its page is reported, or expires `timeout_seconds` after it was granted; whichever is first decides,
 and a report that comes later is told so. Time that runs backwards counts as standing still, so leases expire in the
-order in which they were granted."""
+order in which they were granted.
+"""
 
 from collections import OrderedDict
 from typing import Any

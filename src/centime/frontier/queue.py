@@ -101,7 +101,8 @@ def sink(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> None:
 @bare_inlined
 def lacks_room(t: Tables, q: Whole) -> bool:
     """Whether the pool or the directory must grow before one more page; DIRECTORY_NEED is set to what the directory
-    lacks."""
+    lacks.
+    """
     size = np.int64(0) if q < 0 else np.int64(t.queues[q, SIZE])
     if size & 7:
         return False
@@ -172,7 +173,8 @@ def insert(t: Tables, q: Whole, key: np.float32, page: Whole) -> Whole:
 @bare_inlined
 def change(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole, better: bool) -> Whole:
     """Gives the entry at i, whose key has become better or worse, its new place; gives 0 if the root may have
-    changed."""
+    changed.
+    """
     if better:
         return rise(t, q, i, key, page)
     sink(t, q, i, key, page)

@@ -2,7 +2,8 @@
 
 A state lists the queues by host and kind, each with its pages in heap order. Reading it back gives the same heaps,
 entry by entry, so the frontier read back not only hands out the same pages for ever: its own state stays the same, bit
-for bit."""
+for bit.
+"""
 
 import heapq
 from collections.abc import Iterator

@@ -4,7 +4,8 @@
 
 Readiness is lazy. A host wakes when a lease is asked for after its time; a ready host whose group was delayed since is
 put back when it comes to the top. So delaying a group costs nothing, and a group that is let go earlier calls its hosts
-together."""
+together.
+"""
 
 import numpy as np
 

@@ -2,7 +2,8 @@
 
 The heap needs no memory but three links in each queue: entering and becoming better cost O(1), leaving costs O(log n)
 in the mean. Order as inside a queue: the larger key, then the lower page number; since it is total, the root never
-depends on history."""
+depends on history.
+"""
 
 import numpy as np
 

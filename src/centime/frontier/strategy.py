@@ -14,7 +14,8 @@ such choices it takes between ⌊share·n⌋ and ⌈share·n⌉. With shares of 
 
 Maintenance and discovery (levels 4 and 5) are one level where a unit of importance of an unread page is worth something
 (`discovery` > 0): then the larger of worth(best due page) and discovery · importance(best unread page) is next, ties
-going to the page due."""
+going to the page due.
+"""
 
 from typing import Final
 
@@ -103,7 +104,8 @@ def lease_pages(
     t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: float, leased: npt.NDArray[np.int64]
 ) -> Whole:
     """How many pages were handed out into `leased`; OUTSIDE if a class has no offset or one that is no finite
-    number."""
+    number.
+    """
     if len(offsets) < t.counts[CLASS_COUNT]:
         return OUTSIDE
     for focus in range(t.counts[CLASS_COUNT]):

@@ -11,7 +11,8 @@ Bytes per page when queues are long:
 A queue of one chunk has no directory: a host with a few pages costs a chunk (72 bytes), a queue (44), a host (56).
 
 Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. What leaves the frontier is
-copied."""
+copied.
+"""
 
 from typing import Any, Final, NamedTuple
 

@@ -4,7 +4,8 @@ The source is gone through once to know it (`survey.py`), then once or a few tim
 to hold the graph: links in no order of their sources, written as a WebGraph.
 
 Guaranteed: the new file appears when it is whole, in the place of an older one; nothing is left behind by a failure or
-by Ctrl-C."""
+by Ctrl-C.
+"""
 
 import os
 from collections.abc import Callable, Iterator

@@ -7,7 +7,8 @@ over. How the dialect is told: `dialect.py`.
 
 Guaranteed: a line that is anything else is refused by its number; the order of links within a row and repeated links
 are kept. Named pages are numbered in the order of their first mention. Memory: a block of the file, and the names.
-Traps: see `links.py` for how numbers become pages."""
+Traps: see `links.py` for how numbers become pages.
+"""
 
 import re
 from collections.abc import Iterator
@@ -65,7 +66,8 @@ class EdgeList:
 
     def declared(self) -> Declared:
         """The number of pages, if a comment of ours or a list of names tells it; pages are then numbered from what
-        it says, or 0."""
+        it says, or 0.
+        """
         if self.table is not None:
             return Declared(len(self.table), 0)
         pages = self.dialect.pages if self.known is None else len(self.known)
@@ -208,7 +210,8 @@ def _read_names(
     text: Bytes, at: int, separator: int, starts: Offsets, ends: Offsets, weights: Weights, odd: Odd
 ) -> tuple[int, int, int]:
     """Finds the names of the links of a block, two for each, and their weights; returns the fault, its place and the
-    number of links."""
+    number of links.
+    """
     links = 0
     at = after_comments(text, at)
     while at < len(text):

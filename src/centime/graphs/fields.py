@@ -1,7 +1,8 @@
 """The fields of one line of an edge list, as parts of the kernels that read blocks of lines.
 
 Every part takes the place where it starts and gives the place after what it has read; none reads over the end of the
-text or of the line."""
+text or of the line.
+"""
 
 import numpy as np
 
@@ -27,7 +28,8 @@ def _after_blanks(text: Bytes, at: int) -> int:
 @inlined
 def after_comments(text: Bytes, at: int) -> int:
     """The start of the first field of the next line that is not empty and no comment; the end of the text if there
-    is none."""
+    is none.
+    """
     at = _after_blanks(text, at)
     while at < len(text) and (text[at] == NEWLINE or text[at] == HASH or text[at] == PERCENT):
         while at < len(text) and text[at] != NEWLINE:
@@ -74,7 +76,8 @@ def next_number(text: Bytes, at: int, least: int, largest: int) -> tuple[int, in
 @inlined
 def next_weight(text: Bytes, at: int) -> tuple[float, int, int, int]:
     """A weight, and where it stands if it is not a short decimal number: then the caller has to read it, otherwise
-    start and end are 0."""
+    start and end are 0.
+    """
     start = at
     digits, places = np.int64(0), -1
     while (
@@ -101,7 +104,8 @@ def next_name(text: Bytes, at: int, separator: int) -> tuple[int, int, int]:
     """Start and end of a name without the blanks around it, and the place after it; the end is -1 if it is broken.
 
     Separators are tabs, commas or, for SPACE, blanks of any kind. With commas a name may stand in quotes, and quotes
-    within are doubled."""
+    within are doubled.
+    """
     while at < len(text) and (text[at] == SPACE or text[at] == RETURN or (text[at] == TAB and separator != TAB)):
         at += 1
     start = at

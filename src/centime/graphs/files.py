@@ -42,7 +42,8 @@ def read_graph(path: str | Path) -> Graph:
 
 def read_named(path: str | Path, form: str | None = None) -> NamedGraph:
     """The graph in a file and the names of its pages, if they have some; the file's name tells the format unless it
-    is given."""
+    is given.
+    """
     file = open_links(Path(path), form)
     return NamedGraph(file.graph(), file.names()) if isinstance(file, WebGraph) else collect(file)
 

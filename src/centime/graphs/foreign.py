@@ -20,7 +20,8 @@ from centime.model.graph import LARGEST_PAGE_COUNT, Graph, graph_from_links
 
 def as_graph(thing: object, weight: str | None = "weight") -> NamedGraph:
     """The graph of a graph file, of a graph or sparse matrix of another library, or of our own; `weight` is
-    NetworkX's edge attribute."""
+    NetworkX's edge attribute.
+    """
     match thing:
         case NamedGraph():
             return thing

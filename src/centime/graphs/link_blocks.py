@@ -9,7 +9,8 @@ nothing. Memory: the graph, one block and up to 16 bytes per page, whatever the 
 
 Trap: where a file does not say so itself, pages are numbered from 0 when some number is 0, and from 1 otherwise, and
 every number up to the largest is a page. Numbers far larger than the list is long are refused rather than filled with
-empty pages."""
+empty pages.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -46,7 +47,8 @@ class Declared:
 
 class LinkFile(Protocol):
     """A graph file, which can be gone through more than once. Numbers in blocks are from 0 to 2^31 - 2, weights
-    finite and not negative."""
+    finite and not negative.
+    """
 
     name: str
 

@@ -2,7 +2,8 @@
 
 Entry (i, j) is a link from page i to page j; its value is the link's weight. Read are square matrices in coordinate
 form with pattern, real or integer values, general or symmetric; a symmetric one holds each pair of links once. Written
-are general ones."""
+are general ones.
+"""
 
 import re
 from collections.abc import Iterator

@@ -5,7 +5,8 @@ of its fingerprint onward (linear probing, at most two slots of three are taken)
 
 The fingerprint is a polynomial of the name's bytes, three at a time, in a key drawn once per process, modulo the prime
 2^31 - 1. The key is secret, so nobody can write a file whose names all meet in one slot; page numbers follow first
-mention and never depend on it."""
+mention and never depend on it.
+"""
 
 import secrets
 
@@ -77,7 +78,8 @@ def _number_of(
     text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int
 ) -> int:
     """The number of the name from `start` to `end`; a new one becomes number `count`, unless that is `most`: then it
-    is -1."""
+    is -1.
+    """
     slot = _slot_of(text, start, end, print_, slots, heap, offsets)
     if slots[slot] == 0:
         if count == most:
@@ -114,7 +116,8 @@ def number_all(
     are.
 
     What memory holds of the names is scattered, and waiting for it is most of the work. So the names are taken in
-    groups, and each place is touched for the whole group before it is needed: the waits overlap."""
+    groups, and each place is touched for the whole group before it is needed: the waits overlap.
+    """
     prints = np.empty(GROUP, np.int64)
     places = np.empty(GROUP, np.int64)
     touched = np.empty(GROUP, np.uint8)

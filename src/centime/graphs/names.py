@@ -1,7 +1,8 @@
 """The names of pages (URLs, titles): one heap of bytes with offsets, and a hash table to find them. No object per page.
 
 Name i is `heap[offsets[i]:offsets[i + 1]]` in UTF-8. Names are found through `name_slots.py`. Memory: the bytes of the
-names and 8 bytes per name; 12 to 24 more per name once names are found, or while they are gathered."""
+names and 8 bytes per name; 12 to 24 more per name once names are found, or while they are gathered.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,7 +71,8 @@ class NamedGraph:
 
 class NameTable:
     """Names that are still being gathered: each new one gets the next number, until `names` closes the table to new
-    ones."""
+    ones.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -128,7 +130,8 @@ class NameTable:
 
     def names(self) -> PageNames:
         """The names gathered so far; from now on the table only finds names, which may be done while these are in
-        use."""
+        use.
+        """
         self.most = self.count
         self.heap.resize(int(self.offsets[self.count]), refcheck=False)
         self.offsets.resize(self.count + 1, refcheck=False)

@@ -1,7 +1,8 @@
 """NumPy archives (`.npz`) of a sparse matrix, as `scipy.sparse.save_npz` writes them: CSR, CSC or COO.
 
 Entry (i, j) is a link from page i to page j; its value is the link's weight. The arrays are streamed, never loaded
-whole; objects, which could carry code, are refused. A matrix in CSC order is gone through twice."""
+whole; objects, which could carry code, are refused. A matrix in CSC order is gone through twice.
+"""
 
 import zipfile
 import zlib
@@ -179,6 +180,7 @@ class SparseArchive:
 
 def _end_of_sense(file: IO[bytes]) -> int:
     """The byte from which on a file is no archive: its first, or if it begins like one its end, where the list of
-    members should be."""
+    members should be.
+    """
     file.seek(0)
     return 0 if file.read(2) != b"PK" else file.seek(0, 2)

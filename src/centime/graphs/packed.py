@@ -1,7 +1,8 @@
 """Text files as blocks of whole lines, plain or packed (`.gz`, `.zst`), in bounded memory.
 
 A file that unpacks to a thousand times its size costs no more memory than any other, and a line longer than a block is
-refused."""
+refused.
+"""
 
 import gzip
 import io
@@ -31,7 +32,8 @@ class TextFile:
 
     def blocks(self) -> Iterator[Bytes]:
         """The bytes in blocks that end where a line ends; each may be written to and is good until the next one is
-        asked for."""
+        asked for.
+        """
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
         passed, held, start = 0, 0, -1
@@ -59,7 +61,8 @@ class TextFile:
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
     """The file, opened to read; a sentence if it is missing, a directory, not a file at all, empty or not to be
-    read."""
+    read.
+    """
     try:
         about = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -82,7 +85,8 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 @contextmanager
 def unpacked(file: io.BufferedReader, path: Path) -> Iterator[io.BufferedReader]:
     """The bytes of an open file as they were before packing, which the end of its name tells; a sentence if they are
-    damaged."""
+    damaged.
+    """
     try:
         yield _unpacking(file, path.suffix)
     except EOFError:

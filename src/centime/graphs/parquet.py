@@ -3,7 +3,8 @@
 The columns are those named `source` and `target` (or `from` and `to`, and the like), else the first two; a column named
 `weight` is the links' weight. Pages are whole numbers, or text: then they are numbered in the order of their first
 mention. Memory: one batch of rows and, for text, the names. How numbers become pages: `links.py`; files that we wrote
-tell it."""
+tell it.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +51,8 @@ class ParquetLinks:
 
     def declared(self) -> Declared:
         """The number of pages, if the file or a list of names tells it; pages are then numbered from what the file
-        says, or 0."""
+        says, or 0.
+        """
         table = self.known if self.table is None else self.table
         pages = self.pages if table is None else len(table)
         return Declared(pages, None if pages is None else self.first if self.table is None else 0)
@@ -178,7 +180,8 @@ def _damaged(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> tupl
 
 def _end_of_sense(path: Path) -> int:
     """The byte from which on a file makes no sense: its first, its last ones, or its footer, which describes the
-    rest."""
+    rest.
+    """
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)

@@ -2,7 +2,8 @@
 they have names.
 
 The number of pages and that of the first of them are in the metadata of the file, so that it is read back as it was.
-Memory: a row group."""
+Memory: a row group.
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
 """The names beside a graph file of numbers: `name.npz.names` has the name of page i in line i + 1.
 
 Beside an edge list or a Parquet file with names of its own, it fixes the numbers of the names, and tells of pages
-without links."""
+without links.
+"""
 
 import os
 from pathlib import Path

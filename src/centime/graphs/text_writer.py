@@ -2,7 +2,8 @@
 
 An edge list starts with a comment that tells what pages are and how many there are, so that it is read back as it was;
 `.csv` has a heading as well. Fields are separated by tabs, in `.csv` by commas, and names with a comma or a quote stand
-in quotes there. Memory: a block of links and its text."""
+in quotes there. Memory: a block of links and its text.
+"""
 
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def _lines(block: Links, names: PageNames | None, separator: int, first: int) ->
 
 def _weight_texts(block: Links) -> tuple[Bytes, Offsets, Offsets]:
     """The text of each different weight, where each starts, and which one each link has; the shortest text that
-    gives the same number."""
+    gives the same number.
+    """
     if block.weights is None:
         return np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
     values, weight_of = np.unique(block.weights, return_inverse=True)

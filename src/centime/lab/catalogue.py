@@ -1,5 +1,6 @@
 """The experiments by name, without loading one: names and descriptions are wanted by `centime lab --help`, numpy is
-not."""
+not.
+"""
 
 from dataclasses import dataclass
 from types import MappingProxyType

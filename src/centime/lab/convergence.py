@@ -9,7 +9,8 @@ newest values at once.
 
 "exact settled" is the exact ledger read in a cycle, which before each measurement pays what is owed along the rows it
 knows. That reads no page and so costs no visit; from the moment when every page has been read once, nothing is left but
-rounding."""
+rounding.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial

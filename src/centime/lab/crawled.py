@@ -16,7 +16,8 @@ Vector = npt.NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class Compared:
     """Importance of the pages known to both, by the crawl's page numbers; and the true importance in the order of
-    reading."""
+    reading.
+    """
 
     urls: list[str]
     estimated: Vector

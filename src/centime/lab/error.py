@@ -4,7 +4,8 @@
 
 Imp is what power iteration gives when nothing changes any more. Every page has an importance above 0, because the
 virtual page pays all, so the measure is defined for every page. It counts all pages alike: most of them are small, so
-it is mostly about small pages; with `among="top"` it counts only the tenth of the pages with the largest Imp."""
+it is mostly about small pages; with `among="top"` it counts only the tenth of the pages with the largest Imp.
+"""
 
 from typing import Literal
 

@@ -1,7 +1,8 @@
 """An experiment: a web goes in, findings and a picture come out.
 
 The module of an experiment has a mapping EXPERIMENTS from its name to an `Experiment`. `carry_out` grows or reads the
-web, runs the experiment and gives back its `Record`, which says all that is needed to get the same numbers again."""
+web, runs the experiment and gives back its `Record`, which says all that is needed to get the same numbers again.
+"""
 
 import platform
 import time

@@ -2,7 +2,8 @@
 
 Each says with which settings it was made: the picture at its foot and in its text field Description, the table in its
 first columns. All three are ready in memory before the first is written, and each appears whole under its name or not
-at all."""
+at all.
+"""
 
 import csv
 import io

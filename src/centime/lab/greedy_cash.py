@@ -3,7 +3,8 @@
 If cash comes in evenly until a page is read with the cash a, the page holds a/2 in the mean over time. All cash is 1,
 so the mean over the n pages is 1/n = a/2. What a page is read with is what moves the clock G, so the mean cash of the
 pages read is what the clock has moved, over the visits. It is taken over each tenth of a crawl (thin lines) and over
-all visits so far, in units of 1/n."""
+all visits so far, in units of 1/n.
+"""
 
 from matplotlib.figure import Figure
 

@@ -156,7 +156,8 @@ def _of(rows: Sequence[Row], crawler: str) -> list[Row]:
 
 def draw(findings: Findings) -> Figure:
     """Over the pages read: the error of what is known, the distance to what is not known yet, and the important
-    pages."""
+    pages.
+    """
     tenth = [f"{row['crawler']} {row['10%']} %" for row in findings.table if row["10%"] is not None]
     figure, panels = new_picture(f"Important pages read when a tenth of the web is read:\n{', '.join(tenth)}", panels=3)
     known, whole, important = panels

@@ -1,7 +1,8 @@
 """How findings are drawn: one look for all pictures, and one colour and marker for each algorithm throughout.
 
 Pictures are matplotlib's `Figure` objects, drawn by Agg and never by pyplot, so no global state is touched. Lines are
-named at their right end, in their own colour, instead of in a legend."""
+named at their right end, in their own colour, instead of in a legend.
+"""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -90,7 +91,8 @@ def draw_line(
 
 def name_lines(axes: Axes) -> None:
     """Writes the name of each line at its right end, moved up or down where names would touch; call it when scales
-    and limits are set."""
+    and limits are set.
+    """
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
     to_share = axes.transData + axes.transAxes.inverted()
     ends = [to_share.transform(np.asarray(line.get_xydata())[-1]) for line in lines]

@@ -14,7 +14,8 @@ change observations alone and with dates; after 10 observations also the belief 
 
 Then the rate of a page jumps five-fold, up or down, after 10, 50 or 200 observations of the same mean interval (one
 over its old rate): how many more until the mean believed is within a factor of 2 of the new rate, with the fading of
-old evidence and without."""
+old evidence and without.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -154,7 +155,8 @@ def _rounded(value: object) -> object:
 
 def _jumps(seed: int) -> list[Row]:
     """For each history and direction the median number of observations until the belief follows, with fading and
-    without."""
+    without.
+    """
     table: list[Row] = []
     for direction, factor in (("up", JUMP), ("down", 1 / JUMP)):
         for history in HISTORIES:

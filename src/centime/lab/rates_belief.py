@@ -51,7 +51,8 @@ def fold_in(
 @kernel
 def _spread_of_logs(s: Vector, b: Vector, shape: float, means: Vector, new_means: Vector) -> float:
     """The mean of rate/m - 1 - log(rate/m) over the beliefs, which the shape of largest likelihood has for log k -
-    psi(k)."""
+    psi(k).
+    """
     total = 0.0
     for page in range(len(s)):
         one, rate = shape + s[page], (shape / means[page] + b[page]) * new_means[page]

@@ -4,7 +4,8 @@ observation.
     posterior of u = log(rate / rate of the host):   exp(-u² / (2 SPREAD²)) · likelihood of the observations (see `schedule.rates`)
 
 on a grid of u, without any approximation but that. Its median is given: half of the truth lies above and half below,
-whatever was seen. An estimate from the same observations that knows less is not expected to be nearer."""
+whatever was seen. An estimate from the same observations that knows less is not expected to be nearer.
+"""
 
 import math
 

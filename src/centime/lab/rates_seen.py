@@ -5,7 +5,8 @@
 Each interval between reads is a mean interval times a number that is uniform within 0.2..1.8, or exponential with mean
 1. The mean interval is one day for all pages ("same interval"), or one day over the root of the page's own rate
 ("paper's rule": t = K / sqrt(lambda), pages of one importance). An interval c has changed with probability 1 -
-exp(-lambda c), and the time from the last change to the read is then exponential, cut at c."""
+exp(-lambda c), and the time from the last change to the read is then exponential, cut at c.
+"""
 
 from typing import Literal, NamedTuple
 
@@ -32,7 +33,8 @@ class Pages(NamedTuple):
 
 class Seen(NamedTuple):
     """What reads saw, a row a page and a column an interval: its days, whether it changed, and if so the days since
-    the last change."""
+    the last change.
+    """
 
     intervals: Vector
     changed: npt.NDArray[np.bool_]

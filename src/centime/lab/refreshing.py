@@ -8,7 +8,8 @@ measured for 50.
 
 `webbox_history` is the simulated web's history of changes as a value, with the truth that the oracle knows. What
 servers say is part of it: the sites whose Last-Modified is honest are `dated`, of the others (none, the time of the
-request, a date that never moves) a reader learns only that a page has changed, from its content."""
+request, a date that never moves) a reader learns only that a page has changed, from its content.
+"""
 
 import math
 from statistics import NormalDist
@@ -130,7 +131,8 @@ def known_web(pages: int) -> tuple[Times, Times]:
     with each of the other.
 
     The design's table of rules does not tell the parameters of the two laws; these are fitted to it. There are at most
-    `pages` pages."""
+    `pages` pages.
+    """
     ranks = max(2, math.isqrt(pages // 4))
     steps = pages // ranks
     normal = NormalDist()
@@ -144,7 +146,8 @@ def known_web(pages: int) -> tuple[Times, Times]:
 
 def webbox_history(box: WebBox, days: float) -> ChangeHistory:
     """The history of all pages of a box for so many days from its start on, at which each is read once; every read
-    costs 1."""
+    costs 1.
+    """
     end = box.start + days * DAY
     offsets = np.zeros(box.pages + 1, dtype=np.int64)
     np.cumsum(box.versions(end), out=offsets[1:])

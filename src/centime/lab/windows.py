@@ -13,7 +13,8 @@ time in a cycle, because greedy alone never comes back to a page that owes nothi
 reads what is worth most (`reader`).
 
 A web of few pages skips steps of change, not changes: the number of pages changed so far is rounded, not that of one
-step."""
+step.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy

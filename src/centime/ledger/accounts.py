@@ -160,7 +160,8 @@ class Accounts:
 
     def check(self) -> None:
         """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit
-        differs."""
+        differs.
+        """
         money = self.books.money[: self.pages]
         received, links = self._receipts()
         _, signed = payment.debts(self.books)

@@ -18,7 +18,8 @@ them.
 All-ones, L[i, j] = 1. Its rows do not add up to 1, so page i pays C_i / rho a link, where rho is the dominant
 eigenvalue. It is not known, but at the fixpoint it is the mean row sum weighted by the flow of cash, and that is
 counted on the way: rho = S / G with S the sum of C_i k_i. What page i pays more or less than d C_i is booked with the
-bank; see `matrix`."""
+bank; see `matrix`.
+"""
 
 from typing import NamedTuple
 
@@ -39,7 +40,8 @@ Money = npt.NDArray[np.int64]
 
 class Cash(NamedTuple):
     """The arrays that kernels take. `kinds` is empty while every page is of kind 0, `flow` unless the matrix is
-    all-ones."""
+    all-ones.
+    """
 
     stored: Money
     kinds: npt.NDArray[np.uint8]
@@ -98,7 +100,8 @@ def pay_by_weight(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> Whol
 
 def most_held(total: int) -> int:
     """How much cash pages may hold together if a bank lends to them: as much as 64-bit sums over a batch of visits
-    allow."""
+    allow.
+    """
     return max(2 * total, min(total, 1 << 40) << 10)
 
 

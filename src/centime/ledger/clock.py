@@ -5,7 +5,8 @@ Here every page brings cash, so a visit that pays C moves the clock by C / total
 window keeps its length while the graph grows.
 
 G is kept modulo G0 = 2^62 ticks, four million turnovers. Times are compared by their difference modulo G0, so nothing
-happens when the clock wraps round. Trap: a page that is not read for a whole G0 looks as if it had just been read."""
+happens when the clock wraps round. Trap: a page that is not read for a whole G0 looks as if it had just been read.
+"""
 
 import numpy as np
 import numpy.typing as npt

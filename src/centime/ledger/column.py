@@ -1,7 +1,8 @@
 """One value for every page, in an array that grows: page i has place i.
 
 Room is taken a quarter ahead when a page joins, so joining one page at a time costs O(1) in the mean; pages that join
-together at the start take exactly what they need."""
+together at the start take exactly what they need.
+"""
 
 from typing import Any
 

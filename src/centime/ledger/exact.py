@@ -129,7 +129,8 @@ class ExactLedger:
 
     def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
         """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order
-        asked."""
+        asked.
+        """
         if web.pages != self.pages:
             raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
         rows = WebRows(web)
@@ -149,7 +150,8 @@ class ExactLedger:
 
         With `threshold` instead it pays the pages that owe more than that many times the mean importance, largest
         first, at a cost that depends on what was paid since the last call and not on the number of pages: right after
-        every visit of a crawl. With `payments` alone it pays the largest debts first."""
+        every visit of a crawl. With `payments` alone it pays the largest debts first.
+        """
         for name, value in (("error", error), ("threshold", threshold), ("payments", payments), ("seconds", seconds)):
             if value is not None and not value >= 0:
                 raise BadSetting(f"{name} must be zero or more, not {value}")
@@ -172,7 +174,8 @@ class ExactLedger:
 
     def advance(self, threshold: float, payments: int) -> int:
         """Pays the largest debts above a threshold, so many payments at most; how many it made. No look at the clock
-        or at all pages."""
+        or at all pages.
+        """
         before = self.payments
         self._settle_largest(threshold, lambda: max(0, payments - self.payments + before))
         return self.payments - before
@@ -184,7 +187,8 @@ class ExactLedger:
 
     def class_shares(self) -> npt.NDArray[np.float64]:
         """What the virtual page has given to a page of each focus class: standing and level together are in
-        proportion to importance."""
+        proportion to importance.
+        """
         return self._accounts.books.shares.astype(np.float64)
 
     def unit(self) -> float:
@@ -242,7 +246,8 @@ class ExactLedger:
 
     def check(self) -> None:
         """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit
-        differs."""
+        differs.
+        """
         self._accounts.check()
 
     def statistics(self) -> dict[str, int | float | str]:
@@ -260,7 +265,8 @@ class ExactLedger:
 
     def state(self, *, with_rows: bool = True) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Facts and arrays that make the same ledger again; with the known rows, unless their store keeps them
-        itself."""
+        itself.
+        """
         books, pages = self._accounts.books, self.pages
         facts = {
             "damping": self.damping,

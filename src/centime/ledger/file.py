@@ -7,7 +7,8 @@
     32 bytes  SHA-256 of all before it
 
 Nothing is unpickled, so a file from elsewhere can do no harm. The file is written beside its place, synced and renamed
-over the old one: a crash or a full disk leaves the old file as it was."""
+over the old one: a crash or a full disk leaves the old file as it was.
+"""
 
 import hashlib
 import json
@@ -72,7 +73,8 @@ def write_state(path: Path, kind: str, facts: dict[str, Any], arrays: dict[str, 
 
 def read_state(path: Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Kind, facts and arrays of a file that was written here; DamagedFile tells what is wrong with any other,
-    BadInput if there is none."""
+    BadInput if there is none.
+    """
     try:
         data = path.read_bytes()
     except OSError as reason:

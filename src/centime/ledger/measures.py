@@ -21,7 +21,8 @@ one: a page that has 4096 in its window goes on with 2050 at most, so that it ne
 modulo G0 = 2^62 ticks, see `clock`.
 
 A default history (see `newcomers`) is two measures, as if the page had been read when it joined and T before (k
-turnovers for VariableWindow), or at the start of the ledger if that is later."""
+turnovers for VariableWindow), or at the start of the ledger if that is later.
+"""
 
 from typing import Any, NamedTuple
 
@@ -44,7 +45,8 @@ COLUMNS = ("start", "oldest", "kept", "size")
 
 class Measures(NamedTuple):
     """The arrays that kernels take: where each page's ring is, its oldest place, how many it holds; the pool, and
-    its rings by size."""
+    its rings by size.
+    """
 
     start: npt.NDArray[np.int64]
     oldest: npt.NDArray[np.uint16]
@@ -203,7 +205,8 @@ def group(measures: Measures, length: int, page: Whole) -> None:
     """Makes one measure of consecutive measures of a page that are close together, so that there are at most 2050.
 
     A group has the time of its last measure and spans at most a 1024th of the window, and two in a row span more than
-    that: a measure leaves the window at most a 1024th of it too late, however often measures are grouped."""
+    that: a measure leaves the window at most a 1024th of it too late, however often measures are grouped.
+    """
     groups = np.int64(1)
     before = measures.times[place_of(measures, page, 0)]  # the time of the group before the last one
     for number in range(1, np.int64(measures.kept[page])):
@@ -224,7 +227,8 @@ def add_measures(
     measures: Measures, length: int, minimum: int, pages: Pages, amounts: Money, times: Ticks, first: Flags, done: int
 ) -> int:
     """Adds measures from number `done` on; gives back how many are done then, less than all if the pool is too
-    small."""
+    small.
+    """
     for k in range(done, len(pages)):
         page = np.uintp(pages[k])
         drop_old(measures, length, max(0, minimum - 1), page, times[k])

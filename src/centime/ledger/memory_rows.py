@@ -1,5 +1,6 @@
 """Rows in memory: one row checked, the rows of a frozen graph, and `MemoryRows`, the `RowStore` of notebooks and the
-lab."""
+lab.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,8 @@ from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 
 def row_batch(targets: npt.ArrayLike, weights: npt.ArrayLike | None, pages: int) -> RowBatch:
     """One row, checked: targets are known pages, weights are finite and not negative; links of weight 0 are left
-    out."""
+    out.
+    """
     links = np.atleast_1d(np.asarray(targets))
     if links.size == 0:
         links = links.astype(np.int64)

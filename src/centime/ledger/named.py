@@ -72,7 +72,8 @@ class Ledger:
 
     def focus(self, names: Iterable[Hashable], weight: float) -> None:
         """Lets the virtual page give these pages `weight` times as much as others; a weight is a multiple of a
-        sixteenth."""
+        sixteenth.
+        """
         pages = [self._find(name) for name in names]
         focus = self._classes.get(weight, len(self._classes))
         self.numbers.set_focus(focus, weight)
@@ -105,7 +106,8 @@ class Ledger:
 
     def error(self) -> float:
         """The certified error: what the importance of a page is wrong by, in the mean over all pages, is at most
-        this."""
+        this.
+        """
         return self.numbers.error()
 
     def check(self) -> None:

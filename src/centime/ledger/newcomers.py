@@ -12,7 +12,8 @@ against the time that took. With both summed over the last pages so read (each c
 It must not be more: pages that join with a history above the mean would raise the mean for the next ones, without end.
 
 When pages joined is remembered for up to 1024 moments; when there are more, every second one is forgotten, so that the
-time of joining becomes a little less exact but slow pages stay in the count."""
+time of joining becomes a little less exact but slow pages stay in the count.
+"""
 
 from bisect import bisect_right
 from typing import Any

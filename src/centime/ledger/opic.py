@@ -80,7 +80,8 @@ class OpicLedger:
     @property
     def damping(self) -> float:
         """d: the share of its cash that a page pays along its links; the virtual page gets 1 - d. It may be changed
-        at any time."""
+        at any time.
+        """
         return self._damping
 
     @damping.setter
@@ -146,7 +147,8 @@ class OpicLedger:
 
     def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
         """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order
-        asked."""
+        asked.
+        """
         if web.pages != self.pages:
             raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
         rows = WebRows(web)
@@ -167,18 +169,21 @@ class OpicLedger:
 
     def inflow(self, pages: Pages) -> npt.NDArray[np.float32]:
         """What orders pages never read, of one focus class, by importance: the cash that links gave them. See
-        `levels`."""
+        `levels`.
+        """
         return self._virtual.stored.values[pages].astype(np.float32)
 
     def class_shares(self) -> Vector:
         """What the virtual page has given to a page never read of each focus class: standing and level together are
-        its cash."""
+        its cash.
+        """
         level = self._virtual.level[UNREAD:] if self._virtual.tracked else self._virtual.level[:UNREAD]
         return level.astype(np.float64)
 
     def unit(self) -> float:
         """What one unit of standing and level is beside the mean cash: the importance of a page never read is judged
-        by its cash."""
+        by its cash.
+        """
         return 1.0 / MEAN_CASH
 
     def cash(self, pages: npt.ArrayLike | None = None) -> Vector:
@@ -188,13 +193,15 @@ class OpicLedger:
 
     def error_factor(self) -> float:
         """1 / |H| of Section 3.1, with the total cash as 1 and |H| the sum of what is in the window; no bound for
-        the error itself."""
+        the error itself.
+        """
         past = min(self.paid, self._history.sum(self._clock))  # default histories are not evidence
         return self._virtual.total / past if past else float("inf")
 
     def frequency(self) -> Vector:
         """How often each page was read since counting began, scaled to mean 1: with Greedy an estimate of its
-        importance too."""
+        importance too.
+        """
         counts = self._visit_counts()
         return counts / max(1.0, float(counts.sum())) * self.pages
 
@@ -224,7 +231,8 @@ class OpicLedger:
 
     def feed_unread(self, share: float) -> None:
         """From now on, this share of what the virtual page pays out goes to pages never read, on top of what
-        everybody gets."""
+        everybody gets.
+        """
         share = _share("the share of unread pages", share)
         with uninterrupted():
             self._virtual.track(self.unread())
@@ -232,7 +240,8 @@ class OpicLedger:
 
     def extra(self, pages: npt.ArrayLike, share: float) -> None:
         """Gives a share of the virtual page's purse to these pages, at once: links that match a rule, as they are
-        found."""
+        found.
+        """
         numbers = known_pages(pages, self.pages)
         share = _share("the share of the purse", share)
         with uninterrupted():
@@ -244,7 +253,8 @@ class OpicLedger:
 
     def statistics(self) -> dict[str, int | float | str]:
         """Numbers about the ledger for people and programs; `paid` is in units, of which a page has `mean_cash` in
-        the mean."""
+        the mean.
+        """
         return {
             "ledger": "opic",
             "window": "none" if self._window is None else str(self._window),

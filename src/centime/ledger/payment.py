@@ -16,7 +16,8 @@ row of i:
 - phi multiplies in 64-bit floating point: deterministic, monotone in H, and d < 1 keeps a row from paying more than H.
 
 Trap: keys are filed for the pages that were paid. What the virtual page gives to all moves every key a little; see
-`queue`."""
+`queue`.
+"""
 
 from typing import NamedTuple
 
@@ -130,7 +131,8 @@ def own_share(rows: RowBatch, row: Whole, page: Whole) -> float:
 @inlined
 def due(books: Books, damping: float, rows: RowBatch, row: Whole, page: Whole) -> Whole:
     """What the page will have paid when it owes nothing: what it pays to itself comes back, and is paid again at
-    once."""
+    once.
+    """
     before = books.money[page, PAID]
     owed = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK] - before
     back = damping * own_share(rows, row, page)
@@ -183,7 +185,8 @@ def read_pages(
     """Reads pages: each takes back what its old row carried, then pays all it has along its new row.
 
     `repeated[k]` says that the same page, with the same row, stands in `pages` before k; `changed` comes back with the
-    rows to be kept."""
+    rows to be kept.
+    """
     nothing = np.int64(0)
     for k in range(len(pages)):
         page = pages[k]
@@ -208,7 +211,8 @@ def read_pages(
 @kernel
 def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None:
     """Files the pages that these rows have paid, where they belong higher than they are. (After the payments: see
-    the decision note.)"""
+    the decision note.)
+    """
     floor = queue.state[FLOOR]
     for k in range(len(rows.starts)):
         start = np.uintp(rows.starts[k])

@@ -12,7 +12,8 @@ taking the next one cost O(1); the page taken has a key within a factor of 1.5 o
   six entries a visit against two). When nothing is left, the caller looks over all pages and lowers the floor (`refill`).
 
 Trap: a key can also change without a payment (the virtual page pays everyone at once), so an order is only as good as
-the last refill for pages that nobody paid since."""
+the last refill for pages that nobody paid since.
+"""
 
 from typing import NamedTuple
 
@@ -63,7 +64,8 @@ def make_queue(filed: npt.NDArray[np.uint8]) -> Queue:
 @inlined
 def bucket_of(key: Whole) -> Whole:
     """The bucket of a key that is a whole number; 0 for 0. (The exponent and first bit of the mantissa of a 64-bit
-    float.)"""
+    float.)
+    """
     if key <= 0:
         return 0
     return (np.float64(key).view(np.int64) >> 51) - 2045

@@ -7,7 +7,8 @@ found on a page is far from 2/n.)
 
 A payment files the pages it goes to, where they now belong higher. What the virtual page gives to all is not seen that
 way, and a page that lives on it alone would never be read, so all pages are filed anew after every 1/4 of their number
-of visits, or when none is left."""
+of visits, or when none is left.
+"""
 
 import numpy as np
 

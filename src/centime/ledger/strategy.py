@@ -35,7 +35,8 @@ class PageOrder:
         self, strategy: Strategy | npt.ArrayLike, visits: int, pages: int, largest: Callable[[int], Pages]
     ) -> Iterator[Pages]:
         """The pages of the next visits; `largest(n)` gives up to n distinct pages, the largest first, or none at
-        all."""
+        all.
+        """
         if visits < 0:
             raise BadSetting(f"the number of visits must not be negative, not {visits}")
         if visits and not pages:

@@ -14,7 +14,8 @@ them:
 A page that joins brings MEAN_CASH with it, but gives it to the virtual page to pay out to everybody. So the mean cash
 of a page is the same for ever, the first pages start with 1/n of the total each, as in the paper, and a later one
 starts with hardly more than its links pay it: it is not read before others because it is new. (Cash taken from a
-constant total would leave too few units to a page in a crawl that grows from 3 pages to a million.)"""
+constant total would leave too few units to a page in a crawl that grows from 3 pages to a million.)
+"""
 
 import math
 
@@ -124,7 +125,8 @@ class VirtualPage:
 
     def rebalance(self) -> bool:
         """Settles with the bank when pages hold far too much or too little, so that all cash changes in proportion;
-        whether it did."""
+        whether it did.
+        """
         with_pages = self.total - int(self.pots.sum())
         if self.total >> 8 <= with_pages <= most_held(self.total) >> 1:
             return False
@@ -140,7 +142,8 @@ class VirtualPage:
 
     def check(self) -> None:
         """Counts all cash; raises LedgerImbalance if a unit is missing or too many, or a page holds less than
-        nothing."""
+        nothing.
+        """
         held = self.held()
         counts = (
             np.bincount(self.kinds.values, minlength=KINDS)

@@ -19,7 +19,8 @@ the cash 16 bytes a page. G counts ticks of 2^-21 T to 2^-20 T, modulo G0 = 2^32
 read within that time.
 
 A page never read keeps its default history (see `newcomers`) as a negative number, -1 - H; so that a first read is
-known as one."""
+known as one.
+"""
 
 from typing import Any, Protocol
 

@@ -7,7 +7,8 @@ pages. Greedy finds about 2/n of the total on the page it reads (Section 3.1), s
 `statistics` tells (`paid`, `visits`). Random finds 1/n: a month is one turnover.
 
 `history` keeps the whole past or Interpolation, `measures` the three windows that keep measures. Each gives the formula
-of its estimate."""
+of its estimate.
+"""
 
 import math
 from dataclasses import asdict, dataclass

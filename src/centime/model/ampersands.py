@@ -2,7 +2,8 @@
 
 Traps of libxml2 where it recovers from errors: of such an ampersand it drops the name behind it, and after any error
 every `&amp;`; but not `&#38;`. So a document with errors is read a second time with all of them written that way. In
-attributes it then leaves `&#38;` as it is."""
+attributes it then leaves `&#38;` as it is.
+"""
 
 import re
 

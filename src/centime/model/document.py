@@ -18,7 +18,8 @@ class Document:
     """The links of a page as written, with what it says about itself.
 
     Columns, not objects: link k is `hrefs[k]` with `flags[k]` and, if asked for, `anchors[k]`. At most MOST_LINKS are
-    kept."""
+    kept.
+    """
 
     kind: PageKind
     encoding: str = ""

@@ -114,7 +114,8 @@ def graph_from_links(
 
 def row_shares(offsets: Offsets, weights: Weights) -> tuple[Weights, npt.NDArray[np.bool_]]:
     """The weights divided so that each row adds up to 1, and which rows carry anything: one of nothing but zeros
-    stays and does not."""
+    stays and does not.
+    """
     shares = weights.copy()
     carries = np.zeros(len(offsets) - 1, dtype=np.bool_)
     _share(offsets, shares, carries)

@@ -1,7 +1,8 @@
 """Steps that must all happen: Ctrl-C waits until they have.
 
 Money moves in one call and the row that moved it is written in the next. An interrupt between the two would leave a
-ledger that no longer agrees with its rows, so it is held back for those few microseconds."""
+ledger that no longer agrees with its rows, so it is held back for those few microseconds.
+"""
 
 import signal
 import threading

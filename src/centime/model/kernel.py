@@ -11,7 +11,8 @@ A kernel must therefore mean the same in both: cast explicitly (`np.int64(x)`), 
 
 `bare_kernel` and `bare_inlined` are compiled without counting references to arrays. Kernels that are handed dozens of
 arrays and pass them on to many small parts pay several times the work itself for that count (the frontier: 1.3 against
-9.6 M adds a second, and a third of the time to compile). Such a kernel may use arrays; it must not make any."""
+9.6 M adds a second, and a third of the time to compile). Such a kernel may use arrays; it must not make any.
+"""
 
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast

@@ -1,7 +1,8 @@
 """What can come of a visit, and what kind of page it found.
 
 An outcome is a value, never an exception: the web is expected to be like this. The numbers are written to disk and must
-not change."""
+not change.
+"""
 
 from enum import IntEnum
 

@@ -2,7 +2,8 @@
 kept.
 
 A ledger asks its `RowStore` for the rows of a few thousand pages at a time and gives back those that changed, so a
-store on disk costs one read and one write a visit, as the paper's history does."""
+store on disk costs one read and one write a visit, as the paper's history does.
+"""
 
 from typing import NamedTuple, Protocol
 

@@ -2,7 +2,8 @@
 
 `link` with rel canonical is flagged CANONICAL, alternate (hreflang, feeds) ALTERNATE; next, prev, up, contents and
 their like are plain links; stylesheets, icons, preloads and other resources are none. Of several `base` the first with
-an href counts. `meta` named robots or centime (in any case) gives noindex, nofollow or both (none)."""
+an href counts. `meta` named robots or centime (in any case) gives noindex, nofollow or both (none).
+"""
 
 import re
 from collections.abc import Callable

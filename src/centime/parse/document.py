@@ -2,7 +2,8 @@
 
 Guarantee: never an exception, whatever the bytes; time and memory bounded by a constant per byte (`parse/scan.py` says
 how for HTML, `parse/xml.py` for XML). Measured: a documentation page of 25 KB with its links, directives and signature
-takes about a seventh of a millisecond."""
+takes about a seventh of a millisecond.
+"""
 
 import xxhash
 

@@ -2,7 +2,8 @@
 
 Declarations are read by pattern, never carried out: entities are not expanded, nothing is fetched, and the parser of
 XML never sees a document type at all. That is why entity bombs are harmless here. All patterns are possessive: linear
-time."""
+time.
+"""
 
 import re
 from dataclasses import dataclass

@@ -8,7 +8,8 @@ them is hidden, or in SVG and MathML.
 Closing is amortised: for each name the stack knows the innermost open element (LAST), for each element the one of its
 name below it, and where the searches of HTML end (SCOPE, FENCE, SPECIAL) when it was opened. So an end tag finds its
 element, or that there is none, in one step, and every element is taken off once: whatever the nesting, a tag costs a
-constant on average. Elements beyond DEEPEST are counted and otherwise taken for text of the one that is."""
+constant on average. Elements beyond DEEPEST are counted and otherwise taken for text of the one that is.
+"""
 
 import numpy as np
 import numpy.typing as npt

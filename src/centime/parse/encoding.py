@@ -52,7 +52,8 @@ def with_queries_in(hrefs: tuple[str, ...], encoding: str) -> tuple[str, ...]:
     has it.
 
     UTF-8 is what a URL is in by itself, and is sent by UTF-16 too; a character that the encoding lacks is sent as its
-    number."""
+    number.
+    """
     if encoding.startswith("utf-") or encoding == "replacement" or "".join(hrefs).isascii():
         return hrefs
     known = webencodings.lookup(encoding)

@@ -97,7 +97,8 @@ def _is_no_page(head: bytes) -> bool:
 
 def _root_kind(head: bytes, *, declared_xml: bool = False) -> PageKind | None:
     """The kind that the first element speaks for; None without one. In what says it is XML, only `html` speaks for
-    HTML."""
+    HTML.
+    """
     skipped = _SKIP.match(head)
     at = skipped.end() if skipped else 0
     if _DECLARATION.match(head, at):

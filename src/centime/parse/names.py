@@ -4,7 +4,8 @@ A name is hashed while it is read: code = (257 * code + lower case byte) mod 2**
 at once. Elements that behave alike share a number (h1 to h6; thead, tbody and tfoot), and all names that mean nothing
 here share UNKNOWN_BUCKETS numbers, so that an element that is closed can be found among the open ones without comparing
 names. Two unknown names of one number may be taken for each other; nobody but an enemy makes that happen, and what it
-spoils is where a hidden part of his own page ends."""
+spoils is where a hidden part of his own page ends.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -125,7 +126,8 @@ LOWER[65:91] += 32
 @bare_inlined
 def name_at(data: Bytes, at: Whole, end: Whole, stop: Whole) -> tuple[Whole, Whole]:
     """The code of the name at a place, and where it ends: before a byte of the kind `stop`, but the first byte may
-    be any."""
+    be any.
+    """
     code = LOWER[data[at]]
     at += 1
     while at < end:

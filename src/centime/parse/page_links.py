@@ -7,7 +7,8 @@ more closely (`parse/gathering.py`, `parse/about.py`); so the tests here may dou
 little.
 
 The hrefs of a page are remembered by their places in a table of SEEN slots, each the last of its hash: bounded, and
-forgetful."""
+forgetful.
+"""
 
 import numpy as np
 import numpy.typing as npt

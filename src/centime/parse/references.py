@@ -50,7 +50,8 @@ _CODES, _CHARACTERS = _table()
 
 def without_references(text: bytes, *, attribute: bool) -> str:
     """The text of an attribute or of a title with its references resolved, its line ends made one and its NULs
-    replaced."""
+    replaced.
+    """
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if b"&" in text:

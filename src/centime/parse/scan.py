@@ -11,7 +11,8 @@ http) is a row of places in the page, with the number of plain links before it. 
 out by a look into a table of SEEN places; the table forgets, and so the reader of the columns compares again.
 
 Visible is the text outside `script`, `style`, `noscript`, `nav`, `footer`, `aside`, `template` and hidden elements;
-blocks separate words, elements of a line do not. With `everything`, all text of the body is visible, scripts too."""
+blocks separate words, elements of a line do not. With `everything`, all text of the body is visible, scripts too.
+"""
 
 from dataclasses import dataclass
 
@@ -221,7 +222,8 @@ def _no_tag(
     scratch: Scratch,
 ) -> tuple[Whole, Whole]:
     """Takes a `<` that begins no tag: a comment, a declaration, or itself; gives where reading and where writing go
-    on."""
+    on.
+    """
     if closing:
         return (at + 3, written) if following == 62 else (declaration_end(data, at), written)
     if following in (33, 63):
@@ -246,7 +248,8 @@ def _note(
     scratch: Scratch,
 ) -> None:
     """Takes an element with the attribute that it needs: a plain link to the hrefs, what needs a closer look to the
-    rows."""
+    rows.
+    """
     start, end = scratch[FIRST], scratch[FIRST + 1]
     if number == IMG:
         if scratch[_CALLING] >= 0:

@@ -10,7 +10,8 @@ The text is taken word by word; white space counts only as the border of words. 
 - a year next to ©.
 
 All other numbers count: a price that changes is a change. Trap: names of months are English; elsewhere a date in words
-is content."""
+is content.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -127,7 +128,8 @@ def _ends_word(data: Bytes, at: Whole) -> bool | np.bool_:
 @kernel
 def _essence(data: Bytes) -> Whole:
     """Leaves only the words that count, one space between them, at the beginning; gives the number of bytes that
-    they take."""
+    they take.
+    """
     size = len(data)
     at = 0
     written: Whole = 0

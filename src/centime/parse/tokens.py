@@ -5,7 +5,8 @@ twice, so the whole is linear. A tag that the end of the page cuts is no tag: EN
 
 Rules that are easily forgotten: quotes hide a `>` only in a value; `<a href=x/>` has the value `x/`; of two attributes
 of one name the first counts; `<!-->` and `<!--->` are whole comments, and `--!>` ends one; within `<!-- <script>` a
-script is closed by its second `</script>` only."""
+script is closed by its second `</script>` only.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +40,8 @@ _DISPLAY, _NONE, _CDATA = (np.frombuffer(word, dtype=np.uint8) for word in (b"di
 @bare_inlined
 def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole, found: Scratch) -> Whole:
     """Finds the values of three attributes, and whether the element is hidden or closed at once; gives the place
-    behind the tag."""
+    behind the tag.
+    """
     size = len(data)
     found[FIRST] = found[SECOND] = found[THIRD] = -1
     found[MARKS] = 0

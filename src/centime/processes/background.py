@@ -4,7 +4,8 @@ The child shares pages with its parent until one of them writes to them, does no
 ends without running anything else of the program. Killed, it leaves what it had written: so let it write beside and
 rename. It does not hear Ctrl-C, so that an orderly stop can wait for it. It dies with its parent: whoever opens the
 folder next is alone in it. Trap: memory use may double in the worst case, if every page of memory changes while it
-writes."""
+writes.
+"""
 
 import contextlib
 import os

@@ -3,7 +3,8 @@
     python -m MODULE SOCKET        SOCKET: the number of an open file; settings are the first message, then come batches of work
 
 Each piece of work is a task on one event loop. The process ends when the crawl closes the socket, and with the crawl if
-that is killed."""
+that is killed.
+"""
 
 import asyncio
 import contextlib

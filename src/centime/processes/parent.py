@@ -17,7 +17,8 @@ PARENT_DEATH_SIGNAL = 1  # of prctl, on Linux
 
 def die_with_parent(parent: int | None = None, by: signal.Signals = signal.SIGKILL) -> None:
     """Ends this process, by a signal, together with the one that started it; at once if that was `parent` and has
-    ended already."""
+    ended already.
+    """
     call = getattr(ctypes.CDLL(None), "prctl", None)
     if call is not None:
         call(PARENT_DEATH_SIGNAL, int(by))

@@ -2,7 +2,8 @@
 
 It is given as a list of pages (each counts 1), a mapping from pages to what they count, an array with one number for
 each page, or a file with one page a line, perhaps followed by a tab and what it counts; lines that are empty or start
-with # are passed over. A page is known by its name, or by its number in the file where pages have no names."""
+with # are passed over. A page is known by its name, or by its number in the file where pages have no names.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

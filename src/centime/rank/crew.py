@@ -2,7 +2,8 @@
 
 The kernels release the interpreter lock, so plain threads do. (Against numba's own parallel loops: no second compiler
 pass of several seconds, no threading layer that breaks when two threads of a program rank at the same time. A round
-costs some 20 microseconds.)"""
+costs some 20 microseconds.)
+"""
 
 import os
 from collections.abc import Callable

@@ -17,7 +17,8 @@ Guaranteed: as in `pagerank.py`. For PR'' the certified error also holds what th
 |w|_1.
 
 Trap: pages of the set are the most interesting ones themselves; who wants pages that lead there leaves them out of the
-list."""
+list.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -11,7 +11,8 @@ Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration
 that is counted in, so an error below it is never reached: then the certified error says what was.
 
 Methods: `push` is the quick one; `sliced` takes over for graphs whose vectors outgrow a cache (`auto` chooses);
-`jacobi` and `gauss-seidel` are the textbook's and can also stop by change or by a stable top."""
+`jacobi` and `gauss-seidel` are the textbook's and can also stop by change or by a stable top.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -61,7 +62,8 @@ def pagerank(
 
     `stop_change` stops when |x - x'|_1 / N falls below it (with `change_norm` "l2", |x - x'|_2 / sqrt(N)), `stable_top`
     when the order of so many best pages has stood still; either goes with the textbook methods. `progress` is called
-    now and then with the certified error so far."""
+    now and then with the certified error so far.
+    """
     started = time.perf_counter()
     check_settings(damping, error, method, normalisation, stop_change, stable_top, change_norm)
     emphasis = page_vector("the personalisation", personalisation, graph.pages)
@@ -200,7 +202,8 @@ def _iterate(
 
 def certified_error(damping: float, moved: float, hidden: float, pages: int) -> float:
     """|x - x*|_1 / N at most, where x is off Gh by no more than `hidden`: (1-d) |x - x*|_1 <= d |x - h|_1 + |x -
-    Gh|_1."""
+    Gh|_1.
+    """
     return (damping * moved + hidden) / pages / (1 - damping)
 
 

@@ -108,7 +108,8 @@ def _start(pages: int, start: npt.ArrayLike | None) -> Vector:
 
 def _iterations_needed(damping: float, error: float) -> int:
     """How many iterations exact arithmetic needs at most: the first change is at most 2 N, each next one d times the
-    last."""
+    last.
+    """
     if damping == 0:
         return 1
     return max(1, 1 + ceil(log(error * (1 - damping) / (2 * damping)) / log(damping)))

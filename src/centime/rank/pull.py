@@ -29,7 +29,8 @@ def jacobi(
     graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew
 ) -> Iterator[Vector]:
     """The scores after one iteration, after two, ..., adding up to N; each vector is overwritten two iterations
-    later."""
+    later.
+    """
     links, shares, weights = _turned(graph, weights, damping)
     cuts = cut_evenly(links.offsets, crew.parts)
     scores = np.ones(graph.pages) if start is None else start.copy()

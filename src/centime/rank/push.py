@@ -20,7 +20,8 @@ threads share no cache line that anyone writes, and the result depends on the nu
 Guaranteed (see `certify`): x = Gh with h = y N / |y|, G the stochastic matrix of PageRank, and |x - x*|_1 <= d/(1-d) |x
 - h|_1. The last pass computes Gh from the links anew, so that no rounding of the sweeps is hidden. Its own is bounded
 as it goes: an addition is off by at most 2^-53 of the sum it gives, so the sum of all partial sums tells (1e-14 of the
-scores on cnr-2000, 2e-11 for a page with a million links to it)."""
+scores on cnr-2000, 2e-11 for a page with a million links to it).
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -127,7 +128,8 @@ class Pushing:
 
     def _begin_with(self, start: Vector) -> None:
         """y = c start, with c such that what it does not pay along links is what comes in: r then adds up to
-        nothing."""
+        nothing.
+        """
         graph, paid = self.graph, [np.zeros(self.graph.pages) for _ in range(self.crew.parts)]
 
         def work(part: int) -> float:
@@ -176,7 +178,8 @@ def one_iteration(
     room: list[Vector] | None = None,
 ) -> tuple[Vector, float, float]:
     """x = Gh of a vector h adding up to N, |x - h|_1, and at most how much of |x|_1 is rounding; in `room`, a vector
-    for each thread."""
+    for each thread.
+    """
     cuts = cut_evenly(graph.offsets, crew.parts)
     vectors = room or [np.empty(graph.pages) for _ in range(crew.parts)]
 
@@ -211,7 +214,8 @@ def rounding_of_sums(terms: npt.NDArray[np.int64], scores: Vector) -> float:
 
 def operations(pages: int) -> float:
     """What else rounds, for each page: a few operations, and its part in the sum of all pages and in that of the
-    personalisation."""
+    personalisation.
+    """
     return float(16 + 4 * np.log2(pages + 1))
 
 
@@ -311,7 +315,8 @@ def spread(
     end: Whole,
 ) -> float:
     """Adds to `received` what pages of these values pay along their links; the sum of all partial sums, and of what
-    weights were off by."""
+    weights were off by.
+    """
     partial = 0.0
     for page in range(first, end):
         start = np.uintp(offsets[page])

@@ -7,7 +7,8 @@
     ['2: 1.562608', '1: 0.844653']
 
 What is computed is in `pagerank` (importance), `interest` (PR' and PR'') and `spectral` (hubs, authorities, all-ones,
-undirected)."""
+undirected).
+"""
 
 import time
 from collections.abc import Callable
@@ -58,7 +59,8 @@ class Ranking:
 
     `certified_error` bounds |x - x*|_1 / N (for scores that add up to 1: |x - x*|_1). The eigenvectors have no such
     bound: they have an `eigenvalue` and a `residual` instead. `ranking[page]` is the score of a page by its name or
-    number."""
+    number.
+    """
 
     scores: Vector
     named: NamedGraph
@@ -159,7 +161,8 @@ def pagerank(
 
     `bias` personalises importance, and is the set of pages that interest leads to. `by` ranks sites (hosts) or
     registrable domains instead of pages. `start` is where to begin, such as yesterday's scores. `weight` is the edge
-    attribute of a NetworkX graph that weighs it."""
+    attribute of a NetworkX graph that weighs it.
+    """
     # Before a large file is read.
     check_settings(damping, error, method, normalise, stop_change, stable_top, change_norm)
     _check(vector, by, method, bias, normalise, (stop_change, stable_top, start))

@@ -14,7 +14,8 @@ class Scores:
 
     `certified_error` bounds |x - x*|_1 over the number of pages (in units of the scores themselves when they add up to
     something else); `passes` is how often the links were read, in whole graphs; `change` is |x - x'|_1, x' being the
-    vector one iteration before."""
+    vector one iteration before.
+    """
 
     scores: Vector
     method: str

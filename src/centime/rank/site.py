@@ -30,7 +30,8 @@ BLOCK_PAGES = 1 << 16
 
 def site_graph(named: NamedGraph, by: str = "host", internal: float = 0.0) -> NamedGraph:
     """The graph of the sites of a graph's pages; `by` is "host" or "domain", `internal` the factor of links within a
-    site."""
+    site.
+    """
     if by not in ("host", "domain"):
         raise BadSetting(f"sites are made by host or by domain, not by {by!r}")
     if not (isfinite(internal) and internal >= 0):
@@ -133,7 +134,8 @@ def _join(
     row_weights: Weights,
 ) -> None:
     """Without room for targets, counts the links of site i in `rows[i + 1]`; with it, fills the rows that start at
-    `rows[i]`."""
+    `rows[i]`.
+    """
     counting = len(row_targets) == 0
     for site in range(len(ends) - 1):
         found = 0

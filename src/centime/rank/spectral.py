@@ -23,7 +23,8 @@ everything.
 
 Traps: pages outside of the parts with the largest eigenvalue, and what leads from those, score 0: "the core of the web
 would have a null importance" says the paper, and prefers the random walk. Two parts with the same eigenvalue, one of
-which leads to the other, converge as slowly as 1/k; the residual says so."""
+which leads to the other, converge as slowly as 1/k; the residual says so.
+"""
 
 import time
 from collections.abc import Callable
@@ -52,7 +53,8 @@ Product = Callable[[Vector], Vector]
 @dataclass(frozen=True, slots=True)
 class Eigenvector:
     """A score for every page (mean 1), the eigenvalue r, |Lx - rx|_1 / (r |x|_1) (without r if it is 0), and the
-    iterations it took."""
+    iterations it took.
+    """
 
     scores: Vector
     eigenvalue: float

@@ -2,7 +2,8 @@
 of the pages.
 
 The end of the name tells the kind: `.parquet` or `.csv`. The file appears when it is whole, in the place of an older
-one."""
+one.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +35,8 @@ def write_table(
     path: Path, pages: int, part: Callable[[int, int], Vector], names: PageNames | None, base: int = 0
 ) -> None:
     """Writes the score of every page; `part` gives the scores from one page to before another; pages without names
-    count from `base`."""
+    count from `base`.
+    """
     check_table(path)
     schema = pa.schema([("page", pa.int64() if names is None else pa.large_string()), ("score", pa.float64())])
     with replacing() as files, _writer(files.new(path), path.suffix, schema) as writer:

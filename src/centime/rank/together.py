@@ -62,7 +62,8 @@ def rank_together(
     """The importance by each personalisation of a list (None: everyone alike) and the interest by each of another.
 
     `one_pass` says whether all are to be found in the same passes over the links; without it, what is expected to be
-    quicker is done."""
+    quicker is done.
+    """
     started = time.perf_counter()
     if not 0 <= damping < 1:
         raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
@@ -166,7 +167,8 @@ def _terms(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """How many terms the sums of each page have: backward, along its own links, and forward, along the links to it.
 
     Weights are shares of sums themselves, and off by as many roundings as those have terms; so with weights, terms
-    count with the largest."""
+    count with the largest.
+    """
     backward, forward = graph.out_degree, graph.in_degree
     if graph.weights is None or not graph.links:
         return backward, forward

@@ -20,7 +20,8 @@ def without_repeats(graph: Graph) -> Graph:
 
 def either_way(graph: Graph) -> Graph:
     """The graph with a link from i to j, and one back, for each pair that is linked either way, of the larger
-    weight."""
+    weight.
+    """
     once = without_repeats(graph)
     return _joined(once, once.transpose())
 
@@ -94,7 +95,8 @@ def merge(
     row_weights: Weights,
 ) -> None:
     """Without room for targets, counts the links of page i in `rows[i + 1]`; with it, fills the rows that start at
-    `rows[i]`."""
+    `rows[i]`.
+    """
     counting = len(row_targets) == 0
     for page in range(len(offsets) - 1):
         at, end = offsets[page], offsets[page + 1]

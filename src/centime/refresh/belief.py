@@ -19,7 +19,8 @@ The moments, with r = B/(B+t) and q_j = 1 - r^(S+j), are E λ = (S/B) q_1/q_0 an
 1/MEMORY, so that the mean follows a page that changes its habits; s therefore stays below MEMORY.
 
 Trap: s is stored in 1/1024 in 16 bits: `stored` scales s and b down together when s would not fit, which keeps their
-mean."""
+mean.
+"""
 
 import math
 

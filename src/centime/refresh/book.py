@@ -13,7 +13,8 @@ Deterministic: the state follows from the calls in their order and what the func
 argument and may even run backwards. Memory: 16 bytes a page, 12 a host.
 
 Traps: importance and hosts are asked for, never kept; a page's host must not change. `claim` and `forget` touch the
-sums only through the next pass."""
+sums only through the next pass.
+"""
 
 import math
 from collections.abc import Callable
@@ -82,7 +83,8 @@ _SAMPLE = 8192
 
 class RefreshBook:
     """All pages that are kept fresh. `hosts_of` gives the hosts of pages; times are seconds, counted from `began`
-    on."""
+    on.
+    """
 
     def __init__(self, began: float, settings: RefreshSettings, hosts_of: OfPages) -> None:
         self.began = float(began)
@@ -104,7 +106,8 @@ class RefreshBook:
 
     def configure(self, settings: RefreshSettings) -> None:
         """Other settings from now on: for all that is looked at at once, for what is filed as the pass that follows
-        goes on."""
+        goes on.
+        """
         before, self._settings = self._settings, settings
         if not settings.same_rule(before):
             self._draw()
@@ -141,7 +144,8 @@ class RefreshBook:
         stood: npt.NDArray[Any] | float = math.nan,
     ) -> None:
         """Takes in reads (`verdict.py`); `stood`: for how long the content had at the read before, by its date, nan
-        if that is not told."""
+        if that is not told.
+        """
         pages = _checked_pages(pages)
         hosts, verdict = np.asarray(hosts, dtype=np.int64), np.asarray(verdict, dtype=np.uint8)
         times, stood = (np.array(np.broadcast_to(values, pages.shape), dtype=np.float64) for values in (now, stood))
@@ -165,7 +169,8 @@ class RefreshBook:
 
     def claim(self, pages: npt.NDArray[Any], period: npt.NDArray[Any], weight: npt.NDArray[Any]) -> None:
         """Takes in published frequencies: periods in seconds, of the weight of so many observations; also of pages
-        not yet read."""
+        not yet read.
+        """
         pages = _checked_pages(pages)
         period, weight = np.asarray(period, dtype=np.float64), np.asarray(weight, dtype=np.float64)
         if (
@@ -304,7 +309,8 @@ class RefreshBook:
 
     def rates(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
         """The mean of what is believed of each page's change rate (per second), and the bounds within which it lies
-        with 90 %."""
+        with 90 %.
+        """
         pages = np.asarray(pages, dtype=np.int64)
         shapes, rates = self.beliefs(pages)
         edge = (1.0 - CONFIDENCE) / 2
@@ -342,7 +348,8 @@ class RefreshBook:
 
     def discovery_worth(self, hosts: npt.NDArray[Any]) -> Floats:
         """What reading a page of importance 1 for the first time is worth on each host: a copy for ever old, at the
-        pooled rate."""
+        pooled rate.
+        """
         settings = self._settings
         weight = settings.alpha + settings.beta if settings.policy == "optimal" else 1.0
         cost = self._t.sums[0, COSTS] / len(self) if settings.by_bytes and len(self) else 1.0
@@ -350,7 +357,8 @@ class RefreshBook:
 
     def earliest(self) -> float:
         """When `inspect` has something to do next: the time of the last one if it has more to do at once, infinity
-        if nothing is filed."""
+        if nothing is filed.
+        """
         began, clock = self.began, float(self._t.facts[CLOCK])
         if self.sweeping:
             return began + clock
@@ -359,7 +367,8 @@ class RefreshBook:
     @property
     def sweeping(self) -> bool:
         """Whether a pass over all pages is under way, or wanted: every `inspect` takes a step of it, whatever the
-        time."""
+        time.
+        """
         return bool(self._t.counts[CURSOR] != NO_PASS or self._t.counts[STALE] or sweep.is_wanted(self._t))
 
     @property
@@ -394,7 +403,8 @@ class RefreshBook:
 
     def check(self, importance: OfPages, *, in_full: bool = False) -> None:
         """Looks at everything; raises ScheduleBroken with what is broken. `in_full` is for right after `refile`
-        (`refresh_proof.py`)."""
+        (`refresh_proof.py`).
+        """
         t = self._t
         opens = refresh_proof.prove_filing(t, self._calendar)
         if in_full:

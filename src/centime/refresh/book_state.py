@@ -1,5 +1,6 @@
 """The arrays of a refresh book as they are kept: columns of pages and hosts without the room ahead, sums, calendar. The
-curves are drawn anew."""
+curves are drawn anew.
+"""
 
 from typing import Any
 

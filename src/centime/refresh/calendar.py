@@ -12,7 +12,8 @@ a list and no more. Later times than the last slot's count as that.
 
 Times are seconds since the book began. Time that runs backwards opens nothing, and what is filed for the past comes
 next. A list cannot lose a page in its middle: pages that are no longer wanted are found out when they are taken.
-`clear` forgets all lists at once."""
+`clear` forgets all lists at once.
+"""
 
 import math
 from typing import NamedTuple
@@ -35,7 +36,8 @@ Records = npt.NDArray[np.void]
 
 class Calendar(NamedTuple):
     """The lists: first and last page of each slot and of each ring's open list, and the number of each ring's next
-    slot."""
+    slot.
+    """
 
     heads: npt.NDArray[np.int32]
     tails: npt.NDArray[np.int32]
@@ -136,7 +138,8 @@ def _take_from(
 @bare_kernel
 def take(calendar: Calendar, records: Records, pages: npt.NDArray[np.int64]) -> int:
     """Fills the array with open pages, which then lie in no slot; half of it, if need be, with those of the coarse
-    rings."""
+    rings.
+    """
     count: Whole = np.int64(0)
     half = np.int64((pages.size + 1) // 2)
     for ring in range(1, RINGS):

@@ -12,7 +12,8 @@ credit below 1/2).
 
 A claim "these pages changed" is right if the content of the page had changed. A published period p is right if the
 rates that the visits leave possible (low to high) reach into 1/(3p)..3/p, and wrong if they do not; nothing is said
-while they span more than a factor of 10."""
+while they span more than a factor of 10.
+"""
 
 import math
 from typing import NamedTuple
@@ -73,7 +74,8 @@ def weight(source: Credit) -> float:
 
 def frequency_verdict(period: float, low: float, high: float) -> bool | None:
     """Whether a published period agrees with the rates between low and high that visits leave possible; None while
-    they say too little."""
+    they say too little.
+    """
     if not 0.0 < low <= high <= KNOWN_ENOUGH * low:
         return None
     return low <= NEAR_ENOUGH / period and high >= 1.0 / (NEAR_ENOUGH * period)
@@ -91,5 +93,6 @@ def period_of_ttl(minutes: float) -> float | None:
 
 def period_of_max_age(seconds: float) -> float | None:
     """The seconds of a cache header's max-age, at most ten years; None for what is no time; 0 says nothing of
-    changes."""
+    changes.
+    """
     return min(seconds, LONGEST) if seconds > 0.0 and not math.isnan(seconds) else None

@@ -5,7 +5,8 @@
 A page's reads per second under the threshold μ are 1/(u·B) at y = μ·cost/(x·B) (`worth.py`). Both μ on the grid of
 `demand.py` and y go in steps of half an octave, so that a page's reads at all μ of the grid are one stretch of its row,
 with one fraction for all. Between the points the table is taken as straight: too large by 0.4 % at most where reads go
-as 1/sqrt(y). The table belongs to one rule, alpha and beta."""
+as 1/sqrt(y). The table belongs to one rule, alpha and beta.
+"""
 
 import math
 

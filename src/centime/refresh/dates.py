@@ -16,7 +16,8 @@ and a host that begins to lie loses belief after at most seven lies.
 Traps: dates have whole seconds. The server's clock counts: hand in its own Date field as `now` if it gives one (and the
 time of the read if not), or a server whose clock is an hour late looks as if all its dates were old. All dates of a
 host are taken together, so a host with a static and a dynamic part is believed only if nearly all of its changes are
-dated rightly."""
+dated rightly.
+"""
 
 import math
 from typing import NamedTuple
@@ -45,7 +46,8 @@ def observe(
     record: DateRecord, content_changed: bool, date_before: float, date: float, now: float, read_before: float
 ) -> DateRecord:
     """The record after one more visit: the dates (nan if none) of the read before and of this one, and the times of
-    both reads."""
+    both reads.
+    """
     right, wrong = _weights(content_changed, date_before, date, now, read_before)
     if record.right + right > FULL or record.wrong + wrong > FULL:
         record = DateRecord(record.right // 2, record.wrong // 2)
@@ -90,7 +92,8 @@ def verdict_of(
 
     read: a document or a 304 came; read_before: when the copy was read, nan if there is none; date: Last-Modified, nan
     if none. The content decides whether there was a change; a date only tells when, and only if it lies between the two
-    reads."""
+    reads.
+    """
     if not read:
         return Verdict.FAILED, 0.0
     if math.isnan(read_before):

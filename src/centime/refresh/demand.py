@@ -10,7 +10,8 @@ budget μ is infinite, and none is.
 `roots` of the paper is S = Σ sqrt(x λ), with K = S/G for a budget of G pages a second; it is kept beside D.
 
 Trap: importance moves without notice, so what is taken off is not exactly what was added. The passes over all pages
-(`sweep.py`) set both right."""
+(`sweep.py`) set both right.
+"""
 
 import math
 

@@ -6,7 +6,8 @@ logarithms asks for.
     log k - ψ(k) = log m - mean of E log λ                 the shape k that makes rates of mean m most likely
 
 Good to about 1e-10 relative for S from 0.01 to 1000. Quantiles are for people, one page at a time, never for a loop
-over pages."""
+over pages.
+"""
 
 import math
 

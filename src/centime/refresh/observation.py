@@ -6,7 +6,8 @@ and exact, for a Poisson process looks the same backwards. It counts with the se
 pages up that had just changed by chance, and nobody looks again (0.956 of the oracle's freshness in place of 0.961,
 `docs/decisions/refresh-by-threshold.md`). A page already filed stays where it is: at worst it is looked at too early
 or, if it proves much quicker than its slot, up to a quarter of its last age late; the next pass (`sweep.py`) files it
-anew."""
+anew.
+"""
 
 import math
 from typing import Final
@@ -88,7 +89,8 @@ def _stored_cost(cost: float) -> np.uint8:
 @bare_inlined
 def _mean_cost(kept: Whole, cost: float) -> np.uint8:
     """A quarter of the way from what is kept to what this read took: mostly a few bytes, and now and then a whole
-    document."""
+    document.
+    """
     mean = 2.0 ** (kept / COST_STEPS)
     return _stored_cost(mean + 0.25 * (cost - mean))
 
@@ -147,7 +149,8 @@ def record_reads(
 @bare_kernel
 def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats, weights: Floats) -> None:
     """Adds published periods to the evidence of pages, within what the weight lets them differ from what the host is
-    believed to do."""
+    believed to do.
+    """
     for i in range(pages.size):
         record = t.records[pages[i]]
         usual, factor = 1.0 / mean_of_host(t, hosts[i]), CLAIMED_FACTOR ** weights[i]

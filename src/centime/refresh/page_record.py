@@ -1,7 +1,8 @@
 """One page of the refresh book, inside kernels: its belief, its index, its due time, and its part in the sums.
 
 `belief_of` is what is believed; the index, the due age and the demand are those of the wider belief that decides
-(`worth.py`, TRUST)."""
+(`worth.py`, TRUST).
+"""
 
 import math
 

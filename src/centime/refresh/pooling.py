@@ -20,7 +20,8 @@ sample of pages, for one factor f on all means:
 The result is used from the beginning of the next pass on, so that the sums of a pass belong to one prior. Repeated, the
 steps climb to the most likely prior. The shape is kept within bounds: above, it would silence the evidence. Below it
 may be small: three live pages among three hundred that never change have 0.03, and with 0.2 their rates were held to be
-half of what they are."""
+half of what they are.
+"""
 
 import math
 

@@ -25,7 +25,8 @@ The score of L, sum c/(exp(lambda c) - 1) + D/lambda - (sum l + sum v), falls an
 Newton's steps from the left end never pass the zero, so no step needs to be guarded.
 
 These need all observations; `centime.refresh.belief` does the same with two numbers a page. They are the yardstick and
-the lab's."""
+the lab's.
+"""
 
 import math
 
@@ -50,7 +51,8 @@ def _excess(rate: float, interval: float) -> float:
 @kernel
 def likeliest_rate(quiet: float, changed: Vector, dated: int = 0) -> float:
     """The rate of largest likelihood: quiet time in all (with the l of dated changes), changed intervals without a
-    date, dated changes."""
+    date, dated changes.
+    """
     count = len(changed) + dated
     if count == 0:
         return 0.0
@@ -73,7 +75,8 @@ def likeliest_rate(quiet: float, changed: Vector, dated: int = 0) -> float:
 @kernel
 def finite_rate(quiet: float, changed: Vector, intervals: int) -> float:
     """The likeliest rate with half a quiet interval more, of the mean length of so many intervals: finite whatever
-    was seen."""
+    was seen.
+    """
     if intervals == 0:
         return 0.0
     return likeliest_rate(quiet + (quiet + changed.sum()) / intervals / 2.0, changed, 0)
@@ -118,7 +121,8 @@ def printed_rate(quiet: float, changed: Vector) -> float:
 @kernel
 def dated_rate(quiet: float, since: Vector) -> float:
     """Changes over the time known to be quiet: quiet intervals in all, and the time since the last change in each
-    changed one."""
+    changed one.
+    """
     return _ratio(len(since), since.sum() + quiet)
 
 
@@ -138,7 +142,8 @@ def _ratio(changes: int, time: float) -> float:
 @kernel
 def log_likelihood(rate: float, quiet: float, changed: Vector, dated: int = 0) -> float:
     """The logarithm of the likelihood of a rate, the same arguments as for `likeliest_rate`; at 0 and infinity its
-    limit."""
+    limit.
+    """
     if rate <= 0.0:
         return 0.0 if len(changed) + dated == 0 else -math.inf
     if rate == math.inf:

@@ -22,7 +22,8 @@ Traps: the hull of F is handed out, so that just after it the change has surely 
 itself invisible: reads just after each change find a change every time, which a fast Poisson page explains as well. So
 a rhythm found is kept and asked `holds` at every visit, which takes no history, and given up when an interval
 contradicts it. Daylight saving moves a daily phase by an hour: the rhythm is then given up and found again. Pages at
-rest on weekends have no daily rhythm here."""
+rest on weekends have no daily rhythm here.
+"""
 
 import math
 from typing import NamedTuple
@@ -45,7 +46,8 @@ TOLERANCE = 0.01  # of the period: how far dates may lie from the phase, either 
 
 class Rhythm(NamedTuple):
     """A change in every period, at a phase between low and high: seconds after a multiple of the period; high may
-    pass the period's end."""
+    pass the period's end.
+    """
 
     period: float
     phase_low: float
@@ -57,7 +59,8 @@ def _arcs(
     times: Vector, changed: Flags, dates: Vector, period: float, starts: Vector, lengths: Vector, inside: Flags
 ) -> int:
     """Writes the arcs in which the phase must lie (inside) or must not; how many, or -1 if an interval cannot be so
-    by the clock."""
+    by the clock.
+    """
     count, slack = 0, TOLERANCE * period
     for place in range(1, len(times)):
         start, length = times[place - 1], times[place] - times[place - 1]
@@ -79,7 +82,8 @@ def _arcs(
 @kernel
 def _phases(count: int, period: float, starts: Vector, lengths: Vector, inside: Flags) -> tuple[float, float, float]:
     """The length of all phases that lie in every arc inside and in no other, and the low and high end of the
-    shortest arc over them."""
+    shortest arc over them.
+    """
     ends = np.empty(2 * count + 1)
     for arc in range(count):
         ends[2 * arc] = starts[arc]
@@ -115,7 +119,8 @@ def _phases(count: int, period: float, starts: Vector, lengths: Vector, inside: 
 @kernel
 def _find(times: Vector, changed: Flags, dates: Vector, periods: Vector) -> tuple[float, float, float, float]:
     """The best score of a period, that period, and its phases; a score of minus infinity if none explains every
-    interval."""
+    interval.
+    """
     seen, quiet, dated, count = np.empty(len(times)), 0.0, 0, 0
     for place in range(1, len(times)):
         if not changed[place]:
@@ -152,7 +157,8 @@ def find_rhythm(times: Vector, changed: Flags, dates: Vector | None = None) -> R
     or not, or None.
 
     dates: when the page last changed before each read, nan where no reliable date says so; one for a read that found no
-    change is not used."""
+    change is not used.
+    """
     if len(times) <= FEWEST_CHANGES:
         return None
     told = np.full(len(times), math.nan) if dates is None else np.asarray(dates, dtype=np.float64)
@@ -171,7 +177,8 @@ def next_moment(rhythm: Rhythm, after: float) -> float:
 
 def holds(rhythm: Rhythm, read_before: float, now: float, changed: bool) -> bool:
     """Whether the interval between two reads is as the rhythm has it, or leaves that open (a read while the change
-    may be happening)."""
+    may be happening).
+    """
     moment = next_moment(rhythm, read_before)
     width = rhythm.phase_high - rhythm.phase_low
     if changed:

@@ -18,7 +18,8 @@ class RefreshSettings:
 
     `budget` is pages, or bytes with `by_bytes`, per second; `least_interval` is in seconds; `first_rate`, changes per
     second, is what is believed of a page before anything was seen (read when the book begins). The paper's rule and the
-    uniform one look at neither alpha nor beta."""
+    uniform one look at neither alpha nor beta.
+    """
 
     policy: Policy = "optimal"
     alpha: float = 0.0

@@ -8,7 +8,8 @@ what the budget allowed meanwhile:
     otherwise, while more than the budget is asked for      it is told of one smaller by a tenth, until it is the true one
 
 Harmless where it does not help: what waits is ordered by worth, so pages that come early only fill gaps. With a share
-for discovery only the rest counts as refreshing; without one all reads count, whatever they were for."""
+for discovery only the rest counts as refreshing; without one all reads count, whatever they were for.
+"""
 
 import msgspec
 

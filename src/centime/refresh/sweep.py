@@ -19,7 +19,8 @@ most. One that is due when it is reached can be taken at once.
 
 so that an observation pays for 8 pages of a pass (16 while priors move, 64 after a leap), and no call takes long.
 Measured with importance walking by 2 % a day, D is wrong by 0.2 % at most when the next pass begins; by 10 % a day, by
-2 %."""
+2 %.
+"""
 
 import math
 
@@ -112,7 +113,8 @@ def next_stretch(t: RefreshTables) -> tuple[int, int]:
 @bare_kernel
 def pages_inside(t: RefreshTables, first: int, last: int, step: int, pages: Pages) -> int:
     """Fills the array with the pages between two that are inside; the others lie in no slot any more if all are
-    asked for."""
+    asked for.
+    """
     count = 0
     for page in range(first, last, step):
         if t.records[page]["flags"] & INSIDE:

@@ -4,7 +4,8 @@ Each sum is there twice: as it holds now, and as the pass under way (`sweep.py`)
 arrays, so that the state of a book is its arrays and nothing else.
 
 Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. Room ahead means nothing: only
-what lies below LIMIT and below HOST_LIMIT counts."""
+what lies below LIMIT and below HOST_LIMIT counts.
+"""
 
 from typing import Any, Final, NamedTuple
 

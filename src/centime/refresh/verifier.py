@@ -122,7 +122,8 @@ def prove_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats)
 
 def prove_exactness(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
     """Raises if what the last pass asked for, or its ratio to what the sums say, is not that of all pages counted
-    anew."""
+    anew.
+    """
     asked = asked_by_pages(t, pages, hosts, importance, t.facts[LEVEL])
     if not math.isclose(t.facts[ASKED], asked, rel_tol=TOLERANCE, abs_tol=1e-30):
         raise ScheduleBroken(f"the pages are said to ask for {t.facts[ASKED]} a second, counted anew for {asked}")

@@ -19,7 +19,8 @@ raises the index of old copies: a page that only seems too quick is tried again 
 one know the mean only, and stay as they are. What is shown and foretold is what is believed.
 
 `age_ratio` is the inverse of G by Newton's method on logarithms, kept inside a bracket; G rises strictly, so there is
-one answer or none."""
+one answer or none.
+"""
 
 import math
 
@@ -107,7 +108,8 @@ def age_ratio(rule: float, alpha: float, beta: float, shape: float, y: float, mo
 @bare_kernel
 def age_at(rule: float, alpha: float, beta: float, shape: float, rate: float, scale: float, threshold: float) -> float:
     """The age at which a page of belief Gamma(shape, rate) and scale x/cost is worth the threshold; infinity if
-    never."""
+    never.
+    """
     y = threshold / (scale * rate)
     return rate * age_ratio(rule, alpha, beta, shape, y, LONGEST / rate, 0.0)
 

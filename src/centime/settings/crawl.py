@@ -2,7 +2,8 @@
 
 Names are those of the command's options. A configuration file has the same names; an unknown one is refused, with the
 nearest known, and so is a value that is not of its setting's type: a truth is no number, and 10.0 is the whole number
-10 but 10.5 is none. The word `none` takes back a setting that may be absent, and empties a list."""
+10 but 10.5 is none. The word `none` takes back a setting that may be absent, and empties a list.
+"""
 
 import difflib
 import os

@@ -7,7 +7,8 @@
     focus=/politics/=4                                               the weight of a pattern; a new one holds for pages found from now on
 
 Lists are changed where the command is carried out and not where it was written, so that two people can each ban a host.
-A focus never vanishes, for pages belong to its class: the weight 1 makes it as if it were not there."""
+A focus never vanishes, for pages belong to its class: the weight 1 makes it as if it were not there.
+"""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -87,7 +88,8 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
 
 def _check_focus(rule: str) -> None:
     """Refuses a new focus that takes too long to search, or a weight with which the ledger could not divide its
-    money exactly."""
+    money exactly.
+    """
     pattern, equals, text = rule.rpartition("=")
     try:
         weight = float(text)

@@ -12,7 +12,8 @@ ends soon.
 
 What a search costs is tried and not proved: the strings follow from the pattern's parts (which only Python's own parser
 of patterns knows), and the worst may be another one. Times differ from run to run, so this is for what is new, never
-for what a journal has."""
+for what a journal has.
+"""
 
 import math
 import re

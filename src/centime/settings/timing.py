@@ -11,7 +11,8 @@ def quickest(work: Callable[[], object], enough: float) -> float:
     """The CPU seconds of the quickest of a few tries; one that takes less than `enough` is the last.
 
     A busy machine must not make good work slow: hence CPU time. Nor must a collection of garbage that falls into a try,
-    which takes longer than the work where a process holds millions of objects: hence more than one."""
+    which takes longer than the work where a process holds millions of objects: hence more than one.
+    """
     took = math.inf
     for _ in range(TRIES):
         began = time.thread_time()

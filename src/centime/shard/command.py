@@ -3,7 +3,8 @@
 An command is a value with an id of its own (128 random bits, given where it was made) and the time at which it was
 made. It goes through the folder `commands/` (order_inbox.py), into the journal, and is carried out: once, because the
 shard remembers the ids of the last commands (`RecentIds`) as part of its state. A large publication is several
-commands, none of which makes a huge frame of the journal."""
+commands, none of which makes a huge frame of the journal.
+"""
 
 import secrets
 from collections.abc import Iterator, Sequence
@@ -90,7 +91,8 @@ def publications(
     periods: Sequence[float] = (),
 ) -> Iterator[PublishCommand]:
     """Orders that publish canonical URLs, each of a bounded size, in their command; `modified` and `periods` have
-    one for each or none."""
+    one for each or none.
+    """
     begin, part = 0, 0
     while begin < len(urls):
         end, size = begin, 0

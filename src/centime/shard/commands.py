@@ -1,5 +1,6 @@
 """Orders from outside are carried out: other settings, publications, subscriptions; and what sitemaps and feeds
-announce by themselves."""
+announce by themselves.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +50,8 @@ def changed_live(settings: CrawlSettings, command: SetCommand) -> CrawlSettings:
 
 def take_claims(state: ShardState, now: float, host: int, claims: npt.NDArray[np.void]) -> None:
     """What a sitemap or feed of a host says of pages: how often they change, and which have changed since they were
-    read."""
+    read.
+    """
     pages = state.pages.table.find(claims["fingerprint"].astype(np.uint64))
     known = pages >= 0
     claims, pages = claims[known], pages[known].astype(np.int64)
@@ -110,7 +112,8 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
 
 def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: int) -> None:
     """Takes published frequencies as evidence on pages of which nothing else is known yet: the same word counts
-    once."""
+    once.
+    """
     said = (periods > 0) & state.refreshing.book.is_unclaimed(pages)
     if said.any():
         state.refreshing.book.claim(
@@ -120,6 +123,7 @@ def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: int) 
 
 def _gather(state: ShardState, pages: Pages) -> None:
     """Gives the pages of a cluster one key, that of its most important one, so that they are read one after the
-    other."""
+    other.
+    """
     if len(pages):
         state.frontier.update_worth(pages, np.full(len(pages), state.ledger.importance(pages).max()))

@@ -1,5 +1,6 @@
 """What a visit does: its links become known, it pays them, it is filed, and whoever waits for a change of the page
-is told."""
+is told.
+"""
 
 from collections.abc import Sequence
 
@@ -119,7 +120,8 @@ def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
 
 def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
     """Counts what visits cost of the budget for reading again: all of them where worth decides what is unread, else
-    the rest."""
+    the rest.
+    """
     counted = filed
     if state.settings.discovery_share() is not None:
         counted = [one for one in filed if one.before is not None]

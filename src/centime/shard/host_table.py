@@ -1,7 +1,8 @@
 """The hosts of a crawl: their names and numbers, how each wants to be treated, and what came of it.
 
 A host is scheme, name and port: what one robots.txt and one delay hold for. Its manners (latency, failures in a row,
-crawl delay) are values of `fetch.politeness`; the frontier only learns when the host may be asked next."""
+crawl delay) are values of `fetch.politeness`; the frontier only learns when the host may be asked next.
+"""
 
 from typing import Any
 

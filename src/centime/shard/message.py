@@ -96,7 +96,8 @@ class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 class Configured(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """Settings (as JSON) to go on with: a frame of the journal, the first of every crawl. No lease is out at that
-    moment."""
+    moment.
+    """
 
     now: float
     settings: str

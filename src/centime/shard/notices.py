@@ -5,7 +5,8 @@
 
 Numbers are given when the shard folds the visit, so a crawl that is killed and replayed gives the same ids: a
 subscriber that has seen an id has seen the notice. A delivery may come twice (at least once is what is promised); by
-its id it can be told."""
+its id it can be told.
+"""
 
 from enum import StrEnum
 from typing import Any

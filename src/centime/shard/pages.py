@@ -1,7 +1,8 @@
 """What is known of every page besides its money: URL, host, depth, links, visits. All by page number.
 
 In memory are a fingerprint and two offsets a page; what never changes (URL, host, depth, focus class) and what is read
-a page at a time (rows, records) lies in files that only grow."""
+a page at a time (rows, records) lies in files that only grow.
+"""
 
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -112,7 +113,8 @@ class KnownPages:
 
     def read_before(self, time: float, start: int) -> tuple[list[int], int]:
         """The pages whose last visit was at `time` or earlier and found them there, of the records from `start` on;
-        where to go on."""
+        where to go on.
+        """
         due = []
         at = start or self.records.first
         while at < self.records.end:

@@ -1,5 +1,6 @@
 """How hosts are treated: when each may be asked again after a visit, and which of them share an address that must be
-spared."""
+spared.
+"""
 
 import dataclasses
 from collections.abc import Sequence

@@ -4,7 +4,8 @@ A publisher is whoever gave a name with a publication; without one it is the hos
 What it announces is read before what is due by itself (level 2) while its credit is LEAST_CREDIT or more; who announces
 changes that are none falls below, and then its word moves little until pages that it named prove it right again. Of
 very many pages announced at once a sample is judged, and for each that was, as many as it stands for are taken off what
-is not looked at yet."""
+is not looked at yet.
+"""
 
 import msgspec
 import numpy as np
@@ -45,7 +46,8 @@ class Publishers:
 
     def weight(self, name: str, count: int) -> npt.NDArray[np.float64]:
         """What importance counts for in so many pages that a publisher announces now: less with little credit, and less
-        the more it has announced before that nobody has looked at, so that a flood of one does not drown the others."""
+        the more it has announced before that nobody has looked at, so that a flood of one does not drown the others.
+        """
         source = self._credits.get(name, STRANGER)
         return credit(source) * PATIENCE / (PATIENCE + source.claimed + np.arange(count, dtype=np.float64))
 
@@ -61,7 +63,8 @@ class Publishers:
 
     def _looked_at(self, page: int) -> str:
         """Takes a page off what waits to be judged, with those that it stands for; whoever announced it, nobody if
-        it does not wait."""
+        it does not wait.
+        """
         name, each = self._announced.pop(page, ("", 0))
         if name:
             source = self._credits[name]

@@ -82,7 +82,8 @@ def requeue(state: ShardState, pages: list[int], now: float) -> None:
 
 def promote(state: ShardState, pages: Pages, weight: npt.ArrayLike = 1.0) -> None:
     """Puts pages among the published ones, by so many times their importance, unless they are out or at a higher
-    level."""
+    level.
+    """
     if len(pages):
         free = _raised(state, pages, PUBLISHED)
         _add(
@@ -97,7 +98,8 @@ def _remind(state: ShardState, pages: Pages, now: float) -> None:
     """Puts pages whose deadline is over among those that are late, unless they are out or at a higher level.
 
     The one that has waited longest comes first, not the most important: where a subscription asks for more than the
-    budget has, its less important pages would never be read."""
+    budget has, its less important pages would never be read.
+    """
     if len(pages):
         late = pages[_raised(state, pages, DEADLINE)]
         _add(state, late, DEADLINE, np.full(len(late), state.refreshing.book.began - now))
@@ -105,7 +107,8 @@ def _remind(state: ShardState, pages: Pages, now: float) -> None:
 
 def _raised(state: ShardState, pages: Pages, level: int) -> npt.NDArray[np.bool_]:
     """Takes pages out of where they wait if that is no higher than a level, and says which; those that are out stay
-    so."""
+    so.
+    """
     free = ~state.leases.out(pages) & (state.frontier.levels(pages) >= level)
     state.frontier.remove(pages[free])
     for page in pages[free].tolist():
@@ -158,7 +161,8 @@ def _look(state: ShardState, now: float) -> bool:
 
 def _enlist(state: ShardState, now: float) -> bool:
     """Gives pages that were read before a subscription began their deadlines, some at a time; whether there were any
-    to look at."""
+    to look at.
+    """
     requests = state.requests
     if requests.enlisted >= requests.enlist_end:
         return False

@@ -192,7 +192,8 @@ class Refreshing:
 
     def look(self, now: float, importance: Importance) -> tuple[Pages, npt.NDArray[np.float64]] | None:
         """The pages that have become due, with their worth; None if it is not yet time to look, and then nothing has
-        changed."""
+        changed.
+        """
         if not self.settings.continuous or min(self.book.earliest(), self.moments.earliest()) > now:
             return None
         pages, worth = self.book.inspect(now, importance, MOST_LOOKS)
@@ -232,7 +233,8 @@ class Refreshing:
         self, now: float, known: int, importance: Importance, read: Callable[[Pages], Flags]
     ) -> tuple[float, float]:
         """How many copies are held to be right now, and their share of all importance; of a sample if there are very
-        many."""
+        many.
+        """
         stride = 1 + known // SAMPLE
         pages = np.arange(0, known, stride, dtype=np.int64)
         pages = pages[self.book.contains(pages) & read(pages)]

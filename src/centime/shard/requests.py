@@ -1,5 +1,6 @@
 """What people asked of the crawl: commands already carried out, subscriptions, publishers, banned hosts. A part of
-the shard's state."""
+the shard's state.
+"""
 
 import msgspec
 

@@ -9,7 +9,8 @@ arrived (`delivered`). What comes out: leases, the most important page of all ho
 appends its frame to the journal and then does what the frame says; `fold` does the same for a frame that is read back.
 
 Guarantees: a visit that `sync` returned for is never lost. Money is conserved by the ledger. A lease ends once: a visit
-that comes after its lease was given to somebody else is counted and left alone."""
+that comes after its lease was given to somebody else is counted and left alone.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -96,7 +97,8 @@ class Shard(ShardState):
 
     def lanes_of(self, leases: Sequence[Lease]) -> list[int]:
         """Numbers by which leases are divided among fetchers: the same for all hosts of an address that must be spared,
-        so that one fetcher keeps its requests apart."""
+        so that one fetcher keeps its requests apart.
+        """
         return [self.politeness.lanes.get(host, host) for host in self.hosts_of(leases)]
 
     def record(self, now: float, visits: Sequence[bytes]) -> list[Visit]:
@@ -111,7 +113,8 @@ class Shard(ShardState):
 
     def command(self, now: float, command: Command) -> bool:
         """Carries out a command from outside; False if it was carried out before. BadSetting: it cannot be, and
-        nothing has changed."""
+        nothing has changed.
+        """
         if command.id in self.requests.recent:
             return False
         if isinstance(command, SetCommand):

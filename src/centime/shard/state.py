@@ -2,7 +2,8 @@
 
 The folding itself is in the modules beside: `joining` makes URLs known, `filing` takes visits, `queueing` decides what
 waits where and hands it out, `ordering` carries out what people ask for. They are functions of this state and of what
-the frame says, and of nothing else."""
+the frame says, and of nothing else.
+"""
 
 from collections import Counter
 from typing import Any

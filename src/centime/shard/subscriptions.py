@@ -10,7 +10,8 @@ notice waits has one notice, which counts its changes, unless the first is in a 
 is bounded by the pages, however long a subscriber is away.
 
 Nothing here reads a clock, and everything that changes it is a call that the shard has in its journal: `add`, `remove`,
-`noticed`, `delivered`. The same calls give the same state."""
+`noticed`, `delivered`. The same calls give the same state.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -28,7 +29,8 @@ Watched = tuple[str, int, str]  # the subscription, the hash of what its XPath f
 
 class Subscription(msgspec.Struct, array_like=True, frozen=True):
     """Tell `to` of changes of the pages in whose URL `pattern` is found; with an XPath only if what it finds has
-    changed."""
+    changed.
+    """
 
     name: str
     pattern: str
@@ -189,7 +191,8 @@ class Subscriptions:
 
     def delivered(self, name: str, up_to: int, now: float) -> None:
         """Forgets the notices of a subscription up to this number: they have arrived. Saying so twice changes
-        nothing."""
+        nothing.
+        """
         active = self._all.get(name)
         if active is not None and active.waiting and next(iter(active.waiting)) <= up_to:
             active.delivered(up_to, now)
@@ -233,7 +236,8 @@ class Subscriptions:
         active: _Active, page: int, change: Change | None, found: tuple[int, str] | None
     ) -> tuple[Change | None, str]:
         """What is to be said to a subscription with an XPath. What it finds in a page that was read before it began
-        is taken as known."""
+        is taken as known.
+        """
         if found is None:  # gone, or read by a fetcher that did not know the subscription yet
             return (Change.GONE if change is Change.GONE else None), ""
         mark, text = found

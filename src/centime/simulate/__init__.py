@@ -1,2 +1,3 @@
 """Reading policies beside each other over one history of changes, without the network: ours, the paper's, other
-crawlers', the oracle's."""
+crawlers', the oracle's.
+"""

@@ -5,7 +5,8 @@ one array.
 
 Times are seconds; rates are changes per second, known to the oracle alone. `dated` says of which pages the server's
 date of change deserves belief: a policy that reads one of them learns when it last changed, of any other only that it
-did."""
+did.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -71,7 +72,8 @@ def poisson_history(
     seed: int = 0,
 ) -> ChangeHistory:
     """A history by chance from time 0 on: Poisson processes of these rates (per second), all pages read at 0, every
-    read costs 1."""
+    read costs 1.
+    """
     per_second = np.asarray(rates, dtype=np.float64)
     end = days * 86_400.0
     chance = np.random.default_rng(seed)

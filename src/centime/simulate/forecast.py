@@ -21,7 +21,8 @@ What is foretold is what these beliefs give while they stay as they are; a crawl
 better.
 
 Traps: E has the factor 1/(S - 1), its integral also 1/(S - 2): both are taken through expm1, and S is kept off 1 and 2,
-where they would be 0/0; the integral of E at small ages comes from its series."""
+where they would be 0/0; the integral of E at small ages comes from its series.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -43,7 +44,8 @@ MOST_PAGES = 200_000  # of which a budget's threshold is worked out
 @dataclass(frozen=True, kw_only=True)
 class Beliefs:
     """What is believed of some pages: shape and scale of their rates, importance, cost of a read, seconds since the
-    last one."""
+    last one.
+    """
 
     shape: Vector
     scale: Vector
@@ -248,7 +250,8 @@ def expected_now(beliefs: Beliefs) -> Expected:
 
 def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expected:
     """The means over the time ahead when pages are read after these intervals, from the ages that the copies have
-    now on."""
+    now on.
+    """
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
     _write_coming(beliefs.shape, beliefs.scale, beliefs.age, intervals, seconds, fresh, stale)
     return _weighted(beliefs, fresh, stale)

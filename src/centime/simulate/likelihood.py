@@ -11,7 +11,8 @@ pages is added, a/L on the left and a/m on the right with a = 1/2. A page read o
 
 The changed intervals are kept as counts and sums in classes of a factor of sqrt(2), each class standing for its mean:
 the rate is off by less than 1 %, and nothing grows with the visits. (`centime.refresh.rates` has the same estimator for
-whole lists of intervals.)"""
+whole lists of intervals.)
+"""
 
 import math
 

@@ -2,7 +2,8 @@
 
 The book names pages that are due with their worth at that time, and again at 1.25 times their age while nobody reads
 them; the pool keeps the last worth of each and gives the best first, as the frontier does. What the due pages do not
-use of a budget stays unspent."""
+use of a budget stays unspent.
+"""
 
 import numpy as np
 import numpy.typing as npt

@@ -9,7 +9,8 @@ freshness that they give.
 
 G is the budget, so that the sum of 1/T is G; L the rates of change, x importance, N the pages. mu solves that sum by
 bisection, with the inverse of 1 - e^(-v) (1 + v) from a table that is good to 1e-6; a page that would be read once in
-fifty changes or less is not read."""
+fifty changes or less is not read.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,7 +30,8 @@ class Rule(Protocol):
 
     def __call__(self, importance: Times, rates: Times, budget: float) -> Times:
         """The interval between reads of every page, infinite for one that is not read, under a budget of reads a
-        time."""
+        time.
+        """
         ...
 
 

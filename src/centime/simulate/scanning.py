@@ -7,7 +7,8 @@ oracle.
 
 a is the age of the copy, x importance, L the rate of change; I is divided by the cost of a read. The paper sets K =
 S/G, S = sum of sqrt(x L), so that G reads a time unit are due. Whoever reads the G first of the order by I in every
-tick does the same and never leaves budget unspent, so S and the threshold need not be known here."""
+tick does the same and never leaves budget unspent, so S and the threshold need not be known here.
+"""
 
 import math
 

@@ -8,7 +8,8 @@ reads nothing is sampled:
     age      (t - first change not yet seen)^+, integrated                       mean over time, weighted by importance x
 
 Both count from the end of the warm-up only, and for a page not before its first read, which is free for every policy. A
-budget that a policy leaves unspent is carried over, a day's worth at most: nobody may save up."""
+budget that a policy leaves unspent is carried over, a day's worth at most: nobody may save up.
+"""
 
 import math
 import time

@@ -8,7 +8,8 @@ not.
 
 A read moves a page's due time to now + interval. Neither knows a budget. Here, as in a crawl that keeps its fetchers
 busy, a budget that the due pages do not use up reads those that are due next, and what it does not suffice for stays
-due."""
+due.
+"""
 
 import math
 from dataclasses import dataclass

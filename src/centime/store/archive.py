@@ -9,7 +9,8 @@ nothing ever is a revisit of those.
 
 Request and response are one write, the line of the index follows: what the index names is there. A file is never
 written to again once its process has ended: a killed one leaves its index open, and `mend` cuts the file behind the
-last record that is named and whole."""
+last record that is named and whole.
+"""
 
 import base64
 import hashlib
@@ -57,7 +58,8 @@ class Archive:
 
     def keep(self, response: Response, document: Document, unchanged: bool = False) -> Capture | None:
         """Keeps one body; where it lies, None if bodies of its kind are not kept. NoRoom leaves the archive as it
-        was."""
+        was.
+        """
         if document.kind not in self.kinds:
             return None
         digest = hashlib.sha1(response.body).digest()
@@ -75,7 +77,8 @@ class Archive:
 
     def answered(self, response: Response) -> Capture | None:
         """Keeps an answer without a document, such as a redirect or a 404; None if those are not kept, or if there
-        was no answer."""
+        was no answer.
+        """
         if PageKind.ERROR not in self.kinds or not response.status:
             return None
         digest = hashlib.sha1(response.body).digest()
@@ -116,7 +119,8 @@ class Archive:
 
     def _original(self, url: str, digest: str) -> str:
         """The WARC-Date of this body under this URL, as far as a quick look tells; nothing otherwise, and then it is
-        kept again."""
+        kept again.
+        """
         date = self._written.get(xxh3_64_intdigest(f"{digest} {url}".encode()))
         if date is None:
             capture = find_original(self.folder, url, digest, with_open=False)
@@ -162,7 +166,8 @@ class Archive:
 
 def mend(folder: Path) -> list[str]:
     """Ends the files that killed processes left open, cut behind the last whole record; a sentence for each. Nobody
-    may be writing."""
+    may be writing.
+    """
     mended = []
     for path in folder.glob("*.warc.gz"):
         if not path.stat().st_size and not _index_of(path).exists():  # killed between the first two steps of a file

@@ -7,7 +7,8 @@ While a WARC file is written its lines go to NAME.cdxj.open, in the order of wri
 by bytes (as `LC_ALL=C sort` does) into NAME.cdxj, where a key is found by bisection. A revisit has the mime
 `warc/revisit` and no status; its body is that of another capture of the same key and digest. An answer with a status of
 2xx has a document, a redirect or an error has none: its capture is there for those who replay the archive, and is no
-body of the page."""
+body of the page.
+"""
 
 import base64
 import hashlib
@@ -75,14 +76,16 @@ def capture_of(line: bytes) -> Capture:
 
 def find_bodies(folder: Path, url: str, with_open: bool = True) -> list[Capture]:
     """The captures of a URL that was read, oldest first; without the open files, which must be gone through, if
-    told."""
+    told.
+    """
     captures = _same_key(folder, url, with_open)
     return [capture for capture in captures if capture.url == url and (capture.document or capture.revisit)]
 
 
 def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -> Capture | None:
     """The newest capture with a document of this digest under this URL; without the open files, which must be gone
-    through, if told."""
+    through, if told.
+    """
     captures = _same_key(folder, url, with_open)
     fitting = [capture for capture in captures if capture.url == url and capture.digest == digest and capture.document]
     return fitting[-1] if fitting else None

@@ -1,5 +1,6 @@
 """Items of one size by their number, in a file that only grows: what never changes about a page need not be in
-memory."""
+memory.
+"""
 
 from typing import Any
 

@@ -10,7 +10,8 @@ a reader stops before it. A bad frame with a valid one behind it, or in an older
 
 Traps: `append` only buffers. After `NoRoom` the frames that were not written still wait, and the next `flush` tries
 again. After a failed sync nothing is certain, so the journal closes. A reader may see less than the writer has written,
-never anything else."""
+never anything else.
+"""
 
 import os
 from collections.abc import Iterator
@@ -82,7 +83,8 @@ class Journal:
 
     def flush(self) -> None:
         """Hands all buffered frames to the system in one write; NoRoom leaves the file as it was and the frames
-        buffered."""
+        buffered.
+        """
         self._must_be_open()
         if not self._waiting:
             return
@@ -96,7 +98,8 @@ class Journal:
 
     def sync(self) -> None:
         """Flushes and waits until the disk has it; a failure closes the journal, since nobody knows what the disk
-        has then."""
+        has then.
+        """
         self.flush()
         try:
             with room_for(self._path(self._last)):
@@ -241,7 +244,8 @@ class Journal:
 
     def _ends_at(self, segment: int, last: bool, index: int, at: int) -> bool:
         """Whether what lies there is a torn tail; False if a running writer has just made it whole, DamagedFile if
-        it is neither."""
+        it is neither.
+        """
         path = self._path(segment)
         with path.open("rb") as file:
             file.seek(at)

@@ -111,7 +111,8 @@ class DiskRows:
 
     def check(self, state: Mapping[str, npt.NDArray[Any]], count: int) -> None:
         """Raises DamagedFile unless the file is as in that state and every row now known leads to pages below
-        `count`."""
+        `count`.
+        """
         self.file.check(state["rows"])
         live = 0
         for begin in range(0, self._columns.count, SOME):

@@ -35,7 +35,8 @@ class Loading(IntEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One visit, and what was known about the page after it. Times are seconds since the epoch, 0 where there is
-    none."""
+    none.
+    """
 
     page: int
     previous: int = 0  # where the record of the visit before lies, 0 without; filled in when this is appended

@@ -11,7 +11,8 @@ Together with the URL texts, the link rows and the ledger they are what the Xyle
     record         the fixed head, lengths of its texts, the texts; padded to 8 bytes
 
 A column of 4 bytes a page says where the last record lies, in units of 8 bytes (0: never visited). The head is also a
-numpy type, so that the last heads of millions of pages are one array."""
+numpy type, so that the last heads of millions of pages are one array.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter

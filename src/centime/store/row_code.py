@@ -6,7 +6,8 @@
 
 A row is a multiset: the order of its links is not kept, their weights are, bit for bit. A row whose weights are all
 exactly 1 / links is stored without them. Reading keeps within the bytes and says which row is damaged, whatever they
-are; a row that is wrong and well formed is for the checksums to find. Trap: weights are handed over as bytes."""
+are; a row that is wrong and well formed is for the checksums to find. Trap: weights are handed over as bytes.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,8 @@ def _share_alike(weights: npt.NDArray[np.float64], start: Whole, length: Whole) 
 @kernel
 def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers) -> Whole:
     """Writes all rows one after the other, each begun at a unit (-1 for an empty one, which takes no room); the
-    bytes used."""
+    bytes used.
+    """
     at: Whole = np.int64(0)
     for k in range(len(rows.lengths)):
         length, start = rows.lengths[k], rows.starts[k]
@@ -160,7 +162,8 @@ def decode(
     known: int,
 ) -> Whole:
     """Writes the targets of each row at its start, and the weights if there is room for any; the place of a damaged
-    row, or -1."""
+    row, or -1.
+    """
     for k in range(len(pages)):
         page = pages[k]
         if page < len(row_at) and row_at[page] > 0:

@@ -67,7 +67,8 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
 
 def read_newest(folder: Path, writable: bool) -> Snapshot | None:
     """The newest snapshot that is right, None if there never was one; a writer sets damaged ones aside and removes
-    unfinished ones."""
+    unfinished ones.
+    """
     if writable:
         for unfinished in folder.glob(".[0-9]*"):
             shutil.rmtree(unfinished)
@@ -94,7 +95,8 @@ def read_newest(folder: Path, writable: bool) -> Snapshot | None:
 
 def read_snapshot(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Facts and arrays of one snapshot, every bit checked; DamagedFile says what is wrong, FileNotFoundError that it
-    is gone."""
+    is gone.
+    """
     content = _read_manifest(path)
     return content["facts"], {
         name: _read_array(path, f"{name}.bin", described) for name, described in content["arrays"].items()
@@ -103,7 +105,8 @@ def read_snapshot(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
     """The facts of the snapshots kept, oldest first, by name: what the journal and the appended files must still
-    reach back to."""
+    reach back to.
+    """
     return {name: _read_manifest(folder / name)["facts"] for name in _names(folder)}
 
 

@@ -1,5 +1,6 @@
 """URL texts by page number: all texts one behind the other in one file, where each one ends in another, 8 bytes a
-page."""
+page.
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

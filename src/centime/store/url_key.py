@@ -4,7 +4,8 @@
 
 The host is turned round, scheme, `www`, default port and fragment go, path and query are lower case, parameters sorted,
 session identifiers left out, percent-encoding undone and done once. It is lossy on purpose: captures also carry their
-URL."""
+URL.
+"""
 
 import re
 from urllib.parse import quote, unquote_to_bytes, urlsplit

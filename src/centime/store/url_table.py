@@ -8,7 +8,8 @@ the same numbers, however they are cut into batches. At most 3/4 of the slots ar
 most 18.7.
 
 Trap: two URLs of one fingerprint would be one page. With 10 million pages the chance that any two meet is 3 in a
-million."""
+million.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +59,8 @@ class UrlTable:
 
     def find_or_add(self, fingerprints: Fingerprints) -> tuple[Pages, npt.NDArray[np.bool_]]:
         """The page of each fingerprint, made where there was none, and which of them were new at their first
-        appearance here."""
+        appearance here.
+        """
         pages = np.empty(len(fingerprints), dtype=np.int64)
         is_new = np.zeros(len(fingerprints), dtype=np.bool_)
         done = 0
@@ -70,7 +72,8 @@ class UrlTable:
 
     def check(self) -> None:
         """Raises DamagedFile unless every page has its own fingerprint, is found by it, and nothing else is in the
-        slots."""
+        slots.
+        """
         found = self.find(self.fingerprints)
         wrong = np.flatnonzero(found != np.arange(self.count))
         if len(wrong):
@@ -124,7 +127,8 @@ def _find_or_add(
     is_new: npt.NDArray[np.bool_],
 ) -> tuple[int, int]:
     """Goes on from `begin` until all are done or there is no room for another page; how far it got, and the pages
-    known then."""
+    known then.
+    """
     mask = np.uint64(len(slots) - 1)
     limit = min(len(column), len(slots) * 3 // 4)
     for k in range(begin, len(fingerprints)):

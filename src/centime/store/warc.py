@@ -3,7 +3,8 @@
 The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept
 under names of their own (X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not
 kept; their records say that they are truncated. A revisit has the profile identical-payload-digest or, after a 304,
-server-not-modified."""
+server-not-modified.
+"""
 
 import io
 import re

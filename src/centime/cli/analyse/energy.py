@@ -190,7 +190,8 @@ def _first(amounts: "object", top: int) -> list[int]:
 
 def _flows(web: Scored, communities: "Sequence[Community]", *, must: bool) -> "tuple[Flow | None, list[str]]":
     """What communities, or sites, and the rest of the web give each other; nothing when communities overlap and it
-    need not be."""
+    need not be.
+    """
     import numpy as np
 
     from centime.analyse.flow import flow, labels_of

@@ -1,5 +1,6 @@
 """Where a command takes its graph from: a graph file, or the folder of a crawl, whose links are ranked as they are
-known now."""
+known now.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -3,7 +3,8 @@ digest.
 
 A WARC file is a row of gzip members, each under its own checksum: all are read, also those that no line of the index
 names (requests). A file whose index is still open (`.cdxj.open`) is being written, or was when its process was killed:
-what lies behind the last capture named there may be torn."""
+what lies behind the last capture named there may be torn.
+"""
 
 import re
 import zlib

@@ -3,7 +3,8 @@ leads to.
 
 It works on a running crawl, and then speaks of what was flushed when it looked. What it cannot see: a change of
 `centime.json` that leaves it readable (people may edit it, so it has no checksum), and a damaged last frame of the
-journal, which looks like one that was never finished."""
+journal, which looks like one that was never finished.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,8 @@
 """Files against their checksums: both kept snapshots, the files that only grow, every frame of the journal.
 
 Snapshots and files are looked at for every snapshot that is kept, since each is what a crash may have to go back to. A
-torn tail of the last segment of the journal is no damage: it was never promised to anyone."""
+torn tail of the last segment of the journal is no damage: it was never promised to anyone.
+"""
 
 import json
 from pathlib import Path
@@ -66,7 +67,8 @@ def _all_wrong_arrays(path: Path, proof: Proof) -> None:
 
 def check_growing(folder: CrawlFolder, name: str, arrays: Arrays, proof: Proof) -> None:
     """Holds the files that only grow against what one snapshot says of them; a file that another has found damaged
-    is told once."""
+    is told once.
+    """
     told = {problem.file for problem in proof.problems if problem.part == "state"}
     size, right, before = 0, True, len(proof.problems)
     for title, (filename, content, unit) in GROWING.items():

@@ -9,7 +9,8 @@ from centime.model.errors import CentimeError
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong: in which part of the crawl, in which file if it is in one, and what, with the byte or
-    the page."""
+    the page.
+    """
 
     part: str
     file: str
@@ -26,7 +27,8 @@ class Proof:
 
     def holds(self, part: str, what: str, count: int, since: int | None = None) -> None:
         """Notes that something holds, for so many; not if there were more problems than `since` when it was looked
-        at."""
+        at.
+        """
         if since is None or len(self.problems) == since:
             self.proven.append({"part": part, "proven": what, "count": count})
 

@@ -4,7 +4,8 @@
     the matter: it was there, leads on, is gone, was refused, or was given up
 
 Everything is looked at, so that all that is wrong is told; but the ledger is not asked to pay along rows that lead to
-nowhere, since its kernels do not look where they write."""
+nowhere, since its kernels do not look where they write.
+"""
 
 from collections.abc import Callable
 

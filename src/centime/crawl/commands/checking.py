@@ -1,7 +1,8 @@
 """Checks commands before a crawl takes them: whatever is wrong is said to the person who gave the command.
 
 A command is checked where it is given, and again where the crawl takes it from its folder. What the journal has is
-never checked again: a stricter version must be able to replay what an older one accepted."""
+never checked again: a stricter version must be able to replay what an older one accepted.
+"""
 
 import re
 
@@ -56,14 +57,16 @@ def check_command(command: Command) -> None:
 
 def check_subscription(told: Subscription) -> None:
     """Refuses a subscription that could never be served, or would hold up the crawl; for new ones, as its pattern is
-    timed."""
+    timed.
+    """
     _check_told(told)
     check_pattern(told.pattern)
 
 
 def _check_told(told: Subscription) -> None:
     """Refuses a subscription that could never be served; the same whenever it is asked, so that a journal can be
-    read again."""
+    read again.
+    """
     if not _NAME(told.name):
         raise BadSetting(
             f"the name of a subscription is 1 to 100 letters, digits and any of _ . : -, not {told.name!r}"
@@ -89,7 +92,8 @@ def check_content(command: Command) -> None:
     them.
 
     And a subscription or focus whose pattern takes too long, and endless names, too; what is in the journal has passed
-    already."""
+    already.
+    """
     if isinstance(command, SubscribeCommand):
         check_pattern(command.subscription.pattern)
     if isinstance(command, SetCommand) and isinstance(rules := command.values.get("focus"), list):

@@ -6,7 +6,8 @@
 A running crawl looks here every second, a crawl that starts does so first. It takes commands by name, so by the time
 they were made; puts each into its journal; waits for the disk; and only then removes the file. A crawl killed in
 between finds the file again and its id among those it remembers: once in effect. Files that begin with a dot are still
-being written."""
+being written.
+"""
 
 import errno
 import fcntl
@@ -45,7 +46,8 @@ class CommandInbox:
 
     def take(self, most: int = MOST) -> list[Taken]:
         """The next commands with their files, the oldest first; what cannot be understood is refused. `done` must
-        follow for each."""
+        follow for each.
+        """
         taken: list[Taken] = []
         size = 0
         for path in self.waiting():
@@ -120,7 +122,8 @@ def running(crawl: Path) -> int:
     """The process that crawls in this folder now, 0 if there is none.
 
     The lock is tried only if the process that wrote its number there is alive: a crawl that is just starting must not
-    find it taken."""
+    find it taken.
+    """
     try:
         handle = os.open(crawl / "lock", os.O_RDONLY)
     except FileNotFoundError:

@@ -9,7 +9,8 @@ the others are not.
     WebSub                   the feed that a hub posts, with the signature of its `X-Hub-Signature` field if a secret was agreed upon
 
 Nothing is dropped in silence: what is no URL, or is out of scope, is counted and named. A word that can only be a typo
-is an error."""
+is an error.
+"""
 
 import hmac
 import json

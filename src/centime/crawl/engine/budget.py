@@ -3,7 +3,8 @@
     level <- min(room, level + rate * time passed) - spent
 
 The level may go below nothing (a page turns out larger than thought); then nothing is allowed until it is above again,
-so over any stretch of time no more is spent than rate * time + room."""
+so over any stretch of time no more is spent than rate * time + room.
+"""
 
 
 class Bucket:

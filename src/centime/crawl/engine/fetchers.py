@@ -2,7 +2,8 @@
 
 A host belongs to one fetcher (its number modulo the number of fetchers), so robots.txt, connections and the pace of a
 host are the business of one process. Sockets never block: what does not fit waits here. A fetcher that dies is found by
-its closed socket; its leases are given back to the caller and a new process takes its place."""
+its closed socket; its leases are given back to the caller and a new process takes its place.
+"""
 
 import contextlib
 import selectors

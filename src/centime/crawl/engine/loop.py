@@ -4,7 +4,8 @@ from outside.
 One thread and no waiting for anybody: the shard is asked for as many leases as the fetchers and the budget have room
 for, what comes back is recorded in batches. Orders from outside are taken twice a second, notices for subscribers are
 handed to a process of their own. Journal frames are handed to the system with every turn (a killed process loses none
-of them) and synced to the disk once a second (a power cut loses a second). Snapshots are written by a forked child."""
+of them) and synced to the disk once a second (a power cut loses a second). Snapshots are written by a forked child.
+"""
 
 import signal
 import time
@@ -175,7 +176,8 @@ class Crawl:
 
     def _is_due_in_time(self, now: float, ready: float) -> bool:
         """Whether it is worth waiting: the run has a time, and something is due before it is over, or pages are read
-        again for ever."""
+        again for ever.
+        """
         settings = self.shard.settings
         if (settings.continuous or settings.refresh_after is not None) and self.shard.read_count:
             return True

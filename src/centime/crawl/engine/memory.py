@@ -2,7 +2,8 @@
 
 Every column of a shard grows by being copied to a larger one. The C library keeps freed blocks of up to 32 MiB for
 itself, because each such block teaches it to (its "dynamic threshold"), and that cost 15 to 20 bytes a page of memory
-that nobody used. A fixed threshold ends that: blocks above it are mapped and unmapped one by one."""
+that nobody used. A fixed threshold ends that: blocks above it are mapped and unmapped one by one.
+"""
 
 import ctypes
 

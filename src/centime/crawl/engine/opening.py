@@ -4,7 +4,8 @@
     read_crawl(folder)           to look at it, also while a crawl runs: nothing on disk is touched
 
 A reader sees the state as of the last frame that was flushed. Snapshots are written by a forked child when replaying
-the journal would take longer than a few seconds; two are kept, with the journal that reaches back to the older."""
+the journal would take longer than a few seconds; two are kept, with the journal that reaches back to the older.
+"""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -82,7 +83,8 @@ class OpenCrawl:
     @property
     def is_behind(self) -> bool:
         """Whether a snapshot is being written and the next is due already: what can wait had better wait, or the
-        crawl will have to."""
+        crawl will have to.
+        """
         writing = self._writing is not None and self._writing.done() is None
         return writing and time.process_time() - self._worked >= REPLAY_SECONDS
 
@@ -136,7 +138,8 @@ class OpenCrawl:
 
     def make_safe(self) -> None:
         """Writes a snapshot at once where one alone is left, because another was damaged, and the journal does not
-        reach back."""
+        reach back.
+        """
         if self.shard.journal.first_index and len(facts_of_all(self.folder.snapshots)) < 2:
             with suppress(NoRoom):  # then it goes on as it is
                 self._start()
@@ -303,7 +306,8 @@ def _find_again(shard: Shard, seeds: Sequence[str]) -> None:
 
 def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
     """Has seeds read once more that are given again and were not there: what was in the way may be gone, as a
-    refused address is."""
+    refused address is.
+    """
     pages = shard.pages.table.find(np.array([fingerprint(seed) for seed in seeds], dtype=np.uint64)).tolist()
     last = [shard.pages.last(page) if page >= 0 else None for page in pages]
     missed = [

@@ -98,7 +98,8 @@ class DeliveringProcess:
 
 def unfit(path: str, crawl: str) -> str:
     """Why nothing can be appended at a path: it is no file, or lies in the folder of the crawl, wherever links lead;
-    nothing if it can."""
+    nothing if it can.
+    """
     place = Path(os.path.realpath(path))  # Path.resolve raises at links that lead to each other
     if crawl and place.is_relative_to(os.path.realpath(crawl)):
         return f"{path} lies in the crawl's own folder"
@@ -109,7 +110,8 @@ def unfit(path: str, crawl: str) -> str:
 
 def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
     """Appends a line to a file and waits for the disk, unless the line of this id is there; why it could not,
-    nothing if it could."""
+    nothing if it could.
+    """
     if trouble := unfit(path, crawl):
         return trouble
     try:

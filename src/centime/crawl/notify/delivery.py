@@ -96,7 +96,8 @@ class _Process:
 
     def exchange(self, timeout: float) -> list[bytes]:
         """Sends and receives what can be now, waiting so long for an answer; EOFError or OSError when nobody is
-        there any more."""
+        there any more.
+        """
         with contextlib.suppress(BlockingIOError):
             while self._unsent:
                 del self._unsent[: self.connection.send(self._unsent)]

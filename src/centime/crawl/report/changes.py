@@ -10,7 +10,8 @@ are told. Failures in between, and redirects, are no change. Importance is that 
 
 The pass is a kernel over the records as they lie in the file; what it keeps in memory is 5 bytes a page and 13 a
 change. Only the changes that are shown are looked at any further, a batch at a time, so histories of any length can be
-written out."""
+written out.
+"""
 
 import re
 import uuid
@@ -53,7 +54,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 @dataclass(frozen=True, slots=True)
 class Changes:
     """The changes of a time as columns, the oldest first: where the record lies, where that of the last visit before
-    lies which found the page there (0 without), and what kind of change it is."""
+    lies which found the page there (0 without), and what kind of change it is.
+    """
 
     at: Numbers
     before: Numbers
@@ -203,7 +205,8 @@ def _scan(
     found_kind: Octets,
 ) -> tuple[int, int]:
     """Takes the records from `at` on, until the end or until there is no room; where to go on, and how many changes
-    there were."""
+    there were.
+    """
     count = 0
     end = len(doubles)
     while at < end and count < len(found_at):

@@ -13,7 +13,8 @@ FORMATS = {"parquet": ".parquet", "csv": ".csv", "edges": ".txt", "webgraph-text
 
 def export_path(folder: Path, form: str, output: Path | None) -> Path:
     """Where the export goes: as given, or under the crawl's name in the folder one is in; refused before any work is
-    done."""
+    done.
+    """
     if form not in FORMATS:
         raise BadSetting(
             f"a crawl is exported as {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}, not as {form!r}"

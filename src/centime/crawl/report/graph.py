@@ -7,7 +7,8 @@
 Guaranteed: all known pages are in it, those without links too, and each page's links are those the ledger pays along;
 so the importance that `centime rank` finds with the same damping differs from the crawl's by no more than the two
 certified errors. (A crawl with --focus leans to some pages, which a list of links cannot say.) The files take their
-places together, when they are whole."""
+places together, when they are whole.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -3,7 +3,8 @@
     x_i  =  sum over j -> i of d H_j / (s k_j)  +  what the virtual page gave          (ledger/exact.py)
 
 H_j / s is what page j has paid so far, x_j less what it still owes: so the parts add up to x_i as it is told now,
-whatever is owed. All rows are gone through, a batch at a time; memory is a batch and the payers."""
+whatever is owed. All rows are gone through, a batch at a time; memory is a batch and the payers.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from centime.shard.shard import Shard
 @dataclass(frozen=True, slots=True)
 class Payers:
     """The pages that link to a page, the largest contribution first, what each contributes, and the links that each
-    has."""
+    has.
+    """
 
     pages: Pages
     contributions: npt.NDArray[np.float64]

@@ -41,7 +41,8 @@ def plan(
     count: int = 20,
 ) -> dict[str, Any]:
     """The forecast under the crawl's budget and, if given, another one of pages or bytes a second; and the pages
-    that are next."""
+    that are next.
+    """
     if not 0 < days <= MOST_DAYS:
         raise BadSetting(f"a plan looks some days ahead, {MOST_DAYS:g} at most, not {days:g}")
     if count < 0:

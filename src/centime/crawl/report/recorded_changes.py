@@ -11,7 +11,8 @@ often is not known:
 
 The rate is the mean of what the crawl's own book believes. All chance follows from the seed. So a replay says how
 policies would compare on a web that changed as this one was seen to change; it cannot know changes that no visit could
-have seen."""
+have seen.
+"""
 
 from dataclasses import dataclass
 from typing import Any

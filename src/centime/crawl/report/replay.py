@@ -3,7 +3,8 @@ table.
 
 The history is `history.py`'s, the policies and how they are run are those of `centime.crawl.policies`. Every policy
 begins with the first reads as they were recorded, for free, and learns on; what counts is the last part of the time,
-`days` or the second half."""
+`days` or the second half.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +32,8 @@ def replay(
     seed: int = 0,
 ) -> dict[str, Any]:
     """What each policy would have realised under a budget of pages or bytes a second; without one, that of the
-    crawl."""
+    crawl.
+    """
     chosen = checked_names(names)
     if not chosen:
         raise BadSetting(f"name at least one policy of {', '.join(POLICIES)}")

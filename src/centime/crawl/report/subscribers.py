@@ -1,5 +1,6 @@
 """The subscriptions of a crawl: those it has, and those that were ordered and wait to be taken; and which are in
-trouble."""
+trouble.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ def subscription_table(path: Path) -> list[dict[str, Any]]:
 
 def _trouble(found: Trouble | None) -> dict[str, Any]:
     """Why a subscriber did not get its batch, so many times in a row, and when it is tried again; nothing of it if
-    all is well."""
+    all is well.
+    """
     if found is None:
         return {"failures": 0, "tried_again": None, "trouble": None}
     return {"failures": found.failures, "tried_again": moment(found.next_time), "trouble": found.reason}

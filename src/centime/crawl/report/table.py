@@ -1,7 +1,8 @@
 """All known pages as one table, a row for each, to Parquet or CSV: what people query with SQL.
 
 Written a batch of pages at a time, so memory is a batch, the importance of all pages and a count of the links that lead
-to each. A page never visited has nothing in the columns that a visit fills. Times are UTC."""
+to each. A page never visited has nothing in the columns that a visit fills. Times are UTC.
+"""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -63,7 +64,8 @@ Step = Callable[[float], None]
 
 def write_pages(opened: OpenCrawl, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
     """Writes the table, which takes its place when it is whole; its rows. `step` is told how many more pages, twice
-    for each page."""
+    for each page.
+    """
     count = opened.shard.pages.count
     links_in = np.zeros(count, dtype=np.int64)
     for pages, _, targets in rows_of(opened.shard):

@@ -3,7 +3,8 @@ with them.
 
 Importance is told with two errors (ledger/exact.py): over all pages |x - x*|_1 / N is at most the certified error, and
 no page, nor the sum of any set of pages such as a site, is off by more than half of that times N, since x and x* have
-the same sum. Ledgers that keep no links certify nothing: both are left open."""
+the same sum. Ledgers that keep no links certify nothing: both are left open.
+"""
 
 from typing import Any
 
@@ -186,7 +187,8 @@ def _changing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
 
 def _failing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
     """Pages whose last visit neither found them nor led on, the most important first; sites by how many such pages
-    they have."""
+    they have.
+    """
     shard = opened.shard
     found = last_visits(shard.pages, "visits", "outcome")
     failing = np.flatnonzero((found["visits"] > 0) & ~PRESENT[found["outcome"]] & ~LEADS_ON[found["outcome"]])

@@ -1,7 +1,8 @@
 """The last visit of every page as columns: a few fields of the record heads, gathered a batch of pages at a time.
 
 A head has some 130 bytes, of which a report needs a few: no more than one batch of whole heads is in memory. A page
-never visited has zeros; Outcome.READ is 0 too, so `visits` tells the two apart."""
+never visited has zeros; Outcome.READ is 0 too, so `visits` tells the two apart.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -3,7 +3,8 @@
     python -m centime.crawl.worker.fetching SOCKET
 
 Leases come in batches, a task each (`servant.py`); visits go back in batches, so that a message costs next to nothing a
-page. What it holds when it ends is nobody's loss: the shard leases it again."""
+page. What it holds when it ends is nobody's loss: the shard leases it again.
+"""
 
 import asyncio
 import contextlib

@@ -3,7 +3,8 @@
 Canonical form, scope and traps are asked once for each link; what came out is remembered (`Canonicaliser` by the link
 as written, here by fingerprint), because the pages of a site repeat their templates. The shard learns the text of a URL
 only if this fetcher has not sent it lately: `sent` is a direct-mapped memory of fingerprints, so it is bounded, and
-forgetting costs a few bytes and nothing else."""
+forgetting costs a few bytes and nothing else.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,8 @@ _hash = xxhash.xxh3_64_intdigest
 
 def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
     """Whether a document is a sitemap by its root, or by what it was not read as: packed, plain text, or XML served
-    as something else."""
+    as something else.
+    """
     return document.root in ("urlset", "sitemapindex") or (not document.root and is_sitemap(url, body))
 
 

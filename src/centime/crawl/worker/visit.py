@@ -4,7 +4,8 @@
 
 The shard gave the lease because the page was worth most (schedule/); recording the visit pays its links (ledger/) and
 makes all of it durable (store/). Nothing here waits for anything but the network, and nothing here raises because of
-what the web says."""
+what the web says.
+"""
 
 import re
 

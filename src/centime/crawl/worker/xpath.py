@@ -6,7 +6,8 @@ and of what is found the first MOST_FOUND pieces count. Nothing can stop an eval
 than they do. A page in which an XPath cannot be evaluated gives nothing for it.
 
 An XPath is searched in HTML as browsers' pages are (names in lower case, no namespaces); in XML names have their
-namespaces, so `//*[local-name()='price']` finds what has one."""
+namespaces, so `//*[local-name()='price']` finds what has one.
+"""
 
 import re
 import unicodedata
@@ -84,7 +85,8 @@ def watched(body: bytes, kind: PageKind, encoding: str, subscriptions: Sequence[
     that.
 
     The caller gives those that match the page's URL. The hash of nothing found is a hash too: what was there and is no
-    longer is a change."""
+    longer is a change.
+    """
     wanted = [one for one in subscriptions if one.xpath]
     if not wanted or kind not in (PageKind.HTML, PageKind.XML):
         return []
@@ -122,7 +124,8 @@ def _parsed(body: bytes, kind: PageKind, encoding: str) -> Any:
 
 def _pieces(result: Any) -> list[str]:
     """What an XPath found as texts, white space evened out: elements by all of their text, attributes and others by
-    their value."""
+    their value.
+    """
     if not isinstance(result, list):
         return [_even(str(result))]
     return [_even(piece if isinstance(piece, str) else _text_of(piece)) for piece in result[:MOST_FOUND]]

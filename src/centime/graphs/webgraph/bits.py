@@ -10,7 +10,8 @@
 The stream is held as 32-bit words, two zero words longer than the file. A reader gives (value, next bit); the value is
 `BROKEN`, which is negative, when the code runs over the end or its value could not be a page number, so a caller that
 checks ranges needs no other check. Guaranteed: no read outside the words, whatever the bits; every reader moves
-forward. All arithmetic stays below 2^63 and above -1."""
+forward. All arithmetic stays below 2^63 and above -1.
+"""
 
 import sys
 from io import BufferedIOBase, BytesIO
@@ -90,7 +91,8 @@ def _gamma(words: Words, bit: int, end: int) -> tuple[int, int]:
 @inlined
 def _minimal_binary(words: Words, bit: int, size: int, width: int) -> tuple[int, int]:
     """A number below `size`, which is from 2^width to 2^(width+1): the first few numbers take `width` bits, the
-    others one more."""
+    others one more.
+    """
     short = (2 << width) - size
     value = _bits(words, bit, width)
     if value < short:

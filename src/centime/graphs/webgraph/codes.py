@@ -5,7 +5,8 @@ in gamma, references in unary, residuals in zeta_3; intervals of four pages and 
 and three deep.
 
 Every reference that the window allows is tried and the shortest record taken, so no record is longer than it is without
-one."""
+one.
+"""
 
 import numpy as np
 
@@ -86,7 +87,8 @@ def _write_record(
     extra: Offsets,
 ) -> Whole:
     """Writes the record of a row that is not empty with a given reference, or only counts its bits; `blocks` and
-    `extra` are scratch."""
+    `extra` are scratch.
+    """
     bit = _gamma(words, bit, len(row))
     if len(words) > 0:
         _put(words, bit, np.int64(1), reference + 1)
@@ -159,7 +161,8 @@ def encode_rows(
 
     Row i is the one of page i + shift, sorted and without repeats; those before `before` have been written. `depths` is
     how long the chain of references of each row is, known before `before` and filled in after. The words from `bit` on
-    are zero and long enough."""
+    are zero and long enough.
+    """
     rows = len(offsets) - 1
     longest = 1
     for row in range(rows):

@@ -3,7 +3,8 @@ was written.
 
 `compressionflags` names the code of each part that is not in its default code: `OUTDEGREES_DELTA | RESIDUALS_NIBBLE`.
 Every code is accepted for every part, also where WebGraph itself would never write it. `maxrefcount` bounds the
-reference chains, which a reader in order has no need of; statistics (`bitsperlink` and the like) are passed over."""
+reference chains, which a reader in order has no need of; statistics (`bitsperlink` and the like) are passed over.
+"""
 
 from dataclasses import dataclass
 

@@ -15,7 +15,8 @@ always in gamma. The records are decoded in order, so the `.offsets` file is not
 of any length.
 
 Guaranteed: a stream that is cut off, mislabelled or corrupt gives rows that obey the format, or a fault with its place;
-nothing is read or written out of bounds, and the work is bounded by the bits read and the links written."""
+nothing is read or written out of bounds, and the work is bounded by the bits read and the links written.
+"""
 
 import numpy as np
 
@@ -46,7 +47,8 @@ def decode_rows(
 
     What stands before are the rows of the pages before it. Returns GOOD or a fault, the page after the last good one,
     and the bit where the rows or the code at fault end; for FULL, which says that `targets` cannot hold the row of that
-    page, the bit where its record starts."""
+    page, the bit where its record starts.
+    """
     codes = (told.out_degrees, told.references, told.block_counts, told.blocks, told.residuals)
     shape = (told.pages, told.window, told.least_interval, told.parameter)
     fault, row, bit = _decode(words, end, shape, codes, before, page - before, bit, offsets, targets)

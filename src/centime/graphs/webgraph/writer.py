@@ -2,7 +2,8 @@
 
 A WebGraph holds neither weights nor repeated links: a graph with weights is refused, links that a page has more than
 once are merged into one and counted. Links must come in the order of their sources. Memory: a block of links, the rows
-of a window, 8 bytes per page. The `.offsets` file for random access is WebGraph's own to make."""
+of a window, 8 bytes per page. The `.offsets` file for random access is WebGraph's own to make.
+"""
 
 from pathlib import Path
 

@@ -17,7 +17,8 @@ changes are doublings.
 
 Guaranteed: same arguments, same graph; a page that is chosen does change where it can; no link appears twice that did
 not before; no page loses its last link, and no page that dangles gets one. Traps: the number of links is right on
-average only: one hub that moves, moves it by percents. New links stand at the end of their row."""
+average only: one hub that moves, moves it by percents. New links stand at the end of their row.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -77,7 +78,8 @@ def _drop(
     kept: npt.NDArray[np.bool_],
 ) -> None:
     """Marks the links that go: one pass, each link to a halved page with probability (still to lose) / (still to
-    come)."""
+    come).
+    """
     to_come, to_lose = in_degree.copy(), losses.copy()
     halved = losses > 0
     draw = 0
@@ -98,7 +100,8 @@ def _find_sources(
     offsets: Offsets, targets: Targets, readers: Numbers, gains: Numbers, gain: Numbers, sources: Numbers
 ) -> None:
     """Turns random places in `readers` into pages that do not link to the doubled page yet, going on to the next
-    when one does."""
+    when one does.
+    """
     taken_for = np.full(len(offsets) - 1, np.int64(-1), np.int64)
     link = 0
     for page in gains:

@@ -2,7 +2,8 @@
 
 Pages have two numbers: the one they have on the web, and the one they have in the ledger, which counts them in the
 order in which they were found. Pages read in one go become known together: first the new ones among their targets join,
-then the visits are recorded."""
+then the visits are recorded.
+"""
 
 from collections.abc import Callable
 from typing import Protocol

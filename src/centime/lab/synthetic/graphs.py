@@ -2,7 +2,8 @@
 
 A model is a function of (pages, seed) that gives the same graph for the same arguments. `poisson` and `power_law` are
 the papers', `weblike` has hosts, templates and unread pages; `changed` moves any of them on by one step of a changing
-web."""
+web.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

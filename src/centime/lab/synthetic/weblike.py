@@ -21,7 +21,8 @@ with content links to unread pages, 11).
 Guaranteed: same arguments, same graph; no page links to itself or twice to another; rows are sorted; every page but
 those of a lone host is linked to. For 20 000 pages and more and 10 links, `links` is met within 15 % and 80 to 90 % of
 the links are internal. Trap: it is a caricature. It has the features that make crawling and ranking hard, not the web's
-own numbers."""
+own numbers.
+"""
 
 from dataclasses import dataclass
 
@@ -130,7 +131,8 @@ def host_starts(pages: int, random: np.random.Generator) -> Numbers:
 
 def _reading(read: Numbers, starts: Numbers, host: Numbers, random: np.random.Generator) -> Reading:
     """The read pages in their hosts and sections. A host's first section is not closed, so that something leads to
-    its others."""
+    its others.
+    """
     places = np.arange(len(read))
     before = np.searchsorted(read, starts)
     host_first, host_end = before[host[read]], before[host[read] + 1]
@@ -172,7 +174,8 @@ def _finders(starts: Numbers, host: Numbers, reading: Reading, random: np.random
 
 def _content(wanted: int, room: Numbers, order: Numbers) -> Numbers:
     """Content links of each read page: `wanted` in all, most for the first in `order`, few where the host has little
-    room."""
+    room.
+    """
     content = np.zeros(len(order), dtype=np.int64)
     asked = float(max(wanted, 0))
     for _ in range(8):
@@ -207,7 +210,8 @@ def _write_links(
 
     `around` to `until` is where a page's links on its host lead: page numbers for a listing, places for others.
     `linked` holds for each page the last place with a link to it. A target that has one from here is passed over for
-    those that follow."""
+    those that follow.
+    """
     made = 0
     draw = 0
     for place in range(row, after):

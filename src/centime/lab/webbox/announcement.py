@@ -1,7 +1,8 @@
 """What a site says about itself: robots.txt, sitemaps and feeds, all of it true at the time of asking.
 
 Sitemaps list exactly the pages of the site that can be read and may be: no redirects, no dead and no private pages.
-Feeds list the pages that changed last among the first 200 of the site."""
+Feeds list the pages that changed last among the first 200 of the site.
+"""
 
 import gzip
 from datetime import UTC, datetime

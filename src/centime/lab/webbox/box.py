@@ -10,7 +10,8 @@ crawl is held against:
 - `rate`, `version`, `changes`: each page's Poisson process.
 
 Traps and feeds lead to addresses that are not pages of the box: without them (`traps=False, feeds=False`) a crawl that
-follows every link finds exactly the graph."""
+follows every link finds exactly the graph.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -190,7 +191,8 @@ class WebBox:
 
     def graph(self, time: float | None = None, *, without: int = NOFOLLOW) -> Graph:
         """All pages and links at a time, at the start without one; links that carry one of the flags `without` are
-        left out."""
+        left out.
+        """
         offsets = np.zeros(self.pages + 1, dtype=np.int64)
         parts = []
         scratch = np.empty(CHUNK * row.MOST_LINKS, dtype=np.int32)
@@ -238,7 +240,8 @@ class WebBox:
 
     def changed(self, time: float, first: int = 0, end: int | None = None) -> Vector:
         """When consecutive pages last changed before a time; for those that have not yet, when they did before the
-        box began."""
+        box began.
+        """
         versions = self.versions(time, first, end)
         times = np.empty(len(versions))
         change.write_times(self.layout, first, versions, times)

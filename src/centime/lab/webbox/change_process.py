@@ -7,7 +7,8 @@ ones among n random bits. That is exactly the Poisson process, every number is a
     version(page, t) = number of changes up to t        costs about log2(n) draws, and one search per block before.
 
 Instants are told apart down to 2^-33 of a block, about a millisecond. Rates are lognormal, a part of it common to the
-site."""
+site.
+"""
 
 import math
 

@@ -2,7 +2,8 @@
 
 Requests are answered strictly in their order. While an answer waits (a slow page), is streamed (a hostile one), or the
 client does not read, later requests stay where they are and the client is not read from: memory is bounded whatever the
-client does."""
+client does.
+"""
 
 import asyncio
 import socket

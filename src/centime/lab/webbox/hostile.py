@@ -1,7 +1,8 @@
 """The hostile site, http://hostile.localhost:PORT/: everything a crawler must survive, listed at its root.
 
 What is endless is made as it is sent, a small block at a time and only as fast as the client reads: the server's memory
-is bounded, and no answer lasts longer than `connection.LONGEST_STREAM_SECONDS`."""
+is bounded, and no answer lasts longer than `connection.LONGEST_STREAM_SECONDS`.
+"""
 
 import itertools
 from collections.abc import Callable, Iterator

@@ -1,5 +1,6 @@
 """What pages are written with: words, sentences and pieces of markup, as bytes in long arrays that kernels copy
-from."""
+from.
+"""
 
 from functools import cache
 from typing import NamedTuple
@@ -32,7 +33,8 @@ Bytes = npt.NDArray[np.uint8]
 
 class Ink(NamedTuple):
     """Texts one after the other, first pieces of markup, then words, then sentences: number k is
-    `text[ends[k]:ends[k + 1]]`."""
+    `text[ends[k]:ends[k + 1]]`.
+    """
 
     text: Bytes
     ends: Numbers
@@ -40,7 +42,8 @@ class Ink(NamedTuple):
 
 def make_ink(pieces: list[str], encoding: str) -> Ink:
     """The ink for pages in an encoding; sentences are the same in every box: only which of them stand where is left
-    to chance."""
+    to chance.
+    """
     texts = [text.encode(encoding) for text in (*pieces, *(word.capitalize() for word in WORDS), *_sentences())]
     ends = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in texts], out=ends[1:])

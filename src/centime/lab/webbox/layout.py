@@ -12,7 +12,8 @@ pages:
 The tree: site k's root links to the roots of sites 8k + 1 ... 8k + 8; a root to its sections, its private pages and its
 DTD; in a section the pages are a heap: place i (0 is the section's own page) links to places 8i + 1 ... 8i + 8. Pages
 with children are always ordinary HTML, so that whatever else chance makes of the others, everything can be reached from
-site 0's root."""
+site 0's root.
+"""
 
 from typing import NamedTuple
 
@@ -76,7 +77,8 @@ Numbers = npt.NDArray[np.int64]
 
 class Layout(NamedTuple):
     """What everything is drawn from, as the kernels take it: few parts, since each of them is handed on at every
-    call."""
+    call.
+    """
 
     seed: np.uint64
     sites: npt.NDArray[np.int64]  # a row for every site, and one for the end
@@ -151,7 +153,8 @@ def ordinary_end(layout: Layout, site: Whole) -> Whole:
 @inlined
 def section_of(layout: Layout, site: Whole, local: Whole) -> Whole:
     """The section, from 1, of a place in its site; 0 for the root, private pages, the DTD and the pages of a site
-    without sections."""
+    without sections.
+    """
     sections = layout.sites[site, SECTIONS]
     if local <= sections:
         return local

@@ -117,7 +117,8 @@ def _name_all(
     layout: Layout, ink: Ink, site: Whole, page: Whole, version: Whole, targets: Numbers, count: Whole
 ) -> Ink:
     """Address and title of every target, one after the other, and then the page's own title and the number of its
-    version."""
+    version.
+    """
     text, ends = np.empty(NAME_BYTES * (MOST_LINKS + 1), dtype=np.uint8), np.zeros(2 * MOST_LINKS + 3, dtype=np.int64)
     at: Whole = 0
     for place in range(count + 1):
@@ -234,7 +235,8 @@ def write_page(
     layout: Layout, ink: Ink, page: Whole, time: float, added: Whole, buffer: Bytes, facts: Numbers, times: npt.NDArray[np.float64]
 ) -> None:  # fmt: skip
     """Writes path and body of a page as it is at a time; the facts say where they end, `times[0]` when it last
-    changed."""
+    changed.
+    """
     targets, flags = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)
     site = site_of(layout, page)
     local = page - layout.sites[site, START]

@@ -5,7 +5,8 @@ to site k with density 1/(k + 1), to place x with density x^-0.8: in-degrees hav
 hundred are nofollow.
 
 A row names each page once and never its own. When a page changes, its template and its children stay; in half of the
-pages the text's links stay too, in others a quarter of them is drawn anew, at every fourth change or at every one."""
+pages the text's links stay too, in others a quarter of them is drawn anew, at every fourth change or at every one.
+"""
 
 import math
 
@@ -73,7 +74,8 @@ def _text_target(layout: Layout, site: Whole, local: Whole, bits: np.uint64) -> 
 @inlined
 def redirect_target(layout: Layout, site: Whole, local: Whole) -> Whole:
     """Where a redirect leads: always to a lower page number, so that none leads round; one in four to the root of an
-    earlier site."""
+    earlier site.
+    """
     bits = draw(layout.seed, REDIRECT, layout.sites[site, START] + local)
     chance, depth = unit(bits), unit(mix(bits + np.uint64(1)))
     if site > 0 and chance < 0.25:
@@ -137,7 +139,8 @@ def write_rows(
     layout: Layout, first: Whole, versions: Numbers, without: Whole, ends: Numbers, links: npt.NDArray[np.int32]
 ) -> Whole:
     """Writes the rows of as many pages as there are versions, from `first` on, without the links that carry one of
-    the flags."""
+    the flags.
+    """
     targets, flags = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)
     total = 0
     for number in range(len(versions)):

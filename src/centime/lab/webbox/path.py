@@ -5,7 +5,8 @@
     /private/page-1300.html         a private page              /dtd/catalogue.dtd           the DTD
 
 The number in a path is the page's place in its site, so both ways take a few steps whatever the size of the web. All
-paths are in canonical form: a crawler need not change them."""
+paths are in canonical form: a crawler need not change them.
+"""
 
 import numpy as np
 
@@ -98,7 +99,8 @@ def put_path(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, site: Whole, lo
 @kernel
 def put_address(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, here: Whole, page: Whole) -> Whole:
     """Writes a link to a page as it stands on a page of site `here`: without the host when it is the same; -1 is
-    nowhere."""
+    nowhere.
+    """
     site = site_of(layout, page)
     if site != here:
         at = piece(buffer, at, ink, ORIGIN)
@@ -121,7 +123,8 @@ def write_addresses(layout: Layout, ink: Ink, first: Whole, buffer: Bytes, ends:
 
 def place_in(path: bytes, sections: int, size: int) -> int:
     """The place that a path seems to name in a site of so many pages, or -1; only writing its path again tells for
-    sure."""
+    sure.
+    """
     if path == b"/":
         return 0
     if path.endswith(b".dtd"):

@@ -1,5 +1,6 @@
 """A box in a process of its own: for tests and benchmarks, where it must not share an interpreter with what is
-measured."""
+measured.
+"""
 
 import asyncio
 import json

@@ -2,7 +2,8 @@
 and traps.
 
 Conditional requests are answered by what the site declares, not by the truth: a site that lies about Last-Modified says
-304 to a page that has changed."""
+304 to a page that has changed.
+"""
 
 import zlib
 from collections.abc import Callable

@@ -2,7 +2,8 @@
 
 Reading links slice by slice costs a fifth of what pulling row by row does when the vector of 10 million pages is far
 larger than the cache (see the decision note): only the sums of one slice are touched at random. The links are kept a
-second time, 4 bytes each."""
+second time, 4 bytes each.
+"""
 
 from collections.abc import Iterator
 

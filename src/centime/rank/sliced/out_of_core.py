@@ -12,7 +12,8 @@ saved every few seconds, beside the old ones and renamed, so that ranking goes o
 The folder names its graph file by size, time and settings; for another one it is made anew.
 
 Importance or interest (the same of the links turned round), personalised or not, in any of the three scales. Links
-share alike: weights would need 8 bytes a link instead of 4, and are refused."""
+share alike: weights would need 8 bytes a link instead of 4, and are refused.
+"""
 
 import json
 import re
@@ -53,7 +54,8 @@ COARSE = 1e-6
 
 class Step(Protocol):
     """To be called with what is being done, the share of it done since the last call, and the error so far (0: not
-    known)."""
+    known).
+    """
 
     def __call__(self, what: str, share: float, error: float = 0.0) -> None:
         """Takes notice."""
@@ -63,7 +65,8 @@ class Step(Protocol):
 @dataclass(frozen=True, slots=True)
 class FiledScores:
     """Scores in a file, adding up to the number of pages there and then scaled, and how far they may be from the
-    truth."""
+    truth.
+    """
 
     path: Path
     scale: float
@@ -143,7 +146,8 @@ def rank_out_of_core(
     step: Step = _silent,
 ) -> FiledScores:
     """The importance or interest in a graph file under a memory cap, worked out in a folder that holds all that is
-    on its way."""
+    on its way.
+    """
     file = open_links(graph)
     if bias is not None:
         with opened(bias):  # before a large file is read
@@ -182,7 +186,8 @@ def rank_links(
     step: Step = _silent,
 ) -> FiledScores:
     """The same for links from anywhere; `told` says what they are, so that slices of others are not taken for
-    theirs."""
+    theirs.
+    """
     check_settings(damping, error, "auto", normalisation, None, None)
     if damping < LEAST_DAMPING:
         raise BadSetting(f"damping must be at least {LEAST_DAMPING} and below 1 with a memory cap, not {damping}")

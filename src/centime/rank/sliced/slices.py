@@ -181,7 +181,8 @@ def saved_names(folder: Path) -> PageNames | None:
 
 def read_units(folder: Path, manifest: Manifest, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
     """A slice front to back, as many units at a time as the buffer holds: the sources before and at the end of them,
-    and the words."""
+    and the words.
+    """
     starts = manifest.units[number]
     room = max(1, len(buffer) // manifest.unit)
     with slice_path(folder, number).open("rb", buffering=0) as file:
@@ -226,7 +227,8 @@ def _deal(
     own: npt.NDArray[np.uint32],
 ) -> tuple[Whole, Whole, Whole]:
     """Deals links until a buffer or the room for degrees is full: the next link, the pages closed, and the full
-    slice or -1."""
+    slice or -1.
+    """
     farthest = min((1 << (31 - bits)) - 1, FARTHEST)
     nobody = 1 << bits
     counted: Whole = 0

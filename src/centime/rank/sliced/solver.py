@@ -17,7 +17,8 @@ e is 1 for every page, or the personalisation in a file (`bias_file`), which eac
 
 Guaranteed: `certify` makes one iteration of the whole graph from frozen values, x = Gh, and |x - x*|_1 <= d/(1-d) |x -
 h|_1 (see `push`). The scores go to a file, 64 bits a page; nothing that grows with the pages is in memory except
-`Values`, if it was put there."""
+`Values`, if it was put there.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -262,7 +263,8 @@ def _bring(
     words: Words, done: Whole, source: Whole, values: Numbers, base: Whole, sums: Vector, bits: Whole
 ) -> tuple[Whole, Whole]:
     """Adds to the sums what the sources of words pay, as far as their values are at hand: the words done, and the
-    next source."""
+    next source.
+    """
     shift = np.uint32(bits + 1)
     mask = np.uint32((1 << (bits + 1)) - 1)
     at = np.uintp(source - base)
@@ -296,7 +298,8 @@ def _settle(
     values: Vector,
 ) -> tuple[float, float]:
     """New values of a slice's pages; the sum of |y - y'| over those with links, and the sum of y. One default serves
-    all pages."""
+    all pages.
+    """
     moved = 0.0
     total = 0.0
     alike = len(default) == 1
