@@ -6,7 +6,7 @@ import pytest
 
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import ENTITY, LEVELS, kind_of, kinds_of
-from centime.model.errors import BadInput, BadSetting
+from centime.model.errors import BadSetting, ScheduleBroken
 
 NO_OFFSETS = np.zeros(128)
 
@@ -158,22 +158,22 @@ def test_time_may_run_backwards() -> None:
         ((8, -2, kind_of(5), 0.0), "-2, the host of page 8"),
         ((8, 0, kind_of(0), 0.0), "level"),
         ((8, 0, kind_of(6), 0.0), "level"),
-        ((8, 0, kind_of(5), np.nan), "the key of page 8"),
-        ((3, 0, kind_of(5), 0.0), "page 3 is in the frontier already"),
-        ((7, 0, kind_of(5), 0.0), "page 7 is in the frontier already, or twice"),
+        ((8, 0, kind_of(5), np.nan), "the key of page 8 is NaN"),
+        ((3, 0, kind_of(5), 0.0), "page 3 was added but is already in the frontier"),
+        ((7, 0, kind_of(5), 0.0), "page 7 was added twice in one batch"),
     ],
 )
-def test_a_bad_batch_is_refused_and_changes_nothing(row: tuple[int, int, int, float], complaint: str) -> None:
+def test_a_bad_batch_is_rejected_and_changes_nothing(row: tuple[int, int, int, float], complaint: str) -> None:
     frontier = filled([(3, 0, kind_of(5), 1.0)])
     before = bits(frontier)
     rows = [(7, 0, kind_of(5), 0.0), row]
-    with pytest.raises(BadInput, match=complaint):
+    with pytest.raises(ScheduleBroken, match=complaint):
         frontier.add(*(np.array([row[k] for row in rows]) for k in range(4)))
     frontier.check()
     assert bits(frontier) == before
 
 
-def test_what_is_no_number_or_not_as_many_is_refused() -> None:
+def test_nan_missing_elements_and_leases_that_do_not_exist_are_broken_invariants() -> None:
     frontier = filled([(3, 0, kind_of(5, 1), 1.0), (4, 0, kind_of(5), 1.0)])
     before = bits(frontier)
     one, two = np.array([3]), np.array([3, 4])
@@ -194,15 +194,27 @@ def test_what_is_no_number_or_not_as_many_is_refused() -> None:
         lambda: frontier.rebuild(np.array([0, 0, 0, 0, np.nan], dtype=np.float32)),
         lambda: frontier.rebuild(lambda pages: np.zeros(len(pages) + 1, dtype=np.float32)),
     ):
-        with pytest.raises(BadInput):
+        with pytest.raises(ScheduleBroken):
             call()
         frontier.check()
         assert bits(frontier) == before
 
 
-def test_settings_out_of_range_are_refused() -> None:
+def test_leases_per_host_change_only_while_no_lease_is_outstanding() -> None:
+    frontier = filled([(3, 0, kind_of(5), 1.0), (4, 0, kind_of(5), 0.0)])
+    frontier.lease(0.0, 1, NO_OFFSETS)
+    with pytest.raises(ScheduleBroken, match="with 1 leases outstanding"):
+        frontier.allow(2)
+    frontier.release(0, 0.0)
+    frontier.allow(2)
+    assert frontier.lease(0.0, 1, NO_OFFSETS).tolist() == [4]
+
+
+def test_settings_out_of_range_are_rejected() -> None:
     with pytest.raises(BadSetting):
         Frontier(leases_per_host=0)
+    with pytest.raises(BadSetting):
+        Frontier().allow(0)
     with pytest.raises(BadSetting):
         Frontier(shares=(0.5, 0.5, 0.5, 1.0))
     with pytest.raises(BadSetting):

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import kind_of
-from tests.refresh.plain import PlainFrontier
+from tests.frontier.plain import PlainFrontier
 
 HOSTS = st.integers(0, 4)
 GROUPS = st.integers(0, 1)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.frontier.leases import Leases
-from centime.model.errors import BadInput, BadSetting
+from centime.model.errors import BadSetting, ScheduleBroken
 
 ACTIONS = st.lists(
     st.tuples(
@@ -50,12 +50,12 @@ def test_time_that_runs_backwards_counts_as_standing_still() -> None:
     assert leases.expired(110.0).tolist() == [1, 2]
 
 
-def test_a_page_cannot_be_out_twice() -> None:
+def test_a_page_cannot_be_leased_twice() -> None:
     leases = Leases()
-    with pytest.raises(BadInput):
+    with pytest.raises(ScheduleBroken, match="page 1 was leased but has an outstanding lease already"):
         leases.grant(np.array([1, 1]), 0.0)
     leases.grant(np.array([1]), 0.0)
-    with pytest.raises(BadInput):
+    with pytest.raises(ScheduleBroken, match="page 1 was leased"):
         leases.grant(np.array([2, 1]), 0.0)
     assert leases.held().tolist() == [1]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.frontier.timers import Timers, retry_time
-from centime.model.errors import BadInput
+from centime.model.errors import ScheduleBroken
 
 ACTIONS = st.lists(
     st.one_of(
@@ -28,36 +28,36 @@ def test_a_page_is_given_up_after_the_most_failures() -> None:
     assert retry_time(1, 0.0, most_failures=1) is None
 
 
-def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(BadInput):
+def test_a_retry_without_a_failure_and_a_time_that_is_nan_are_broken_invariants() -> None:
+    with pytest.raises(ScheduleBroken):
         retry_time(0, 0.0)
-    with pytest.raises(BadInput):
+    with pytest.raises(ScheduleBroken):
         Timers().add(1, math.nan)
 
 
 @given(ACTIONS)
-def test_pages_come_back_once_at_the_time_last_given(actions: list[tuple[str, int, float]]) -> None:
-    retries, plain = Timers(), dict[int, float]()
+def test_pages_are_due_once_at_the_time_last_given(actions: list[tuple[str, int, float]]) -> None:
+    timers, plain = Timers(), dict[int, float]()
     for action, page, time in actions:
         if action == "add":
-            retries.add(page, time)
+            timers.add(page, time)
             plain[page] = time
         elif action == "remove":
-            retries.remove(page)
+            timers.remove(page)
             plain.pop(page, None)
         else:
             due = sorted((when, page) for page, when in plain.items() if when <= time)
-            twin = Timers.from_state(*retries.state())
-            assert retries.due(time).tolist() == twin.due(time).tolist() == [page for _, page in due]
+            twin = Timers.from_state(*timers.state())
+            assert timers.due(time).tolist() == twin.due(time).tolist() == [page for _, page in due]
             plain = {page: when for page, when in plain.items() if when > time}
-        assert retries.earliest() == min(plain.values(), default=math.inf)
-        assert len(retries) == len(plain)
-        assert (page in retries) == (page in plain)
+        assert timers.earliest() == min(plain.values(), default=math.inf)
+        assert len(timers) == len(plain)
+        assert (page in timers) == (page in plain)
 
 
 def test_a_page_moved_for_ever_takes_no_more_room() -> None:
-    retries = Timers()
+    timers = Timers()
     for time in range(10_000):
-        retries.add(1, float(time))
-    assert len(retries._heap) < 100
-    assert retries.due(9999.0).tolist() == [1]
+        timers.add(1, float(time))
+    assert len(timers._heap) < 100
+    assert timers.due(9999.0).tolist() == [1]

@@ -1,4 +1,4 @@
-"""Whatever is broken in the frontier's memory, the full scan finds it."""
+"""Whatever is broken in the frontier's memory, the verifier finds it."""
 
 from typing import Any
 
@@ -45,18 +45,18 @@ def put(array: npt.NDArray[Any], where: Any, value: Any) -> None:
 
 DAMAGE = {
     "the chunk of an entry": lambda t: put(t.chunks, (entry(t, 8) // 8, columns.OWNER), queue_of(t, 9)),
-    "another position": lambda t: put(t.position, 8, entry(t, 13)),
+    "is not that of its entry": lambda t: put(t.position, 8, entry(t, 13)),
     "better than the one above": lambda t: put(t.keys, entry(t, 0), 1e6),
     "have a position": lambda t: put(t.position, 130, 5),
     "neither in use nor free": lambda t: put(
         t.counts, columns.FREE_CHUNK, t.chunks[t.counts[columns.FREE_CHUNK], columns.OWNER]
     ),
     "not one chain": lambda t: put(t.chunks, (t.counts[columns.FREE_CHUNK], columns.RANK), 3),
-    "do not lead to": lambda t: put(t.hosts, (3, columns.PAGES), 7),
+    "do not hold all its pages": lambda t: put(t.hosts, (3, columns.PAGES), 7),
     "two queues of one kind": lambda t: put(t.queues, (queue_of(t, 3), columns.KIND), kind_of(4, 1)),
     "the count of pages": lambda t: put(t.counts, columns.PAGE_COUNT, 7),
     "outstanding leases": lambda t: put(t.counts, columns.OUTSTANDING_COUNT, 7),
-    "should not be": lambda t: put(t.hosts, (4, columns.STATE), columns.READY),
+    "the state of host": lambda t: put(t.hosts, (4, columns.STATE), columns.READY),
     "heap of waiting hosts": lambda t: put(t.waiting, 0, 3),
     "wake too late": lambda t: put(t.times, (3, columns.WAKE), 70.0),
     "not where its best page belongs": lambda t: put(t.queue_keys, queue_of(t, 0), 0.5),

@@ -1,4 +1,7 @@
-"""When a host may be asked: leases that end, delays of hosts and of address groups, blocks."""
+"""What sets the time at which a host is ready: released leases, delays of hosts and of address groups, blocks.
+
+These kernels change a host's clock; `readiness.py` derives from it whether the host is idle, waiting or ready.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -34,15 +37,15 @@ def _release(t: Tables, h: Whole, next_time: float) -> bool:
 
 @bare_kernel
 def release_host(t: Tables, h: Whole, next_time: float) -> bool:
-    """Ends a lease of a host, which may be asked again at `next_time`; False if it has none outstanding or that is
-    no time.
+    """Ends a lease of a host, which is ready again at `next_time`; False, and nothing changes, if the host has no
+    outstanding lease or the time is NaN.
     """
     return _release(t, h, next_time)
 
 
 @bare_kernel
 def release_hosts(t: Tables, hosts: npt.NDArray[np.int64], next_times: npt.NDArray[np.float64]) -> Whole:
-    """The same for each host in turn; gives how many leases were ended before one that could not be."""
+    """Releases each host in turn; returns how many leases ended before the first that could not."""
     for n in range(len(hosts)):
         if not _release(t, hosts[n], next_times[n]):
             return n
@@ -51,7 +54,7 @@ def release_hosts(t: Tables, hosts: npt.NDArray[np.int64], next_times: npt.NDArr
 
 @bare_kernel
 def delay_host(t: Tables, h: Whole, next_time: float) -> None:
-    """Lets a host be asked from `next_time` on."""
+    """Makes a host ready from `next_time` on."""
     t.times[h, NEXT_TIME] = next_time
     if t.hosts[h, STATE] != IDLE:
         settle(t, h)
@@ -90,7 +93,7 @@ def join_group(t: Tables, h: Whole, group: Whole) -> None:
 
 @bare_kernel
 def delay_group(t: Tables, group: Whole, next_time: float) -> None:
-    """Lets the hosts of a group be asked from `next_time` on."""
+    """Makes the hosts of a group ready from `next_time` on."""
     sooner = next_time < t.group_times[group]
     t.group_times[group] = next_time
     if sooner:

@@ -1,7 +1,7 @@
-"""Pages come into the frontier, change their keys, leave it: kernels over batches.
+"""Kernels over batches that add pages to the frontier, change their keys and remove them.
 
-`add_pages` stops where an array is full and says how far it came; the caller makes room and calls again from there. A
-batch is looked through before anything changes, so a bad one changes nothing.
+`add_pages` stops where an array is full and returns how far it came; the caller makes room and calls again from there.
+A batch is checked before anything changes, so a bad batch changes nothing.
 """
 
 from typing import Any, Final
@@ -50,15 +50,15 @@ LARGEST_HOST: Final = 2**31 - 2
 
 
 @bare_inlined
-def _look_through(
+def _check_batch(
     t: Tables,
     pages: npt.NDArray[np.int64],
     hosts: npt.NDArray[np.int32],
     kinds: npt.NDArray[Any],
     keys: npt.NDArray[np.float32],
 ) -> Whole:
-    """0 if the batch may come in and its pages are marked; BAD; or SHORT of pages or hosts, the highest of which are
-    then counted.
+    """0 if the batch is good, and then its pages are marked; BAD if it is not; SHORT if there is no room for its
+    highest page or host, which are noted in HIGHEST_PAGE and HIGHEST_HOST.
     """
     highest_page = np.int64(-1)
     highest_host = np.int64(-1)
@@ -95,7 +95,7 @@ def _find_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
 
 @bare_inlined
 def start_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
-    """A new queue without pages; there must be room for it."""
+    """Starts a queue without pages and returns it; there must be room for it."""
     q = np.int64(t.counts[FREE_QUEUE])
     if q >= 0:
         t.counts[FREE_QUEUE] = t.queues[q, NEXT]
@@ -121,12 +121,12 @@ def add_pages(
     keys: npt.NDArray[np.float32],
     start: Whole,
 ) -> Whole:
-    """How many pages of the batch are inside now, or BAD or SHORT; `start` is SHORT for a batch not yet looked
-    through.
+    """Returns how many pages of the batch are inside now, or BAD or SHORT; `start` is SHORT for a batch that was not
+    checked yet.
     """
     n = np.int64(start)
     if n < 0:
-        n = np.int64(_look_through(t, pages, hosts, kinds, keys))
+        n = np.int64(_check_batch(t, pages, hosts, kinds, keys))
         if n < 0:
             return n
     while n < len(pages):
@@ -155,8 +155,8 @@ def add_pages(
 
 @bare_kernel
 def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.float32], own: bool) -> bool:
-    """Gives the pages that are inside, either the unread ones or (`own`) all others, their new keys, in the order
-    given; False, and nothing is changed, if a key is no number.
+    """Sets the keys of the pages that are inside, in the order given: of the unread ones or, with `own`, of all others.
+    False, and nothing changes, if a key is NaN.
     """
     for n in range(len(keys)):
         if np.isnan(keys[n]):
@@ -183,7 +183,7 @@ def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.f
 
 @bare_kernel
 def remove_pages(t: Tables, pages: npt.NDArray[np.int64]) -> None:
-    """Takes the pages that are inside out."""
+    """Removes those of the pages that are inside."""
     for n in range(len(pages)):
         page = np.int64(pages[n])
         if page < 0 or page >= len(t.position):
@@ -196,7 +196,7 @@ def remove_pages(t: Tables, pages: npt.NDArray[np.int64]) -> None:
 
 @bare_kernel
 def find_pages(t: Tables, pages: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]) -> None:
-    """Says of each page whether it is inside."""
+    """Writes for each page whether it is inside."""
     for n in range(len(pages)):
         inside[n] = 0 <= pages[n] < len(t.position) and t.position[pages[n]] >= 0
 
@@ -218,7 +218,7 @@ def _fitting_room(size: Whole) -> Whole:
 
 @bare_kernel
 def measure_directory(t: Tables) -> Whole:
-    """Places that the directories of all queues need, with room of a quarter ahead."""
+    """Places that the directories of all queues need, with a quarter more to grow into."""
     total = np.int64(0)
     for q in range(t.counts[QUEUES_USED]):
         if t.queues[q, SIZE] > 0 and t.queues[q, ROOM] > 0:

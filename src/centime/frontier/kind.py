@@ -1,5 +1,4 @@
-"""The kind of a page in the frontier: how urgent it is (level) and which focus it belongs to (class), in one small
-number.
+"""The kind of a page in the frontier: its level (how urgent it is) and its focus class, in one small number.
 
     kind = level · 128 + class,   level 1..5,   class 0..127
 
@@ -17,16 +16,16 @@ CLASSES = 128
 KINDS = (LEVELS + 1) * CLASSES
 
 ENTITY, PUBLISHED, DEADLINE, REFRESH, DISCOVERY = range(1, LEVELS + 1)
-OUTSIDE_LEVEL = LEVELS + 1  # of a page that does not wait
+OUTSIDE_LEVEL = LEVELS + 1  # of a page that is not in the frontier
 
 
 def kind_of(level: int, focus: int = 0) -> int:
-    """The number of a level and a focus class."""
+    """The kind of a level and a focus class."""
     return level * CLASSES + focus
 
 
 def kinds_of(levels: npt.NDArray[Any], focuses: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
-    """The same for arrays."""
+    """The kinds of arrays of levels and focus classes."""
     return (np.asarray(levels, dtype=np.uint16) * np.uint16(CLASSES) + np.asarray(focuses, dtype=np.uint16)).astype(
         np.uint16
     )

@@ -1,8 +1,8 @@
-"""Outstanding leases and their time-outs: a fetcher that dies loses nothing, for what it held comes back.
+"""Outstanding leases and their time-outs: the pages of a fetcher that dies come back.
 
-A lease ends when its page is reported, or expires `timeout_seconds` after it was granted; whichever is first decides,
-and a report that comes later is told so. Time that runs backwards counts as standing still, so leases expire in the
-order in which they were granted.
+A lease ends when its page's visit is reported, or expires `timeout_seconds` after it was granted, whichever is first;
+`end` then returns False for a report that comes too late. Time that runs backwards counts as standing still, so leases
+expire in the order in which they were granted.
 """
 
 from collections import OrderedDict
@@ -11,37 +11,38 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.errors import BadInput, BadSetting
+from centime.model.errors import BadSetting, ScheduleBroken
 
 
 class Leases:
-    """The pages that are out, each with the time at which its lease expires."""
+    """The leased pages, each with the time at which its lease expires."""
 
     def __init__(self, *, timeout_seconds: float = 300.0) -> None:
         if not timeout_seconds > 0:
-            raise BadSetting(f"timeout_seconds is {timeout_seconds}; a lease must last a while")
+            raise BadSetting(f"timeout_seconds is {timeout_seconds}; it must be above 0")
         self._timeout_seconds = timeout_seconds
         self._deadlines: OrderedDict[int, float] = OrderedDict()
         self._latest = -np.inf
 
     def grant(self, pages: npt.NDArray[np.int64], now: float) -> None:
-        """Notes that pages went out; none of them may be out."""
+        """Leases pages, none of which may be leased already."""
         new = pages.tolist()
         if len(set(new)) != len(new) or not self._deadlines.keys().isdisjoint(new):
-            raise BadInput("a page was leased that is out already")
+            twice = next(page for at, page in enumerate(new) if page in self._deadlines or page in new[:at])
+            raise ScheduleBroken(f"page {twice} was leased but has an outstanding lease already")
         self._latest = max(self._latest, now + self._timeout_seconds)
         self._deadlines.update(dict.fromkeys(new, self._latest))
 
     def end(self, pages: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Of each page whether it was still out; none of them is any more."""
+        """Ends the leases of the pages; returns for each page whether it was still leased."""
         return np.array([self._deadlines.pop(page, None) is not None for page in pages.tolist()], dtype=np.bool_)
 
     def out(self, pages: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Of each page whether it is out."""
+        """For each page, whether it is leased."""
         return np.array([page in self._deadlines for page in pages.tolist()], dtype=np.bool_)
 
     def expired(self, now: float) -> npt.NDArray[np.int64]:
-        """The pages whose leases have expired, in the order granted; they are out no more."""
+        """Ends the leases that have expired and returns their pages, in the order granted."""
         pages = []
         while self._deadlines:
             page, deadline = next(iter(self._deadlines.items()))
@@ -52,19 +53,19 @@ class Leases:
         return np.array(pages, dtype=np.int64)
 
     def earliest(self) -> float:
-        """When the next lease expires; infinity if none is out."""
+        """Time at which the next lease expires; infinity if there is none."""
         return next(iter(self._deadlines.values()), float("inf"))
 
     def held(self) -> npt.NDArray[np.int64]:
-        """The pages that are out, in the order granted."""
+        """The leased pages, in the order granted."""
         return np.array(list(self._deadlines), dtype=np.int64)
 
     def __len__(self) -> int:
-        """How many pages are out."""
+        """Number of leased pages."""
         return len(self._deadlines)
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """All leases in the order granted."""
+        """The complete state: all leases in the order granted."""
         deadlines = np.array(list(self._deadlines.values()), dtype=np.float64)
         return {"timeout_seconds": self._timeout_seconds, "latest": float(self._latest)}, {
             "pages": self.held(),
@@ -73,7 +74,7 @@ class Leases:
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> "Leases":
-        """The same leases."""
+        """The leases that have this state."""
         leases = cls(timeout_seconds=facts["timeout_seconds"])
         leases._latest = facts["latest"]
         leases._deadlines = OrderedDict(zip(arrays["pages"].tolist(), arrays["deadlines"].tolist(), strict=True))

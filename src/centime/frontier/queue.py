@@ -1,12 +1,12 @@
-"""A queue: the pages of one (host, kind) in a heap, the best one at its root.
+"""A queue: the pages of one (host, kind) in a heap, with the best page at its root.
 
-Order: the larger key first; of equal keys, the page with the lower number. It is total, so which page is best never
-depends on how the heap came about. Entry i lies in the queue's chunk i // 8 at place i mod 8, and eight siblings share
+The larger key is first; of equal keys, the page with the lower number. This order is total, so which page is best never
+depends on how the heap was built. Entry i lies in the queue's chunk i // 8 at place i mod 8, and eight siblings share
 one chunk:
 
     above(i) = 0 for 0 < i < 8,   i // 8 - 1 for i ≥ 8
 
-Traps: `insert` expects that `lacks_room` was asked first. An entry's position is written wherever the entry moves.
+Traps: call `lacks_room` before `insert`. Whenever an entry moves, its position must be written too (`put` does both).
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ def put(t: Tables, at: Whole, key: np.float32, page: Whole) -> None:
 
 @bare_inlined
 def rise(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> Whole:
-    """Puts an entry at i or, pushing worse ones down, above it; gives its final index."""
+    """Puts an entry at i or, pushing worse ones down, above it; returns its final index."""
     here = place(t, q, i)
     while i > 0:
         above = (i >> 3) - 1 if i >= CHUNK else 0
@@ -100,8 +100,8 @@ def sink(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole) -> None:
 
 @bare_inlined
 def lacks_room(t: Tables, q: Whole) -> bool:
-    """Whether the pool or the directory must grow before one more page; DIRECTORY_NEED is set to what the directory
-    lacks.
+    """Whether the pool or the directory must grow before one more page; sets DIRECTORY_NEED to the places that the
+    directory lacks.
     """
     size = np.int64(0) if q < 0 else np.int64(t.queues[q, SIZE])
     if size & 7:
@@ -118,7 +118,7 @@ def lacks_room(t: Tables, q: Whole) -> bool:
 
 @bare_inlined
 def next_room(chunks: Whole) -> Whole:
-    """Places in the directory of a queue that has outgrown the last one."""
+    """Places in the new directory of a queue that has outgrown its old one."""
     return chunks + (chunks >> 1) + 2
 
 
@@ -137,7 +137,7 @@ def _take_chunk(t: Tables, q: Whole, rank: Whole) -> Whole:
 
 @bare_inlined
 def extend(t: Tables, q: Whole) -> None:
-    """Gives a queue whose chunks are full the next one."""
+    """Adds a chunk to a queue whose chunks are full."""
     rank = np.int64(t.queues[q, SIZE]) >> 3
     chunk = _take_chunk(t, q, rank)
     if rank == 0:
@@ -162,7 +162,7 @@ def extend(t: Tables, q: Whole) -> None:
 
 @bare_inlined
 def insert(t: Tables, q: Whole, key: np.float32, page: Whole) -> Whole:
-    """Puts a page into a queue; gives its index."""
+    """Puts a page into a queue; returns its index."""
     size = np.int64(t.queues[q, SIZE])
     if size & 7 == 0:
         extend(t, q)
@@ -172,7 +172,7 @@ def insert(t: Tables, q: Whole, key: np.float32, page: Whole) -> Whole:
 
 @bare_inlined
 def change(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole, better: bool) -> Whole:
-    """Gives the entry at i, whose key has become better or worse, its new place; gives 0 if the root may have
+    """Moves the entry at i, whose key has become better or worse, to its new place; returns 0 if the root may have
     changed.
     """
     if better:
@@ -183,7 +183,7 @@ def change(t: Tables, q: Whole, i: Whole, key: np.float32, page: Whole, better: 
 
 @bare_inlined
 def cut_out(t: Tables, q: Whole, i: Whole) -> None:
-    """Takes entry i out of a queue; the last one fills the hole."""
+    """Removes entry i from a queue; the last entry fills the hole."""
     last = np.int64(t.queues[q, SIZE]) - 1
     at = place(t, q, last)
     key = t.keys[at]

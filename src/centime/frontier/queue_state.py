@@ -1,7 +1,7 @@
-"""The whole frontier at once: written out and read back, given new keys, looked at from the best page down.
+"""Passes over all queues: copies them into a state, sets all keys, lists pages from the best one down.
 
 A state lists the queues by host and kind, each with its pages in heap order. Reading it back gives the same heaps,
-entry by entry, so the frontier read back not only hands out the same pages for ever: its own state stays the same, bit
+entry by entry. So a frontier that was read back leases the same pages for ever, and its own state stays the same, bit
 for bit.
 """
 
@@ -58,7 +58,7 @@ def copy_entries(
 
 @bare_inlined
 def _entries_of(t: Tables, chunk: Whole) -> Whole:
-    """How many entries of a chunk are in use."""
+    """Number of entries of a chunk that are in use."""
     rank = np.int64(t.chunks[chunk, RANK])
     if rank < 0:
         return np.int64(0)
@@ -76,7 +76,7 @@ def _collect(t: Tables, first: Whole, last: Whole, pages: npt.NDArray[np.int64])
 
 
 @bare_kernel
-def _give_keys(t: Tables, first: Whole, last: Whole, keys: npt.NDArray[np.float32]) -> None:
+def _set_keys(t: Tables, first: Whole, last: Whole, keys: npt.NDArray[np.float32]) -> None:
     n = 0
     for chunk in range(first, last):
         unread = t.chunks[chunk, RANK] >= 0 and t.queues[t.chunks[chunk, OWNER], KIND] // CLASSES == DISCOVERY
@@ -87,7 +87,7 @@ def _give_keys(t: Tables, first: Whole, last: Whole, keys: npt.NDArray[np.float3
 
 
 def batches(t: Tables, size: int = 1 << 17) -> Iterator[tuple[int, int, npt.NDArray[np.int64]]]:
-    """All pages inside, in ranges of chunks: first chunk, last chunk, the pages between."""
+    """All pages inside by ranges of chunks: the first chunk, the one after the last, the pages in between."""
     used = int(t.counts[CHUNKS_USED])
     for first in range(0, used, size):
         last = min(first + size, used)
@@ -95,14 +95,14 @@ def batches(t: Tables, size: int = 1 << 17) -> Iterator[tuple[int, int, npt.NDAr
         yield first, last, pages[: _collect(t, first, last, pages)]
 
 
-def give_keys(t: Tables, first: int, last: int, keys: npt.NDArray[np.float32]) -> None:
-    """Writes the keys of a batch, of unread pages; the order is broken until `restore_order`."""
-    _give_keys(t, first, last, keys)
+def set_keys(t: Tables, first: int, last: int, keys: npt.NDArray[np.float32]) -> None:
+    """Sets the keys of the unread pages of a batch; the heaps are out of order until `restore_order`."""
+    _set_keys(t, first, last, keys)
 
 
 @bare_kernel
 def restore_order(t: Tables) -> None:
-    """Makes heaps of all queues and of the ready ones again, in time proportional to their sizes."""
+    """Rebuilds the heaps of all queues and of the ready queues, in time proportional to their sizes."""
     for kind in range(KINDS):
         t.roots[kind] = OUTSIDE
         t.levels[READY_QUEUES, kind // CLASSES] = 0
@@ -128,14 +128,14 @@ def best_pages(t: Tables, count: int, offsets: npt.NDArray[np.float64]) -> npt.N
     levels, focuses = np.divmod(rows[:, KIND], CLASSES)
     shifts = np.where(levels == DISCOVERY, offsets[focuses], 0.0)
     importance = t.keys[roots].astype(np.float64) + shifts
-    # a page among the first has the root of its queue among the first roots
+    # if a page is among the first `count`, so is the root of its queue among the roots
     first = np.lexsort((t.pages[roots], -t.keys[roots], -importance, levels))[:count]
     heap = [_Candidate(t, int(live[n]), 0, float(shifts[n])) for n in first]
     heapq.heapify(heap)
     found: list[int] = []
     while heap and len(found) < count:
         best = heapq.heappop(heap)
-        found.append(best.order[3])
+        found.append(best.page)
         for i in best.below(t):
             heapq.heappush(heap, _Candidate(t, best.queue, i, best.offset))
     return np.array(found, dtype=np.int64)
@@ -148,11 +148,11 @@ class _Candidate:
         start, room = int(t.queues[queue, START]), int(t.queues[queue, ROOM])
         at = (start if room == 0 else int(t.directory[start + i // CHUNK])) * CHUNK + i % CHUNK
         key = float(t.keys[at])
-        self.queue, self.i, self.offset = queue, i, offset
-        self.order = (int(t.queues[queue, KIND]) // CLASSES, -(key + offset), -key, int(t.pages[at]))
+        self.queue, self.i, self.offset, self.page = queue, i, offset, int(t.pages[at])
+        self.sort_key = (int(t.queues[queue, KIND]) // CLASSES, -(key + offset), -key, self.page)
 
     def __lt__(self, other: "_Candidate") -> bool:
-        return self.order < other.order
+        return self.sort_key < other.sort_key
 
     def below(self, t: Tables) -> list[int]:
         size = int(t.queues[self.queue, SIZE])

@@ -1,10 +1,12 @@
-"""A host's readiness. A host with pages, not blocked, with a lease to spare, waits or is ready; any other is idle.
+"""Whether a host is idle, waiting or ready.
 
-    it may be asked from max(its own next time, its address group's time) on
+A host that has pages, is not blocked and has a lease to spare is waiting or ready; any other host is idle.
 
-Readiness is lazy. A host wakes when a lease is asked for after its time; a ready host whose group was delayed since is
-put back when it comes to the top. So delaying a group costs nothing, and a group that is let go earlier calls its hosts
-together.
+    ready time = max(the host's own next time, its address group's time)
+
+Readiness is lazy. A host wakes at the first lease after its time. A ready host whose group was delayed in the meantime
+goes back to waiting when it comes to the top. So delaying a group costs nothing; only moving a group's time forward
+visits all its hosts.
 """
 
 import numpy as np
@@ -40,7 +42,7 @@ from centime.model.kernel import Whole, bare_inlined
 
 @bare_inlined
 def ready_time(t: Tables, h: Whole) -> float:
-    """The time from which a host may be asked, by its own and its group's delay."""
+    """The time from which a host is ready: the later one of its own and its group's."""
     time = t.times[h, NEXT_TIME]
     group = t.hosts[h, GROUP]
     if group >= 0 and t.group_times[group] > time:
@@ -50,7 +52,7 @@ def ready_time(t: Tables, h: Whole) -> float:
 
 @bare_inlined
 def settle(t: Tables, h: Whole) -> None:
-    """Gives a host the state that follows from its pages, leases, block and times: idle or waiting."""
+    """Sets the state of a host to idle or waiting, by its pages, leases, block and times."""
     state = t.hosts[h, STATE]
     if state == READY:
         q = np.int64(t.hosts[h, FIRST])
@@ -68,7 +70,7 @@ def settle(t: Tables, h: Whole) -> None:
 
 @bare_inlined
 def wake_hosts(t: Tables, now: float) -> None:
-    """Makes every host ready whose time has come."""
+    """Makes every waiting host ready whose time has come."""
     while t.counts[WAITING_COUNT] > 0:
         h = np.int64(t.waiting[0])
         if t.times[h, WAKE] > now:
@@ -87,7 +89,7 @@ def wake_hosts(t: Tables, now: float) -> None:
 
 @bare_inlined
 def _end_queue(t: Tables, q: Whole) -> None:
-    """Unlinks an empty queue from its host."""
+    """Unlinks an empty queue from its host and frees it."""
     h = t.queues[q, HOST]
     other = np.int64(t.hosts[h, FIRST])
     if other == q:
@@ -104,7 +106,7 @@ def _end_queue(t: Tables, q: Whole) -> None:
 
 @bare_inlined
 def take_out(t: Tables, q: Whole, i: Whole, leases: Whole) -> None:
-    """Takes entry i of a queue out of the frontier; `leases` (0 or 1) are added to its host's outstanding ones."""
+    """Removes entry i of a queue from the frontier and adds `leases` (0 or 1) to its host's outstanding leases."""
     h = np.int64(t.queues[q, HOST])
     t.position[t.pages[place(t, q, i)]] = OUTSIDE
     t.counts[PAGE_COUNT] -= 1

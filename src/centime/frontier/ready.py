@@ -1,8 +1,8 @@
-"""The ready queues of each kind, in a pairing heap by their best page: `roots[kind]` is the best of all.
+"""The ready queues of each kind, in a pairing heap by their best page: `roots[kind]` is the best queue of all.
 
-The heap needs no memory but three links in each queue: entering and becoming better cost O(1), leaving costs O(log n)
-in the mean. Order as inside a queue: the larger key, then the lower page number; since it is total, the root never
-depends on history.
+The heap needs no memory except three links in each queue. Entering and becoming better cost O(1); leaving costs
+O(log n), amortized. The order is that inside a queue: the larger key, then the lower page number. It is total, so the
+root never depends on history.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def _meld(t: Tables, a: Whole, b: Whole) -> Whole:
 
 @bare_inlined
 def _detach(t: Tables, q: Whole) -> None:
-    """Cuts a queue, with all below it, from the one it hangs on."""
+    """Detaches a queue, with all queues below it, from its parent."""
     before = t.queues[q, BEFORE]
     sibling = t.queues[q, SIBLING]
     if before >= 0:
@@ -53,7 +53,7 @@ def _detach(t: Tables, q: Whole) -> None:
 
 @bare_inlined
 def _join(t: Tables, first: Whole) -> Whole:
-    """One heap of a list of siblings: in pairs from the left, then all from the right."""
+    """Melds a list of siblings into one heap: in pairs from the left, then all from the right."""
     pairs = np.int64(OUTSIDE)
     rest = np.int64(first)
     while rest >= 0:
@@ -79,7 +79,7 @@ def _join(t: Tables, first: Whole) -> Whole:
 
 @bare_inlined
 def enter(t: Tables, q: Whole) -> None:
-    """Puts a queue among the ready ones of its kind."""
+    """Adds a queue to the ready queues of its kind."""
     root = place(t, q, 0)
     kind = t.queues[q, KIND]
     t.queue_keys[q] = t.keys[root]
@@ -93,7 +93,7 @@ def enter(t: Tables, q: Whole) -> None:
 
 @bare_inlined
 def leave(t: Tables, q: Whole) -> None:
-    """Takes a queue from among the ready ones."""
+    """Removes a queue from the ready queues."""
     kind = t.queues[q, KIND]
     rest = np.int64(OUTSIDE)
     if t.roots[kind] != q:
@@ -105,7 +105,7 @@ def leave(t: Tables, q: Whole) -> None:
 
 @bare_inlined
 def renew(t: Tables, q: Whole) -> None:
-    """Gives a ready queue whose best page has changed its new place."""
+    """Moves a ready queue whose best page has changed to its new place."""
     root = place(t, q, 0)
     key = t.keys[root]
     page = t.pages[root]

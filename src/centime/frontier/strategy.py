@@ -1,20 +1,22 @@
-"""Which page is next: strict order of importance inside a level, a bounded share for each level.
+"""Which page is next: strictly by importance inside a level, and a bounded share for each level.
 
-    importance(page) = key(page) + offset[class of the page]        of an unread page (level 5); worth = key(page) of all others
+    importance(page) = key(page) + offset[class of the page]    for an unread page (level 5)
+    worth(page)      = key(page)                                for every other page (levels 1 to 4)
 
-Guarantee: of the level chosen, no page of a ready host has a larger importance (worth) than the page handed out. In a
-class the larger key is first, then the lower page number; between the best pages of two classes, equal importance goes
+Guarantee: in the chosen level, no page of a ready host has a larger importance (worth) than the leased page. Inside a
+class the larger key is first, then the lower page number. Between the best pages of two classes, equal importance goes
 to the lower page number.
 
-Levels: an upper level goes first, but while a level below it has something ready it takes only its share of the choices
-that come down to it. Each level above 5 has a credit; at each choice in which it and a lower level are ready, credit +=
-share, and it is chosen if credit ≥ 1, which then costs 1; otherwise the choice goes down. Hence of any n successive
-such choices it takes between ⌊share·n⌋ and ⌈share·n⌉. With shares of one half, levels 1 to 5 get 1/2, 1/4, 1/8, 1/16,
-1/16 if all are ready, and a level alone gets everything. Credits are whole millionths, so that no rounding adds up.
+Levels: level 1 chooses first, level 5 last. While a level below it has a ready page, a level takes only its share of
+the choices passed down to it. Each of levels 1 to 4 has a credit. At each choice in which both it and a lower level are
+ready, credit += share; if credit ≥ 1, the level is chosen and pays 1; otherwise the choice passes down. Hence of any n
+successive such choices it takes between ⌊share·n⌋ and ⌈share·n⌉. With shares of one half, levels 1 to 5 get 1/2, 1/4,
+1/8, 1/16, 1/16 if all are ready, and a level alone gets everything. Credits are whole millionths, so rounding never
+accumulates.
 
-Maintenance and discovery (levels 4 and 5) are one level where a unit of importance of an unread page is worth something
-(`discovery` > 0): then the larger of worth(best due page) and discovery · importance(best unread page) is next, ties
-going to the page due.
+With `discovery` > 0, the worth of one unit of importance of an unread page, refresh and discovery (levels 4 and 5)
+choose as one level: the larger of worth(best due page) and discovery · importance(best unread page) is next, and a tie
+goes to the due page.
 """
 
 from typing import Final
@@ -48,7 +50,7 @@ WHOLE_CREDIT: Final = 1_000_000
 
 @bare_inlined
 def _best_queue(t: Tables, level: Whole, now: float, offsets: npt.NDArray[np.float64]) -> Whole:
-    """The queue of the level with the most important page among the hosts that may be asked now, or OUTSIDE."""
+    """The queue of the level with the most important page of all ready hosts, or OUTSIDE."""
     best = np.int64(OUTSIDE)
     most = 0.0
     for focus in range(t.counts[CLASS_COUNT]):
@@ -66,7 +68,7 @@ def _best_queue(t: Tables, level: Whole, now: float, offsets: npt.NDArray[np.flo
 
 @bare_inlined
 def _worthier(t: Tables, due: Whole, unread: Whole, offsets: npt.NDArray[np.float64], discovery: float) -> bool:
-    """Whether the best page of an unread queue is worth more than that of one that is due."""
+    """Whether the best page of a queue of unread pages is worth more than the best page of a queue of due pages."""
     importance = np.float64(t.queue_keys[unread]) + offsets[t.queues[unread, KIND] % CLASSES]
     return bool(discovery * importance > np.float64(t.queue_keys[due]))
 
@@ -103,9 +105,7 @@ def _choose(t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: 
 def lease_pages(
     t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: float, leased: npt.NDArray[np.int64]
 ) -> Whole:
-    """How many pages were handed out into `leased`; OUTSIDE if a class has no offset or one that is no finite
-    number.
-    """
+    """Leases pages into `leased` and returns how many; OUTSIDE if the offset of a class is missing or not finite."""
     if len(offsets) < t.counts[CLASS_COUNT]:
         return OUTSIDE
     for focus in range(t.counts[CLASS_COUNT]):
@@ -124,7 +124,7 @@ def lease_pages(
 
 @bare_kernel
 def earliest_time(t: Tables, now: float, offsets: npt.NDArray[np.float64]) -> float:
-    """`now` if a host is ready, else the time when the next one is, else infinity."""
+    """`now` if a host is ready, else the time at which the next one is, else infinity."""
     wake_hosts(t, now)
     for level in range(1, LEVELS + 1):
         if t.levels[READY_QUEUES, level] > 0 and _best_queue(t, level, now, offsets) >= 0:

@@ -1,17 +1,17 @@
-"""The frontier's memory: a few arrays that every kernel is given together.
+"""The frontier's memory: a tuple of arrays that is passed to every kernel.
 
 Pages lie in *chunks* of 8 entries (key float32, page int32). All chunks have one size and come from one pool with one
-free list, so whatever grows or shrinks, nothing is fragmented. A queue, which is the pages of one (host, kind), owns
-chunks number 0, 1, 2 ... by rank; which chunk has which rank is in the `directory`, and each chunk names its owner and
-rank. From a page's position in the pool follow its chunk, its queue and its host, so no page needs a column for them.
-Bytes per page when queues are long:
+free list, so growing and shrinking fragment nothing. A queue holds the pages of one (host, kind) and owns chunks of
+rank 0, 1, 2 ...; the `directory` says which chunk has which rank, and each chunk names its owner and rank. A page's
+position in the pool gives its chunk, its queue and its host, so no page needs a column for them. Bytes per page when
+queues are long:
 
-    position 4 + entry 8 + owner and rank 8/8 + directory 4/8 = 13.5, times at most 9/8 of room taken ahead
+    position 4 + entry 8 + owner and rank 8/8 + directory 4/8 = 13.5, times at most 9/8 for room to grow
 
 A queue of one chunk has no directory: a host with a few pages costs a chunk (72 bytes), a queue (44), a host (56).
 
-Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. What leaves the frontier is
-copied.
+Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. Whatever leaves the frontier is a
+copy.
 """
 
 from typing import Any, Final, NamedTuple
@@ -25,15 +25,15 @@ CHUNK: Final = 8
 OUTSIDE: Final = -1
 MARKED: Final = -2
 
-# chunks: of a free chunk, OWNER is the next free one and RANK is OUTSIDE
+# columns of chunks; in a free chunk, OWNER is the next free chunk and RANK is OUTSIDE
 OWNER: Final = 0
 RANK: Final = 1
 
-# queues: of a free queue, NEXT is the next free one and SIZE is 0
+# columns of queues; in a free queue, NEXT is the next free queue and SIZE is 0
 HOST: Final = 0
 KIND: Final = 1
 SIZE: Final = 2
-START: Final = 3  # where its directory starts; the chunk itself while ROOM is 0
+START: Final = 3  # where its directory starts; its only chunk while ROOM is 0
 ROOM: Final = 4  # places in its directory
 NEXT: Final = 5  # the next queue of the same host
 CHILD: Final = 6  # links of the heap of ready queues
@@ -41,7 +41,7 @@ SIBLING: Final = 7
 BEFORE: Final = 8
 BEST: Final = 9  # its best page, while it is ready
 
-# hosts
+# columns of hosts
 FIRST: Final = 0  # its first queue
 STATE: Final = 1
 OUTSTANDING: Final = 2
@@ -56,7 +56,7 @@ IDLE: Final = 0
 WAITING: Final = 1
 READY: Final = 2
 
-# times of hosts
+# columns of times, by host
 NEXT_TIME: Final = 0
 WAKE: Final = 1
 
@@ -66,7 +66,7 @@ CREDIT: Final = 1
 SHARE: Final = 2
 LEASED: Final = 3
 
-# counts
+# elements of counts
 PAGE_COUNT: Final = 0
 CHUNKS_USED: Final = 1
 FREE_CHUNK: Final = 2
@@ -106,7 +106,7 @@ class Tables(NamedTuple):
 
 
 def empty_tables() -> Tables:
-    """The tables of a frontier without pages, hosts or room."""
+    """The tables of a frontier without pages and hosts, and without room for any."""
     counts = np.zeros(16, dtype=np.int64)
     counts[[FREE_CHUNK, FREE_QUEUE]] = OUTSIDE
     return Tables(
@@ -137,7 +137,7 @@ def _stretch(array: npt.NDArray[Any], room: int) -> None:
 
 
 def make_room_for_pages(tables: Tables, need: int) -> None:
-    """Lets pages below `need` have a position."""
+    """Makes room for the positions of all pages below `need`."""
     old = len(tables.position)
     if need > old:
         _stretch(tables.position, _ahead(need, old))
@@ -145,7 +145,7 @@ def make_room_for_pages(tables: Tables, need: int) -> None:
 
 
 def make_room_for_chunks(tables: Tables, need: int) -> None:
-    """Lets the pool have `need` chunks."""
+    """Makes room for `need` chunks in the pool."""
     if need > len(tables.chunks):
         room = _ahead(need, len(tables.chunks))
         _stretch(tables.chunks, room)
@@ -154,7 +154,7 @@ def make_room_for_chunks(tables: Tables, need: int) -> None:
 
 
 def make_room_for_queues(tables: Tables, need: int) -> None:
-    """Lets there be `need` queues."""
+    """Makes room for `need` queues."""
     if need > len(tables.queues):
         room = _ahead(need, len(tables.queues))
         _stretch(tables.queues, room)
@@ -162,7 +162,7 @@ def make_room_for_queues(tables: Tables, need: int) -> None:
 
 
 def make_hosts(tables: Tables, need: int) -> None:
-    """Lets there be `need` hosts; new ones may be asked at once."""
+    """Creates hosts until there are `need`; a new host is ready at once."""
     if need > len(tables.hosts):
         room = _ahead(need, len(tables.hosts))
         _stretch(tables.hosts, room)
@@ -178,7 +178,7 @@ def make_hosts(tables: Tables, need: int) -> None:
 
 
 def make_groups(tables: Tables, need: int) -> None:
-    """Lets there be `need` address groups; new ones may be asked at once."""
+    """Creates address groups until there are `need`; a new group delays no host."""
     if need > len(tables.groups):
         room = _ahead(need, len(tables.groups))
         _stretch(tables.groups, room)

@@ -1,4 +1,4 @@
-"""The full scan: whatever the frontier relies on, looked at afresh. O(pages + hosts)."""
+"""The verifier of the frontier: scans all tables and checks every invariant anew, in O(pages + hosts)."""
 
 from typing import Final
 
@@ -51,25 +51,25 @@ from centime.model.kernel import Whole, bare_kernel
 BROKEN_LAWS: Final = (
     "nothing",
     "the chunk of an entry names another queue or rank, in queue {}",
-    "a page has another position than its entry, in queue {}",
+    "the position of a page is not that of its entry, in queue {}",
     "an entry is better than the one above it, in queue {}",
-    "more pages have a position than lie in queues, or fewer: {} of them have one",
+    "{} pages have a position, which are not as many as lie in queues",
     "chunks are neither in use nor free: {} of them are in use",
     "the free chunks are not one chain, at chunk {}",
-    "the queues of host {} do not lead to all its pages",
+    "the queues of host {} do not hold all its pages",
     "host {} has two queues of one kind",
     "the count of pages, queues or outstanding leases is wrong; {} pages were found",
-    "host {} is idle, waiting or ready and should not be",
+    "the state of host {} (idle, waiting or ready) is wrong",
     "the heap of waiting hosts is broken at host {}",
     "host {} would wake too late",
     "ready queue {} is not where its best page belongs",
-    "the ready queues are not one heap for each kind, by queue or count {}",
+    "the ready queues are not one heap for each kind, at queue or count {}",
     "the list of the hosts of address group {} is broken",
 )
 
 
-def prove(t: Tables) -> None:
-    """Raises ScheduleBroken, with what is broken and where, unless everything is in order."""
+def verify(t: Tables) -> None:
+    """Raises ScheduleBroken, with what is broken and where, if an invariant does not hold."""
     for scan in (_scan_queues, _scan_hosts, _scan_ready, _scan_groups):
         law, where = scan(t)
         if law:

@@ -1,4 +1,4 @@
-"""The hosts that wait, in a binary heap by the time at which they wake; of equal times, the lower host number first."""
+"""The waiting hosts, in a binary heap by the time at which they wake; of equal times, the lower host number first."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def _sooner(t: Tables, a: Whole, b: Whole) -> bool:
 
 @bare_inlined
 def _settle(t: Tables, slot: Whole, h: Whole) -> None:
-    """Puts a host at a slot, or above or below it, wherever its time belongs."""
+    """Puts a host at a slot of the heap, or above or below it, where its time belongs."""
     count = t.counts[WAITING_COUNT]
     i = np.int64(slot)
     while i > 0 and _sooner(t, h, t.waiting[(i - 1) >> 1]):
@@ -36,7 +36,7 @@ def _settle(t: Tables, slot: Whole, h: Whole) -> None:
 
 @bare_inlined
 def start_waiting(t: Tables, h: Whole, wake: float) -> None:
-    """Lets a host wait until `wake`; one that waits already changes its time."""
+    """Makes a host wait until `wake`, instead of until the time it waited for."""
     t.times[h, WAKE] = wake
     slot = np.int64(t.hosts[h, SLOT])
     if slot < 0:
@@ -47,7 +47,7 @@ def start_waiting(t: Tables, h: Whole, wake: float) -> None:
 
 @bare_inlined
 def stop_waiting(t: Tables, h: Whole) -> None:
-    """Takes a host out of the heap."""
+    """Removes a host from the heap."""
     slot = np.int64(t.hosts[h, SLOT])
     last = t.counts[WAITING_COUNT] - 1
     t.counts[WAITING_COUNT] = last

@@ -1,6 +1,6 @@
-"""Speed and memory of the frontier: `python -m tests.refresh.figures 1e6,1e4 1e7,1e4` for pages,hosts[,focus classes].
+"""Speed and memory of the frontier: `python -m tests.frontier.figures 1e6,1e4 1e7,1e4` for pages,hosts[,focus classes].
 
-Times are CPU seconds of this process, which other work on the machine disturbs least; minima of several runs.
+Times are CPU seconds of this process, because other work on the machine disturbs these least; minima of several runs.
 """
 
 import sys
@@ -16,7 +16,7 @@ BATCH = 64
 
 
 def shortest(work: Callable[[], int], runs: int = 3) -> float:
-    """Seconds for one of the things that `work` does and counts."""
+    """CPU seconds per unit of the work that `work` does and counts."""
     best = np.inf
     for _ in range(runs):
         start = process_time()
@@ -30,7 +30,7 @@ def measure(pages: int, hosts: int, classes: int) -> str:
     host_of = rng.integers(0, hosts, pages).astype(np.int32)
     kinds = (kind_of(DISCOVERY) + rng.integers(0, classes, pages)).astype(np.uint16)
     keys = rng.random(pages).astype(np.float32)
-    order = rng.permutation(pages)
+    shuffled = rng.permutation(pages)
     offsets = np.zeros(classes)
     frontiers: list[Frontier] = []
     now = 0.0
@@ -38,7 +38,7 @@ def measure(pages: int, hosts: int, classes: int) -> str:
     def add() -> int:
         frontiers[:] = [Frontier()]
         for first in range(0, pages, 4096):
-            part = order[first : first + 4096]
+            part = shuffled[first : first + 4096]
             frontiers[0].add(part, host_of[part], kinds[part], keys[part])
         return pages
 
@@ -66,8 +66,8 @@ def measure(pages: int, hosts: int, classes: int) -> str:
         return 500
 
     warm = Frontier()
-    warm.add(order[:1], host_of[:1], kinds[:1], keys[:1])
-    warm.update(order[:1], keys[:1])
+    warm.add(shuffled[:1], host_of[:1], kinds[:1], keys[:1])
+    warm.update(shuffled[:1], keys[:1])
     adding = shortest(add, 1 if pages > 2_000_000 else 3)
     frontier = frontiers[0]
     size = frontier.statistics()["bytes"] / pages

@@ -1,4 +1,4 @@
-"""The frontier in plain Python: dicts, sorted() and nothing clever. The tests hold the real one to it."""
+"""The frontier in plain Python: dicts, sorted() and nothing clever. The tests compare the real one with it."""
 
 import math
 from fractions import Fraction
@@ -28,18 +28,16 @@ class PlainFrontier:
         group = self.group_times.get(self.group_of.get(host, -1), -math.inf)
         return max(self.next_times.get(host, -math.inf), group)
 
-    def may_be_asked(self, host: int) -> bool:
+    def may_lease(self, host: int) -> bool:
         return host not in self.blocked and self.outstanding.get(host, 0) < self.leases_per_host
 
     def ready_pages(self, now: float) -> list[int]:
         return [
-            page
-            for page, (host, _, _) in self.inside.items()
-            if self.may_be_asked(host) and self.ready_time(host) <= now
+            page for page, (host, _, _) in self.inside.items() if self.may_lease(host) and self.ready_time(host) <= now
         ]
 
     def earliest(self, now: float) -> float:
-        times = [self.ready_time(host) for host, _, _ in self.inside.values() if self.may_be_asked(host)]
+        times = [self.ready_time(host) for host, _, _ in self.inside.values() if self.may_lease(host)]
         return max(min(times, default=math.inf), now)
 
     def choose_level(self, levels: list[int], refresh_first: bool | None) -> int:
@@ -70,7 +68,7 @@ class PlainFrontier:
             if self.inside[page][1] // 128 == level:
                 firsts.setdefault(self.inside[page][1], page)
         best = min(firsts.values(), key=lambda page: (-self.importance(page, offsets), page))
-        # the law itself, said once more without the tie rules
+        # the guarantee itself, once more without the tie rules
         assert all(
             self.importance(page, offsets) <= self.importance(best, offsets)
             for page in ready
@@ -85,8 +83,8 @@ class PlainFrontier:
         return key + offsets[kind % 128] if kind // 128 == 5 else key
 
     def best(self, count: int, offsets: list[float]) -> list[int]:
-        def order(page: int) -> tuple[int, float, float, int]:
+        def sort_key(page: int) -> tuple[int, float, float, int]:
             _, kind, key = self.inside[page]
             return kind // 128, -self.importance(page, offsets), -key, page
 
-        return sorted(self.inside, key=order)[:count]
+        return sorted(self.inside, key=sort_key)[:count]
