@@ -18,7 +18,6 @@ same sum, so no single page is wrong by more than half the bound.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from centime.ledger import payment
 from centime.ledger.accounts import BATCH, Accounts
 from centime.ledger.memory_rows import MemoryRows, WebRows, row_batch
 from centime.ledger.payment import ALL_PAID, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
+from centime.ledger.protocol import Settlement, Watch
 from centime.ledger.queue import Queue, make_queue
 from centime.ledger.strategy import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
 from centime.model.errors import BadSetting
@@ -40,22 +40,13 @@ SWEEP_SHARE = (
     0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
 )
 QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # what a queue has of its own
-Watch = Callable[[npt.NDArray[np.int32] | None], None]
 FLOATING = 2.0**-50  # what phi can be off by for its floating point, as a share of all money
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
-    """What a call of `settle` did."""
-
-    payments: int
-    seconds: float
-    error: float
-    finished: bool
-
-
 class ExactLedger:
-    """Importance of pages known by number, exact for the links known now, with its error."""
+    """Importance of pages known by number, exact for the links known now, with a certified error; a `PageLedger`."""
+
+    keeps_links = True
 
     def __init__(self, *, damping: float = 0.85, rows: RowStore | None = None, seed: int = 0) -> None:
         self.rows: RowStore = MemoryRows() if rows is None else rows

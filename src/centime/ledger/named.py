@@ -20,8 +20,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from centime.ledger.exact import ExactLedger, Settlement
+from centime.ledger.exact import ExactLedger
 from centime.ledger.file import read_state, write_state
+from centime.ledger.protocol import Settlement
 from centime.model.errors import BadInput, BadRow, DamagedFile, UnknownPage
 
 

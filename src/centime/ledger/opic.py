@@ -16,7 +16,6 @@ twice that, in the sum over all pages); it is not a bound of the error. The exac
 Trap: `importance` of a few pages costs a look at all of them, because the mean over all is 1.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -28,6 +27,7 @@ from centime.ledger.column import Column
 from centime.ledger.measures import MeasuredHistory
 from centime.ledger.memory_rows import WebRows, row_batch
 from centime.ledger.newcomers import Newcomers
+from centime.ledger.protocol import Watch
 from centime.ledger.richest import RICHEST, Richest
 from centime.ledger.strategy import LARGEST_BATCH, PageOrder, Strategy, known_pages
 from centime.ledger.virtual import VirtualPage
@@ -36,17 +36,18 @@ from centime.ledger.window import Interpolation, Window, window_facts, window_fr
 from centime.model.errors import BadRow, BadSetting
 from centime.model.graph import LARGEST_PAGE_COUNT, Graph
 from centime.model.interrupt import uninterrupted
-from centime.model.row_batch import Pages, RowBatch
+from centime.model.row_batch import Pages, RowBatch, RowStore
 
 Matrix = Literal["random-walk", "all-ones"]
 PAYOUTS = 64  # in the time of as many visits as there are pages
 LARGEST_FLOW = 1 << 62  # what a batch may pay at most
-Watch = Callable[[npt.NDArray[np.int32] | None], None]
 _NOBODY: Pages = np.empty(0, dtype=np.int64)  # what `order` gets for its largest pages: here `richest` knows them
 
 
 class OpicLedger:
-    """Importance of pages known by number, estimated from the flow of cash through them."""
+    """Importance of pages known by number, estimated from the flow of cash through them; a `PageLedger`."""
+
+    keeps_links = False
 
     def __init__(
         self,
@@ -101,6 +102,11 @@ class OpicLedger:
     def pages(self) -> int:
         """How many pages are known."""
         return len(self._virtual.stored.values)
+
+    @property
+    def links(self) -> int | None:
+        """None: links are not kept."""
+        return None
 
     @property
     def turnovers(self) -> float:
@@ -158,6 +164,16 @@ class OpicLedger:
         for chosen in self._order.batches(order, visits, self.pages, _NOBODY.repeat):
             self._read(chosen, rows.gather(chosen))
 
+    def settle(self, *, error: float, payments: int) -> None:
+        """Does nothing: without links there are no debts to pay."""
+
+    def advance(self, threshold: float, payments: int) -> int:
+        """Does nothing and returns 0, the number of payments made."""
+        return 0
+
+    def use_rows(self, rows: RowStore) -> None:
+        """Does nothing: links are not kept."""
+
     def importance(self, pages: npt.ArrayLike | None = None) -> Vector:
         """The importance of these pages, or of all; over all pages the mean is 1."""
         cash = self._virtual.held()
@@ -185,6 +201,18 @@ class OpicLedger:
         by its cash.
         """
         return 1.0 / MEAN_CASH
+
+    def owed(self, pages: npt.ArrayLike | None = None) -> Vector:
+        """0 for each of these pages, or for all: a page that is read pays all its cash, and no debt is left."""
+        return np.zeros(self.pages if pages is None else len(known_pages(pages, self.pages)))
+
+    def error(self) -> float | None:
+        """None: an estimate has no certified error. See `error_factor`."""
+        return None
+
+    def largest_error(self) -> float | None:
+        """None, as `error`."""
+        return None
 
     def cash(self, pages: npt.ArrayLike | None = None) -> Vector:
         """The cash of these pages, or of all, in units of the mean cash."""
@@ -273,8 +301,8 @@ class OpicLedger:
             **self._bytes(),
         }
 
-    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Facts and arrays that make the same ledger again."""
+    def state(self, *, with_rows: bool = True) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Facts and arrays that restore the same ledger; it has no rows, with or without `with_rows`."""
         virtual = self._virtual
         facts = {
             "settings": {

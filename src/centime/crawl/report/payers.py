@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.opening import rows_of
-from centime.ledger.exact import ExactLedger
 from centime.model.row_batch import Pages
 from centime.shard.shard import Shard
 
@@ -47,6 +46,4 @@ def payers_of(shard: Shard, page: int, step: Callable[[float], None] = lambda do
 def _paid(shard: Shard, pages: Pages) -> npt.NDArray[np.float64]:
     if not len(pages):
         return np.empty(0)
-    ledger = shard.ledger
-    importance = ledger.importance(pages)
-    return importance - ledger.owed(pages) if isinstance(ledger, ExactLedger) else importance
+    return shard.ledger.importance(pages) - shard.ledger.owed(pages)

@@ -17,7 +17,6 @@ from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, LEADS_ON, OUTCOMES, PRESENT, kinds_of, last_visits
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.frontier.kind import REFRESH
-from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
@@ -53,10 +52,8 @@ def standing(
 
 
 def errors_of(opened: OpenCrawl) -> dict[str, float | None]:
-    """The error of all importance together, and the largest that any page or site can have."""
+    """The certified error over all pages, and the largest that a page or site can have; None if not certified."""
     ledger = opened.shard.ledger
-    if not isinstance(ledger, ExactLedger):
-        return {"certified_error": None, "largest_error": None}
     return {"certified_error": ledger.error(), "largest_error": ledger.largest_error()}
 
 
