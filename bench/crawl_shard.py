@@ -229,7 +229,7 @@ def _parts(opened: OpenCrawl) -> dict[str, float]:
         "URL table": shard.pages.table.nbytes,
         "places of rows and records": shard.pages.rows.nbytes + shard.pages.records.nbytes,
         "ledger": shard.ledger.nbytes,
-        "frontier": shard.frontier.statistics()["bytes"],
+        "frontier": shard.placement.frontier.statistics()["bytes"],
     }
     return {name: taken / count for name, taken in sizes.items()}
 

@@ -41,7 +41,7 @@ class Watch:
             self.began, self.visits, self.found = (
                 now,
                 crawl.run_facts.visits,
-                crawl.opened.shard.frontier.statistics()["leased"][5],
+                crawl.opened.shard.placement.frontier.statistics()["leased"][5],
             )
 
 
@@ -77,7 +77,7 @@ def crawl_fresh() -> Iterator[Figure]:
         began, ended = watch.began, crawl.run_facts.started + (WARM_UP + MEASURED) * DAY_SECONDS
         visits = crawl.run_facts.visits - watch.visits
         spent = visits / (ended - began) * DAY_SECONDS / PAGES
-        found = opened.shard.frontier.statistics()["leased"][5] - watch.found
+        found = opened.shard.placement.frontier.statistics()["leased"][5] - watch.found
         fresh, pages = realised(opened, served, began, ended)
     yield Figure("over HTTP, 0.3 reads a page and day: pages that were there", float(pages), "")
     yield Figure("reads a page and day", spent, "")

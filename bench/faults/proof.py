@@ -62,7 +62,7 @@ def _broken_laws(crawl: OpenCrawl) -> list[str]:
     shard, problems = crawl.shard, []
     for check in (
         shard.ledger.check if isinstance(shard.ledger, ExactLedger) else None,
-        shard.frontier.check,
+        shard.placement.frontier.check,
         shard.pages.table.check,
     ):
         try:
@@ -71,15 +71,15 @@ def _broken_laws(crawl: OpenCrawl) -> list[str]:
         except (CentimeError, AssertionError) as trouble:
             problems.append(str(trouble))
     pages = np.arange(shard.pages.count)
-    out = set(shard.leases.held().tolist())
-    queued = shard.frontier.contains(pages)
+    out = set(shard.placement.leases.held().tolist())
+    queued = shard.placement.frontier.contains(pages)
     texts = shard.pages.texts.get_many(pages)
     for page in pages.tolist():
         record = shard.pages.last(page)
         if (
             not queued[page]
             and page not in out
-            and page not in shard.retries
+            and page not in shard.placement.retries
             and (record is None or record.outcome.transient)
         ):
             problems.append(f"page {page}, {texts[page]}, is nowhere: not read, not waiting, not out")

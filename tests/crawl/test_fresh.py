@@ -49,11 +49,11 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
         opened._start()
         opened._finish()
         live(opened, world, START + 3 * DAY, start=now)
-        leased = shard.frontier.statistics()["leased"]
+        leased = shard.placement.frontier.statistics()["leased"]
         assert leased[5] == world.pages
         assert leased[4] > 500
         shard.refreshing.book.check(shard.ledger.importance)
-        shard.frontier.check()
+        shard.placement.frontier.check()
         shard.journal.flush()
         again = read_crawl(tmp_path / "c")
         assert again.folded > 500
@@ -116,17 +116,17 @@ def test_a_published_change_comes_before_what_is_due_and_a_liar_loses_its_credit
         now = live(opened, world, START + 2 * HOUR)
         numbers = [page_of(opened, number) for number in (1, 2, 3)]
         publish(opened, now, 1, 2, 3, publisher="liar")
-        assert shard.frontier.levels(np.array(numbers)).tolist() == [PUBLISHED] * 3
+        assert shard.placement.frontier.levels(np.array(numbers)).tolist() == [PUBLISHED] * 3
         now = live(opened, world, now + 1000.0, start=now)
         assert {page for _, page in world.read[-3:]} == {1, 2, 3}
         assert shard.requests.publishers.credit("liar") == pytest.approx(1 / 5)
         publish(opened, now, *range(4, 40), publisher="liar")
         announced = np.array([page_of(opened, number) for number in range(4, 40)])
-        heard = announced[shard.frontier.levels(announced) == PUBLISHED]
+        heard = announced[shard.placement.frontier.levels(announced) == PUBLISHED]
         assert 0 < len(heard) <= 3, "but for a few, by which it may win its credit back"
         assert page_of(opened, 4) not in heard, "nobody hears it any more"
         publish(opened, now, 4, publisher="somebody")
-        assert shard.frontier.levels(np.array([page_of(opened, 4)])).tolist() == [PUBLISHED]
+        assert shard.placement.frontier.levels(np.array([page_of(opened, 4)])).tolist() == [PUBLISHED]
         world.changes[4] = np.array([now])
         live(opened, world, now + 1000.0, start=now)
         assert shard.requests.publishers.credit("somebody") == pytest.approx(2 / 3)
@@ -158,7 +158,10 @@ def test_what_a_sitemap_says_has_changed_is_read_and_what_we_have_is_not(tmp_pat
         before = shard.refreshing.book.rates(np.array([page_of(opened, 6)]))[0]
         publish(opened, now, 0)
         live(opened, world, now + 50.0, start=now)
-        assert shard.frontier.levels(np.array([page_of(opened, 5), page_of(opened, 6)])).tolist() == [PUBLISHED, 6]
+        assert shard.placement.frontier.levels(np.array([page_of(opened, 5), page_of(opened, 6)])).tolist() == [
+            PUBLISHED,
+            6,
+        ]
         assert shard.refreshing.book.rates(np.array([page_of(opened, 6)]))[0] != before, (
             "a published frequency is evidence"
         )
@@ -176,7 +179,7 @@ def test_a_subscription_is_told_of_changes_and_its_pages_are_read_in_time(tmp_pa
         read = Counter(page for _, page in world.read)
         assert set(read) == set(range(10, 20))
         assert min(read.values()) >= 10
-        assert shard.frontier.statistics()["leased"][DEADLINE] == sum(read.values())
+        assert shard.placement.frontier.statistics()["leased"][DEADLINE] == sum(read.values())
         [batch] = shard.requests.subscriptions.due(now)
         assert {notice.change for notice in batch.notices} == {Change.CHANGED}
         shard.delivered(now, "watch", batch.up_to)
@@ -243,7 +246,7 @@ def test_unread_pages_and_due_ones_are_weighed_against_each_other(tmp_path: Path
         world = ChangingWorld(pages=400, period=HOUR)
         with crawl(tmp_path / folder, **FOREVER | {"discovery_weight": weight}) as opened:
             live(opened, world, START + 8 * HOUR)
-            return Counter(opened.shard.frontier.statistics()["leased"])
+            return Counter(opened.shard.placement.frontier.statistics()["leased"])
 
     little, much = shares("little", 1e-6), shares("much", 100.0)
     assert much[REFRESH] == 0
@@ -260,7 +263,7 @@ def test_a_flood_of_publications_neither_stalls_nor_crowds_a_host(tmp_path: Path
         leases = shard.lease(START, 1000)
         assert len(leases) == 50, "one of each host"
         assert len({lease.url.split("/")[2] for lease in leases}) == 50
-        shard.frontier.check()
+        shard.placement.frontier.check()
 
 
 def test_a_flood_is_judged_by_a_sample_and_leaves_others_their_turn(tmp_path: Path) -> None:
@@ -354,9 +357,9 @@ def test_a_fixed_share_for_discovery_is_kept_while_the_web_grows(tmp_path: Path)
     world = ChangingWorld(pages=3000, period=DAY)
     with crawl(tmp_path / "c", **FOREVER | {"discovery": "20%", "rate": 0.1, "delay": 0.0}) as opened:
         now = live(opened, world, START + 10_000.0, step=10.0)
-        before = Counter(opened.shard.frontier.statistics()["leased"])
+        before = Counter(opened.shard.placement.frontier.statistics()["leased"])
         live(opened, world, now + 8_000.0, start=now, step=10.0)
-        leased = Counter(opened.shard.frontier.statistics()["leased"])
+        leased = Counter(opened.shard.placement.frontier.statistics()["leased"])
         leased.subtract(before)
         assert 0.15 < leased[5] / sum(leased.values()) < 0.3
         assert opened.shard.read_count < world.pages, "there was more to discover"

@@ -55,7 +55,7 @@ def test_the_journal_read_again_gives_the_same_state_bit_for_bit(tmp_path: Path,
         assert again.folded > 60
         same(opened.shard, again.shard)
         again.shard.ledger.check()
-        again.shard.frontier.check()
+        again.shard.placement.frontier.check()
 
 
 def test_a_snapshot_and_the_frames_behind_it_give_the_same_state(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def check_order(shard: Shard, granted: Granted) -> int:
     assert isinstance(shard.ledger, ExactLedger)
     importance = shard.ledger.importance()
     host_of = shard.pages.origins.every()["host"]
-    waiting = set(np.flatnonzero(shard.frontier.contains(np.arange(shard.pages.count))).tolist())
-    busy = {int(host_of[page]) for page in shard.leases.held().tolist()}
+    waiting = set(np.flatnonzero(shard.placement.frontier.contains(np.arange(shard.pages.count))).tolist())
+    busy = {int(host_of[page]) for page in shard.placement.leases.held().tolist()}
     ready = {host for host in range(len(shard.hosts)) if shard.hosts[host].next_time <= granted.now} - busy
     compared = 0
     for page in granted.pages:
@@ -200,7 +200,7 @@ def test_everything_reachable_is_read_once(tmp_path: Path) -> None:
         assert shard.pages.count == 60
         assert shard.read_count == 60
         assert shard.outcomes[Outcome.READ] == 60
-        assert len(shard.frontier) == len(shard.leases) == len(shard.retries) == 0
+        assert len(shard.placement.frontier) == len(shard.placement.leases) == len(shard.placement.retries) == 0
 
 
 def test_a_page_that_fails_in_passing_is_tried_again_and_given_up_in_the_end(tmp_path: Path) -> None:
@@ -210,13 +210,13 @@ def test_a_page_that_fails_in_passing_is_tried_again_and_given_up_in_the_end(tmp
         now = advance(opened, world, 60)
         shard = opened.shard
         page = shard.pages.texts.get_many(np.arange(10)).index(url_of(4))
-        assert len(shard.retries) == 1
+        assert len(shard.placement.retries) == 1
         for _ in range(20):
             now = advance(opened, world, 3, start=now + 120)
         record = shard.pages.last(page)
         assert record is not None
         assert (record.visits, record.failures, record.kind) == (5, 5, PageKind.DEAD)
-        assert len(shard.retries) == len(shard.frontier) == 0
+        assert len(shard.placement.retries) == len(shard.placement.frontier) == 0
 
 
 def test_a_page_that_comes_back_is_not_counted_as_failing(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_page_that_comes_back_is_not_counted_as_failing(tmp_path: Path) -> Non
         world.outcomes = {}
         advance(opened, world, 60, start=now + 200)
         assert opened.shard.read_count == 10
-        assert len(opened.shard.retries) == 0
+        assert len(opened.shard.placement.retries) == 0
 
 
 def test_a_busy_host_keeps_its_pages(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_an_index_page_with_the_content_of_its_folder_leads_on_to_it(tmp_path: P
             while page not in [lease.page for lease in shard.lease(now, 3)]:
                 shard.returned(Returned(now, [], all=True))
                 now += 10.0
-                shard.frontier.remove(np.array([0]))
+                shard.placement.frontier.remove(np.array([0]))
             index_of = fingerprint(folder) if url == index else 0
             visit = Visit(
                 page=page,

@@ -41,6 +41,10 @@ class Leases:
         """For each page, whether it is leased."""
         return np.array([page in self._deadlines for page in pages.tolist()], dtype=np.bool_)
 
+    def __contains__(self, page: int) -> bool:
+        """Whether a page is leased."""
+        return page in self._deadlines
+
     def expired(self, now: float) -> npt.NDArray[np.int64]:
         """Ends the leases that have expired and returns their pages, in the order granted."""
         pages = []

@@ -77,7 +77,9 @@ def _publish(state: ShardState, now: float, command: PublishCommand) -> None:
     pages = state.pages.table.find(fingerprints) if fresh else known
     if fresh:
         new = pages[(known < 0) & (pages >= 0)].astype(np.int64)
-        state.frontier.update_worth(new, publishers.weight(publisher, len(new)) * state.ledger.importance(new))
+        state.placement.frontier.update_worth(
+            new, publishers.weight(publisher, len(new)) * state.ledger.importance(new)
+        )
         publishers.announce(publisher, new.tolist())
     old = known >= 0
     if command.source == "url":
@@ -126,4 +128,4 @@ def _gather(state: ShardState, pages: Pages) -> None:
     other.
     """
     if len(pages):
-        state.frontier.update_worth(pages, np.full(len(pages), state.ledger.importance(pages).max()))
+        state.placement.frontier.update_worth(pages, np.full(len(pages), state.ledger.importance(pages).max()))

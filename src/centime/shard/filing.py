@@ -32,7 +32,7 @@ NO_RETRY = frozenset(
 def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[Visit]:
     """Takes visits as the fetchers packed them; those that counted."""
     visits = [unpack_visit(visit) for visit in packed]
-    held = state.leases.end(np.array([visit.page for visit in visits], dtype=np.int64)).tolist()
+    held = state.placement.end(np.array([visit.page for visit in visits], dtype=np.int64)).tolist()
     state.late_visits += len(visits) - sum(held)
     visits = [visit for visit, counts in zip(visits, held, strict=True) if counts]
     if not visits:
@@ -101,10 +101,12 @@ def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
     origins = state.pages.origins_of(pages)
     importance = state.ledger.importance(pages).tolist()
     numbers: list[int] = origins["host"].tolist()
-    state.frontier.release_all(origins["host"], np.array(state.politeness.next_times(state.hosts, visits, numbers)))
+    state.placement.frontier.release_all(
+        origins["host"], np.array(state.politeness.next_times(state.hosts, visits, numbers))
+    )
     filed, again = [], []
     for visit, number, depth, x in zip(visits, numbers, origins["depth"].tolist(), importance, strict=True):
-        state.politeness.file(state.hosts, state.frontier, now, visit, number)
+        state.politeness.file(state.hosts, state.placement.frontier, now, visit, number)
         state.outcomes[visit.outcome] += 1
         state.wire_bytes += visit.wire_bytes
         if visit.outcome is not Outcome.LOST:
@@ -137,7 +139,7 @@ def _filed(state: ShardState, now: float, visit: Visit, number: int, depth: int,
     if visit.outcome.transient and visit.outcome not in NO_RETRY and not over:
         when = retry_time(record.failures, now)
         if when is not None:
-            state.retries.add(visit.page, when)
+            state.placement.retry(visit.page, when)
     return Filed(visit, number, before, record, over)
 
 

@@ -39,7 +39,7 @@ def join(
     known.join(texts, hosts, depths[joined], classes)
     _join_ledger(state, classes)
     keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
-    state.frontier.add(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
+    state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
     if state.settings.ban:
         _ban(state, hosts)
     return len(pages)
@@ -77,4 +77,4 @@ def _ban(state: ShardState, hosts: npt.NDArray[np.int32]) -> None:
     for number in np.unique(hosts).tolist():
         if number not in state.requests.banned and state.hosts[number].name in state.settings.ban:
             state.requests.banned.add(number)
-            state.frontier.block(number)
+            state.placement.frontier.block(number)

@@ -7,7 +7,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from centime.frontier.kind import DEADLINE, DISCOVERY, OUTSIDE_LEVEL, PUBLISHED, REFRESH, kinds_of
+from centime.frontier.kind import DEADLINE, DISCOVERY, PUBLISHED, REFRESH, kinds_of
 from centime.model.row_batch import Pages
 from centime.shard.message import Returned
 from centime.shard.state import ShardState
@@ -17,7 +17,7 @@ ENLISTED_AT_ONCE = 10_000  # pages looked through for a new subscription in one 
 
 def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
     """The pages granted, and whether others have moved: a call that changes nothing need not be in the journal."""
-    expired, again = state.leases.expired(now), state.retries.due(now)
+    expired, again = state.placement.expired(now), state.placement.take_due(now)
     late = state.refreshing.deadlines.due(now)
     due = _read_long_ago(state, now)
     give_back(state, expired, now)
@@ -26,25 +26,22 @@ def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
     moved = bool(len(expired) or len(again) or len(late) or due)
     moved = _look(state, now) or moved
     moved = _enlist(state, now) or moved
-    pages = state.frontier.lease(
-        now, count, state.ledger.class_shares(), state.refreshing.discovery() * state.ledger.unit()
-    )
-    if len(pages):
-        state.leases.grant(pages, now)
+    discovery = state.refreshing.discovery() * state.ledger.unit()
+    pages = state.placement.lease(now, count, state.ledger.class_shares(), discovery)
     return pages, moved
 
 
 def earliest(state: ShardState, now: float) -> float:
     """When something may be handed out, or becomes due."""
-    return min(state.frontier.earliest(now), state.refreshing.earliest())
+    return min(state.placement.frontier.earliest(now), state.refreshing.earliest())
 
 
 def take_back(state: ShardState, frame: Returned) -> None:
     """Ends leases that nobody works on any more."""
-    pages = state.leases.held() if frame.all else np.array(frame.pages, dtype=np.int64)
-    pages = pages[state.leases.end(pages)]
+    pages = state.placement.leases.held() if frame.all else np.array(frame.pages, dtype=np.int64)
+    pages = pages[state.placement.end(pages)]
     for number in set(state.pages.origins_of(pages)["host"].tolist()):
-        state.politeness.leave_alone(state.hosts, state.frontier, frame.now, number)
+        state.politeness.leave_alone(state.hosts, state.placement.frontier, frame.now, number)
     give_back(state, pages, frame.now)
 
 
@@ -52,7 +49,7 @@ def give_back(state: ShardState, pages: Pages, now: float) -> None:
     """Puts pages whose lease ended without a visit where they were."""
     for page in pages.tolist():
         number = int(state.pages.origin(page)["host"])
-        state.frontier.release(number, state.hosts[number].next_time)
+        state.placement.frontier.release(number, state.hosts[number].next_time)
     requeue(state, pages.tolist(), now)
 
 
@@ -61,14 +58,14 @@ def requeue(state: ShardState, pages: list[int], now: float) -> None:
     if not pages:
         return
     numbers = np.array(sorted(set(pages)), dtype=np.int64)
-    numbers = numbers[~state.frontier.contains(numbers)]
+    numbers = numbers[state.placement.idle(numbers)]
     read = state.pages.were_read(numbers) | state.refreshing.book.contains(numbers)
     announced = np.array([state.requests.publishers.has_announced(page) for page in numbers.tolist()], dtype=np.bool_)
     unread = numbers[~read & ~announced]
     if len(unread):
         origins = state.pages.origins_of(unread)
         kinds = kinds_of(np.full(len(unread), DISCOVERY), origins["focus"])
-        state.frontier.add(unread, origins["host"].astype(np.int32), kinds, state.ledger.inflow(unread))
+        state.placement.enqueue(unread, origins["host"].astype(np.int32), kinds, state.ledger.inflow(unread))
     known = numbers[read & ~announced]
     if len(known):
         worth = (
@@ -85,7 +82,7 @@ def promote(state: ShardState, pages: Pages, weight: npt.ArrayLike = 1.0) -> Non
     level.
     """
     if len(pages):
-        free = _raised(state, pages, PUBLISHED)
+        free = state.placement.withdraw(pages, PUBLISHED)
         _add(
             state,
             pages[free],
@@ -101,35 +98,24 @@ def _remind(state: ShardState, pages: Pages, now: float) -> None:
     budget has, its less important pages would never be read.
     """
     if len(pages):
-        late = pages[_raised(state, pages, DEADLINE)]
+        late = pages[state.placement.withdraw(pages, DEADLINE)]
         _add(state, late, DEADLINE, np.full(len(late), state.refreshing.book.began - now))
-
-
-def _raised(state: ShardState, pages: Pages, level: int) -> npt.NDArray[np.bool_]:
-    """Takes pages out of where they wait if that is no higher than a level, and says which; those that are out stay
-    so.
-    """
-    free = ~state.leases.out(pages) & (state.frontier.levels(pages) >= level)
-    state.frontier.remove(pages[free])
-    for page in pages[free].tolist():
-        state.retries.remove(page)
-    return free
 
 
 def reorder(state: ShardState) -> None:
     """Tells the frontier the standing of all pages that were paid."""
     if state.all_paid:
-        state.frontier.rebuild(state.ledger.inflow)
+        state.placement.frontier.rebuild(state.ledger.inflow)
     elif state.paid:
         pages = np.concatenate(state.paid).astype(np.int64)
-        state.frontier.update(pages, state.ledger.inflow(pages))
+        state.placement.frontier.update(pages, state.ledger.inflow(pages))
     state.paid.clear()
     state.all_paid = False
 
 
 def _add(state: ShardState, pages: Pages, level: int, worth: npt.NDArray[np.float64]) -> None:
     hosts = state.pages.origins_of(pages)["host"].astype(np.int32)
-    state.frontier.add(pages, hosts, kinds_of(np.full(len(pages), level), np.zeros(len(pages))), worth)
+    state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), np.zeros(len(pages))), worth)
 
 
 def _read_long_ago(state: ShardState, now: float) -> list[int]:
@@ -150,10 +136,10 @@ def _look(state: ShardState, now: float) -> bool:
     if found is None:
         return False
     pages, worth = found
-    levels = state.frontier.levels(pages)
-    state.frontier.update_worth(pages[levels == REFRESH], worth[levels == REFRESH])
-    free = (levels == OUTSIDE_LEVEL) & ~state.leases.out(pages)
-    free &= np.array([page not in state.retries for page in pages.tolist()], dtype=np.bool_)
+    frontier = state.placement.frontier
+    waiting = frontier.levels(pages) == REFRESH
+    frontier.update_worth(pages[waiting], worth[waiting])
+    free = state.placement.idle(pages)
     if free.any():
         _add(state, pages[free], REFRESH, worth[free])
     return True

@@ -92,8 +92,7 @@ class Shard(ShardState):
     def hosts_of(self, leases: Sequence[Lease]) -> list[int]:
         """The numbers of the hosts of leases."""
         numbers = np.fromiter((lease.page for lease in leases), dtype=np.int64, count=len(leases))
-        found: list[int] = self.pages.origins_of(numbers)["host"].tolist()
-        return found
+        return self.hosts_of_pages(numbers).tolist()
 
     def lanes_of(self, leases: Sequence[Lease]) -> list[int]:
         """Numbers by which leases are divided among fetchers: the same for all hosts of an address that must be spared,

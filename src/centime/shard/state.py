@@ -12,9 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.discover.traps import TrapLimits
-from centime.frontier.frontier import Frontier
-from centime.frontier.leases import Leases
-from centime.frontier.timers import Timers
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.model.outcome import Outcome
@@ -22,6 +19,7 @@ from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
 from centime.shard.host_table import Hosts
 from centime.shard.pages import KnownPages
+from centime.shard.placement import Placement
 from centime.shard.politeness import HostPoliteness
 from centime.shard.refreshing import Refreshing
 from centime.shard.requests import Requests
@@ -39,10 +37,8 @@ class ShardState:
         self.pages = pages
         self.ledger = ledger
         self.hosts = Hosts()
-        self.frontier = Frontier()
-        self.leases = Leases(timeout_seconds=LEASE_SECONDS)
-        self.retries = Timers()
-        self.refreshing = Refreshing(settings, self._hosts_of)
+        self.placement = Placement(lease_seconds=LEASE_SECONDS)
+        self.refreshing = Refreshing(settings, self.hosts_of_pages)
         self.requests = Requests()
         self.limits = TrapLimits()
         self.outcomes: Counter[Outcome] = Counter()
@@ -60,7 +56,7 @@ class ShardState:
 
     def apply_settings(self, settings: CrawlSettings) -> None:
         """Goes on with other settings; no lease is out."""
-        self.frontier.allow(1 if settings.delay else LEASES_WITHOUT_DELAY)
+        self.placement.frontier.allow(1 if settings.delay else LEASES_WITHOUT_DELAY)
         self.apply_live_settings(settings)
 
     def apply_live_settings(self, settings: CrawlSettings) -> None:
@@ -72,16 +68,17 @@ class ShardState:
         self.limits.pages_per_host = settings.pages_per_host
         self.politeness.configure(settings)
         self.refreshing.configure(settings)
-        self.frontier.set_shares(settings.level_shares())
+        self.placement.frontier.set_shares(settings.level_shares())
         self.focus = settings.focus_rules()
         banned = {known for name in settings.ban if (known := self.hosts.find(name)) is not None}
         for number in sorted(self.requests.banned - banned):
-            self.frontier.unblock(number)
+            self.placement.frontier.unblock(number)
         for number in sorted(banned - self.requests.banned):
-            self.frontier.block(number)
+            self.placement.frontier.block(number)
         self.requests.banned = banned
 
-    def _hosts_of(self, pages: Pages) -> npt.NDArray[np.uint32]:
+    def hosts_of_pages(self, pages: Pages) -> npt.NDArray[np.uint32]:
+        """The numbers of the hosts of pages."""
         hosts: npt.NDArray[np.uint32] = self.pages.origins_of(pages)["host"]
         return hosts
 

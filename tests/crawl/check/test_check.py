@@ -153,15 +153,15 @@ def test_a_real_crawl_is_proven_while_it_runs_and_afterwards(tmp_path_factory: p
 
 
 def _lose(opened: OpenCrawl) -> None:
-    opened.shard.frontier.remove(np.array([find_page(opened, LATE[0])[0]]))
+    opened.shard.placement.frontier.remove(np.array([find_page(opened, LATE[0])[0]]))
 
 
 def _twice(opened: OpenCrawl) -> None:
-    opened.shard.retries.add(find_page(opened, LATE[0])[0], 1.0)
+    opened.shard.placement.retries.add(find_page(opened, LATE[0])[0], 1.0)
 
 
 def _forget_retry(opened: OpenCrawl) -> None:
-    opened.shard.retries.remove(find_page(opened, f"{A}/failing")[0])
+    opened.shard.placement.retries.remove(find_page(opened, f"{A}/failing")[0])
 
 
 def _miscount(opened: OpenCrawl) -> None:

@@ -48,7 +48,7 @@ def test_a_whole_crawl_finds_every_page_and_its_true_importance(tmp_path: Path, 
         assert compared.certified_error is not None
         assert compared.error <= compared.certified_error
         opened.shard.ledger.check()
-        opened.shard.frontier.check()
+        opened.shard.placement.frontier.check()
 
 
 @pytest.mark.parametrize("visits", [1, 37, 200])
@@ -182,4 +182,4 @@ def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, 
         crawl.run(kill_one)
         assert killed
         assert opened.shard.pages.count == PAGES
-        assert len(opened.shard.leases) == len(opened.shard.frontier) == 0
+        assert len(opened.shard.placement.leases) == len(opened.shard.placement.frontier) == 0

@@ -83,7 +83,7 @@ def test_when_and_why_a_page_is_next(url: str, next_: str, why: str, small: Open
 
 
 def test_a_page_that_waits_says_how_many_come_before_it(small: OpenCrawl) -> None:
-    best = small.shard.pages.texts.get_many(small.shard.frontier.best(2, small.shard.ledger.class_shares()))
+    best = small.shard.pages.texts.get_many(small.shard.placement.frontier.best(2, small.shard.ledger.class_shares()))
     facts = [about(small, url) for url in best]
     assert facts[0]["pages_ahead"] == 0
     assert facts[1]["pages_ahead"] == (facts[1]["importance"] < facts[0]["importance"])

@@ -39,7 +39,7 @@ def test_the_importance_of_sites_is_that_of_their_pages(small: OpenCrawl) -> Non
 
 def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: OpenCrawl) -> None:
     rows = standing(small, 10, "worth", now=NOW + 100)["top"]
-    best = small.shard.frontier.best(10, small.shard.ledger.class_shares())
+    best = small.shard.placement.frontier.best(10, small.shard.ledger.class_shares())
     assert [row["url"] for row in rows] == small.shard.pages.texts.get_many(best)
     assert {row["url"] for row in rows} == set(LATE)
     assert {(row["level"], row["host_ready"], row["why"]) for row in rows} == {

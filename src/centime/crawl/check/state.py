@@ -31,7 +31,12 @@ def check_state(opened: OpenCrawl, proof: Proof, step: Step) -> None:
     in_order = _counts(opened, proof) and _rows(opened, proof, step)
     for part, what, count, law in (
         ("ledger", "pages: money is conserved to the last unit", known.count, shard.ledger.check if in_order else None),
-        ("frontier", "pages lie in their queues, best first", len(shard.frontier), shard.frontier.check),
+        (
+            "frontier",
+            "pages lie in their queues, best first",
+            len(shard.placement.frontier),
+            shard.placement.frontier.check,
+        ),
         (
             "change rates",
             "pages lie in their folders",
@@ -137,7 +142,11 @@ def _places(opened: OpenCrawl, proof: Proof) -> None:
     shard = opened.shard
     count = shard.pages.count
     waiting = Waiting(shard)
-    parts = {"frontier": waiting.pages, "leases": shard.leases.held(), "retries": shard.retries.state()[1]["pages"]}
+    parts = {
+        "frontier": waiting.pages,
+        "leases": shard.placement.leases.held(),
+        "retries": shard.placement.retries.state()[1]["pages"],
+    }
     places, before = np.zeros(count, dtype=np.int64), len(proof.problems)
     for name, pages in parts.items():
         strange = pages[(pages < 0) | (pages >= count)]

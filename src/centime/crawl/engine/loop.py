@@ -183,15 +183,15 @@ class Crawl:
             return True
         return (
             self.limits.seconds is not None
-            and min(ready, self.shard.retries.earliest()) <= self.run_facts.started + self.limits.seconds
+            and min(ready, self.shard.placement.retries.earliest()) <= self.run_facts.started + self.limits.seconds
         )
 
     def _nothing_left(self, now: float, ready: float) -> str:
-        waiting, again = len(self.shard.frontier), len(self.shard.retries)
+        waiting, again = len(self.shard.placement.frontier), len(self.shard.placement.retries)
         if waiting:
             return f"nothing can be asked now: {waiting} pages wait for their hosts, the first for {ready - now:.0f} s; run again later"
         if again:
-            due = self.shard.retries.earliest() - now
+            due = self.shard.placement.retries.earliest() - now
             return f"everything known was read, but {again} pages failed and are due again, the first in {due:.0f} s; run again later"
         return "everything known was read" if self.shard.read_count else f"nothing could be read: {self._first_seed()}"
 

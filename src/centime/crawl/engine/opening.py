@@ -20,10 +20,7 @@ import numpy.typing as npt
 from centime.crawl.engine.memory import give_back_large_blocks
 from centime.discover.seeds import read_seeds
 from centime.discover.traps import TrapLimits
-from centime.frontier.frontier import Frontier
 from centime.frontier.kind import PUBLISHED
-from centime.frontier.leases import Leases
-from centime.frontier.timers import Timers
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.ledger.window import Interpolation, VariableWindow, Window
@@ -38,6 +35,7 @@ from centime.shard.command import publications
 from centime.shard.host_table import Hosts
 from centime.shard.message import Seeded
 from centime.shard.pages import KnownPages
+from centime.shard.placement import Placement
 from centime.shard.refreshing import Refreshing
 from centime.shard.requests import Requests
 from centime.shard.shard import Shard
@@ -51,7 +49,7 @@ REPLAY_SECONDS = 5.0  # a snapshot is due when the frames behind the last one to
 MOST_REPLAY_SECONDS = 10.0  # it waits for the one under way no longer than this
 MOST_GARBAGE = 0.5  # of the file of rows, before it is compacted
 HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
-PARTS = {"frontier": Frontier, "leases": Leases, "retries": Timers}
+PLACES = ("frontier", "leases", "retries")
 WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolation(4.0), "variable": VariableWindow(4)}
 
 
@@ -106,7 +104,7 @@ class OpenCrawl:
         shard = self.shard
         fresh, _ = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
         counts = {outcome.name.lower(): shard.outcomes[outcome] for outcome in Outcome if shard.outcomes[outcome]}
-        good = {"read", "unchanged", "moved", "found"}
+        good = {"read", "unchanged", "moved", "moved_temporarily"}
         return {
             "folder": str(self.folder.path),
             "known": shard.pages.count,
@@ -118,9 +116,9 @@ class OpenCrawl:
             "wire_bytes": shard.wire_bytes,
             "outcomes": counts,
             "errors": {name: count for name, count in counts.items() if name not in good},
-            "frontier": len(shard.frontier),
-            "leased": len(shard.leases),
-            "retry": len(shard.retries),
+            "frontier": len(shard.placement.frontier),
+            "leased": len(shard.placement.leases),
+            "retry": len(shard.placement.retries),
             "ledger": self.settings.ledger,
             "certified_error": shard.ledger.error() if isinstance(shard.ledger, ExactLedger) else None,
         }
@@ -257,9 +255,7 @@ def shard_state(shard: Shard) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
     ledger = shard.ledger
     parts: dict[str, tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]] = {
         "ledger": ledger.state(with_rows=False) if isinstance(ledger, ExactLedger) else ledger.state(),
-        "frontier": shard.frontier.state(),
-        "leases": shard.leases.state(),
-        "retries": shard.retries.state(),
+        **shard.placement.state(),
         "refreshing": shard.refreshing.state(),
     }
     for name, (told, kept) in parts.items():
@@ -322,9 +318,7 @@ def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
 def _restore(shard: Shard, snapshot: Snapshot) -> None:
     facts, arrays = snapshot.facts, snapshot.arrays
     shard.hosts = Hosts.from_state(arrays["hosts"].tobytes())
-    shard.frontier = Frontier.from_state(facts["frontier"], _part(snapshot, "frontier"))
-    shard.leases = Leases.from_state(facts["leases"], _part(snapshot, "leases"))
-    shard.retries = Timers.from_state(facts["retries"], _part(snapshot, "retries"))
+    shard.placement = Placement.from_state({name: (facts[name], _part(snapshot, name)) for name in PLACES})
     shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)
     shard.requests = Requests.from_state(arrays["requests"].tobytes())
     shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))

@@ -23,7 +23,8 @@ def host_table(opened: OpenCrawl, count: int, by: str = "known", *, now: float =
     best = sorted(range(len(shard.hosts)), key=lambda number: (-getattr(shard.hosts[number], column), number))[:count]
     waiting = Waiting(shard)
     rows = [
-        _row(shard.hosts[number], shard.frontier.pages_of(number), waiting.host_time(number), now) for number in best
+        _row(shard.hosts[number], shard.placement.frontier.pages_of(number), waiting.host_time(number), now)
+        for number in best
     ]
     return {"hosts": len(shard.hosts), **shard.hosts.statistics(), "by": by, "top": rows}
 

@@ -78,8 +78,8 @@ def _kind(last: Record | None) -> str:
 def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiting, now: float, due: str = "") -> Facts:
     """When a page is read next, and why then; `due`: when the book of change rates has it due."""
     shard = opened.shard
-    _, leased = shard.leases.state()
-    _, again = shard.retries.state()
+    _, leased = shard.placement.leases.state()
+    _, again = shard.placement.retries.state()
     if page in leased["pages"]:
         deadline = leased["deadlines"][leased["pages"] == page][0]
         return {"next": "being read", "why": f"a fetcher has it, until {moment(deadline)} at the latest"}
@@ -154,7 +154,7 @@ def _host_facts(opened: OpenCrawl, number: int, waiting: Waiting, now: float) ->
         "host_latency_seconds": host.politeness.latency or None,
         "host_failures_in_a_row": host.politeness.failures,
         "host_trouble": host.trouble or None,
-        "host_pages_waiting": opened.shard.frontier.pages_of(number),
+        "host_pages_waiting": opened.shard.placement.frontier.pages_of(number),
     }
 
 

@@ -62,7 +62,7 @@ def _memory(opened: OpenCrawl) -> dict[str, int]:
         "rows": shard.pages.rows.nbytes,
         "records": shard.pages.records.nbytes,
         "ledger": shard.ledger.nbytes,
-        "frontier": int(shard.frontier.statistics()["bytes"]),
+        "frontier": int(shard.placement.frontier.statistics()["bytes"]),
         "change_rates": int(shard.refreshing.book.statistics()["bytes"]),
     }
     return {**parts, "all": sum(parts.values())}

@@ -100,7 +100,7 @@ def _important_sites(opened: OpenCrawl, count: int) -> Rows:
 
 def _next(opened: OpenCrawl, count: int, now: float) -> Rows:
     shard = opened.shard
-    best = shard.frontier.best(count, shard.ledger.class_shares())
+    best = shard.placement.frontier.best(count, shard.ledger.class_shares())
     if not len(best):
         return []
     waiting = Waiting(shard)

@@ -24,7 +24,7 @@ class Waiting:
     """The frontier as arrays, entry by entry, and the hosts' times."""
 
     def __init__(self, shard: Shard) -> None:
-        _, arrays = shard.frontier.state()
+        _, arrays = shard.placement.frontier.state()
         kinds = np.repeat(arrays["queue_kinds"].astype(np.int64), arrays["queue_sizes"])
         self.pages: Pages = arrays["pages"].astype(np.int64)
         self.hosts: npt.NDArray[np.int64] = np.repeat(arrays["queue_hosts"].astype(np.int64), arrays["queue_sizes"])

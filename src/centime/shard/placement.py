@@ -1,0 +1,137 @@
+"""Where each page waits: in the frontier, under a lease, on a retry timer, or nowhere; never in two places at once.
+
+    nowhere  --enqueue-->  frontier  --lease-->  leased  --end-->  nowhere  --retry-->  timer  --take_due-->  nowhere
+                               |                                                          |
+                               +------------------------ withdraw ------------------------+-->  nowhere
+
+`Placement` is the only code that moves pages between these places, and it owns the law. Each move asserts that its
+pages come from where the caller believes they are, with set and array look-ups that cost a fraction of the move; a page
+found elsewhere raises `ScheduleBroken` and nothing has moved. `check` proves the whole law, and that every lease is
+counted once at its host.
+
+The other two heaps of times, deadlines and rhythm moments (`shard/refreshing.py`), are reminders and not places: a page
+in the frontier may have a deadline too.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.frontier.frontier import Frontier
+from centime.frontier.kind import OUTSIDE_LEVEL
+from centime.frontier.leases import Leases
+from centime.frontier.timers import Timers
+from centime.model.errors import ScheduleBroken
+from centime.model.row_batch import Pages
+
+Flags = npt.NDArray[np.bool_]
+State = dict[str, tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]]
+
+
+class Placement:
+    """The places of all pages of a shard. Read the parts freely; move pages only through the methods."""
+
+    def __init__(self, *, lease_seconds: float) -> None:
+        self.frontier = Frontier()
+        self.leases = Leases(timeout_seconds=lease_seconds)
+        self.retries = Timers()
+
+    # ---- into the frontier and out of it
+
+    def enqueue(
+        self, pages: npt.NDArray[Any], hosts: npt.NDArray[Any], kinds: npt.NDArray[Any], keys: npt.NDArray[Any]
+    ) -> None:
+        """Puts pages that wait nowhere into the frontier."""
+        self._assert_idle(pages.tolist(), "enqueued")
+        self.frontier.add(pages, hosts, kinds, keys)  # refuses pages that are inside
+
+    def lease(self, now: float, count: int, class_shares: npt.NDArray[np.float64], discovery: float) -> Pages:
+        """Takes up to `count` pages out of the frontier, the best first, and leases them."""
+        pages = self.frontier.lease(now, count, class_shares, discovery)
+        if len(pages):
+            self.leases.grant(pages, now)
+        return pages
+
+    def withdraw(self, pages: Pages, level: int) -> Flags:
+        """Takes pages off their timers and out of the frontier if they wait there at `level` or less urgently.
+
+        Returns which pages now wait nowhere. Leased pages and pages at a more urgent level stay where they are.
+        """
+        free = ~self.leases.out(pages) & (self.frontier.levels(pages) >= level)
+        self.frontier.remove(pages[free])
+        for page in pages[free].tolist():
+            self.retries.remove(page)
+        return free
+
+    # ---- leases
+
+    def end(self, pages: Pages) -> Flags:
+        """Ends leases; returns which pages were leased. Release their hosts next (`frontier.release_all`)."""
+        return self.leases.end(pages)
+
+    def expired(self, now: float) -> Pages:
+        """Ends the leases that have expired and returns their pages. Release their hosts next."""
+        return self.leases.expired(now)
+
+    # ---- retry timers
+
+    def retry(self, page: int, when: float) -> None:
+        """Puts a page that waits nowhere on a timer."""
+        self._assert_idle([page], "put on a timer")
+        if self.frontier.contains(np.array([page], dtype=np.int64))[0]:
+            raise ScheduleBroken(f"page {page} is in the frontier and was to be put on a timer")
+        self.retries.add(page, when)
+
+    def take_due(self, now: float) -> Pages:
+        """Takes the pages off their timers whose time has come, and returns them."""
+        return self.retries.due(now)
+
+    # ---- questions
+
+    def idle(self, pages: Pages) -> Flags:
+        """Of each page whether it waits nowhere."""
+        idle: Flags = (self.frontier.levels(pages) == OUTSIDE_LEVEL) & ~self.leases.out(pages)
+        if len(self.retries):
+            idle &= np.fromiter((page not in self.retries for page in pages.tolist()), dtype=np.bool_, count=len(pages))
+        return idle
+
+    def check(self, hosts_of: Callable[[Pages], npt.NDArray[Any]]) -> None:
+        """Proves that a page waits in at most one place and that hosts count their leases, or raises `ScheduleBroken`."""
+        self.frontier.check()
+        leased, timed = self.leases.held(), self.retries.state()[1]["pages"]
+        for name, pages in (("leased", leased), ("on a timer", timed)):
+            twice = pages[self.frontier.contains(pages)]
+            if len(twice):
+                raise ScheduleBroken(f"page {twice[0]} is in the frontier and {name}")
+        twice = np.intersect1d(leased, timed)
+        if len(twice):
+            raise ScheduleBroken(f"page {twice[0]} is leased and on a timer")
+        counted = self.frontier.state()[1]["outstanding"].astype(np.int64)
+        held = np.bincount(hosts_of(leased).astype(np.int64), minlength=len(counted))
+        wrong = np.flatnonzero(held != counted) if len(held) == len(counted) else np.array([len(counted)])
+        if len(wrong):
+            raise ScheduleBroken(f"host {wrong[0]} has a wrong count of leases")
+
+    def _assert_idle(self, pages: list[int], move: str) -> None:
+        """Raises if a page is leased or on a timer. Both are dictionaries: this costs a look-up a page."""
+        for page in pages:
+            if page in self.leases or page in self.retries:
+                place = "leased" if page in self.leases else "on a timer"
+                raise ScheduleBroken(f"page {page} is {place} and was to be {move}")
+
+    # ---- for snapshots
+
+    def state(self) -> State:
+        """Facts and arrays of each part."""
+        return {"frontier": self.frontier.state(), "leases": self.leases.state(), "retries": self.retries.state()}
+
+    @classmethod
+    def from_state(cls, state: State) -> "Placement":
+        """The same placement again."""
+        made = cls.__new__(cls)
+        made.frontier = Frontier.from_state(*state["frontier"])
+        made.leases = Leases.from_state(*state["leases"])
+        made.retries = Timers.from_state(*state["retries"])
+        return made
