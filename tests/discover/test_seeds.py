@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from centime.discover import seeds
 from centime.discover.seeds import Seeds, read_seeds
 from centime.model.errors import BadInput
 
@@ -83,3 +84,14 @@ def test_a_word_that_means_nothing_is_named(word: str) -> None:
     with pytest.raises(BadInput) as caught:
         read_seeds([word])
     assert repr(word) in str(caught.value)
+
+
+def test_seeds_that_do_not_fit_into_one_frame_are_refused_before_a_crawl_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "seeds.txt"
+    path.write_text("".join(f"https://h.example/{number}\n" for number in range(10)))
+    monkeypatch.setattr(seeds, "MOST_BYTES", 10 * len('"https://h.example/0",'))
+    assert len(read_seeds([str(path)]).urls) == 10
+    with pytest.raises(BadInput, match="at most 220: give it some of them, and the others with `centime publish`"):
+        read_seeds([str(path), "sitemap:https://h.example/"])

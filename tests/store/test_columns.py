@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from centime.model.errors import StoreBroken
 from centime.store.columns import Columns
 
 
@@ -27,5 +28,5 @@ def test_columns_are_made_again_from_their_state() -> None:
     again["host"][3] = 7
     again.reach(12)
     assert again["host"].tolist() == [7] * 10 + [0, 0]
-    with pytest.raises(ValueError, match=r"not of \[1, 2\]"):
+    with pytest.raises(StoreBroken, match=r"not \[1, 2\]"):
         Columns({"a": np.uint8, "b": np.uint8}, {"a": np.zeros(1, np.uint8), "b": np.zeros(2, np.uint8)})

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.files.frame import LARGEST_FRAME
-from centime.model.errors import BadInput, DamagedFile, NoRoom
+from centime.model.errors import DamagedFile, NoRoom, StoreBroken
 from centime.store.journal import CHUNK, HEAD_BYTES, Journal
 
 Frame = tuple[int, bytes]
@@ -68,14 +68,14 @@ def test_what_is_appended_but_not_flushed_is_not_there_and_a_sync_brings_it(tmp_
     assert read(tmp_path) == [(1, b"a"), (2, b"b")]
     journal.close()
     journal.close()
-    with pytest.raises(BadInput, match="closed"):
+    with pytest.raises(StoreBroken, match="closed"):
         journal.flush()
 
 
 def test_a_frame_needs_a_kind_and_a_size_that_can_be_written(tmp_path: Path) -> None:
     journal = Journal.open(tmp_path, writable=True)
     for kind, payload in ((0, b""), (256, b""), (1, bytes(LARGEST_FRAME + 1))):
-        with pytest.raises(BadInput, match="a frame has a kind"):
+        with pytest.raises(StoreBroken, match="a frame has a kind"):
             journal.append(kind, payload)
     journal.close()
 
@@ -271,7 +271,7 @@ def test_a_failed_sync_closes_the_journal(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "fdatasync", broken)
     with pytest.raises(OSError, match="broken"):
         journal.sync()
-    with pytest.raises(BadInput, match="closed"):
+    with pytest.raises(StoreBroken, match="closed"):
         journal.sync()
 
 

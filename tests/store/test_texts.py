@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.model.errors import DamagedFile, NoRoom, UnknownPage
+from centime.model.errors import DamagedFile, NoRoom, StoreBroken, UnknownPage
 from centime.store.texts import Texts
 
 
@@ -59,7 +59,7 @@ def test_texts_are_proved_against_their_state(tmp_path: Path) -> None:
 
 def test_lengths_must_be_those_of_the_texts(tmp_path: Path) -> None:
     texts = Texts.open(tmp_path, {}, writable=True)
-    with pytest.raises(ValueError, match="add up to 3"):
+    with pytest.raises(StoreBroken, match="add up to 3"):
         texts.append_many(b"four", np.array([3]))
     assert texts.count == 0
 

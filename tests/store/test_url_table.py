@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.model.errors import DamagedFile, NoRoom
+from centime.model.errors import NoRoom, StoreBroken
 from centime.store import url_table
 from centime.store.url_table import UrlTable
 
@@ -57,11 +57,11 @@ def test_how_fingerprints_are_cut_into_batches_changes_nothing() -> None:
 
 
 def test_check_finds_two_pages_of_one_fingerprint_and_slots_that_are_wrong() -> None:
-    with pytest.raises(DamagedFile, match="page 2 is found as page 0"):
+    with pytest.raises(StoreBroken, match="page 2 is found as page 0"):
         UrlTable(np.array([5, 6, 5], dtype=np.uint64)).check()
     table = UrlTable(np.array([5, 6], dtype=np.uint64))
     table._slots[900] = 1
-    with pytest.raises(DamagedFile, match="3 slots in use for 2 pages"):
+    with pytest.raises(StoreBroken, match="3 slots in use for 2 pages"):
         table.check()
 
 

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from centime.discover.canonical import canonical
+from centime.files.frame import LARGEST_FRAME
 from centime.model.errors import BadInput
 
 LARGEST_FILE = 1 << 30
+MOST_BYTES = LARGEST_FRAME - (1 << 20)  # all seeds, with the settings, are one frame of the journal
 
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
@@ -56,6 +58,12 @@ def read_seeds(words: Sequence[str]) -> Seeds:
             _read_file(Path(word), urls, sitemaps)
         else:
             _take(word.strip(), "", urls, sitemaps)
+    size = sum(len(url) + len('"",') for url in (*urls, *sitemaps))
+    if size > MOST_BYTES:
+        raise BadInput(
+            f"the seeds have {size:,} bytes together, a crawl starts with at most {MOST_BYTES:,}: "
+            "give it some of them, and the others with `centime publish`"
+        )
     return Seeds(tuple(urls), tuple(sitemaps))
 
 

@@ -12,7 +12,8 @@
     ├── InUse                 another process writes in this folder
     ├── JournalMismatch       a broken invariant: the journal read again gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
-    └── ScheduleBroken        a broken invariant: the frontier contradicts itself
+    ├── ScheduleBroken        a broken invariant: the frontier contradicts itself
+    └── StoreBroken           a broken invariant: the store contradicts itself, or is used after it was closed
 
 A `BadInput` is the caller's to mend and ends a command with code 2; the others end it with code 1.
 """
@@ -68,3 +69,7 @@ class LedgerImbalance(CentimeError):
 
 class ScheduleBroken(CentimeError):
     """The frontier contradicts itself: a defect, never a user's fault."""
+
+
+class StoreBroken(CentimeError):
+    """The store contradicts itself, or is used after it was closed: a defect, never a user's fault."""

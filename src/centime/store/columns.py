@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.model.errors import StoreBroken
+
 
 class Columns:
     """Named arrays of one length."""
@@ -20,7 +22,7 @@ class Columns:
             self._room = {name: np.zeros(0, dtype=kind) for name, kind in types.items()}
         lengths = {len(room) for room in self._room.values()}
         if len(lengths) != 1:
-            raise ValueError(f"columns of one length are needed, not of {sorted(lengths)}")
+            raise StoreBroken(f"columns must have one length, not {sorted(lengths)}")
         self.count = lengths.pop()
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:

@@ -23,7 +23,7 @@ from xxhash import xxh3_64_intdigest
 
 from centime.files.disk import put_file, room_for, sync_folder, write_whole
 from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
-from centime.model.errors import BadInput, DamagedFile
+from centime.model.errors import DamagedFile, StoreBroken
 
 MAGIC = b"CENTJRNL"
 VERSION = 1
@@ -73,8 +73,9 @@ class Journal:
     def append(self, kind: int, payload: bytes) -> int:
         """Buffers one frame; its index."""
         if not 1 <= kind <= 255 or len(payload) > LARGEST_FRAME:
-            raise BadInput(
-                f"a frame has a kind from 1 to 255 and up to {LARGEST_FRAME} bytes, not kind {kind} with {len(payload)} bytes"
+            raise StoreBroken(
+                f"{self.folder}: a frame has a kind from 1 to 255 and at most {LARGEST_FRAME} bytes, "
+                f"not kind {kind} and {len(payload)} bytes"
             )
         index = self.next_index
         self._waiting += (frame_head(kind, index, payload), payload)
@@ -169,7 +170,7 @@ class Journal:
 
     def _must_be_open(self) -> None:
         if self._handle < 0:
-            raise BadInput(f"{self.folder}: this journal is closed, or open for reading only")
+            raise StoreBroken(f"{self.folder}: this journal is closed, or open for reading only")
 
     def _begin_segment(self, segment: int) -> None:
         head = HEAD.pack(MAGIC, VERSION, segment, self.next_index)

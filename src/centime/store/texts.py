@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.files.appended import HEAD_BYTES, AppendedFile
-from centime.model.errors import UnknownPage
+from centime.model.errors import StoreBroken, UnknownPage
 
 END_BYTES = 8
 
@@ -49,7 +49,7 @@ class Texts:
     def append_many(self, urls: bytes, lengths: npt.NDArray[np.integer]) -> None:
         """Appends the texts of the next pages: one after the other in `urls`, each of its length in bytes."""
         if int(lengths.sum()) != len(urls):
-            raise ValueError(f"lengths add up to {int(lengths.sum())}, the texts have {len(urls)} bytes")
+            raise StoreBroken(f"lengths add up to {int(lengths.sum())}, the texts have {len(urls)} bytes")
         before = self.texts.length
         ends = before + np.cumsum(lengths, dtype=np.uint64)
         self.texts.append(urls)

@@ -14,7 +14,7 @@ million.
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.errors import DamagedFile, NoRoom
+from centime.model.errors import NoRoom, StoreBroken
 from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.kernel import Whole, inlined, kernel
 from centime.model.row_batch import Pages
@@ -71,16 +71,16 @@ class UrlTable:
             self._grow()
 
     def check(self) -> None:
-        """Raises DamagedFile unless every page has its own fingerprint, is found by it, and nothing else is in the
+        """Raises StoreBroken unless every page has its own fingerprint, is found by it, and nothing else is in the
         slots.
         """
         found = self.find(self.fingerprints)
         wrong = np.flatnonzero(found != np.arange(self.count))
         if len(wrong):
-            raise DamagedFile(f"URL table: page {wrong[0]} is found as page {found[wrong[0]]}")
+            raise StoreBroken(f"URL table: page {wrong[0]} is found as page {found[wrong[0]]}")
         used = int(np.count_nonzero(self._slots))
         if used != self.count:
-            raise DamagedFile(f"URL table: {used} slots in use for {self.count} pages")
+            raise StoreBroken(f"URL table: {used} slots in use for {self.count} pages")
 
     def _grow(self) -> None:
         """Makes room in whatever is full."""
