@@ -4,6 +4,7 @@ import pytest
 
 from centime.lab import files
 from centime.lab.experiment import Record, carry_out
+from centime.model.errors import NoRoom
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full_disk)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(NoRoom, match=r"greedy-cash\.png: the disk is full"):
         files.write(record, tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(paths)
     assert [path.read_bytes() for path in paths] == before

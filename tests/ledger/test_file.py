@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from centime.ledger.exact import ExactLedger
 from centime.ledger.file import load, save, write_state
 from centime.ledger.opic import OpicLedger
-from centime.model.errors import BadInput, DamagedFile
+from centime.model.errors import BadInput, DamagedFile, NoRoom
 from centime.model.graph import graph_from_links
 
 
@@ -85,7 +85,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(NoRoom, match="ledger: the disk is full"):
         save(explored(ExactLedger()), path)
     assert path.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["ledger"]

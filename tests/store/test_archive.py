@@ -266,6 +266,15 @@ def test_killed_writers_lose_nothing_that_they_said_was_kept(tmp_path: Path) -> 
     assert mend(tmp_path) == []
 
 
+def test_an_index_that_a_killed_writer_left_half_written_is_not_read(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, "w")
+    capture = kept(archive.keep(response("http://a.example/", b"body"), HTML))
+    archive.close()
+    index = next(tmp_path.glob("*.cdxj"))
+    index.with_name(f".{index.name}").write_bytes(index.read_bytes()[:-5])
+    assert find_bodies(tmp_path, "http://a.example/") == [capture]
+
+
 def test_a_file_of_which_nothing_was_named_is_removed(tmp_path: Path) -> None:
     archive = Archive(tmp_path, "x")
     archive.keep(response("http://a.example/", b"one"), HTML)

@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import put_file, room_for, write_whole
+from centime.files.disk import room_for, write_whole
+from centime.files.replacement import replace_file
 from centime.model.errors import DamagedFile, NoRoom
 
 Octets = npt.NDArray[np.uint8]
@@ -57,7 +58,7 @@ class AppendedFile:
         """The file as it was in that state; without one a writer begins a new file, and a reader one in memory."""
         head = MAGIC + name.encode().ljust(8)[:8]
         if state is None and writable:
-            put_file(path, head)
+            replace_file(path, head)
         if state is None and not writable:
             handle = os.memfd_create(name)
             os.write(handle, head)

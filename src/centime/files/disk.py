@@ -40,20 +40,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def put_file(path: Path, data: bytes) -> None:
-    """Writes a small file whole or not at all: beside its place, synced, renamed."""
-    beside = path.with_name(f".{path.name}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    try:
-        write_whole(handle, data, 0, beside)
-        with room_for(beside):
-            os.fsync(handle)
-    except BaseException:
-        beside.unlink()
-        raise
-    finally:
-        os.close(handle)
-    beside.replace(path)
-    sync_folder(path.parent)

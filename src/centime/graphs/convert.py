@@ -7,14 +7,13 @@ Guaranteed: the new file appears when it is whole, in the place of an older one;
 by Ctrl-C.
 """
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from centime.files.replacement import replacing_files
 from centime.graphs.files import SUFFIXES, format_of, open_links
 from centime.graphs.link_blocks import LinkFile, collect
 from centime.graphs.names import NamedGraph
@@ -69,7 +68,7 @@ def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
         survey = Survey(GraphLinks(collect(file), file.name), step, 0.0)
     lonely = form in HOLD_NAMES and survey.names is not None and _some_page_has_no_link(survey)
     survey.share = (1.0 - SHARE_OF_SURVEY) / (1 if form != "npz" else 2 if survey.in_order else 3)
-    with replacing() as files:
+    with replacing_files(target) as files:
         merged = 0
         if form == "webgraph":
             merged = write_webgraph(survey, files.new(target))
@@ -79,10 +78,10 @@ def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
         if survey.names is not None and (lonely or form not in HOLD_NAMES):
             write_sidecar(files.new(sidecar(target)), survey.names)
         elif sidecar(target).exists():
-            files.old.append(sidecar(target))
+            files.remove(sidecar(target))
     named = survey.names is not None
     numbered_from = 1 if form == "mtx" else survey.first if form in HOLD_NAMES and not named else 0
-    written = tuple(str(path) for path in files.parts)
+    written = tuple(str(path) for path in files.paths)
     return Conversion(survey.pages, survey.links - merged, merged, survey.weighted, named, numbered_from, written)
 
 
@@ -101,31 +100,3 @@ def _some_page_has_no_link(survey: Survey) -> bool:
     for block in survey.blocks():
         linked[block.targets] = True
     return not linked.all()
-
-
-class Parts:
-    """New files that wait beside the places they are for, and old ones that are in the way."""
-
-    def __init__(self) -> None:
-        self.parts: dict[Path, Path] = {}
-        self.old: list[Path] = []
-
-    def new(self, path: Path) -> Path:
-        """Where to write what shall become a file at `path`."""
-        self.parts[path] = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
-        return self.parts[path]
-
-
-@contextmanager
-def replacing() -> Iterator[Parts]:
-    """New files that take their places together at the end, and are gone if the end is not reached."""
-    files = Parts()
-    try:
-        yield files
-        for path, part in files.parts.items():
-            part.replace(path)
-        for path in files.old:
-            path.unlink(missing_ok=True)
-    finally:
-        for part in files.parts.values():
-            part.unlink(missing_ok=True)

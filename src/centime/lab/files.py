@@ -8,10 +8,10 @@ at all.
 import csv
 import io
 import json
-import os
 import tempfile
 from pathlib import Path
 
+from centime.files.replacement import replacing_files
 from centime.lab.experiment import Record, experiment_named
 from centime.lab.picture import png
 from centime.model.errors import BadInput
@@ -35,12 +35,10 @@ def write(record: Record, folder: Path) -> list[Path]:
     settings = json.dumps({"experiment": record.name, **record.settings, **record.versions}, ensure_ascii=False)
     picture = png(experiment_named(record.name).draw(record.findings), record.small_print(), settings)
     contents = {"png": picture, "csv": _csv(record).encode(), "json": text.encode()}
-    paths = []
-    for ending, content in contents.items():
-        path = folder / f"{record.name}.{ending}"
-        _replace(path, content)
-        paths.append(path)
-    return paths
+    with replacing_files(folder / f"{record.name}.png") as files:
+        for ending, content in contents.items():
+            files.new(folder / f"{record.name}.{ending}").write_bytes(content)
+    return list(files.paths)
 
 
 def _csv(record: Record) -> str:
@@ -50,15 +48,3 @@ def _csv(record: Record) -> str:
     table.writeheader()
     table.writerows({**given, **row} for row in record.findings.rows)
     return file.getvalue()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -12,14 +12,13 @@ over the old one: a crash or a full disk leaves the old file as it was.
 
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from centime.files.replacement import replacing_file
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.model.errors import BadInput, DamagedFile
@@ -49,26 +48,15 @@ def write_state(path: Path, kind: str, facts: dict[str, Any], arrays: dict[str, 
     described = [{"name": name, "type": array.dtype.str, "shape": array.shape} for name, array in arrays.items()]
     header = json.dumps({"kind": kind, "facts": facts, "arrays": described}).encode()
     digest = hashlib.sha256()
-    handle, beside = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
-    try:
-        mask = os.umask(0)
-        os.umask(mask)
-        os.fchmod(handle, 0o666 & ~mask)  # as any new file, not as a secret
-        with os.fdopen(handle, "wb") as file:
-            for piece in (MAGIC + bytes([VERSION]), len(header).to_bytes(8, "little"), header):
-                file.write(piece)
-                digest.update(piece)
-            for array in arrays.values():
-                data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-                file.write(data)
-                digest.update(data)
-            file.write(digest.digest())
-            file.flush()
-            os.fsync(file.fileno())
-        Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    with replacing_file(path, durable=True) as file:
+        for piece in (MAGIC + bytes([VERSION]), len(header).to_bytes(8, "little"), header):
+            file.write(piece)
+            digest.update(piece)
+        for array in arrays.values():
+            data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+            file.write(data)
+            digest.update(data)
+        file.write(digest.digest())
 
 
 def read_state(path: Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:

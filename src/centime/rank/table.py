@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from centime.graphs.convert import replacing
+from centime.files.replacement import replacing_files
 from centime.graphs.names import PageNames
 from centime.model.errors import BadInput
 from centime.rank.scores import Vector
@@ -39,7 +39,7 @@ def write_table(
     """
     check_table(path)
     schema = pa.schema([("page", pa.int64() if names is None else pa.large_string()), ("score", pa.float64())])
-    with replacing() as files, _writer(files.new(path), path.suffix, schema) as writer:
+    with replacing_files(path) as files, _writer(files.new(path), path.suffix, schema) as writer:
         for first in range(0, pages, BLOCK_ROWS):
             end = min(pages, first + BLOCK_ROWS)
             column = pa.array(np.arange(base + first, base + end)) if names is None else _texts(names, first, end)

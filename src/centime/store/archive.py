@@ -21,7 +21,8 @@ from pathlib import Path
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import put_file, room_for, sync_folder, write_whole
+from centime.files.disk import room_for, sync_folder, write_whole
+from centime.files.replacement import replace_file
 from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
@@ -214,6 +215,6 @@ def _index_of(path: Path) -> Path:
 
 def _sort_index(index: Path) -> None:
     """Gives an open index its final form; readers find one or the other at any time."""
-    put_file(index.with_suffix(""), b"".join(sorted(index.read_bytes().splitlines(keepends=True))))
+    replace_file(index.with_suffix(""), b"".join(sorted(index.read_bytes().splitlines(keepends=True))))
     index.unlink()
     sync_folder(index.parent)

@@ -121,7 +121,7 @@ def date_of(folder: Path, capture: Capture) -> str:
 def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
     key = url_key(url).encode() + b" "
     lines: set[bytes] = set()
-    for path in folder.glob("*.cdxj"):
+    for path in folder.glob("[!.]*.cdxj"):
         lines.update(_bisect(path, key))
     for path in (
         folder.glob("*" + OPEN) if with_open else ()

@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from centime.files.disk import put_file, sync_folder
+from centime.files.disk import sync_folder
+from centime.files.replacement import replace_file
 from centime.model.errors import BadInput, DamagedFile, InUse
 
 FORMAT = 2
@@ -101,7 +102,7 @@ class CrawlFolder:
         """Writes down the settings that the crawl goes on with."""
         self.settings = dict(settings)
         about = {"format": FORMAT, "created": self.created, "settings": self.settings}
-        put_file(self.path / ABOUT, json.dumps(about, indent=1).encode() + b"\n")
+        replace_file(self.path / ABOUT, json.dumps(about, indent=1).encode() + b"\n")
 
     def lock(self) -> None:
         """Makes this the one process that writes here; InUse names the one that does already."""

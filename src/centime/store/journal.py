@@ -21,7 +21,8 @@ from struct import Struct
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import put_file, room_for, sync_folder, write_whole
+from centime.files.disk import room_for, sync_folder, write_whole
+from centime.files.replacement import replace_file
 from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
 from centime.model.errors import DamagedFile, StoreBroken
 
@@ -174,7 +175,7 @@ class Journal:
 
     def _begin_segment(self, segment: int) -> None:
         head = HEAD.pack(MAGIC, VERSION, segment, self.next_index)
-        put_file(self._path(segment), head + xxh3_64_intdigest(head).to_bytes(8, "little"))
+        replace_file(self._path(segment), head + xxh3_64_intdigest(head).to_bytes(8, "little"))
         if self._handle >= 0:
             self._let_go()
         self._handle, self._size = os.open(self._path(segment), os.O_RDWR), HEAD_BYTES

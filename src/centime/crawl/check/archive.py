@@ -56,7 +56,7 @@ def check_archive(folder: Path, proof: Proof) -> None:
                 proof.wrong(
                     "bodies", f"no line of its index names the {member.type} at byte {offset}, of {member.url}", path
                 )
-    for index in sorted([*folder.glob("*.cdxj"), *folder.glob(f"*{OPEN}")]):
+    for index in sorted([*folder.glob("[!.]*.cdxj"), *folder.glob(f"*{OPEN}")]):
         if not _warc_of(index).exists() and index.exists():
             proof.wrong("bodies", f"its archive {_warc_of(index).name} is missing", index)
     if files:

@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from centime.crawl.commands.checking import check_content, unpack_command
-from centime.files.disk import put_file, sync_folder
+from centime.files.disk import sync_folder
+from centime.files.replacement import replace_file
 from centime.model.errors import BadInput
 from centime.shard.command import Command, pack_command
 
@@ -41,7 +42,7 @@ class CommandInbox:
         """Writes a command down, whole and on the disk; the file that is there until a crawl has taken it."""
         self.path.mkdir(exist_ok=True)
         path = self.path / f"{int(command.time * 1e6):017d}-{command.id}"
-        put_file(path, pack_command(command))
+        replace_file(path, pack_command(command))
         return path
 
     def take(self, most: int = MOST) -> list[Taken]:
@@ -84,7 +85,7 @@ class CommandInbox:
     def refuse(self, path: Path, reason: str) -> None:
         """Moves a command that cannot be carried out aside, with the reason."""
         self._refused.mkdir(parents=True, exist_ok=True)
-        put_file(self._refused / (path.name + REASON), (reason + "\n").encode(errors="replace"))
+        replace_file(self._refused / (path.name + REASON), (reason + "\n").encode(errors="replace"))
         path.replace(self._refused / path.name)
         sync_folder(self._refused)
         sync_folder(self.path)

@@ -28,7 +28,7 @@ import msgspec
 
 from centime.crawl.notify.delivering import DeliverySettings, unpack_attempted
 from centime.fetch.settings import FetchSettings
-from centime.files.disk import put_file
+from centime.files.replacement import replace_file
 from centime.processes.channel import LENGTH, MessageBuffer
 from centime.shard.message import pack
 from centime.shard.notices import Batch
@@ -62,7 +62,7 @@ def write_troubles(folder: Path, troubles: Mapping[str, Trouble]) -> bool:
     if now == before:
         return False
     if troubles:
-        put_file(path, now)
+        replace_file(path, now)
     else:
         path.unlink()
     return True

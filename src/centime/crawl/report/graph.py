@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from centime.crawl.engine.opening import OpenCrawl, rows_of
 from centime.crawl.report.visits import batches
-from centime.graphs.convert import replacing
+from centime.files.replacement import replacing_files
 from centime.graphs.files import format_of
 from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.names import NamedGraph, PageNames
@@ -78,7 +78,7 @@ def write_edge_list(opened: OpenCrawl, path: Path, step: Step = lambda done: Non
     if format_of(path) != "edges":
         raise BadInput(f"{path}: an edge list ends in .txt, .tsv, .csv or .edges, perhaps with .gz or .zst behind it")
     survey = Survey(CrawlLinks(opened), step, 0.4)
-    with replacing() as files:
+    with replacing_files(path) as files:
         write_edges(survey, files.new(path), ["", *path.suffixes])
         _write_names(opened, files.new(sidecar(path)))
     step(0.2)
@@ -88,7 +88,7 @@ def write_edge_list(opened: OpenCrawl, path: Path, step: Step = lambda done: Non
 def write_ascii_graph(opened: OpenCrawl, path: Path, step: Step = lambda done: None) -> int:
     """Writes a WebGraph in ASCII and its names; its links. `step` is told the further share of the work."""
     links, count = 0, opened.shard.pages.count
-    with replacing() as files:
+    with replacing_files(path) as files:
         with packing(files.new(path), path.suffix) as file:
             file.write(b"%d\n" % count)
             for pages, lengths, targets in rows_of(opened.shard):

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from centime.crawl.engine.opening import OpenCrawl, rows_of
 from centime.crawl.report.top import importance_of_all
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
-from centime.graphs.convert import replacing
+from centime.files.replacement import replacing_files
 from centime.store.record import NO_PAGE, Mark
 
 TIME = pa.timestamp("ms", tz="UTC")
@@ -73,7 +73,7 @@ def write_pages(opened: OpenCrawl, path: Path, *, csv: bool, step: Step = lambda
         step(len(pages))
     importance = importance_of_all(opened)
     hosts = pa.array([host.name for host in opened.shard.hosts.all], type=pa.string())
-    with replacing() as files, _writer(files.new(path), csv=csv) as writer:
+    with replacing_files(path) as files, _writer(files.new(path), csv=csv) as writer:
         for pages in batches(count):
             columns = _columns(opened, pages, hosts) | {"importance": importance[pages], "links_in": links_in[pages]}
             arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]

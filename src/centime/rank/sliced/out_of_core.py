@@ -27,6 +27,7 @@ from typing import Literal, Protocol, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from centime.files.replacement import replace_file
 from centime.graphs.files import open_links
 from centime.graphs.link_blocks import LinkFile
 from centime.graphs.names import PageNames
@@ -45,7 +46,7 @@ WIDEST, NARROWEST = 20, 10
 SAVED_EVERY_SECONDS = 10.0
 VALUES, STATE, SCORES, EMPHASIS = "values", "state.json", "scores", "emphasis"
 OURS = re.compile(
-    r"(manifest|state)\.json(\.new)?|slice-\d+\.links|(pages|names)\.\w+|saved-[01]|values|scores|emphasis|heaps"
+    r"\.?(manifest|state)\.json|(manifest|state)\.json\.new|slice-\d+\.links|(pages|names)\.\w+|saved-[01]|values|scores|emphasis|heaps"
 )
 """Names of what a ranking leaves in its folder."""
 LOST = 0.9  # an iteration that leaves more than this of the change before it has reached what its numbers can say
@@ -313,9 +314,8 @@ def _save(folder: Path, solver: SliceSolver, problem: Problem) -> None:
             width = 1 << solver.slices.bits
             first, end = number * width, min(solver.slices.pages, (number + 1) * width)
             file.write(solver.values.part(first, end).astype(np.float64).tobytes())
-    beside = folder / f"{STATE}.new"
-    beside.write_text(json.dumps({"iterations": solver.iterations, "values": name, **problem}))
-    beside.rename(folder / STATE)
+    state = {"iterations": solver.iterations, "values": name, **problem}
+    replace_file(folder / STATE, json.dumps(state).encode(), durable=False)
 
 
 def _saved(folder: Path, problem: Problem) -> int | None:

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.files.replacement import replace_file
 from centime.graphs.names import PageNames
 from centime.model.errors import DamagedFile
 from centime.model.kernel import Whole, kernel
@@ -125,9 +126,7 @@ class SliceWriter:
             self._words,
             self.unit,
         )
-        beside = self.folder / "manifest.json.new"
-        beside.write_text(json.dumps(asdict(manifest)))
-        beside.rename(self.folder / "manifest.json")
+        replace_file(self.folder / "manifest.json", json.dumps(asdict(manifest)).encode(), durable=False)
         return manifest
 
     def _write_pages(self, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32]) -> None:
