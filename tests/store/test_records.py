@@ -78,7 +78,7 @@ def test_the_history_of_a_page_is_its_visits_backwards(before: list[Record], aft
                     names = [field for field in HEAD_TYPE.names or () if field not in ("digest", "reserved")]
                     assert [head[field] for field in names] == [getattr(last, field) for field in names]
                     assert head["digest"].tobytes() == last.digest
-        writer.check(writer.state())
+        writer.file.check(writer.state()["records"])
         again = Records.open(Path(name), writer.state(), writable=True)
         assert [again.last(page) for page in range(8)] == [writer.last(page) for page in range(8)]
         writer.sync()
@@ -110,16 +110,6 @@ def test_long_texts_are_cut_at_a_character_and_long_validators_left_out(tmp_path
     assert (found.etag, found.modified, found.failures) == ("", "", 255)
     assert (found.title, found.detail) == ("ä" * (LONGEST_TEXT // 2), "x" + "ä" * (LONGEST_TEXT // 2 - 1))
     assert records.nbytes == 4
-
-
-def test_check_finds_a_record_that_is_another_pages(tmp_path: Path) -> None:
-    records = Records.open(tmp_path, {}, writable=True)
-    for page in (0, 1):
-        records.append(Record(page=page, time=1.0, outcome=Outcome.GONE))
-    state = records.state()
-    records.record_at[1] = records.record_at[0]
-    with pytest.raises(DamagedFile, match="the last record of page 1 is another page's"):
-        records.check(state)
 
 
 def test_a_history_that_bites_its_tail_is_damage(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.model.errors import DamagedFile, NoRoom, StoreBroken, UnknownPage
+from centime.model.errors import NoRoom, StoreBroken, UnknownPage
 from centime.store.texts import Texts
 
 
@@ -43,18 +43,6 @@ def test_texts_come_back_in_order_and_by_number_from_file_and_memory(
         writer.sync()
         writer.close()
         reader.close()
-
-
-def test_texts_are_proved_against_their_state(tmp_path: Path) -> None:
-    texts = Texts.open(tmp_path, {}, writable=True)
-    append(texts, ["http://a.example/", "http://b.example/"])
-    state = texts.state()
-    texts.close()
-    Texts.open(tmp_path, state, writable=False).check(state)
-    path = tmp_path / "texts.bin"
-    path.write_bytes(path.read_bytes().replace(b"b.example", b"c.example"))
-    with pytest.raises(DamagedFile, match=r"texts\.bin"):
-        Texts.open(tmp_path, state, writable=False).check(state)
 
 
 def test_lengths_must_be_those_of_the_texts(tmp_path: Path) -> None:

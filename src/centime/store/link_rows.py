@@ -105,28 +105,9 @@ class DiskRows:
         return fresh
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that a snapshot keeps: what `open` and `check` need."""
+        """The arrays that a snapshot keeps: what `open` needs."""
         facts = np.array([self.generation, self._live_units], dtype=np.int64)
         return {**self._columns.state(), "rows": self.file.state(), "row_facts": facts}
-
-    def check(self, state: Mapping[str, npt.NDArray[Any]], count: int) -> None:
-        """Raises DamagedFile unless the file is as in that state and every row now known leads to pages below
-        `count`.
-        """
-        self.file.check(state["rows"])
-        live = 0
-        for begin in range(0, self._columns.count, SOME):
-            pages = np.arange(begin, min(begin + SOME, self._columns.count))
-            rows = self.gather(pages)
-            live += self._units_of(pages)
-            wrong = np.flatnonzero((rows.targets < 0) | (rows.targets >= count))
-            if len(wrong):
-                page = begin + int(np.searchsorted(rows.starts, wrong[0], side="right")) - 1
-                raise DamagedFile(
-                    f"{self.file.path}: page {page} links to page {rows.targets[wrong[0]]}; known are 0 to {count - 1}"
-                )
-        if live != self._live_units:
-            raise DamagedFile(f"{self.file.path}: {live} units are in use, {self._live_units} were counted")
 
     def sync(self) -> None:
         """Waits until the disk has all that was appended."""

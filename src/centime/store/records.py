@@ -179,17 +179,8 @@ class Records:
         return heads
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that a snapshot keeps: what `open` and `check` need."""
+        """The arrays that a snapshot keeps: what `open` needs."""
         return {**self._columns.state(), "records": self.file.state()}
-
-    def check(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Raises DamagedFile unless the file is as in that state and every page's last record is its own."""
-        self.file.check(state["records"])
-        visited = np.flatnonzero(self.record_at)
-        for some in np.array_split(visited, len(visited) // 65_536 + 1):
-            wrong = np.flatnonzero(self.heads(some)["page"] != some)
-            if len(wrong):
-                raise DamagedFile(f"{self.file.path}: the last record of page {some[wrong[0]]} is another page's")
 
     def sync(self) -> None:
         """Waits until the disk has all that was appended."""

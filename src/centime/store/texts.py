@@ -28,13 +28,8 @@ class Texts:
         return cls(texts, AppendedFile.open(folder / "text_ends.bin", "textends", state.get("text_ends"), writable))
 
     def state(self) -> dict[str, npt.NDArray[np.uint64]]:
-        """The arrays that a snapshot keeps: what `open` and `check` need."""
+        """The arrays that a snapshot keeps: what `open` needs."""
         return {"texts": self.texts.state(), "text_ends": self.ends.state()}
-
-    def check(self, state: Mapping[str, npt.NDArray[np.uint64]]) -> None:
-        """Raises DamagedFile unless both files begin with what they were in that state."""
-        self.texts.check(state["texts"])
-        self.ends.check(state["text_ends"])
 
     def sync(self) -> None:
         """Waits until the disk has all that was appended."""
