@@ -51,7 +51,7 @@ def test_a_command_may_choose_its_exit_code(capfd: pytest.CaptureFixture[str]) -
         (
             ZeroDivisionError("by zero"),
             1,
-            "a defect in Centime: ZeroDivisionError: by zero (centime --debug ... shows where)",
+            "internal error: ZeroDivisionError: by zero (centime --debug ... shows the traceback)",
         ),
         (KeyboardInterrupt(), 130, "stopped"),
     ],

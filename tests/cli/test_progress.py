@@ -12,7 +12,7 @@ from centime.cli.progress import progress
 def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What a terminal is sent, with no patience before the bar appears."""
     sent = io.StringIO()
-    monkeypatch.setattr(module, "Console", lambda stderr: Console(file=sent, force_terminal=True, width=80))
+    monkeypatch.setattr("rich.console.Console", lambda stderr: Console(file=sent, force_terminal=True, width=80))
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.0)
     return sent
 

@@ -1,6 +1,6 @@
 """How a command ends: 0 done, 1 problem found, 2 wrong usage, 130 stopped by Ctrl-C.
 
-Whatever goes wrong is one sentence on standard error, `centime: ...`; with `--debug` it is a traceback instead.
+An error is one sentence on standard error, `centime: ...`; with `--debug` it is a traceback instead.
 """
 
 import sys
@@ -17,7 +17,7 @@ STOPPED = 130
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
-    """The exit code of one run of the program; what it has to say about a failure is said."""
+    """Runs the program once, reports an error on standard error, and returns the exit code."""
     debug = "--debug" in arguments
     try:
         code = app(args=list(arguments), prog_name="centime", standalone_mode=False)
@@ -46,7 +46,7 @@ def _sentence(problem: Exception) -> tuple[str, int]:
             return problem.strerror or str(problem), PROBLEM
         case _:
             return (
-                f"a defect in Centime: {type(problem).__name__}: {problem} (centime --debug ... shows where)",
+                f"internal error: {type(problem).__name__}: {problem} (centime --debug ... shows the traceback)",
                 PROBLEM,
             )
 

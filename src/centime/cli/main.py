@@ -1,7 +1,7 @@
 """The command `centime`: its own options, and the commands, each registered by the module of its name.
 
-A command's module imports nothing heavy at its top: kernels and plotting are loaded inside the command, so that
-`centime --help` is instant.
+A command's module imports nothing heavy at its top: the command itself imports kernels and plotting when it runs, so
+that `centime --help` and shell completion are fast.
 """
 
 import sys
@@ -12,7 +12,16 @@ import typer
 
 import centime
 from centime.cli.ending import run
+from centime.cli.groups import CommandGroups, put_in_group
 
+HEADINGS = {
+    "crawl": "Crawl",
+    "look": "Look",
+    "fresh": "Keep fresh",
+    "rank": "Rank",
+    "analyse": "Analyse",
+    "lab": "Lab",
+}
 COMMANDS = {  # by folder, in the order in which help shows them
     "crawl": ("crawl", "set", "check"),
     "look": ("top", "page", "hosts", "stats", "export", "bodies"),
@@ -22,7 +31,12 @@ COMMANDS = {  # by folder, in the order in which help shows them
     "lab": ("demo", "webbox", "lab"),
 }
 
-app = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=CommandGroups,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _version(wanted: bool) -> None:
@@ -35,22 +49,24 @@ def _version(wanted: bool) -> None:
 def _centime(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and end.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error instead of one sentence.")
     ] = False,
 ) -> None:
-    """Page importance on-line, with a certified error.
+    """Crawls and ranks a part of the web, with a certified error.
 
-    Every known page holds money; reading a page pays its links; the flow of money through a page is its importance.
+    Every known page holds money. A visit to a page pays its links. The flow of money through a page is its importance.
 
     Examples:
 
     \b
+      centime demo
+      centime crawl museum https://museum.example/
+      centime top museum
       centime rank links.csv.gz
-      centime lab --help
-      centime lab convergence --pages 20000 --out figures
+      centime top --help
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -59,6 +75,7 @@ def _centime(
 for folder, names in COMMANDS.items():
     for name in names:
         import_module(f"centime.cli.{folder}.{name}").register(app)
+        put_in_group(app.registered_commands[-1], HEADINGS[folder])
 
 
 def main() -> None:

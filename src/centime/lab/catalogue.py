@@ -24,13 +24,9 @@ CATALOGUE = MappingProxyType(
         "window-size": Entry("a changing web: how long a history to keep (Figure 4)", "windows"),
         "window-policy": Entry("a changing web: which history to keep (Figures 5 and 6)", "windows"),
         "greedy-cash": Entry("the cash of the page read tends to 2/n (Section 3.1)", "greedy_cash"),
-        "growth": Entry(
-            "a web discovered from three pages: error and bound, important pages found", "growth", "weblike"
-        ),
-        "refresh": Entry(
-            "freshness by budget: rules that know the rates, policies that learn them", "refreshing", "weblike"
-        ),
-        "rates": Entry("change rates by number of observations: the paper's formulas and ours", "rates"),
+        "growth": Entry("a growing web: error, bound, important pages found", "growth", "weblike"),
+        "refresh": Entry("freshness by budget, for known and for learned rates", "refreshing", "weblike"),
+        "rates": Entry("change rates by number of visits: our formulas, the paper's", "rates"),
     }
 )
 

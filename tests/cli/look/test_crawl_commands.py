@@ -1,7 +1,5 @@
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,7 @@ from centime.crawl.engine.opening import read_crawl
 from tests.crawl.report.made import crawled, hand_made
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-MODULES = {"top": top, "page": page, "hosts": hosts, "check": check, "stats": stats, "export": export, "bodies": bodies}
-for module in MODULES.values():
+for module in (top, page, hosts, check, stats, export, bodies):
     module.register(app)
 
 
@@ -237,15 +234,3 @@ def test_a_damaged_crawl_is_one_sentence_of_every_other_command(
     said = capsys.readouterr()
     assert said.err.startswith("centime: no snapshot can be read: ")
     assert said.err.count("\n") == 1
-
-
-def test_help_has_examples_and_loads_nothing_heavy() -> None:
-    program = (
-        "import sys; from centime.cli import bodies, check, export, hosts, page, stats, top; "
-        "print([name for name in ('numba', 'numpy', 'pyarrow', 'aiohttp') if name in sys.modules])"
-    )
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
-    for name in MODULES:
-        command = next(one for one in app.registered_commands if one.name == name)
-        assert command.callback is not None
-        assert f"centime {name} " in (command.callback.__doc__ or "").partition("Examples:")[2]

@@ -1,4 +1,4 @@
-"""`centime changes`: what changed, when that was seen, how important the page is."""
+"""`centime changes`: the changes that a crawl has seen."""
 
 import json
 import sys
@@ -22,22 +22,22 @@ def register(app: typer.Typer) -> None:
 def _changes(
     folder: Folder,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Seen since then: 2026-01-31, or 2h for two hours ago.")
+        str | None, typer.Option(metavar="TIME", help="Changes seen since: 2026-01-31, or 2h for two hours ago.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Seen until then.")] = None,
-    match: Annotated[str, typer.Option(metavar="REGEX", help="Only pages in whose URL this is found.")] = "",
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Changes seen until this time.")] = None,
+    match: Annotated[str, typer.Option(metavar="REGEX", help="Only pages whose URL matches.")] = "",
     count: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", help="How many to show, the last first; 0 for all.")
+        int, typer.Option("--count", "-n", metavar="N", help="Number of changes to show, newest first; 0 for all.")
     ] = 100,
     as_atom: Annotated[
         bool, typer.Option("--atom", help="Write an Atom feed to standard output, and nothing else.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Shows what changed in the pages of the crawl in DIR: new, changed, gone and back, the last first.
+    """Lists pages that are new, changed, gone or back.
 
-    Each with the time at which it was seen, the time at which the page was last seen before, its importance, and its
-    size and signature.
+    Each change has the time when the crawl saw it, the time of the visit before, and the importance, size and content
+    signature of the page.
 
     Examples:
 
@@ -51,9 +51,9 @@ def _changes(
     from centime.settings.patterns import check_pattern
 
     if as_json and as_atom:
-        raise BadSetting("either --json or --atom: one of them")
+        raise BadSetting("--json and --atom exclude each other: give one of them")
     if count < 0:
-        raise BadSetting(f"the last 0 (all) or more can be shown, not {count}")
+        raise BadSetting(f"--count must be at least 0 (0 shows all), not {count}")
     check_pattern(match)
     now = time.time()
     first = time_of(since, now) if since is not None else 0.0
@@ -72,7 +72,7 @@ def _changes(
 
 
 def _write_json(facts: dict[str, object], rows: Iterator[dict[str, Any]]) -> None:
-    """Writes one object, row by row: a history may be larger than the memory."""
+    """Writes one object, row by row: the changes may not fit into memory."""
     sys.stdout.write(json.dumps(facts)[:-1] + ', "changes": [')
     between = ""
     for row in rows:

@@ -1,4 +1,7 @@
-"""Orders handed to the crawl of a folder, for all commands that give some: written down, and if wanted waited for."""
+"""Hands commands to the crawl of a folder (`set`, `publish`, `subscribe`), and waits for the crawl if asked to.
+
+A command is a file in the inbox of the folder. A running crawl takes it within a second, otherwise the next run does.
+"""
 
 import time
 from collections.abc import Sequence
@@ -14,23 +17,21 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.05
 
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until the running crawl has taken the command.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until the running crawl has applied the command.")]
 
 
 def hand_over(folder: Path, commands: Sequence["Command"], *, wait: bool) -> dict[str, Any]:
-    """Writes commands down for the crawl of a folder; how many, and who takes them."""
+    """Puts commands into the inbox of a crawl; returns how many, and which process applies them."""
     from centime.crawl.commands.inbox import CommandInbox, running
 
     process = running(folder)
     if wait and not process:
-        raise BadInput(
-            f"{folder}: no crawl is running that could be waited for; without --wait the next run takes the command"
-        )
+        raise BadInput(f"{folder}: no crawl is running here; without --wait the next run applies the command")
     inbox = CommandInbox(folder)
     paths = [inbox.put(command) for command in commands]
     if wait:
         _wait_for(inbox, paths, folder)
-    taken_by = f"process {process}, which crawls here" if process else "the next run: no crawl is running here"
+    taken_by = f"the running crawl, process {process}" if process else "the next run: no crawl is running here"
     return {"commands": len(paths), "taken": wait, "by": taken_by}
 
 
@@ -39,10 +40,10 @@ def _wait_for(inbox: Any, paths: Sequence[Path], folder: Path) -> None:
 
     left = list(paths)
     while left:
-        alive = running(folder)  # asked first: what it took in its last moment counts
+        alive = running(folder)  # checked first: a command that it took just before its end counts
         left = [path for path in left if path.exists()]
         if left and not alive:
-            raise CentimeError(f"{folder}: the crawl ended before it took the command; the next run takes it")
+            raise CentimeError(f"{folder}: the crawl ended before it applied the command; the next run applies it")
         if left:
             time.sleep(LOOK_SECONDS)
     refusals = [reason for path in paths if (reason := inbox.refusal(path))]

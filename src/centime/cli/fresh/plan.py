@@ -1,4 +1,4 @@
-"""`centime plan`: what a budget would keep fresh."""
+"""`centime plan`: how fresh a budget keeps a crawl."""
 
 import time
 from typing import Annotated
@@ -17,18 +17,26 @@ def register(app: typer.Typer) -> None:
 
 def _plan(
     folder: Folder,
-    budget: Annotated[str | None, typer.Option(metavar="RATE", help="Another budget of pages: 50000/d, 2/s.")] = None,
-    bandwidth: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Another budget of bytes: 2GB/day.")] = None,
-    days: Annotated[float, typer.Option(metavar="DAYS", help="How far the coming days reach.")] = 7.0,
-    alpha: Annotated[float | None, typer.Option(metavar="A", help="Another weight of the age of copies.")] = None,
-    beta: Annotated[float | None, typer.Option(metavar="B", help="Another weight of their staleness.")] = None,
-    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="How many of the next pages to show.")] = 20,
+    budget: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Compare with this budget of pages: 50000/d, 2/s.")
+    ] = None,
+    bandwidth: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="Compare with this budget of bytes: 2GB/day.")
+    ] = None,
+    days: Annotated[float, typer.Option(metavar="DAYS", help="Number of days to predict.")] = 7.0,
+    alpha: Annotated[
+        float | None, typer.Option(metavar="A", help="Weight of each missed change. Default: that of the crawl.")
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option(metavar="B", help="Weight of a stale copy. Default: that of the crawl.")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of next pages to show.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Shows what the budget of the crawl in DIR keeps fresh, and what another one would: freshness and age, and what is
-    read next and why.
+    """Predicts how fresh a budget keeps a crawl.
 
-    Nothing is read from the network: all follows from how often pages were seen to change, and from their importance.
+    Shows freshness and age for the budget of the crawl and for another one, and which pages are visited next and why.
+    Uses no network: the prediction follows from the importance of pages and from the changes seen so far.
 
     Examples:
 

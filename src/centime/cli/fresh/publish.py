@@ -1,4 +1,4 @@
-"""`centime publish`: announces pages that are new or have changed."""
+"""`centime publish`: announces new or changed pages to a crawl."""
 
 import time
 from typing import Annotated, Any
@@ -20,34 +20,39 @@ def register(app: typer.Typer) -> None:
 def _publish(
     folder: Folder,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="URL...", help="Pages; or sitemap: or feed: with a URL or FILE.")
+        list[str] | None,
+        typer.Argument(metavar="URL...", help="URL of a page, or sitemap: or feed: with a URL or FILE."),
     ] = None,
     files: Annotated[
-        list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="URLs, one a line; - is standard input.")
+        list[str] | None,
+        typer.Option("--file", "-f", metavar="FILE", help="File of URLs, one on each line; - is standard input."),
     ] = None,
     indexnow: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="URLs in the form of IndexNow; - is standard input.")
+        list[str] | None, typer.Option(metavar="FILE", help="IndexNow request in JSON; - is standard input.")
     ] = None,
     websub: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A feed as a WebSub hub posts it; - is standard input.")
+        str | None, typer.Option(metavar="FILE", help="Feed that a WebSub hub posted; - is standard input.")
     ] = None,
     signature: Annotated[
-        str | None, typer.Option(metavar="METHOD=HEX", help="The hub's X-Hub-Signature, to be verified.")
+        str | None, typer.Option(metavar="METHOD=HEX", help="X-Hub-Signature of the hub, to verify --websub.")
     ] = None,
-    secret_file: Annotated[str | None, typer.Option(metavar="FILE", help="The secret that the hub was given.")] = None,
+    secret_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Secret shared with the hub, to verify --websub.")
+    ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Pages that belong together and are read close together.")
+        str | None, typer.Option(metavar="NAME", help="Visit these pages shortly after each other.")
     ] = None,
     publisher: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who says so: its credit is learned. Default: the pages' host.")
+        str | None,
+        typer.Option(metavar="NAME", help="Who announces; its reliability is learned. Default: the pages' host."),
     ] = None,
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
-    """Announces pages that are new or have changed to the crawl in DIR, which reads them before what is due by itself.
+    """Announces new or changed pages to a crawl.
 
-    A sitemap or feed in a file is read here, with the times it tells; one at a URL is read by the crawl. What is out of
-    scope is named.
+    The crawl visits announced pages before those that are due anyway. This command reads a sitemap or feed that is a
+    file, with its times of change; the crawl fetches one that is a URL. URLs out of scope are listed.
 
     Examples:
 
@@ -66,23 +71,19 @@ def _publish(
 
     for option, name in (("cluster", cluster), ("publisher", publisher)):
         if name is not None and not name.strip():
-            raise BadSetting(f"the name of the {option} is empty: leave --{option} out if there is none")
+            raise BadSetting(f"the name of the {option} is empty: leave out --{option} if there is none")
         if name is not None and len(name) > MOST_NAME:
-            raise BadSetting(f"the name of a {option} has {MOST_NAME} characters at most, not {len(name)}")
+            raise BadSetting(f"the name of a {option} has at most {MOST_NAME} characters, not {len(name)}")
     if websub is None and (signature is not None or secret_file is not None):
-        raise BadSetting("--signature and --secret-file verify what --websub gives")
+        raise BadSetting("--signature and --secret-file need --websub: they verify it")
     pushed = {"websub": websub or "", "signature": signature or "", "secret_file": secret_file or ""}
     settings = settings_from(folder_of(folder).settings, where=str(folder))
-    with progress(1.0, "reading what is announced", quiet=as_json):
+    with progress(1.0, "reading announcements", quiet=as_json):
         found = read_publication(words or [], settings, files=files or [], indexnow=indexnow or [], **pushed)
         commands = found.commands(time=time.time(), cluster=cluster or "", publisher=publisher or "")
         if not commands:
-            first = (
-                f"{found.reasons[0]['url']}: {found.reasons[0]['reason']}"
-                if found.reasons
-                else "there is no URL in what was given"
-            )
-            raise BadInput(f"{folder}: nothing that was given can be published; {first}")
+            first = f"{found.reasons[0]['url']}: {found.reasons[0]['reason']}" if found.reasons else "no URL was given"
+            raise BadInput(f"{folder}: none of the URLs can be published; {first}")
         report: dict[str, Any] = {
             "pages": len(found.pages),
             "sitemaps": len(found.sitemaps),

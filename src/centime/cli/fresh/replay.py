@@ -1,4 +1,4 @@
-"""`centime replay`: a recorded crawl's changes under other policies or another budget."""
+"""`centime replay`: refresh policies compared on the changes that a crawl recorded."""
 
 from typing import Annotated
 
@@ -18,22 +18,22 @@ def _replay(
     folder: Folder,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="uniform, paper, nutch, storm, optimal, oracle or all; may be given several times."
-        ),
+        typer.Option(metavar="NAME", help="uniform, paper, nutch, storm, optimal, oracle or all; repeatable."),
     ] = None,
-    rate: Annotated[str | None, typer.Option(metavar="RATE", help="The budget in pages: 50000/d, 2/s.")] = None,
-    bandwidth: Annotated[str | None, typer.Option(metavar="AMOUNT", help="The budget in bytes: 2GB/day.")] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Budget of pages: 50000/d, 2/s. Default: that of the crawl.")
+    ] = None,
+    bandwidth: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Budget of bytes: 2GB/day.")] = None,
     days: Annotated[
-        float | None, typer.Option(metavar="DAYS", help="How many of the last days count; half of all without it.")
+        float | None, typer.Option(metavar="DAYS", help="Measure the last days. Default: the second half.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Where chance starts: it places the changes that no date tells.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers that place changes without a date.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Runs the changes that the crawl in DIR has seen under reading policies, without the network, and compares what
-    each keeps fresh.
+    """Compares refresh policies on the changes of a crawl.
 
-    Without a budget it is that of the crawl, or else the pace at which the crawl itself read pages again.
+    Replays the recorded changes under each policy, without the network, and shows how fresh each policy keeps the copy.
+    The default budget is that of the crawl, or the rate at which the crawl itself revisited pages.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""`centime subscribe`: who is told of changes, how often, and where."""
+"""`centime subscribe`: notifications of changes."""
 
 import re
 import shlex
@@ -27,31 +27,32 @@ def register(app: typer.Typer) -> None:
 def _subscribe(
     folder: Folder,
     pattern: Annotated[
-        str | None, typer.Argument(metavar="PATTERN", help="A regular expression: pages in whose URL it is found.")
+        str | None, typer.Argument(metavar="PATTERN", help="Regular expression that the URL of a page matches.")
     ] = None,
     xpath: Annotated[
-        str | None, typer.Option(metavar="XPATH", help="Only if what this finds in the page has changed.")
+        str | None, typer.Option(metavar="XPATH", help="Notify only if this part of the page changed.")
     ] = None,
     every: Annotated[
-        str, typer.Option(metavar="TIME", help="Tell at most, and read the pages at least, so often.")
+        str, typer.Option(metavar="TIME", help="Notify at most, and visit the pages at least, this often.")
     ] = "1d",
     to: Annotated[
-        str | None, typer.Option(metavar="PLACE", help="file:PATH, command:PROGRAM, http://... or https://...")
+        str | None,
+        typer.Option(metavar="PLACE", help="Subscriber: file:PATH, command:PROGRAM or an http(s) URL."),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What the subscription is called. Default: made from what it says."),
+        typer.Option(metavar="NAME", help="Name of the subscription. Default: a hash of its contents."),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Show the subscriptions.")] = False,
-    remove: Annotated[str | None, typer.Option(metavar="NAME", help="End a subscription.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the subscriptions.")] = False,
+    remove: Annotated[str | None, typer.Option(metavar="NAME", help="Remove a subscription.")] = None,
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
-    """Has changes of pages told: as lines of JSON in a file, to a program on its standard input, or by POST to a web
-    server.
+    """Notifies a file, program or web server of changes.
 
-    The first change is told at once, those after it together, once every TIME. Nothing is lost; what comes twice has
-    the same id.
+    Notifications are lines of JSON: appended to a file, written to the standard input of a program, or posted to a web
+    server. The first change is sent at once, later changes together, once every TIME. No change is lost; one that is
+    delivered twice has the same id.
 
     Examples:
 
@@ -76,15 +77,17 @@ def _subscribe(
         show({"subscriptions": table}, as_json=as_json)
         return
     if xpath is not None and not xpath.strip():
-        raise BadSetting("the XPath is empty: leave --xpath out to be told of every change")
+        raise BadSetting("the XPath is empty: leave out --xpath to be notified of every change")
     if name == "":
-        raise BadSetting("the name is empty: leave --name out to have one made")
+        raise BadSetting("the name is empty: leave out --name for a default name")
     command: Command
     report: dict[str, Any]
     if remove is not None:
         names = [row["name"] for row in table]
         if remove not in names:
-            raise BadInput(f"{folder}: no subscription is called {remove!r}; there are: {', '.join(names) or 'none'}")
+            raise BadInput(
+                f"{folder}: no subscription has the name {remove!r}; existing names: {', '.join(names) or 'none'}"
+            )
         command = UnsubscribeCommand(id=new_id(), time=time.time(), name=remove)
         report = {"removed": remove}
     else:
@@ -95,7 +98,7 @@ def _subscribe(
 
 
 def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | None, name: str) -> Any:
-    """The subscription that is meant, as the crawl will serve it, wherever it is started from."""
+    """The subscription, with absolute paths: the crawl may run in another working directory."""
     from xxhash import xxh3_64_hexdigest
 
     from centime.crawl.commands.checking import check_subscription
@@ -105,23 +108,23 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
     from centime.shard.subscriptions import Subscription
 
     if to is None:
-        raise BadInput("say whom to tell: --to file:PATH, command:PROGRAM, http://... or https://...")
+        raise BadInput("give a subscriber: --to file:PATH, command:PROGRAM, http://... or https://...")
     scheme, colon, place = to.partition(":")
     if scheme == "file" and place:
         path = Path(place).absolute()
         if trouble := unfit(str(path), str(folder)):
-            raise BadInput(f"changes cannot be told to {trouble}")
+            raise BadInput(f"cannot write notifications: {trouble}")
         if not path.parent.is_dir():
-            raise BadInput(f"{path}: there is no such folder to write in")
+            raise BadInput(f"{path}: the folder does not exist")
         to = f"file:{path}"
     elif scheme == "command" and place:
         try:
             words = shlex.split(place)
         except ValueError as error:
-            raise BadSetting(f"the command {place!r} cannot be understood: {error}") from error
+            raise BadSetting(f"cannot parse the command {place!r}: {error}") from error
         found = shutil.which(words[0]) if words else None
         if found is None:
-            raise BadSetting(f"there is no program {words[0] if words else ''!r} that could be run")
+            raise BadSetting(f"there is no executable program {words[0] if words else ''!r}")
         to = f"command:{shlex.join([str(Path(found).absolute()), *words[1:]])}"
     elif scheme in ("http", "https") and colon:
         _check_address(folder, to)
@@ -135,7 +138,7 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
 
 
 def _check_address(folder: Path, to: str) -> None:
-    """Refuses a URL at an address that the crawl will not ask; where a name leads is judged when it is asked."""
+    """Rejects a URL whose address the crawl must not contact; a name is checked when it is resolved."""
     from centime.crawl.report.opening import folder_of
     from centime.discover.canonical import canonical
     from centime.fetch.guard import Guard, literal
@@ -144,11 +147,9 @@ def _check_address(folder: Path, to: str) -> None:
 
     url = canonical(to)
     if url is None:
-        raise BadSetting(f"{to!r} is not a URL of http or https")
+        raise BadSetting(f"{to!r} is not an http or https URL")
     host = re.sub(r":\d+$", "", host_of(url).partition("//")[2])
     address = literal(host) or ("127.0.0.1" if host == "localhost" or host.endswith(".localhost") else "")
     allowed = settings_from(folder_of(folder).settings, where=str(folder)).allow_network
     if address and not Guard(allowed).allows(address):
-        raise BadSetting(
-            f"{address} is not a public address; centime crawl {folder} --allow-network CIDR lets it be asked"
-        )
+        raise BadSetting(f"{address} is not a public address; centime crawl {folder} --allow-network CIDR allows it")

@@ -1,4 +1,4 @@
-"""`centime bodies`: the bodies of a page that a crawl has kept."""
+"""`centime bodies`: the stored bodies of a page."""
 
 import sys
 from pathlib import Path
@@ -18,17 +18,21 @@ def register(app: typer.Typer) -> None:
 
 def _bodies(
     folder: Folder,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page; its canonical form is looked up.")],
-    listed: Annotated[bool, typer.Option("--list", help="Show which bodies there are.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the body here.")] = None,
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL of the page, in any form.")],
+    listed: Annotated[bool, typer.Option("--list", help="List the stored bodies.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: standard output.")
+    ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="TIME", help="The body it had then: 2026-01-31 or 2026-01-31T12:00:00Z."),
+        typer.Option("--at", metavar="TIME", help="Body at this time: 2026-01-31 or 2026-01-31T12:00:00Z."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Writes the last body that was kept of a page to standard output, or to FILE; with --list or --json shows which
-    there are.
+    """Writes a stored body of a page.
+
+    The newest body is written by default. A crawl stores bodies if it runs with --keep. --list and --json list the
+    stored bodies instead of writing one.
 
     Examples:
 
@@ -40,7 +44,7 @@ def _bodies(
     from centime.crawl.report.bodies import body_of, capture_at, capture_facts, captures_of
 
     if output is not None and (output.is_dir() or not output.parent.is_dir()):
-        raise BadInput(f"{output}: {'this is a directory' if output.is_dir() else 'there is no such folder'}")
+        raise BadInput(f"{output}: {'is a directory' if output.is_dir() else 'the folder does not exist'}")
     captures = captures_of(folder, url)
     if listed or (as_json and output is None):
         show({"url": captures[0].url, "captures": [capture_facts(capture) for capture in captures]}, as_json=as_json)

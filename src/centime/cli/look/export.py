@@ -1,4 +1,4 @@
-"""`centime export`: a crawl written out for other tools."""
+"""`centime export`: a crawl as a table or a link graph, for other tools."""
 
 from pathlib import Path
 from time import perf_counter
@@ -27,15 +27,16 @@ def _export(
             "--output",
             "-o",
             metavar="FILE",
-            help="The file to write. Default: the crawl's name with the format's ending, here.",
+            help="File to write. Default: the name of the crawl, with the suffix of the format.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Writes the crawl in DIR to a file: a table of its pages (parquet, csv), or its link graph (edges, webgraph-text).
+    """Writes the pages or links of a crawl to a file.
 
-    A link graph numbers the pages and has their URLs in a file beside it, FILE.names; centime rank reads an edge list
-    with it. The file appears when it is whole, in the place of an older one.
+    The formats parquet and csv hold one row for each page. The formats edges and webgraph-text hold the link graph,
+    with pages as numbers and their URLs in a second file, FILE.names; centime rank reads both. The file replaces an
+    older one when it is complete.
 
     Examples:
 

@@ -1,8 +1,8 @@
-"""The argument that all commands have which look at a crawl."""
+"""The argument DIR of all commands that open a crawl."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's folder; the crawl may be running.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the crawl, which may be running.")]

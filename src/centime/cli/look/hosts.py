@@ -17,12 +17,14 @@ def register(app: typer.Typer) -> None:
 
 def _hosts(
     folder: Folder,
-    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="How many to show.")] = 50,
-    by: Annotated[str, typer.Option(metavar="ORDER", help="known, read, failures or bytes.")] = "known",
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of hosts to show.")] = 50,
+    by: Annotated[str, typer.Option(metavar="ORDER", help="Sort by known, read, failures or bytes.")] = "known",
     as_json: Json = False,
 ) -> None:
-    """Shows the hosts of the crawl in DIR: what is known, waiting and read of each, what is wrong with it, when it may
-    be asked.
+    """Shows the hosts of a crawl: pages, failures, delays.
+
+    Each row has the numbers of known, waiting and fetched pages, the last failure, and the time of the next possible
+    fetch.
 
     Examples:
 

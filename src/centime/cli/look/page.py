@@ -1,4 +1,4 @@
-"""`centime page`: all about one page of a crawl."""
+"""`centime page`: everything a crawl knows about one page."""
 
 import time
 from typing import Annotated, Any
@@ -17,10 +17,13 @@ def register(app: typer.Typer) -> None:
 
 def _page(
     folder: Folder,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page; its canonical form is looked up.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL of the page, in any form.")],
     as_json: Json = False,
 ) -> None:
-    """Shows why a page has its importance, what came of every visit, and when and why it is read next.
+    """Explains one page: importance, visits, next visit.
+
+    Shows which links give the page its importance, the outcome of every visit, how often the page changes, and when and
+    why the crawl visits it next.
 
     Examples:
 
@@ -36,7 +39,7 @@ def _page(
         find_page(opened, url)
         count = opened.shard.pages.count
         report = about_page(
-            opened, url, now=time.time(), step=lambda done: step(done / count, "looking for who pays it")
+            opened, url, now=time.time(), step=lambda done: step(done / count, "finding the links to it")
         )
     show(report if as_json else _for_people(report), as_json=as_json)
 

@@ -1,4 +1,4 @@
-"""`centime stats`: what a crawl has, has done and takes."""
+"""`centime stats`: the totals of a crawl."""
 
 import time
 from collections.abc import Mapping
@@ -19,7 +19,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _stats(folder: Folder, as_json: Json = False) -> None:
-    """Shows the figures of the crawl in DIR: pages by kind, answers by status, bytes on disk and in memory, settings.
+    """Shows the totals of a crawl: pages, answers, bytes.
+
+    Counts pages by kind, visits by outcome and answers by status; shows bytes on disk and in memory, and the settings.
 
     Examples:
 
@@ -41,8 +43,8 @@ def _stats(folder: Folder, as_json: Json = False) -> None:
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
-    told = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
-    shown = {name: _listed(value) if name in GROUPS else value for name, value in told.items()}
+    known = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
+    shown = {name: _listed(value) if name in GROUPS else value for name, value in known.items()}
     settings = [
         {"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])
     ]

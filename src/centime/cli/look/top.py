@@ -1,4 +1,4 @@
-"""`centime top`: the first pages or sites of a crawl."""
+"""`centime top`: the top pages or hosts of a crawl."""
 
 import time
 from typing import Annotated
@@ -17,16 +17,18 @@ def register(app: typer.Typer) -> None:
 
 def _top(
     folder: Folder,
-    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="How many to show.")] = 20,
-    by: Annotated[str, typer.Option(metavar="ORDER", help="importance, worth, change or errors.")] = "importance",
-    site: Annotated[bool, typer.Option("--site", help="Sum up by host.")] = False,
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of rows to show.")] = 20,
+    by: Annotated[
+        str, typer.Option(metavar="ORDER", help="Sort by importance, worth, change or errors.")
+    ] = "importance",
+    site: Annotated[bool, typer.Option("--site", help="Show hosts instead of pages.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Shows the first pages of the crawl in DIR.
+    """Shows the most important pages of a crawl.
 
-    By importance, with the certified error of all and the largest error that any page can have; by worth: what is read
-    next and why; by change: what was found changed most often; by errors: what could not be read, the most important
-    first.
+    --by importance shows the certified error of all pages together and the largest possible error of one page. --by
+    worth shows which pages the crawl visits next, and why. --by change shows the pages that changed most often. --by
+    errors shows the pages that the crawl could not read, most important first.
 
     Examples:
 
