@@ -1,5 +1,4 @@
-"""Files that only grow: what was appended is read back by its offset, by writers and by readers, and rubbish behind
-is ignored."""
+"""Append-only files: writers and readers read items back by offset, and bytes after the end are ignored."""
 
 import errno
 import os
@@ -118,7 +117,7 @@ def test_a_file_that_is_short_foreign_or_newer_is_refused(tmp_path: Path) -> Non
     file.append(b"something")
     state = file.state()
     file.close()
-    with pytest.raises(DamagedFile, match="does not hold our rows"):
+    with pytest.raises(DamagedFile, match="not a 'rows' file"):
         AppendedFile.open(path, "rows", state, writable=False)
     data = path.read_bytes()
     path.write_bytes(data[:-1])

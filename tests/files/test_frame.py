@@ -1,4 +1,4 @@
-"""Frames: only the one that was written is taken, and one behind a hole is recognised."""
+"""Frames: only the frame that was written is accepted, and a frame after a gap is recognised."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -14,7 +14,7 @@ Link = tuple[int, int, float]
 
 @st.composite
 def link_lists(draw: st.DrawFn) -> tuple[int, list[Link]]:
-    """Some pages and links between them: duplicates, links of a page to itself and pages without links included."""
+    """A small graph, possibly with duplicate links, self-links and pages without links."""
     pages = draw(st.integers(1, 12))
     page = st.integers(0, pages - 1)
     return pages, draw(st.lists(st.tuples(page, page, st.integers(0, 8).map(float)), max_size=40))
@@ -111,17 +111,17 @@ def test_a_graph_without_pages_is_a_graph() -> None:
         (arrays([], []), "run from 0 to its number of links"),
         (arrays([1, 1], [0]), "run from 0 to its number of links"),
         (arrays([0, 2], [0]), "run from 0 to its number of links"),
-        (arrays([0, 2, 1], [0]), "must not fall"),
+        (arrays([0, 2, 1], [0]), "must not decrease"),
         (arrays([0, 1], [1]), "out of the graph's 1 pages"),
         (arrays([0, 1], [-1]), "out of the graph's 1 pages"),
         (arrays([0, 1], [0], [1.0, 2.0]), "one 64-bit weight per link"),
         (arrays([0, 1], [0], [1]), "one 64-bit weight per link"),
         (arrays([0, 1], [0], [-1.0]), "finite number, zero or more"),
         (arrays([0, 1], [0], [float("nan")]), "finite number, zero or more"),
-        (lambda: graph_from_links(2, [0, 1], [0]), "two lists of one length"),
-        (lambda: graph_from_links(2, [[0]], [[0]]), "two lists of one length"),
-        (lambda: graph_from_links(2, [0.5], [1]), "whole numbers"),
-        (lambda: graph_from_links(2, [0], [1], [1.0, 2.0]), "1 links need as many weights, not 2"),
+        (lambda: graph_from_links(2, [0, 1], [0]), "two lists of the same length"),
+        (lambda: graph_from_links(2, [[0]], [[0]]), "two lists of the same length"),
+        (lambda: graph_from_links(2, [0.5], [1]), "must be integers"),
+        (lambda: graph_from_links(2, [0], [1], [1.0, 2.0]), "1 links need 1 weights, not 2"),
         (lambda: graph_from_links(LARGEST_PAGE_COUNT + 1, [], []), "from 0 to 2147483647 pages"),
         (lambda: graph_from_links(-1, [], []), "from 0 to 2147483647 pages"),
         (lambda: graph_from_links(2, [2], [0]), "out of the graph's 2 pages"),

@@ -9,8 +9,7 @@ from centime.model.interrupt import uninterrupted
 
 @pytest.fixture(autouse=True)
 def handler() -> Iterator[None]:
-    """Python's own handler of SIGINT, for a shell may have started us with Ctrl-C switched off; afterwards the one
-    that was there."""
+    """Python's own handler of SIGINT during the test: a shell may have started the tests with Ctrl-C disabled."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Outcomes and kinds are written to disk: their numbers stay, and every outcome is one of three sorts or none."""
+"""Outcomes and kinds are written to disk, so their numbers stay; an outcome has at most one of three properties."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is asked and what comes back are plain values."""
+"""Requests and responses are plain values."""
 
 from centime.model.address import fingerprint, host_of
 from centime.model.document import MOST_LINKS, Document

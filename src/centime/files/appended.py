@@ -1,19 +1,20 @@
-"""A file that only grows, read through memory: bytes appended stay where they are, and their offset is their name.
+"""An append-only file, read through a memory map: an item never moves, and its offset identifies it.
 
-    head      "CENTIME", format version u8, then the name of what it holds, 8 bytes; so no offset is ever 0, which stands for nothing
-    items     one after the other, each begun at a multiple of `unit` bytes
+    head      "CENTIME", format version u8, then the name of the content, 8 bytes. So no item has offset 0, which
+              means that there is none
+    items     one after the other, each at a multiple of `unit` bytes
 
-How long the file is, is not written in it: its `state`, kept by a snapshot, says so, and what lies behind is rubbish
-that is written over. Appending the same items again after a crash therefore gives the same file. Room is taken from the
-disk before it is written to.
+The file does not contain its own length. Its `state`, which a snapshot keeps, has the length; bytes after it are
+garbage and are overwritten. Appending the same items again after a crash therefore gives the same file. Disk space is
+allocated before it is written to.
 
-    state     length, then xxh3-64 of each block of 1 MiB, the last of which may be short: `check` proves every bit against it
+    state     length, then xxh3-64 of each block of 1 MiB; the last block may be short. `check` verifies every bit
 
-A reader opens the file at the length its snapshot names and may append too: that goes to its own memory (`tail`) and
-never to the file. So kernels are given two arrays, `base` and `tail`: offset x is `base[x]` if x < len(base), else
-`tail[x - len(base)]`. No item straddles the two. A writer's tail is empty.
+A reader opens the file at the length in its snapshot. It may append too: the items go to its own memory (`tail`), never
+to the file. So kernels take two arrays, `base` and `tail`: offset x is `base[x]` if x < len(base), else
+`tail[x - len(base)]`. No item lies in both. The tail of a writer is empty.
 
-Trap: `base` is a view that is replaced when the file grows: take it anew after each append.
+Trap: when the file grows, `base` becomes another view. Get it again after each append.
 """
 
 import mmap
@@ -38,24 +39,24 @@ BLOCK = 1 << 20
 
 
 class AppendedFile:
-    """Bytes by offset; made by `open`."""
+    """Items by offset; use `open` to create one."""
 
     def __init__(self, path: Path, state: State, writable: bool, unit: int, handle: int) -> None:
         self.path = path
         self.writable = writable
-        self.length = int(state[0])  # where the next item begins
+        self.length = int(state[0])  # the offset of the next item
         self.unit = unit
         self._handle = handle
-        self._room = os.fstat(handle).st_size  # how much of the file there is on disk
+        self._room = os.fstat(handle).st_size  # bytes allocated on disk
         self._map: Octets = np.empty(0, dtype=np.uint8)
-        self._fixed = self.length  # a reader's file ends here
+        self._fixed = self.length  # where the file ends for a reader
         self._tail: Octets = np.empty(0, dtype=np.uint8)
-        self._checksums: list[int] = state[1 : 1 + self.length // BLOCK].tolist()  # of the whole blocks
+        self._checksums: list[int] = state[1 : 1 + self.length // BLOCK].tolist()  # of the full blocks
         self._map_file()
 
     @classmethod
     def open(cls, path: Path, name: str, state: State | None, writable: bool, unit: int = 1) -> "AppendedFile":
-        """The file as it was in that state; without one a writer begins a new file, and a reader one in memory."""
+        """Opens the file at a state; without a state, a writer creates a new file and a reader starts in memory."""
         head = MAGIC + name.encode().ljust(8)[:8]
         if state is None and writable:
             replace_file(path, head)
@@ -73,29 +74,29 @@ class AppendedFile:
         if found[:7] == MAGIC[:7] and found[7:8] != MAGIC[7:]:
             raise DamagedFile(f"{path}: format version {found[7]}; this version reads {MAGIC[7]}")
         raise DamagedFile(
-            f"{path}: cut short at byte {size} of {length}" if size < length else f"{path}: does not hold our {name}"
+            f"{path}: cut short at byte {size} of {length}" if size < length else f"{path}: not a {name!r} file"
         )
 
     @property
     def base(self) -> Octets:
-        """What lies in the file, to be read only."""
+        """The content of the file, read-only."""
         return self._map[: self.length if self.writable else self._fixed]
 
     @property
     def tail(self) -> Octets:
-        """What a reader has appended for itself, to be read only."""
+        """What this reader has appended in its own memory, read-only."""
         tail = self._tail[: self.length - len(self.base)]
-        tail.flags.writeable = False  # kernels are compiled for two arrays of one type
+        tail.flags.writeable = False  # so that `base` and `tail` have one type and a kernel is compiled once
         return tail
 
     def append(self, data: bytes | npt.NDArray[np.generic]) -> int:
-        """Appends one item; its offset. NoRoom leaves the file as it was."""
+        """Appends one item and returns its offset. NoRoom leaves the file unchanged."""
         octets = np.frombuffer(data, dtype=np.uint8) if isinstance(data, bytes) else data.reshape(-1).view(np.uint8)
         if len(octets) % self.unit:
             octets = np.concatenate([octets, np.zeros(-len(octets) % self.unit, dtype=np.uint8)])
         at, end = self.length, self.length + len(octets)
         if (end - 1) // self.unit > 0xFFFF_FFFF and self.unit > 1:
-            raise NoRoom(f"{self.path}: has reached {(self.unit << 32) >> 30} GiB, all that 32-bit offsets reach")
+            raise NoRoom(f"{self.path}: has reached {(self.unit << 32) >> 30} GiB, the limit of 32-bit offsets")
         if self.writable:
             self._take_room(end)
             write_whole(self._handle, octets.data, at, self.path)
@@ -108,31 +109,29 @@ class AppendedFile:
         return at
 
     def read(self, at: int, count: int) -> bytes:
-        """Some bytes of one item."""
+        """Returns `count` bytes of one item."""
         if at < len(self.base):
             return self.base[at : at + count].tobytes()
         begin = at - len(self.base)
         return self.tail[begin : begin + count].tobytes()
 
     def truncate(self, length: int) -> None:
-        """Forgets what was appended behind that length."""
+        """Forgets what was appended after the first `length` bytes."""
         self.length = length
         del self._checksums[length // BLOCK :]
 
     def sync(self) -> None:
-        """Waits until the disk has all that was appended."""
+        """Waits until all appended items are on the disk."""
         with room_for(self.path):
             os.fdatasync(self._handle)
 
     def state(self) -> State:
-        """What `open` and `check` need to find and prove the file as it is now; no more than the last block is read
-        for it.
-        """
+        """The length and checksums of the file now, for `open` and `check`; reads only the last block."""
         rest = self.base[self.length // BLOCK * BLOCK :]
         return np.array([self.length, *self._checksums, xxh3_64_intdigest(rest.data)], dtype=np.uint64)
 
     def check(self, state: State) -> None:
-        """Raises DamagedFile unless the file begins with what it was in that state."""
+        """Raises DamagedFile unless the file begins with its content at that state."""
         length = int(state[0])
         for block, known in enumerate(state[1:].tolist()):
             piece = self.base[block * BLOCK : min(length, (block + 1) * BLOCK)]
@@ -142,7 +141,7 @@ class AppendedFile:
                 )
 
     def close(self) -> None:
-        """Lets go of the file; a writer gives back the room that it did not use."""
+        """Closes the file; a writer also frees the disk space that it did not use."""
         if self._handle >= 0:
             if self.writable:
                 os.ftruncate(self._handle, self.length)
@@ -161,7 +160,7 @@ class AppendedFile:
         self._map_file()
 
     def _map_file(self) -> None:
-        """Maps the file anew; views handed out before keep the old mapping alive."""
+        """Maps the file again; earlier views keep the old mapping alive."""
         self._map = np.frombuffer(mmap.mmap(self._handle, self._room, access=mmap.ACCESS_READ), dtype=np.uint8)
 
     def _put_in_memory(self, octets: Octets, begin: int, end: int) -> None:

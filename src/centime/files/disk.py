@@ -1,6 +1,4 @@
-"""Writing so that it is there afterwards: whole writes, room taken before it is used, folders synced after a name
-changed in them.
-"""
+"""Durable writing: complete writes, full disks as `NoRoom`, and synced folders."""
 
 import errno
 import os
@@ -15,7 +13,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @contextmanager
 def room_for(path: Path) -> Iterator[None]:
-    """Turns the system's ways of saying that a disk is full into NoRoom."""
+    """Raises NoRoom, which names `path`, when the disk is full, a quota is used up or a file is too large."""
     try:
         yield
     except OSError as trouble:
@@ -25,7 +23,7 @@ def room_for(path: Path) -> Iterator[None]:
 
 
 def write_whole(handle: int, data: bytes | memoryview, at: int, path: Path) -> None:
-    """Writes all of the data at an offset, however many calls it takes."""
+    """Writes all of the data at offset `at`, with as many system calls as it takes."""
     rest = memoryview(data)
     with room_for(path):
         while rest:
@@ -34,7 +32,7 @@ def write_whole(handle: int, data: bytes | memoryview, at: int, path: Path) -> N
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes names that were created, changed or removed in a folder last."""
+    """Makes created, renamed and removed names of a folder durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

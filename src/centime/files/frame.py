@@ -1,11 +1,11 @@
-"""One frame of the journal, and how a torn tail is told from damage.
+"""One frame of the journal, and how to distinguish a torn tail from damage.
 
     frame     length u32, kind u8 (1 to 255), checksum u64, payload
     checksum  xxh3-64 of the payload, seeded with length and kind, plus the frame's index, modulo 2^64
 
-Adding the index lets a frame tell its own: a valid frame behind a hole of unknown length is recognised by an index that
-fits the hole, and a frame that got into the wrong place is not taken for the one that belongs there. Kind 0 is never
-written, so zeros are no frame.
+The checksum contains the index, so the index of a frame can be computed from its bytes. A valid frame after a gap of
+unknown length is recognised because its index fits the gap, and a frame in the wrong place is rejected. Kind 0 is never
+written, so zeros are not a frame.
 """
 
 from struct import Struct
@@ -20,12 +20,12 @@ BLOCK = 1 << 20
 
 
 def frame_head(kind: int, index: int, payload: bytes) -> bytes:
-    """What stands before the payload."""
+    """The bytes before the payload."""
     return FRAME.pack(len(payload), kind, (_hash(kind, payload) + index) & ALL_BITS)
 
 
 def frame_at(data: bytes, at: int, index: int) -> tuple[int, bytes] | None:
-    """Kind and payload of the valid frame that begins there, or None if it is not all there or not right."""
+    """Kind and payload of the frame at an offset, or None if it is incomplete or damaged."""
     begin = at + FRAME.size
     if begin > len(data):
         return None
@@ -37,7 +37,7 @@ def frame_at(data: bytes, at: int, index: int) -> tuple[int, bytes] | None:
 
 
 def frame_behind(data: bytes, index: int) -> int | None:
-    """Where the first valid frame lies behind a bad one of this index at the start of the data, or None."""
+    """The offset of the first valid frame after the bad frame with this index at the start of the data, or None."""
     octets = np.frombuffer(data, dtype=np.uint8)
     last = len(data) - FRAME.size
     for begin in range(FRAME.size, last + 1, BLOCK):

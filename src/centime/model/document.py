@@ -1,11 +1,11 @@
-"""What a page says, once its bytes have been understood."""
+"""A parsed page: its links and what it says about itself."""
 
 from dataclasses import dataclass
 
 from centime.model.outcome import PageKind
 
 NOFOLLOW = 1  # flags of a link
-EMBEDDED = 2  # frames, XInclude, stylesheets: part of the page rather than a way on
+EMBEDDED = 2  # frames, XInclude, stylesheets: part of the page, not a link that a reader follows
 REFRESH = 4  # meta refresh
 ALTERNATE = 8  # hreflang, feeds
 CANONICAL = 16  # link rel=canonical
@@ -15,15 +15,15 @@ MOST_LINKS = 65_534
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The links of a page as written, with what it says about itself.
+    """The links of a page as written, and its metadata.
 
-    Columns, not objects: link k is `hrefs[k]` with `flags[k]` and, if asked for, `anchors[k]`. At most MOST_LINKS are
-    kept.
+    Links are columns, not objects: link k is `hrefs[k]` with `flags[k]` and, if requested, `anchors[k]`. At most
+    MOST_LINKS links are kept.
     """
 
     kind: PageKind
     encoding: str = ""
-    base: str = ""  # what relative links are relative to; the page's own URL unless it says otherwise
+    base: str = ""  # relative links are resolved against it; by default the page's own URL
     hrefs: tuple[str, ...] = ()
     flags: bytes = b""
     anchors: tuple[str, ...] = ()
@@ -33,8 +33,8 @@ class Document:
     nofollow: bool = False
     title: str = ""
     language: str = ""
-    document_type: str = ""  # XML: system identifier of the DTD, or "" ; root element otherwise in `root`
+    document_type: str = ""  # XML: system identifier of the DTD, or ""
     root: str = ""  # XML: name of the root element
-    signature: int = 0  # 64 bits of the content that matters: equal when only dates, session ids and the like differ
+    signature: int = 0  # 64-bit hash of the content, equal when only dates, session ids and the like differ
     digest: bytes = b""  # 16 bytes of xxh3-128 of the raw body
-    trouble: str = ""  # what was wrong with it, in one sentence
+    trouble: str = ""  # one sentence that says what is wrong with the document

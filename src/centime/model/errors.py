@@ -1,54 +1,54 @@
-"""Every exception that Centime raises on purpose, in one tree:
+"""Every exception that Centime raises on purpose:
 
     CentimeError
-    ├── BadInput              what was given cannot be used; the sentence says what and where
-    │   ├── BadGraph          a link graph that breaks its own rules
-    │   ├── BadRow            links of a page that cannot be recorded
-    │   └── BadSetting        a parameter out of its range
-    ├── UnknownPage           a page that the ledger does not know
-    ├── NotReached            an error was asked for that rounding does not let be certified
-    ├── DamagedFile           a file of ours whose checksum, version or length is wrong
+    ├── BadInput              an argument or a file of the caller is invalid; the message says what and where
+    │   ├── BadGraph          a link graph is inconsistent or malformed
+    │   ├── BadRow            the links of a page cannot be recorded
+    │   └── BadSetting        a parameter is out of range
+    ├── UnknownPage           the ledger does not know this page
+    ├── NotReached            rounding does not allow the requested error to be certified
+    ├── DamagedFile           a file of Centime has a wrong checksum, version or length
     ├── NoRoom                the disk is full, or a file has reached its largest size
     ├── InUse                 another process writes in this folder
-    ├── JournalMismatch       a broken invariant: the journal read again gives another state
+    ├── JournalMismatch       a broken invariant: replaying the journal gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
     ├── ScheduleBroken        a broken invariant: the frontier contradicts itself
     └── StoreBroken           a broken invariant: the store contradicts itself, or is used after it was closed
 
-A `BadInput` is the caller's to mend and ends a command with code 2; the others end it with code 1.
+The caller can correct a `BadInput`: it ends a command with exit code 2. The others end it with exit code 1.
 """
 
 
 class CentimeError(Exception):
-    """The root: catch this to catch all of ours."""
+    """The base of all exceptions of Centime."""
 
 
 class BadInput(CentimeError):
-    """What was given cannot be used."""
+    """An argument or a file of the caller is invalid."""
 
 
 class BadGraph(BadInput):
-    """A link graph that breaks its own rules."""
+    """A link graph is inconsistent or malformed."""
 
 
 class BadRow(BadInput):
-    """Links of a page that cannot be recorded."""
+    """The links of a page cannot be recorded."""
 
 
 class BadSetting(BadInput):
-    """A parameter out of its range."""
+    """A parameter is out of range."""
 
 
 class UnknownPage(CentimeError):
-    """A page that the ledger does not know."""
+    """The ledger does not know this page."""
 
 
 class NotReached(CentimeError):
-    """An error was asked for that rounding does not let be certified."""
+    """Rounding does not allow the requested error to be certified."""
 
 
 class DamagedFile(CentimeError):
-    """A file of ours whose checksum, version or length is wrong."""
+    """A file of Centime has a wrong checksum, version or length."""
 
 
 class NoRoom(CentimeError):
@@ -60,7 +60,7 @@ class InUse(CentimeError):
 
 
 class JournalMismatch(CentimeError):
-    """The journal, read again, gives another state: a defect, never a user's fault."""
+    """Replaying the journal gives another state: a defect, never a user's fault."""
 
 
 class LedgerImbalance(CentimeError):

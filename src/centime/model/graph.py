@@ -1,7 +1,7 @@
-"""A frozen link graph: the rows of all pages, one after the other (compressed sparse rows).
+"""An immutable link graph in compressed sparse rows.
 
-Row i, the links of page i, is `targets[offsets[i]:offsets[i + 1]]`, with the weights at the same places
-when links are weighted. A row may be empty (the page dangles), may name its own page, and keeps duplicates as given.
+Row i, the links of page i, is `targets[offsets[i]:offsets[i + 1]]`, with the weights at the same positions if links are
+weighted. A row may be empty (the page dangles), may contain its own page, and keeps duplicates as given.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Graph:
         if len(self.offsets) == 0 or self.offsets[0] != 0 or self.offsets[-1] != len(self.targets):
             raise BadGraph("the offsets of a graph must run from 0 to its number of links")
         if (np.diff(self.offsets) < 0).any():
-            raise BadGraph("the offsets of a graph must not fall")
+            raise BadGraph("the offsets of a graph must not decrease")
         if len(self.targets) and not (0 <= self.targets.min() and self.targets.max() < self.pages):
             raise BadGraph(f"a link leads out of the graph's {self.pages} pages")
         if self.weights is not None:
@@ -44,22 +44,22 @@ class Graph:
 
     @property
     def pages(self) -> int:
-        """How many pages the graph has."""
+        """The number of pages."""
         return len(self.offsets) - 1
 
     @property
     def links(self) -> int:
-        """How many links the graph has."""
+        """The number of links."""
         return len(self.targets)
 
     @property
     def out_degree(self) -> npt.NDArray[np.int64]:
-        """The number of links of every page."""
+        """The number of links of each page."""
         return np.diff(self.offsets)
 
     @property
     def in_degree(self) -> npt.NDArray[np.int64]:
-        """The number of links to every page."""
+        """The number of links to each page."""
         return np.bincount(self.targets, minlength=self.pages).astype(np.int64)
 
     def row(self, page: int) -> Targets:
@@ -67,11 +67,11 @@ class Graph:
         return self.targets[self.offsets[page] : self.offsets[page + 1]]
 
     def unweighted(self) -> "Graph":
-        """The same links, each as good as another."""
+        """The same links without weights."""
         return Graph(self.offsets, self.targets)
 
     def transpose(self) -> "Graph":
-        """The graph with every link turned round; the sources of each row come out sorted."""
+        """The graph with every link reversed; each row is sorted."""
         degree = self.in_degree
         offsets = np.zeros(self.pages + 1, dtype=np.int64)
         np.cumsum(degree, out=offsets[1:])
@@ -92,16 +92,16 @@ class Graph:
 def graph_from_links(
     pages: int, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> Graph:
-    """The graph of a list of links, in the order given within each row."""
+    """The graph of a list of links; each row keeps the given order."""
     source, target = np.asarray(sources), np.asarray(targets)
     if source.shape != target.shape or source.ndim != 1:
-        raise BadGraph("sources and targets of links must be two lists of one length")
+        raise BadGraph("sources and targets of links must be two lists of the same length")
     if source.size and (source.dtype.kind not in "iu" or target.dtype.kind not in "iu"):
-        raise BadGraph("pages are named by whole numbers here")
+        raise BadGraph("sources and targets of links must be integers")
     source, target = source.astype(np.int64), target.astype(np.int64)
     weight = None if weights is None else np.asarray(weights, dtype=np.float64)
     if weight is not None and weight.shape != source.shape:
-        raise BadGraph(f"{len(source)} links need as many weights, not {weight.size}")
+        raise BadGraph(f"{len(source)} links need {len(source)} weights, not {weight.size}")
     if not 0 <= pages <= LARGEST_PAGE_COUNT:
         raise BadGraph(f"a graph has from 0 to {LARGEST_PAGE_COUNT} pages, not {pages}")
     if len(source) and not (min(source.min(), target.min()) >= 0 and max(source.max(), target.max()) < pages):
@@ -113,8 +113,9 @@ def graph_from_links(
 
 
 def row_shares(offsets: Offsets, weights: Weights) -> tuple[Weights, npt.NDArray[np.bool_]]:
-    """The weights divided so that each row adds up to 1, and which rows carry anything: one of nothing but zeros
-    stays and does not.
+    """The weights scaled so that each row adds up to 1, and a mask of the rows with a positive weight.
+
+    A row of zeros stays as it is and is not in the mask.
     """
     shares = weights.copy()
     carries = np.zeros(len(offsets) - 1, dtype=np.bool_)
@@ -143,7 +144,7 @@ def _share(offsets: Offsets, weights: Weights, carries: npt.NDArray[np.bool_]) -
 def _turn(
     offsets: Offsets, targets: Targets, weights: Weights, place: Offsets, sources: Targets, turned_weights: Weights
 ) -> None:
-    """Writes every link into the row of its target; `place` is where that row goes on."""
+    """Writes every link into the row of its target; `place` is the next free position of each row."""
     weighted = len(weights) > 0
     for page in range(len(offsets) - 1):
         for link in range(offsets[page], offsets[page + 1]):

@@ -1,7 +1,7 @@
-"""Steps that must all happen: Ctrl-C waits until they have.
+"""Steps that Ctrl-C must not separate.
 
-Money moves in one call and the row that moved it is written in the next. An interrupt between the two would leave a
-ledger that no longer agrees with its rows, so it is held back for those few microseconds.
+Money moves in one call, and the row that moved it is written in the next. An interrupt between the two would leave a
+ledger that contradicts its rows, so it is delayed for those few microseconds.
 """
 
 import signal
@@ -13,7 +13,7 @@ from types import FrameType
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Holds SIGINT back in the main thread; what came in the meantime is delivered at the end."""
+    """Delays SIGINT in the main thread until the block ends; other threads never receive it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

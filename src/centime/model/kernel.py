@@ -1,17 +1,17 @@
-"""Compiled kernels: functions of arrays, built once by numba and kept on disk.
+"""Compiled kernels: functions of arrays that numba compiles once and caches on disk.
 
-`kernel` is the only way this project compiles anything, so that one place decides how:
+All compiled code of the project goes through this module, so the options are the same everywhere:
 
-- compiled code is cached, so that a second run starts in well under a second;
-- the interpreter lock is released, so that a progress display lives while a kernel works;
-- floating arithmetic is never reordered (no `fastmath`): the same input gives the same bits.
+- Compiled code is cached, so a second run starts in well under a second.
+- A kernel releases the interpreter lock, so a progress display stays alive while it works.
+- Floating-point arithmetic is never reordered (no `fastmath`): the same input gives the same bits.
 
-With `NUMBA_DISABLE_JIT=1` the kernels run as plain Python, which is how their coverage is measured.
-A kernel must therefore mean the same in both: cast explicitly (`np.int64(x)`), never rely on overflow.
+With `NUMBA_DISABLE_JIT=1` the kernels run as plain Python; this is how their coverage is measured. A kernel must give
+the same result both ways: cast explicitly (`np.int64(x)`), and never rely on overflow.
 
-`bare_kernel` and `bare_inlined` are compiled without counting references to arrays. Kernels that are handed dozens of
-arrays and pass them on to many small parts pay several times the work itself for that count (the frontier: 1.3 against
-9.6 M adds a second, and a third of the time to compile). Such a kernel may use arrays; it must not make any.
+`bare_kernel` and `bare_inlined` compile without reference counts for arrays. For a kernel that takes dozens of arrays
+and passes them on to many small parts, these counts cost several times the work itself (the frontier: 1.3 instead of
+9.6 million adds a second, and three times the time to compile). A bare kernel may use arrays but must not create any.
 """
 
 from collections.abc import Callable
@@ -27,24 +27,24 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BARE: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 
 Whole = int | np.integer[Any]
-"""A whole number as kernels take and give it: Python's own or one of an array."""
+"""An integer as kernels accept and return it: Python's own type or one of numpy's."""
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """The compiled, cached form of a function of arrays and numbers."""
+    """Compiles and caches a function of arrays and numbers."""
     return cast("Callable[P, R]", njit(cache=True, **_OPTIONS)(function))
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """The same for a small part of other kernels: compiled into them, never cached by itself."""
+    """Compiles a small function into the kernels that call it; it has no cache of its own."""
     return cast("Callable[P, R]", njit(forceinline=True, **_OPTIONS)(function))
 
 
 def bare_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """The compiled, cached form of a function that makes no arrays."""
+    """Compiles and caches a function that creates no arrays."""
     return cast("Callable[P, R]", njit(cache=True, **_BARE)(function))
 
 
 def bare_inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """The same for a small part of other bare kernels."""
+    """Compiles a small function into the bare kernels that call it."""
     return cast("Callable[P, R]", njit(forceinline=True, **_BARE)(function))

@@ -1,14 +1,14 @@
-"""What can come of a visit, and what kind of page it found.
+"""The outcome of a visit, and the kind of the page.
 
-An outcome is a value, never an exception: the web is expected to be like this. The numbers are written to disk and must
-not change.
+An outcome is a value, never an exception, because failures are normal on the web. The numbers are written to disk and
+must not change.
 """
 
 from enum import IntEnum
 
 
 class PageKind(IntEnum):
-    """What a page was when it was last read, as the Xyleme paper has it."""
+    """The kind of a page at its last visit, as in the Xyleme paper."""
 
     UNREAD = 0
     HTML = 1
@@ -20,39 +20,39 @@ class PageKind(IntEnum):
 
 
 class Outcome(IntEnum):
-    """How one attempt to read a page ended."""
+    """The outcome of one attempt to read a page."""
 
     READ = 0
-    UNCHANGED = 1  # the server said 304
-    MOVED = 2  # a redirect that is permanent: 301, 308
-    MOVED_TEMPORARILY = 3  # a redirect that is temporary: 302, 303, 307
+    UNCHANGED = 1  # 304
+    MOVED = 2  # a permanent redirect: 301, 308
+    MOVED_TEMPORARILY = 3  # a temporary redirect: 302, 303, 307
     GONE = 4  # 404, 410
     CLIENT_ERROR = 5  # any other 4xx
-    SERVER_ERROR = 6  # 5xx without 503
+    SERVER_ERROR = 6  # any 5xx except 503
     BUSY = 7  # 429, 503
-    DISALLOWED = 8  # robots.txt says no; nothing was asked
-    NO_ROBOTS = 9  # robots.txt could not be had (5xx, unreachable): nothing may be asked now
+    DISALLOWED = 8  # robots.txt forbids it; no request was sent
+    NO_ROBOTS = 9  # robots.txt could not be fetched (5xx, unreachable): no page of the host may be fetched now
     NO_ADDRESS = 10  # the name does not resolve
-    REFUSED_ADDRESS = 11  # the name resolves to an address that may not be asked
+    REFUSED_ADDRESS = 11  # the name resolves to an address that must not be contacted
     NO_CONNECTION = 12  # refused, reset, unreachable
     BAD_TLS = 13
     TIMED_OUT = 14
     BAD_RESPONSE = 15  # not HTTP, wrong lengths, broken compression, headers too large
-    LOST = 16  # the fetcher died: nothing is known
+    LOST = 16  # the fetcher died, so the outcome is unknown
 
     @property
     def present(self) -> bool:
-        """Whether the page was there: read now, or as it was."""
+        """Whether the server has the page: it was read, or is unchanged."""
         return self <= Outcome.UNCHANGED
 
     @property
     def redirect(self) -> bool:
-        """Whether the page leads on to another."""
+        """Whether the page redirects to another."""
         return self in (Outcome.MOVED, Outcome.MOVED_TEMPORARILY)
 
     @property
     def transient(self) -> bool:
-        """Whether the same request may well succeed later."""
+        """Whether the same request may succeed later."""
         return self in _TRANSIENT
 
 

@@ -1,4 +1,4 @@
-"""What is asked of the network and what comes back, as values."""
+"""Requests to the network and the responses to them, as values."""
 
 from dataclasses import dataclass, field
 
@@ -7,40 +7,36 @@ from centime.model.outcome import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One page to be asked for; `url` is canonical."""
+    """One page to fetch; `url` is canonical."""
 
     url: str
-    etag: str = ""  # of the copy we have, for a conditional request; empty without one
-    modified: str = ""  # its Last-Modified, as the server wrote it
+    etag: str = ""  # of the copy at hand, for a conditional request; empty if there is none
+    modified: str = ""  # the Last-Modified of that copy, as the server wrote it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What came back, whatever it was; `outcome` says how to take it."""
+    """The result of a request, successful or not; `outcome` says which."""
 
     url: str
     outcome: Outcome
-    status: int = 0  # 0 when there was no HTTP answer
+    status: int = 0  # 0 if there was no HTTP response
     headers: tuple[tuple[str, str], ...] = ()  # names in lower case, in the order received, repeated ones kept
-    body: bytes = b""  # decompressed, at most the limit
+    body: bytes = b""  # decompressed, cut at the size limit
     truncated: bool = False  # the body was longer than the limit
-    target: str = (
-        ""  # where a redirect leads, as the server wrote it, resolved against the URL by WHATWG; not canonical
-    )
-    address: str = ""  # the peer's address, "" when none was reached
-    # seconds since the epoch: when the server answered, or when the attempt was given up. Politeness counts from here.
+    target: str = ""  # the Location of a redirect, resolved against the URL by WHATWG rules; not canonical
+    address: str = ""  # the peer's address, "" if no peer was reached
+    # Seconds since the epoch: when the server answered, or when the attempt failed. The politeness delay starts here.
     asked_at: float = 0.0
-    seconds: float = 0.0  # from the request to the first byte of the answer
-    wire_bytes: int = 0  # what it cost: bytes received, before decompression
-    crawl_delay: float = 0.0  # what robots.txt asks for, 0 without
-    retry_after: float = 0.0  # what the server asks for, 0 without
+    seconds: float = 0.0  # from the request to the first byte of the response
+    wire_bytes: int = 0  # bytes received, before decompression
+    crawl_delay: float = 0.0  # of robots.txt, 0 if absent
+    retry_after: float = 0.0  # of the response, 0 if absent
     detail: str = ""  # one sentence about a failure
-    request_head: bytes = b""  # as sent, for the archive; empty unless asked for
+    request_head: bytes = b""  # as sent, for the archive; empty unless requested
     response_head: bytes = b""
-    raw_body: bytes = field(
-        default=b"", repr=False
-    )  # reserved for the archive: the payload as decoded from transfer coding
+    raw_body: bytes = field(default=b"", repr=False)  # for the archive: the payload after transfer decoding
 
     def header(self, name: str) -> str:
-        """The first value of a header, or nothing."""
+        """The first value of a header, or ""."""
         return next((value for key, value in self.headers if key == name), "")

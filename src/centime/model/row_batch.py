@@ -1,8 +1,7 @@
-"""Known links: how kernels are handed many rows at once, and what a ledger needs of the place where each page's row is
-kept.
+"""The known links of many pages: the batch that kernels take, and the store that a ledger needs.
 
-A ledger asks its `RowStore` for the rows of a few thousand pages at a time and gives back those that changed, so a
-store on disk costs one read and one write a visit, as the paper's history does.
+A ledger requests from its `RowStore` the rows of a few thousand pages at a time and writes back those that changed. A
+store on disk therefore costs one read and one write per visit, like the history in the paper.
 """
 
 from typing import NamedTuple, Protocol
@@ -15,10 +14,9 @@ NO_WEIGHTS: npt.NDArray[np.float64] = np.empty(0)
 
 
 class RowBatch(NamedTuple):
-    """Rows side by side: row k is `targets[starts[k] : starts[k] + lengths[k]]`, its weights (adding up to 1) at the
-    same places.
+    """Rows of links: row k is `targets[starts[k] : starts[k] + lengths[k]]`, with its weights at the same positions.
 
-    `weights` is empty when every row of the batch shares alike.
+    The weights of a row add up to 1. `weights` is empty if all links of each row have equal weights.
     """
 
     starts: npt.NDArray[np.int64]
@@ -27,15 +25,15 @@ class RowBatch(NamedTuple):
     weights: npt.NDArray[np.float64]
 
     def take(self, which: npt.NDArray[np.bool_]) -> "RowBatch":
-        """The rows that a mask names."""
+        """The rows that a mask selects."""
         return RowBatch(self.starts[which], self.lengths[which], self.targets, self.weights)
 
     def links(self) -> npt.NDArray[np.int32]:
-        """The targets of all rows, one row behind the other."""
+        """The targets of all rows, one row after the other."""
         return self.targets[self._places()]
 
     def shares(self) -> npt.NDArray[np.float64]:
-        """Their weights in the same order; none when every row shares alike."""
+        """The weights of `links`, in the same order; empty if all links of each row have equal weights."""
         return self.weights[self._places()] if len(self.weights) else self.weights
 
     def _places(self) -> npt.NDArray[np.int64]:
@@ -44,12 +42,12 @@ class RowBatch(NamedTuple):
 
 
 class RowStore(Protocol):
-    """What a ledger needs of the place where rows are kept."""
+    """Where a ledger keeps the rows of its pages."""
 
     def gather(self, pages: Pages) -> RowBatch:
-        """The last known rows of these pages; a page never recorded has an empty one."""
+        """The last known rows of these pages; a page never recorded has an empty row."""
         ...
 
     def replace(self, pages: Pages, rows: RowBatch) -> None:
-        """Keeps these rows instead; no page is named twice."""
+        """Replaces the rows of these pages; no page may appear twice."""
         ...

@@ -1,10 +1,11 @@
-"""Writing while the work goes on: a forked child sees memory as it was at that moment and writes it at leisure.
+"""Writing in the background: a forked child sees memory as it was at the fork and writes it while the parent works on.
 
-The child shares pages with its parent until one of them writes to them, does nothing but call what it was given, and
-ends without running anything else of the program. Killed, it leaves what it had written: so let it write beside and
-rename. It does not hear Ctrl-C, so that an orderly stop can wait for it. It dies with its parent: whoever opens the
-folder next is alone in it. Trap: memory use may double in the worst case, if every page of memory changes while it
-writes.
+Parent and child share a page of memory until one of them writes to it. The child calls the given function and exits
+without running anything else of the program. A killed child leaves what it has written, so let it write to a temporary
+name and rename. It ignores Ctrl-C, so that an orderly stop can wait for it. It dies with its parent, so the next
+process that opens the folder is alone in it.
+
+Trap: if every page of memory changes while the child writes, memory use doubles.
 """
 
 import contextlib
@@ -14,25 +15,25 @@ from collections.abc import Callable
 
 from centime.processes.parent import die_with_parent
 
-LONGEST_TROUBLE = 4000  # bytes; less than a pipe holds, so that the child never waits
+LONGEST_TROUBLE = 4000  # bytes; less than the capacity of a pipe, so the child never waits
 
 
 class Background:
-    """A piece of writing under way."""
+    """A forked child that writes."""
 
     def __init__(self, process: int, pipe: int) -> None:
         self.process = process
-        self.trouble = ""  # what went wrong, once it has
+        self.trouble = ""  # the error message of a child that failed
         self._pipe = pipe
         self._succeeded: bool | None = None
 
     def done(self, wait: bool = False) -> bool | None:
-        """None while it is under way, then whether it succeeded."""
+        """None while the child runs, then whether it succeeded."""
         if self._succeeded is None:
             process, status = os.waitpid(self.process, 0 if wait else os.WNOHANG)
             if process:
                 self._succeeded = status == 0
-                with contextlib.suppress(BlockingIOError):  # a child that was killed has said nothing
+                with contextlib.suppress(BlockingIOError):  # a killed child has written no message
                     self.trouble = os.read(self._pipe, LONGEST_TROUBLE).decode(errors="replace")
                 if not self._succeeded and not self.trouble:
                     self.trouble = f"the writing process ended with {os.waitstatus_to_exitcode(status)}"
@@ -41,7 +42,7 @@ class Background:
 
 
 def in_background(write: Callable[[], object]) -> Background:
-    """Calls `write` in a forked child."""
+    """Calls `write` in a forked child and returns at once."""
     receiver, sender = os.pipe()
     parent = os.getpid()
     process = os.fork()
@@ -56,7 +57,7 @@ def in_background(write: Callable[[], object]) -> Background:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         write()
         code = 0
-    except BaseException as trouble:  # whatever it is, it ends here and is told to the parent
+    except BaseException as trouble:  # any failure goes to the parent through the pipe
         os.write(sender, f"{type(trouble).__name__}: {trouble}".encode()[:LONGEST_TROUBLE])
     finally:
         os._exit(code)

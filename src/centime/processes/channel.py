@@ -1,6 +1,5 @@
-"""Messages between processes: bytes framed by their length (4 bytes, little-endian)."""
+"""Messages between processes: bytes after their length (4 bytes, little-endian)."""
 
-import socket
 import struct
 from collections.abc import Iterator
 
@@ -8,19 +7,14 @@ LENGTH = struct.Struct("<I")
 LARGEST = 1 << 30
 
 
-def send(connection: socket.socket, message: bytes) -> None:
-    """Sends one message; waits until it is out."""
-    connection.sendall(LENGTH.pack(len(message)) + message)
-
-
 class MessageBuffer:
-    """Bytes from a socket, cut into messages."""
+    """Splits bytes from a socket into messages."""
 
     def __init__(self) -> None:
         self._received = bytearray()
 
     def take(self, received: bytes) -> Iterator[bytes]:
-        """The messages that are whole now."""
+        """Adds received bytes and yields the messages that are now complete."""
         self._received += received
         start = 0
         while len(self._received) - start >= LENGTH.size:

@@ -1,9 +1,10 @@
-"""What the processes have in common that a crawl starts to work for it: fetchers, and the one that tells subscribers.
+"""The main loop of the processes that a crawl starts: fetchers, and the process that notifies subscribers.
 
-    python -m MODULE SOCKET        SOCKET: the number of an open file; settings are the first message, then come batches of work
+    python -m MODULE SOCKET        SOCKET is the number of an open file. The first message on it has the settings,
+                                   all others are batches of work
 
-Each piece of work is a task on one event loop. The process ends when the crawl closes the socket, and with the crawl if
-that is killed.
+Each piece of work is a task on one event loop. The process ends when the crawl closes the socket, and dies with the
+crawl if that is killed.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ Serve = Callable[[bytes, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[
 
 
 class Work:
-    """The pieces of work under way."""
+    """The running pieces of work."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -39,7 +40,7 @@ class Work:
         unpack: Callable[[bytes], Iterable[Piece]],
         attempt: Callable[[Piece], Coroutine[None, None, None]],
     ) -> None:
-        """Begins each piece as it comes, until the crawl hangs up; what is under way then is given up."""
+        """Starts each piece as it arrives, until the crawl closes the socket; then cancels the running pieces."""
         try:
             while True:
                 for piece in unpack(await _message(reader)):
@@ -55,17 +56,16 @@ class Work:
 
 
 def serve_crawl(serve: Serve) -> None:
-    """Works for the crawl at the other end of the socket that was handed down, and ends the process."""
-    die_with_parent()  # a fetcher without its shard would ask hosts that the next run asks too
+    """Works for the crawl at the other end of the inherited socket, then ends the process."""
+    die_with_parent()  # a fetcher without its crawl would fetch from hosts that the next run fetches from too
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
     connection = socket.socket(fileno=int(sys.argv[1]))
     connection.setblocking(False)
-    connection.set_inheritable(
-        False
-    )  # a command that outlives us would keep it open, and the crawl would not see that we are gone
+    # A subprocess that outlives this process would keep the socket open, and the crawl would not notice our end.
+    connection.set_inheritable(False)
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         uvloop.run(_connected(connection, serve))
-    os._exit(0)  # nothing is left to be done, and open connections need no farewell
+    os._exit(0)  # nothing is left to do, and open connections need no orderly close
 
 
 async def _connected(connection: socket.socket, serve: Serve) -> None:

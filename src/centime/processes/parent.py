@@ -1,11 +1,10 @@
-"""The process that started this one: when it ends, however it ends, so does this one.
+"""Ends a process together with its parent.
 
-A crawl is alone in its folder by a lock that the system takes back when its process is killed. What that process had
-started must be gone by then too: a snapshot still being written, bodies still being kept, hosts still being asked.
-Linux kills them at that moment; other systems have no such call, and there they end a little later by themselves (a
-fetcher by its closed socket).
+A lock makes a crawl the only one in its folder, and the system releases the lock when the process is killed. By then
+its children must have ended too: they write snapshots, keep bodies and fetch from hosts. Linux kills them at that
+moment. Other systems have no such call; there they end by themselves a little later (a fetcher when its socket closes).
 
-Trap: it is the end of the thread that started this process which counts, so start processes from the main thread.
+Trap: Linux kills the child when the thread that started it ends, so start processes from the main thread.
 """
 
 import ctypes
@@ -16,9 +15,7 @@ PARENT_DEATH_SIGNAL = 1  # of prctl, on Linux
 
 
 def die_with_parent(parent: int | None = None, by: signal.Signals = signal.SIGKILL) -> None:
-    """Ends this process, by a signal, together with the one that started it; at once if that was `parent` and has
-    ended already.
-    """
+    """Asks for a signal when the parent ends; exits at once if `parent`, the parent's process id, has ended already."""
     call = getattr(ctypes.CDLL(None), "prctl", None)
     if call is not None:
         call(PARENT_DEATH_SIGNAL, int(by))
