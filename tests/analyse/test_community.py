@@ -66,7 +66,7 @@ def test_a_community_is_chosen_by_a_file_of_names(tmp_path: Path) -> None:
         ("=host:a.org", "a community is NAME=FILE"),
         ("A=", "a community is NAME=FILE"),
         ("A=host:c.org", "community A: no page of the graph is in host:c.org"),
-        ("A=pattern:(", "the pattern '\\(' is no regular expression"),
+        ("A=pattern:(", "the pattern '\\(' is not a regular expression"),
         ("A=cluster:http://c.org/", "the graph has no page http://c.org/; its pages are named like http://www.a.org/"),
         ("A=missing.txt", "missing.txt: the file cannot be read \\(no such file or directory\\)"),
     ],

@@ -14,7 +14,6 @@ line.
 Trap: hosts and domains need pages that are named by URLs; whoever reads the graph says which host a page has.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 from centime.analyse.transition import Pages
 from centime.model.errors import BadInput
+from centime.model.pattern import check_pattern, compiled
 
 
 class Names(Protocol):
@@ -86,7 +86,8 @@ def chosen_community(choice: str, names: Names, sites: Sites, cluster: Cluster) 
         case "domain":
             pages = _of_hosts(sites, lambda host: f".{host}".endswith(f".{value.lower()}"))
         case "pattern":
-            expression = _compiled(value)
+            check_pattern(value)
+            expression = compiled(value)
             pages = np.array([page for page in range(len(names)) if expression.search(names[page])], dtype=np.int64)
         case "cluster":
             pages = cluster(page_named(value, names))
@@ -113,13 +114,6 @@ def _of_hosts(sites: Sites, wanted: Callable[[str], bool]) -> Pages:
     labels, hosts = sites()
     chosen = np.array([wanted(hosts[number]) for number in range(len(hosts))], dtype=np.bool_)
     return np.flatnonzero(chosen[labels])
-
-
-def _compiled(expression: str) -> re.Pattern[str]:
-    try:
-        return re.compile(expression)
-    except re.error as wrong:
-        raise BadInput(f"the pattern {expression!r} is no regular expression: {wrong}") from None
 
 
 def _listed(path: Path, names: Names) -> list[int]:

@@ -10,7 +10,6 @@ in the canonical URL; no exclude pattern may be. Seeds pass includes, excludes a
 is the number of links from a seed; `max_depth` bounds it where the caller knows it.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,8 +19,10 @@ from publicsuffixlist import PublicSuffixList
 from centime.discover.suffixes import SUFFIXES, suffix_of
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
+from centime.model.pattern import Patterns, compiled
 
 KINDS = ("page", "host", "domain", "any")
+_NO_PATTERNS = compiled()
 _MOST_HOSTS = 200_000  # decisions remembered
 
 
@@ -31,8 +32,8 @@ class Scope:
 
     kind: str
     seeds: frozenset[str]
-    include: tuple[re.Pattern[str], ...] = ()
-    exclude: tuple[re.Pattern[str], ...] = ()
+    include: Patterns = _NO_PATTERNS
+    exclude: Patterns = _NO_PATTERNS
     max_depth: int | None = None
     suffixes: frozenset[str] = SUFFIXES
     places: frozenset[str] = frozenset()  # hosts or domains that are in
@@ -58,8 +59,8 @@ class Scope:
         return cls(
             kind=kind,
             seeds=known,
-            include=_compiled(include, "include"),
-            exclude=_compiled(exclude, "exclude"),
+            include=compiled(*include),
+            exclude=compiled(*exclude),
             max_depth=max_depth,
             places=frozenset(place(host_of(seed)) for seed in known) if kind in ("host", "domain") else frozenset(),
         )
@@ -81,7 +82,7 @@ class Scope:
             return f"pages do not end in .{suffix}"
         if excluded := self.exclusion(url):
             return excluded
-        if self.include and not any(pattern.search(url) for pattern in self.include):
+        if self.include and not self.include.search(url):
             return "no include pattern is found in it"
         return ""
 
@@ -89,10 +90,8 @@ class Scope:
         """The exclude pattern that is found in a canonical URL, in words; nothing if there is none, or it is a
         seed's.
         """
-        for pattern in self.exclude:
-            if pattern.search(url) and url not in self.seeds:
-                return f"it is excluded by {pattern.pattern!r}"
-        return ""
+        place = self.exclude.first(url) if self.exclude and url not in self.seeds else None
+        return "" if place is None else f"it is excluded by {self.exclude.texts[place]!r}"
 
     def reaches(self, depth: int) -> bool:
         """Whether pages so many links from a seed are in scope."""
@@ -135,14 +134,3 @@ def _domain(host: str) -> str:
         before, colon, port = name.rpartition(":")
         name = before if colon and port.isdigit() else name
     return registrable_domain(name)
-
-
-def _compiled(patterns: Iterable[str], setting: str) -> tuple[re.Pattern[str], ...]:
-    """The patterns, ready to be searched for."""
-    ready = []
-    for pattern in patterns:
-        try:
-            ready.append(re.compile(pattern))
-        except re.error as error:
-            raise BadSetting(f"{setting} pattern {pattern!r} is not a regular expression: {error}") from error
-    return tuple(ready)

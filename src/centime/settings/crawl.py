@@ -22,6 +22,7 @@ from centime.discover.scope import Scope
 from centime.fetch.settings import FetchSettings
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
+from centime.model.pattern import Patterns, compiled
 from centime.refresh.settings import FIRST_RATE, RefreshSettings
 
 Keep = Literal["none", "xml", "all"]
@@ -160,13 +161,13 @@ class CrawlSettings:
         """Which URLs may be known."""
         return Scope.of(self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
 
-    def focus_rules(self) -> list[tuple[re.Pattern[str], float]]:
+    def focus_rules(self) -> list[tuple[Patterns, float]]:
         """Pattern and weight of each focus class, from class 1 on."""
         rules = []
         for rule in self.focus:
             pattern, equals, weight = rule.rpartition("=")
             try:
-                rules.append((re.compile(pattern), float(weight)))
+                rules.append((compiled(pattern), float(weight)))
             except (ValueError, re.error):
                 equals = ""
             if not equals or not pattern:

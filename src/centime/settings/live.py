@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from centime.model.errors import BadSetting
+from centime.model.pattern import check_pattern
 from centime.settings.crawl import NONE, CrawlSettings, hosts_named, settings_from
-from centime.settings.patterns import check_pattern
 
 Value = str | float | list[str] | None
 

@@ -13,13 +13,13 @@ Nothing here reads a clock, and everything that changes it is a call that the sh
 `noticed`, `delivered`. The same calls give the same state.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any
 
 import msgspec
 
+from centime.model.pattern import compiled
 from centime.shard.notices import Batch, Change, Notice
 
 MOST_NOTICES = 1_000  # in a batch
@@ -58,7 +58,7 @@ class _Active:
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
-        self.search = re.compile(subscription.pattern).search
+        self.search = compiled(subscription.pattern).search
         self.last = 0.0
         self.waiting: dict[int, Notice] = {}  # by number, the oldest first
         self.newest: dict[int, int] = {}  # page -> number of its newest notice that waits

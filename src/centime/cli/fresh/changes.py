@@ -48,7 +48,7 @@ def _changes(
     """
     from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
     from centime.crawl.report.opening import look_at
-    from centime.settings.patterns import check_pattern
+    from centime.model.pattern import check_pattern
 
     if as_json and as_atom:
         raise BadSetting("--json and --atom exclude each other: give one of them")

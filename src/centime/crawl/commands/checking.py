@@ -11,7 +11,7 @@ import msgspec
 from centime.crawl.worker.xpath import check_xpath
 from centime.discover.canonical import canonical
 from centime.model.errors import BadInput, BadSetting
-from centime.settings.patterns import check_pattern
+from centime.model.pattern import check_pattern
 from centime.shard.command import (
     MOST_NAME,
     MOST_URLS,
@@ -50,31 +50,18 @@ def check_command(command: Command) -> None:
         case PublishCommand():
             _check_publication(command)
         case SubscribeCommand():
-            _check_told(command.subscription)
+            check_subscription(command.subscription)
         case _:
             pass
 
 
 def check_subscription(told: Subscription) -> None:
-    """Refuses a subscription that could never be served, or would hold up the crawl; for new ones, as its pattern is
-    timed.
-    """
-    _check_told(told)
-    check_pattern(told.pattern)
-
-
-def _check_told(told: Subscription) -> None:
-    """Refuses a subscription that could never be served; the same whenever it is asked, so that a journal can be
-    read again.
-    """
+    """Refuses a subscription that could never be served."""
     if not _NAME(told.name):
         raise BadSetting(
             f"the name of a subscription is 1 to 100 letters, digits and any of _ . : -, not {told.name!r}"
         )
-    try:
-        re.compile(told.pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise BadSetting(f"the pattern {told.pattern!r} is not a regular expression: {error}") from error
+    check_pattern(told.pattern)
     if not LEAST_EVERY <= told.every <= MOST_EVERY:
         raise BadSetting(
             f"a subscription is served every second at most and every ten years at least, not every {told.every} s"
@@ -91,11 +78,8 @@ def check_content(command: Command) -> None:
     """Refuses a publication of what are no canonical URLs: a command that another program wrote would make pages of
     them.
 
-    And a subscription or focus whose pattern takes too long, and endless names, too; what is in the journal has passed
-    already.
+    And a focus that is not one, and endless names, too; what is in the journal has passed already.
     """
-    if isinstance(command, SubscribeCommand):
-        check_pattern(command.subscription.pattern)
     if isinstance(command, SetCommand) and isinstance(rules := command.values.get("focus"), list):
         for rule in rules:
             check_pattern(rule.rpartition("=")[0])

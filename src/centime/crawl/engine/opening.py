@@ -27,10 +27,10 @@ from centime.ledger.window import Interpolation, VariableWindow, Window
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, CentimeError, DamagedFile, NoRoom
 from centime.model.outcome import Outcome
+from centime.model.pattern import check_pattern
 from centime.model.row_batch import Pages
 from centime.processes.background import Background, in_background
 from centime.settings.crawl import CrawlSettings, settings_from
-from centime.settings.patterns import check_pattern
 from centime.shard.command import publications
 from centime.shard.host_table import Hosts
 from centime.shard.message import Seeded

@@ -29,6 +29,7 @@ from centime.crawl.report.opening import moment
 from centime.model.errors import BadSetting
 from centime.model.kernel import kernel
 from centime.model.outcome import Outcome, PageKind
+from centime.model.pattern import compiled
 from centime.settings.crawl import seconds
 from centime.store.record import Mark
 from centime.store.records import HEAD_TYPE, UNIT, Records
@@ -95,7 +96,7 @@ def newest_first(
     opened: OpenCrawl, changes: Changes, match: str = "", most: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """The changes of pages in whose URL `match` is found, the last first, so many at most."""
-    search = _compiled(match).search
+    search = compiled(match).search
     known, left = opened.shard.pages, most
     for end in range(len(changes), 0, -BATCH):
         begin = max(0, end - BATCH)
@@ -139,13 +140,6 @@ def time_of(text: str, now: float) -> float:
         raise BadSetting(
             f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago, not {text!r}"
         ) from None
-
-
-def _compiled(match: str) -> re.Pattern[str]:
-    try:
-        return re.compile(match)
-    except re.error as error:
-        raise BadSetting(f"{match!r} is not a regular expression: {error}") from error
 
 
 def _row(records: Records, head: Any, before: int, change: str, url: str, importance: float) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from typing import Any
 import xxhash
 from lxml import etree
 
+from centime.crawl.worker.timing import quickest
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
-from centime.settings.timing import quickest
 from centime.shard.notices import MOST_TEXT
 from centime.shard.subscriptions import Subscription, Watched
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from centime.crawl.worker.timing import TRIES, quickest
 from centime.crawl.worker.xpath import MOST_SECONDS, check_pace
-from centime.settings.timing import TRIES, quickest
 
 
 def taking(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> list[int]:
@@ -22,7 +22,7 @@ def taking(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> list[int]:
 
     tries: list[int] = []
     told = clock()
-    monkeypatch.setattr("centime.settings.timing.time.thread_time", lambda: next(told))
+    monkeypatch.setattr("centime.crawl.worker.timing.time.thread_time", lambda: next(told))
     return tries
 
 
