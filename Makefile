@@ -8,7 +8,7 @@ READY := .venv/ready
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check faults bench bench-rank bench-crawl bench-refresh lock clean
+.PHONY: help demo test check docs faults bench bench-rank bench-crawl bench-refresh lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -27,6 +27,12 @@ check: $(READY) ## lint, format, types, layers, documents
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/pytest --quiet tests/test_documents.py
+	@$(MAKE) --no-print-directory docs
+
+# Not --quiet, which would also silence the warnings that --strict counts.
+docs: $(READY) ## build the documentation as a website in site/; a broken link is an error
+	@said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$said"; exit 1; }
+	@echo "The documentation is in site/index.html"
 
 faults: $(READY) ## kill crawls, tear and fill disks, 200 times, and prove that nothing is lost
 	$(BIN)/python -m bench.faults
@@ -52,7 +58,7 @@ lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all 
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file bench/peers.lock bench/peers.in
 
 clean: ## remove the environment and everything generated
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo lab src/centime.egg-info
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo lab site src/centime.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LOCKED): requirements.lock
