@@ -6,17 +6,20 @@ from centime.discover.feed import FeedEntry, read_feed
 from centime.discover.moment import moment
 
 RSS = (
-    "<rss version='2.0'><channel><title>t</title><ttl>60</ttl><lastBuildDate>Tue, 05 Mar 2024 00:00:00 GMT</lastBuildDate>"
+    "<rss version='2.0'><channel><title>t</title><ttl>60</ttl>"
+    "<lastBuildDate>Tue, 05 Mar 2024 00:00:00 GMT</lastBuildDate>"
     "<item><title>One</title><link>https://h/1</link><pubDate>Tue, 05 Mar 2024 01:00:00 +0100</pubDate></item>"
     "<item><guid>https://h/2</guid></item><item><guid isPermaLink='false'>https://h/3</guid></item></channel></rss>"
 )
 RDF = (
-    "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/' xmlns:dc='http://purl.org/dc/elements/1.1/'"
-    " xmlns:sy='http://purl.org/rss/1.0/modules/syndication/'><channel><sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>2</sy:updateFrequency>"
-    "</channel><item><link>https://h/1</link><dc:date>2024-03-05</dc:date></item></rdf:RDF>"
+    "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'"
+    " xmlns:dc='http://purl.org/dc/elements/1.1/' xmlns:sy='http://purl.org/rss/1.0/modules/syndication/'>"
+    "<channel><sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>2</sy:updateFrequency></channel>"
+    "<item><link>https://h/1</link><dc:date>2024-03-05</dc:date></item></rdf:RDF>"
 )
 ATOM = (
-    "<feed xmlns='http://www.w3.org/2005/Atom'><updated>2024-03-05T00:00:00Z</updated><entry><link rel='self' href='/no'/><link href='/1'/>"
+    "<feed xmlns='http://www.w3.org/2005/Atom'><updated>2024-03-05T00:00:00Z</updated>"
+    "<entry><link rel='self' href='/no'/><link href='/1'/>"
     "<title>One</title><updated>2024-03-05T00:00:00Z</updated><published>2020-01-01T00:00:00Z</published></entry></feed>"
 )
 DAY = 1709596800.0
@@ -29,7 +32,8 @@ def test_rss_is_read() -> None:
 
 
 def test_rss_with_a_document_type_is_read() -> None:
-    doctype = '<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://my.netscape.com/rss-0.91.dtd" [<!ENTITY nbsp "&#160;">]>'
+    name = '"-//Netscape//DTD RSS 0.91//EN" "http://my.netscape.com/rss-0.91.dtd"'
+    doctype = f'<!DOCTYPE rss PUBLIC {name} [<!ENTITY nbsp "&#160;">]>'
     assert read_feed((doctype + RSS).encode()).entries == read_feed(RSS.encode()).entries
 
 

@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from centime.discover.sitemap import MOST_BYTES, MOST_ENTRIES, SitemapEntry, is_sitemap, read_sitemap
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-ENTRY = "<url><loc> https://h/a?x=1&amp;y=2 </loc><lastmod>2024-03-05</lastmod><changefreq>Daily</changefreq><priority>0.8</priority></url>"
+ENTRY = (
+    "<url><loc> https://h/a?x=1&amp;y=2 </loc><lastmod>2024-03-05</lastmod>"
+    "<changefreq>Daily</changefreq><priority>0.8</priority></url>"
+)
 READ = SitemapEntry(url="https://h/a?x=1&y=2", modified=1709596800.0, frequency="daily", priority=0.8)
 
 

@@ -1,1 +1,1 @@
-"""Stage 1: which URLs may be known. Canonical form, scope, traps, seeds, sitemaps and feeds; no network."""
+"""Stage 1: which URLs a crawl admits. Canonical form, scope, traps, seeds, sitemaps and feeds; no network."""

@@ -1,8 +1,8 @@
-"""Feeds: what a site says is new. RSS 0.9x, 1.0 and 2.0, and Atom.
+"""Feeds, the news of a site: RSS 0.9x, 1.0 and 2.0, and Atom.
 
-Links are given as written, to be resolved against the feed's URL. An Atom entry's link is its first alternate one; an
-RSS item without `link` is known by its permanent `guid`. A broken feed gives the entries before the damage, with
-`trouble`.
+Links are returned as written; the caller resolves them against the feed's URL. The link of an Atom entry is its first
+alternate link; an RSS item without `link` is identified by its permanent `guid`. A broken feed yields the entries
+before the damage, and `trouble` says what is wrong.
 """
 
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ MOST_ENTRIES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedEntry:
-    """One piece of news."""
+    """One entry of a feed."""
 
     link: str
-    updated: float = 0.0  # seconds since the epoch; 0 when not said
+    updated: float = 0.0  # seconds since the epoch; 0 if missing
     title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """What a feed says."""
+    """The content of a feed."""
 
     entries: tuple[FeedEntry, ...] = ()
     updated: float = 0.0
-    ttl_seconds: float = 0.0  # for how long the feed says it holds; 0 when not said
-    address: str = ""  # where the feed says that it is, as written
+    ttl_seconds: float = 0.0  # how long the feed stays valid; 0 if missing
+    address: str = ""  # the feed's own URL (rel="self"), as written
     trouble: str = ""
 
 
 def read_feed(body: bytes) -> Feed:
-    """The entries of a feed; never an exception."""
+    """The entries of a feed; never raises."""
     found = read_records(body, ("item", "entry"), most=MOST_ENTRIES)
     if found.root not in ("rss", "RDF", "feed"):
         return Feed(
@@ -53,7 +53,7 @@ def read_feed(body: bytes) -> Feed:
 
 
 def _link(record: Record) -> str:
-    """Where an entry leads."""
+    """The link of an entry; empty if it has none."""
     for name, text, attributes in record.fields:
         if name == "link":
             if attributes.get("href") and attributes.get("rel", "alternate") == "alternate":
@@ -71,7 +71,7 @@ def _link(record: Record) -> str:
 
 
 def _address(channel: Record) -> str:
-    """The link of a feed to itself."""
+    """The link of a feed to itself; empty if it has none."""
     own = (
         attributes.get("href", "")
         for name, _, attributes in channel.fields
@@ -81,7 +81,7 @@ def _address(channel: Record) -> str:
 
 
 def _updated(record: Record) -> float:
-    """When a record was last changed."""
+    """The time of the last change of a record; 0 if unknown."""
     return max(
         moment(record.text(name))
         for name in ("updated", "published", "pubDate", "date", "lastBuildDate", "modified", "issued")
@@ -89,7 +89,7 @@ def _updated(record: Record) -> float:
 
 
 def _ttl(channel: Record) -> float:
-    """For how many seconds the feed holds: `ttl` in minutes, or the period of RSS 1.0's syndication module."""
+    """How many seconds the feed stays valid: from `ttl` (minutes), or from the syndication module of RSS 1.0."""
     minutes = channel.text("ttl")
     if minutes.isascii() and minutes.isdigit():
         return min(float(minutes[:9]) * 60.0, 31_536_000.0)

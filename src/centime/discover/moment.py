@@ -1,11 +1,11 @@
-"""Times as sitemaps and feeds write them, in seconds since the epoch."""
+"""Parses the dates of sitemaps and feeds into seconds since the epoch."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 
 def moment(text: str) -> float:
-    """Seconds since the epoch of a W3C or RFC 822 date, which without a zone counts as UTC; 0 for what is neither."""
+    """Seconds since the epoch of a W3C or RFC 822 date, in UTC if it has no zone; 0 if unparsable."""
     text = text.strip()
     if len(text) in (4, 7) and text[:4].isdigit():
         text += "-01-01"[len(text) - 10 :]  # a year, or a year and a month

@@ -1,11 +1,11 @@
-"""Parameters that say who is reading and not what is read: they are taken out of every URL.
+"""Parameters that identify the reader and not the page. They are removed from every URL.
 
 - Tracking: how the reader came here (`utm_source`, `gclid`). Removed by name, or by the beginning of the name.
-- Sessions: who the reader is (`PHPSESSID`, `;jsessionid=`). Names that mean nothing else are removed whatever the value;
-  names that may mean something (`sid`, `session`) only with a value that looks like a session's: at least 16 letters and
-  digits, with a digit among them.
+- Sessions: who the reader is (`PHPSESSID`, `;jsessionid=`). A name that has no other meaning is removed with any value.
+  A name with other meanings (`sid`, `session`) is removed only if its value looks like a session: at least 16 letters
+  and digits, at least one of them a digit.
 
-Names are compared without regard to case. The order of the parameters that stay is kept: a server may care.
+Names are compared without regard to case. The other parameters keep their order, because a server may depend on it.
 """
 
 import re
@@ -13,9 +13,9 @@ import re
 TRACKING_BEGINNINGS = ("utm_", "mtm_", "pk_campaign", "pk_kwd", "hsa_", "aspsessionid")
 
 _TRACKING_NAMES = """
-    gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid ysclid twclid ttclid igshid igsh mc_cid mc_eid _ga _gl _hsenc _hsmi
-    hsctatracking mkt_tok vero_id vero_conv oly_anon_id oly_enc_id wickedid rb_clickid s_kwcid ef_id _openstat epik li_fat_id
-    zanpid srsltid sc_cid ml_subscriber ml_subscriber_hash guccounter guce_referrer guce_referrer_sig
+    gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid ysclid twclid ttclid igshid igsh mc_cid mc_eid _ga _gl _hsenc
+    _hsmi hsctatracking mkt_tok vero_id vero_conv oly_anon_id oly_enc_id wickedid rb_clickid s_kwcid ef_id _openstat
+    epik li_fat_id zanpid srsltid sc_cid ml_subscriber ml_subscriber_hash guccounter guce_referrer guce_referrer_sig
 """
 
 TRACKING = frozenset(_TRACKING_NAMES.split())
@@ -28,7 +28,7 @@ PERHAPS_SESSIONS = frozenset(["sid", "session", "sess"])
 
 _SESSION_VALUE = re.compile(r"(?=[A-Za-z]*[0-9])[0-9A-Za-z]{16,}").fullmatch
 
-# A cheap test for all that `without_readers` could change; most queries fail it and are left alone.
+# A cheap test for every query that `without_readers` could change; it fails for most queries, which stay as they are.
 _SUSPECT = re.compile(
     r"(?:^|&)(?:&|$|"
     + "|".join(map(re.escape, (*TRACKING_BEGINNINGS, *sorted(TRACKING | SESSIONS | PERHAPS_SESSIONS))))
@@ -42,21 +42,21 @@ _PATH_SESSION = re.compile(
 
 
 def without_readers(query: str) -> str:
-    """A query (without its `?`) less its tracking, session and empty parameters."""
+    """A query (without its `?`) without tracking, session and empty parameters."""
     if _SUSPECT(query) is None:
         return query
     return "&".join([piece for piece in query.split("&") if piece and not _about_the_reader(piece)])
 
 
 def without_session(path: str) -> str:
-    """A path less the sessions that Java servlets (`;jsessionid=`) and ASP.NET (`/(S(...))`) write into it."""
+    """A path without the sessions that Java servlets (`;jsessionid=`) and ASP.NET (`/(S(...))`) write into it."""
     while (shorter := _PATH_SESSION.sub("", path)) != path:  # a session may hide another: /(S(...));jsessionid=1
         path = shorter
     return path
 
 
 def _about_the_reader(piece: str) -> bool:
-    """Whether a parameter says who is reading."""
+    """Whether a parameter identifies the reader."""
     name, _, value = piece.partition("=")
     name = name.lower()
     if name in TRACKING or name in SESSIONS or name.startswith(TRACKING_BEGINNINGS):

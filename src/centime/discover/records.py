@@ -1,11 +1,11 @@
-"""Records of an XML document as it streams by: the entries of a sitemap or a feed, each with its fields.
+"""Streams records out of an XML document: the entries of a sitemap or a feed, each with its fields.
 
-Bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record MOST_FIELDS fields, and reading ends with
-the record asked for last. Document types are hidden from the parser, so no entity is ever expanded. A broken document
-gives the records before the damage, as far as they are whole.
+Memory is bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record keeps MOST_FIELDS fields, and the
+reader stops after the number of records that the caller asked for. The document type is hidden from the parser, so no
+entity is ever expanded. A broken document yields the complete records before the damage.
 
-A document with errors is read a second time, with its ampersands by number (`model/ampersands.py`), and its trouble is
-told all the same.
+A document with errors is parsed a second time with its ampersands as character references (`model/ampersands.py`). The
+errors of the first pass are reported in any case.
 """
 
 import re
@@ -25,19 +25,19 @@ _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*+(?:\[(?:[^\]\"']++|\"[^\"]*+\"|'[^']*+
 
 @dataclass(slots=True)
 class Record:
-    """One entry: its element, and its fields in order as (name, text, attributes), names without namespaces."""
+    """One entry: the name of its element, and its fields in order as (name, text, attributes), without namespaces."""
 
     name: str
     fields: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
 
     def text(self, name: str) -> str:
-        """The text of the first field of a name, or nothing."""
+        """The text of the first field with this name; empty if there is none."""
         return next((text for found, text, _ in self.fields if found == name), "")
 
 
 @dataclass(slots=True)
 class Records:
-    """What was read: the root's name, the fields outside records, the records, and what was wrong."""
+    """The parsed document: the name of its root, the fields outside records, the records, and what is wrong with it."""
 
     root: str = ""
     outside: Record = field(default_factory=lambda: Record(""))
@@ -46,7 +46,7 @@ class Records:
 
 
 def read_records(text: bytes, names: Iterable[str], *, most: int) -> Records:
-    """The elements of these names, at most so many."""
+    """The elements with these names, at most `most` of them."""
     wanted = frozenset(names)
     text = _DOCTYPE.sub(b"", text, count=1).replace(b"<!DOCTYPE", b"<!doctype")
     found, stumbled = _read(text, wanted, most)
@@ -62,7 +62,7 @@ def read_records(text: bytes, names: Iterable[str], *, most: int) -> Records:
 
 
 def _read(text: bytes, names: frozenset[str], most: int) -> tuple[Records, bool]:
-    """What one pass over the text gives, and whether the parser stumbled."""
+    """The result of one pass over the text, and whether the parser met an error."""
     reader = _Reader(names)
     found = reader.found
     parser = etree.XMLParser(target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False)
@@ -88,7 +88,7 @@ def _read(text: bytes, names: frozenset[str], most: int) -> tuple[Records, bool]
 
 
 class _Reader:
-    """Takes the parser's events."""
+    """Builds records from the parser's events."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self.found = Records()
@@ -112,7 +112,7 @@ class _Reader:
         self._attributes = {name: value.replace("&#38;", "&") for name, value in attributes.items()}
 
     def data(self, data: str) -> None:
-        """Text goes on."""
+        """More text of an element."""
         if self._length < LONGEST_FIELD:
             self._text.append(data[: LONGEST_FIELD - self._length])
             self._length += len(data)

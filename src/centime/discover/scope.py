@@ -1,13 +1,18 @@
 """Which URLs belong to a crawl.
 
-Kinds, by the seeds: `page` (the seeds alone), `host` (all pages of the seeds' hosts, whatever the scheme; ports must
-agree), `domain` (all hosts under the seeds' registrable domains, by the public suffix list: `a.example.co.uk` and
-`b.example.co.uk` are of one domain, two sites of `github.io` are not; an address or a name without a suffix is its own
-domain), `any`.
+The kind of a scope says how far it reaches from the seeds:
 
-Then: the suffix of the path must not be one of `discover/suffixes.py`; if there are include patterns, one must be found
-in the canonical URL; no exclude pattern may be. Seeds pass includes, excludes and suffixes: they were asked for. Depth
-is the number of links from a seed; `max_depth` bounds it where the caller knows it.
+- `page`: the seeds alone;
+- `host`: all pages of the seeds' hosts, with either scheme; the port must be the same;
+- `domain`: all hosts under the seeds' registrable domains, by the public suffix list. `a.example.co.uk` and
+  `b.example.co.uk` are in one domain, two sites of `github.io` are not; an address or a name without a public suffix is
+  its own domain;
+- `any`: everything.
+
+In addition, the suffix of the path must not be listed in `discover/suffixes.py`, an include pattern (if there is one)
+must match somewhere in the canonical URL, and no exclude pattern may match. Seeds ignore includes, excludes and
+suffixes, because a person asked for them. Depth is the number of links from a seed; `max_depth` limits it where the
+caller knows it.
 """
 
 from collections.abc import Iterable
@@ -23,7 +28,7 @@ from centime.model.pattern import Patterns, compiled
 
 KINDS = ("page", "host", "domain", "any")
 _NO_PATTERNS = compiled()
-_MOST_HOSTS = 200_000  # decisions remembered
+_MOST_HOSTS = 200_000  # in the cache of decisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,7 @@ class Scope:
     exclude: Patterns = _NO_PATTERNS
     max_depth: int | None = None
     suffixes: frozenset[str] = SUFFIXES
-    places: frozenset[str] = frozenset()  # hosts or domains that are in
+    places: frozenset[str] = frozenset()  # hosts or domains in scope
     _hosts: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -49,7 +54,7 @@ class Scope:
         exclude: Iterable[str] = (),
         max_depth: int | None = None,
     ) -> "Scope":
-        """The scope of a crawl that starts from canonical seeds; BadSetting says which word cannot be used."""
+        """The scope of a crawl that starts from canonical seeds; BadSetting names the value that cannot be used."""
         if kind not in KINDS:
             raise BadSetting(f"the scope is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {kind!r}")
         if max_depth is not None and max_depth < 0:
@@ -70,7 +75,7 @@ class Scope:
         return not self.refusal(url)
 
     def refusal(self, url: str) -> str:
-        """Why a canonical URL is not in scope, in words; nothing if it is."""
+        """Why a canonical URL is out of scope, as a phrase; empty if it is in scope."""
         if url in self.seeds:
             return ""
         if self.kind == "page":
@@ -83,22 +88,20 @@ class Scope:
         if excluded := self.exclusion(url):
             return excluded
         if self.include and not self.include.search(url):
-            return "no include pattern is found in it"
+            return "no include pattern matches it"
         return ""
 
     def exclusion(self, url: str) -> str:
-        """The exclude pattern that is found in a canonical URL, in words; nothing if there is none, or it is a
-        seed's.
-        """
+        """Which exclude pattern matches a canonical URL, as a phrase; empty if none does, or if the URL is a seed."""
         place = self.exclude.first(url) if self.exclude and url not in self.seeds else None
         return "" if place is None else f"it is excluded by {self.exclude.texts[place]!r}"
 
     def reaches(self, depth: int) -> bool:
-        """Whether pages so many links from a seed are in scope."""
+        """Whether pages `depth` links away from a seed are in scope."""
         return self.max_depth is None or depth <= self.max_depth
 
     def _holds(self, host: str) -> bool:
-        """Whether a host is in; remembered, for the public suffix list is slow."""
+        """Whether a host is in scope; cached, because the public suffix list is slow."""
         held = self._hosts.get(host)
         if held is None:
             if len(self._hosts) >= _MOST_HOSTS:
@@ -108,9 +111,7 @@ class Scope:
 
 
 def registrable_domain(name: str) -> str:
-    """The domain that somebody registered a name under; the name itself for addresses and names without a public
-    suffix.
-    """
+    """The registrable domain of a host name; the name itself for an address or a name without a public suffix."""
     if name.startswith("[") or name.replace(".", "").isdigit():
         return name
     return _suffix_list().privatesuffix(name) or name
@@ -118,7 +119,7 @@ def registrable_domain(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _suffix_list() -> PublicSuffixList:
-    """The public suffix list, read when it is first needed."""
+    """The public suffix list, loaded on first use."""
     return PublicSuffixList()
 
 
@@ -128,7 +129,7 @@ def _name(host: str) -> str:
 
 
 def _domain(host: str) -> str:
-    """The registrable domain of a host; ports do not count."""
+    """The registrable domain of a host, without its port."""
     name = _name(host)
     if not name.endswith("]"):
         before, colon, port = name.rpartition(":")

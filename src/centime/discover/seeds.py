@@ -1,12 +1,12 @@
-"""Where a crawl starts, from the words a person typed.
+"""Reads the seeds of a crawl from the words that a person typed.
 
-- `sitemap:URL` is a sitemap, to be read first.
-- A word with `://` in it is a URL; it must be http or https.
-- A word that names a file is a file of such words, one a line; empty lines are skipped, and what follows a `#` at the beginning of a line
-  or after white space. A `#` within a word is part of it.
+- `sitemap:URL` is a sitemap, which is fetched first.
+- A word that contains `://` is a URL; it must be http or https.
+- A word that names a file stands for the words in this file, one per line. Empty lines are skipped, and so is a comment
+  from a `#` at the beginning of a line or after white space. A `#` inside a word belongs to the word.
 - Any other word is a host with or without a path: `example.org` is `https://example.org/`.
 
-A word that is none of these is refused with its name, and in a file with its line: nothing is skipped in silence.
+A word that is none of these is refused by name, in a file also with its line. Nothing is skipped silently.
 """
 
 import re
@@ -32,25 +32,17 @@ class Seeds:
     sitemaps: tuple[str, ...] = ()
 
 
-FILE_ENDINGS = (
-    ".txt",
-    ".csv",
-    ".tsv",
-    ".lst",
-    ".list",
-    ".urls",
-    ".toml",
-    ".json",
-)  # a word like this is a file that is not there
+# A word that ends like this names a file, so it is refused if the file is missing.
+FILE_ENDINGS = (".txt", ".csv", ".tsv", ".lst", ".list", ".urls", ".toml", ".json")
 
 
 def without_comment(line: str) -> str:
-    """What a line of a file says before a comment."""
+    """A line of a file without its comment and the white space around it."""
     return _COMMENT.sub("", line).strip()
 
 
 def read_seeds(words: Sequence[str]) -> Seeds:
-    """The seeds that words mean; BadInput names the word that means nothing."""
+    """The seeds that these words stand for; BadInput names a word that cannot be a seed."""
     urls: dict[str, None] = {}
     sitemaps: dict[str, None] = {}
     for word in words:
@@ -68,7 +60,7 @@ def read_seeds(words: Sequence[str]) -> Seeds:
 
 
 def _take(word: str, where: str, urls: dict[str, None], sitemaps: dict[str, None]) -> None:
-    """Adds what one word means."""
+    """Adds the seed that one word stands for."""
     into, address = (sitemaps, word.removeprefix("sitemap:")) if word.startswith("sitemap:") else (urls, word)
     url = canonical(address if "://" in address else f"https://{address}")
     if not address or url is None or not _names_a_host(address, url):
@@ -78,7 +70,7 @@ def _take(word: str, where: str, urls: dict[str, None], sitemaps: dict[str, None
 
 
 def _names_a_host(address: str, url: str) -> bool:
-    """Whether a word without a scheme looks like a host and not like a file that is missing."""
+    """Whether a word without a scheme looks like a host, and not like a missing file."""
     if "://" in address:
         return True
     host = url.partition("//")[2].partition("/")[0]

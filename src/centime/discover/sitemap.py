@@ -1,9 +1,9 @@
-"""Sitemaps: the pages that a site names by itself.
+"""Sitemaps: the pages that a site lists itself.
 
-Read are `urlset` and `sitemapindex` in XML, with the news extension, and plain text with one URL a line; each as it is
-or packed with gzip. By the protocol's own limits: at most 50 MiB unpacked, and 50 000 entries. A broken sitemap gives
-what was read before the damage, with `trouble`. URLs are given as written: the caller makes them canonical, and decides
-whether the sitemap may speak for them.
+The reader takes `urlset` and `sitemapindex` in XML, with the news extension, and plain text with one URL per line, each
+of them plain or gzipped. The protocol's own limits apply: 50 MiB unpacked, and 50 000 entries. A broken sitemap yields
+the entries before the damage, and `trouble` says what is wrong. URLs are returned as written: the caller makes them
+canonical, and decides whether this sitemap may list them.
 """
 
 import re
@@ -15,10 +15,10 @@ from centime.discover.records import Record, read_records
 
 MOST_ENTRIES = 50_000
 MOST_BYTES = 50 * 1024 * 1024
-LOOK = 4_096  # bytes of the beginning that tell a sitemap
-CHUNK = 4_096  # packed bytes at a time: what is left behind a member is copied, and members may be tiny
+LOOK = 4_096  # bytes from the beginning, enough to recognise a sitemap
+CHUNK = 4_096  # compressed bytes per step: the rest behind a gzip member is copied, and members may be tiny
 
-# What may stand before the root element, and the root; a namespace's prefix before its name.
+# Everything that is allowed before the root element, and the root, with or without a namespace prefix.
 _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s++|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?>)*+<(?:[^\s<>/:]++:)?(?:urlset|sitemapindex)[\s/>]",
     re.DOTALL,
@@ -32,16 +32,16 @@ class SitemapEntry:
     """A page, or in an index another sitemap."""
 
     url: str
-    modified: float = 0.0  # seconds since the epoch; 0 when not said
+    modified: float = 0.0  # seconds since the epoch; 0 if missing
     frequency: str = ""  # always, hourly, daily, weekly, monthly, yearly or never
     priority: float = 0.5
-    published: float = 0.0  # of news
-    title: str = ""  # of news
+    published: float = 0.0  # news extension only
+    title: str = ""  # news extension only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sitemap:
-    """What a sitemap says."""
+    """The content of a sitemap."""
 
     entries: tuple[SitemapEntry, ...] = ()
     is_index: bool = False  # the entries are sitemaps
@@ -49,10 +49,10 @@ class Sitemap:
 
 
 def is_sitemap(url: str, body: bytes) -> bool:
-    """Whether what was read at a URL is a sitemap, by its beginning.
+    """Whether the body of a URL is a sitemap, judged by its beginning.
 
-    Packed or not, its root decides, whatever it was served as. Plain text tells less: every line must be a URL, and
-    there must be `sitemap` in the name at the end of the path, or if it is packed anywhere.
+    The root element decides, whatever the content type, gzipped or not. Plain text is weaker evidence: every line must
+    be a URL, and `sitemap` must be in the last segment of the path, or anywhere in the URL if the body is gzipped.
     """
     packed = body.startswith(b"\x1f\x8b")
     head = _unpacked(body[: 4 * LOOK], LOOK)[0] if packed else body[:LOOK]
@@ -72,7 +72,7 @@ def _lists_urls(body: bytes) -> bool:
 
 
 def read_sitemap(body: bytes) -> Sitemap:
-    """The entries of a sitemap, whatever its form; never an exception."""
+    """The entries of a sitemap in any of its forms; never raises."""
     body, trouble = _unpacked(body)
     if not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<")):
         return _read_lines(body, trouble)
@@ -90,7 +90,7 @@ def read_sitemap(body: bytes) -> Sitemap:
 
 
 def _entry(record: Record) -> SitemapEntry:
-    """An entry of its record."""
+    """The entry that a record describes."""
     frequency = record.text("changefreq").lower()
     return SitemapEntry(
         url=record.text("loc"),
@@ -103,7 +103,7 @@ def _entry(record: Record) -> SitemapEntry:
 
 
 def _priority(text: str) -> float:
-    """A priority from 0 to 1; the protocol's default for anything else."""
+    """A priority from 0 to 1; the protocol's default, 0.5, if unparsable."""
     try:
         value = float(text)
     except ValueError:
@@ -112,7 +112,7 @@ def _priority(text: str) -> float:
 
 
 def _unpacked(body: bytes, most: int = MOST_BYTES) -> tuple[bytes, str]:
-    """The body without gzip, cut at the limit, and what was wrong with it."""
+    """The uncompressed body, cut at the limit, and what is wrong with it."""
     if not body.startswith(b"\x1f\x8b"):
         return body[:most], "Only the first 50 MiB were read." if len(body) > most else ""
     pieces: list[bytes] = []
@@ -138,7 +138,7 @@ def _unpacked(body: bytes, most: int = MOST_BYTES) -> tuple[bytes, str]:
 
 
 def _read_lines(body: bytes, trouble: str) -> Sitemap:
-    """A sitemap of plain text: the lines that are URLs."""
+    """The URLs of a plain-text sitemap."""
     lines = (line.strip() for line in body.decode("utf-8-sig", "replace").splitlines())
     urls = [line for line in lines if line.startswith(("http://", "https://"))]
     if not urls and not trouble:

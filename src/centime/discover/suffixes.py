@@ -1,27 +1,31 @@
-"""Endings of paths that are not pages to read: pictures, sound, film, archives, fonts, programs, office files, styles
+"""Suffixes of paths that a crawl does not fetch: images, audio, video, archives, fonts, programs, office files, styles
 and scripts.
 
-Only the path counts, never the query, and the ending is what follows the last dot of the last segment. HTML, XML,
-XHTML, DTD, RSS, RDF, XSL and plain text are read; so is what has no ending, or one that is not listed.
+The suffix is the part after the last dot of the last segment of the path; the query does not count. HTML, XML, XHTML,
+DTD, RSS, RDF, XSL and plain text are fetched, and so is a path without a suffix or with a suffix that is not listed.
 """
 
-_PICTURES = (
+_IMAGES = (
     "jpg jpeg jpe gif png bmp tif tiff webp avif ico svg svgz psd eps ai raw heic xcf cur pnm ppm pgm pbm xpm djvu"
 )
-_SOUND_AND_FILM = "mp3 wav ogg oga flac aac m4a wma mid midi aif aiff au ra opus mp4 m4v mpg mpeg avi mov wmv flv webm mkv ogv 3gp swf rm ram asf ts m3u8"
-_ARCHIVES = "zip gz tgz bz2 tbz xz txz zst 7z rar tar jar war ear cab deb rpm apk ipa dmg iso img pkg msi z lz lzma br whl egg gem crate"
+_AUDIO = "mp3 wav ogg oga flac aac m4a wma mid midi aif aiff au ra opus"
+_VIDEO = "mp4 m4v mpg mpeg avi mov wmv flv webm mkv ogv 3gp swf rm ram asf ts m3u8"
+_ARCHIVES = (
+    "zip gz tgz bz2 tbz xz txz zst 7z rar tar jar war ear cab deb rpm apk ipa dmg iso img pkg msi z lz lzma br whl egg"
+    " gem crate"
+)
 _FONTS = "woff woff2 ttf otf eot pfb"
 _PROGRAMS = "exe dll so bin class o a obj pyc com bat run appimage wasm swp dat db sqlite mdb"
 _OFFICE = "pdf ps doc docx xls xlsx ppt pptx odt ods odp rtf epub mobi azw3 vsd chm dvi"
 _RESOURCES = "css js mjs map less scss json jsonld webmanifest"
 
-SUFFIXES = frozenset(" ".join((_PICTURES, _SOUND_AND_FILM, _ARCHIVES, _FONTS, _PROGRAMS, _OFFICE, _RESOURCES)).split())
+SUFFIXES = frozenset(" ".join((_IMAGES, _AUDIO, _VIDEO, _ARCHIVES, _FONTS, _PROGRAMS, _OFFICE, _RESOURCES)).split())
 
 
 def suffix_of(url: str) -> str:
-    """The ending of a canonical URL's path in lower case, without its dot; nothing if it has none."""
+    """The suffix of a canonical URL's path in lower case, without its dot; empty if it has none."""
     end = url.find("?")
     last = url[url.rfind("/", 0, end if end >= 0 else len(url)) + 1 : end if end >= 0 else len(url)]
     dot = last.rfind(".")
-    # The host of a URL is never taken for a file: a canonical URL has a slash after it.
+    # A host is never mistaken for a file name: a canonical URL has a slash after its host.
     return last[dot + 1 :].lower() if dot >= 0 else ""

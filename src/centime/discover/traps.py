@@ -1,21 +1,20 @@
-"""URLs that look like a trap: a site that makes up new pages for as long as somebody reads them.
+"""Crawler traps: sites that generate new URLs for as long as somebody fetches them.
 
-By the URL alone (`trap`), a canonical URL is refused with
+`trap` judges a canonical URL by itself and refuses it if it has
 
 - more than DEEPEST segments in its path;
-- a segment, or a run of up to five segments, that stands three times in a row (`/a/b/a/b/a/b`);
+- a segment, or a run of up to five segments, three times in a row (`/a/b/a/b/a/b`);
 - a segment of more than LONGEST_SEGMENT characters;
 - a session in its path: a segment like `sid-0123456789abcdef`, or two segments of 32 or more hexadecimal digits;
-- more than MOST_PARAMETERS parameters, or one name more than MOST_OF_A_NAME times;
-- a calendar out of reason: a year and a month in its path (`/2091/03/`) more than YEARS_OFF years after `year`; in its query
-  (`year=1860&month=3`, `date=1860-03`) more than YEARS_OFF years before or after; or a clock under a day in its query
-  (`year`, `month`, `day` and `hour`). Old years in paths are archives, and are read.
+- more than MOST_PARAMETERS parameters, or one parameter more than MOST_OF_A_NAME times;
+- an implausible date: a year and a month in its path (`/2091/03/`) more than YEARS_OFF years after `year`, or in its
+  query (`year=1860&month=3`, `date=1860-03`) more than YEARS_OFF years before or after it, or a time of day in its
+  query (`year`, `month`, `day` and `hour`). Old years in paths are archives, and are admitted.
 
-By what was seen of a host (`TrapLimits`): at most so many pages per host, for one path at most so many queries with the
-same names of parameters, in any order, and below one path at most so many dates (a calendar that leads into the past
-never has a year that is out of reason). Counting only: the same URLs in the same order always give the same answers.
-Memory per host is bounded: queries are counted in a table of PATHS_PER_HOST slots; paths that collide share a count and
-are refused early.
+`TrapLimits` counts what a host has: a limited number of pages per host, of queries with the same parameter names (in
+any order) per path, and of dates below one path (a calendar that leads into the past never reaches an implausible
+year). The result depends on nothing but the URLs and their order. Memory per host is bounded: counts are kept in a
+table of PATHS_PER_HOST slots; paths that collide share a count and reach the limit earlier.
 """
 
 import re
@@ -52,7 +51,7 @@ _QUERY_CLOCK = re.compile(r"(?:^|[&;])(?:hour|h|minute|min|time)=[0-9:]{1,5}(?=[
 
 
 def trap(url: str, *, year: int = THIS_YEAR) -> str:
-    """Why a canonical URL looks like a trap, in words; nothing if it does not."""
+    """Why a canonical URL looks like a trap, as a phrase; empty if it does not."""
     start = url.find("/", 8)
     path, _, query = url[start:].partition("?")
     depth = path.count("/")
@@ -68,25 +67,25 @@ def trap(url: str, *, year: int = THIS_YEAR) -> str:
         return "there is a session in its path"
     calendar = _PATH_CALENDAR(path) if depth >= 2 else None
     if calendar and int(calendar[1]) > year + YEARS_OFF:
-        return f"its calendar has come to the year {calendar[1]}"
+        return f"its calendar has reached the year {calendar[1]}"
     return _query_trap(query, year) if query else ""
 
 
 def _query_trap(query: str, year: int) -> str:
-    """Why a query looks like a trap."""
+    """Why a query looks like a trap; empty if it does not."""
     count = query.count("&") + 1
     if count > MOST_PARAMETERS:
         return f"it has {count} parameters"
     if count > MOST_OF_A_NAME:
         name, times = Counter(piece.partition("=")[0] for piece in query.split("&")).most_common(1)[0]
         if times > MOST_OF_A_NAME:
-            return f"its parameter {name} is there {times} times"
+            return f"its parameter {name} occurs {times} times"
     found = _QUERY_YEAR(query)
     dated = found[1] if found and _QUERY_MONTH(query) else ""
     if not dated and (date := _QUERY_DATE(query)):
         dated = date[1]
     if dated and abs(int(dated) - year) > YEARS_OFF:
-        return f"its calendar has come to the year {dated}"
+        return f"its calendar has reached the year {dated}"
     if dated and _QUERY_DAY(query) and _QUERY_CLOCK(query):
         return "it browses a calendar by the hour"
     return ""
@@ -94,13 +93,13 @@ def _query_trap(query: str, year: int) -> str:
 
 @dataclass(slots=True)
 class _Host:
-    """What was admitted of one host."""
+    """Counts of what was admitted from one host."""
 
     pages: int = 0
-    paths: dict[int, int] = field(default_factory=dict)  # slot of a path and what varies: how many were admitted
+    paths: dict[int, int] = field(default_factory=dict)  # slot of a shape: how many URLs of it were admitted
 
     def count(self, shape: str, most: int) -> bool:
-        """Counts one more of a shape, unless there are too many."""
+        """Counts one more URL of a shape; False if there are too many already."""
         slot = xxhash.xxh3_64_intdigest(shape.encode()) % PATHS_PER_HOST
         counted = self.paths.get(slot, 0)
         if counted >= most:
@@ -110,22 +109,20 @@ class _Host:
 
 
 class TrapLimits:
-    """Counts what was admitted per host, and refuses more than the limits; `state` and `from_state` make it part of
-    a snapshot.
-    """
+    """Counts the admitted URLs of each host and refuses those above the limits; part of every snapshot."""
 
     def __init__(
         self, *, pages_per_host: int = 1_000_000, queries_per_path: int = 1_000, dates_per_path: int = 600
     ) -> None:
         if pages_per_host < 1 or queries_per_path < 1 or dates_per_path < 1:
-            raise BadSetting("limits per host and per path must be 1 or more")
+            raise BadSetting("the limits per host and per path must be 1 or more")
         self.pages_per_host = pages_per_host
         self.queries_per_path = queries_per_path
         self.dates_per_path = dates_per_path
         self._hosts: dict[str, _Host] = {}
 
     def take(self, url: str) -> str:
-        """Counts a new canonical URL, once per URL; gives why it is one too many, in which case it does not count."""
+        """Counts a canonical URL, which must be new; returns why it is refused, and then does not count it."""
         name = host_of(url)
         host = self._hosts.get(name)
         if host is None:
@@ -140,12 +137,12 @@ class TrapLimits:
         return ""
 
     def take_many(self, urls: Sequence[str]) -> list[int]:
-        """The same for many: the places of those that are not too many."""
+        """The same for many URLs; returns the positions of those that are admitted."""
         hosts, most, dated, places = self._hosts, self.pages_per_host, _PATH_DATE, []
         for place, url in enumerate(urls):
             slash = url.find("/", 8)
             host = hosts.get(url[:slash])
-            # Nine in ten come this way, and every link that is new comes here: a call for each would double the time.
+            # Inlined, because a call for each new link would double the time, and nine in ten take this branch.
             if host is not None and host.pages < most and "?" not in url and dated(url, slash) is None:
                 host.pages += 1
                 places.append(place)
@@ -154,7 +151,7 @@ class TrapLimits:
         return places
 
     def _take_shape(self, url: str, start: int, host: _Host) -> str:
-        """Counts a URL among those that differ in their query or in their date alone; why it is one too many."""
+        """Counts a URL among those that differ only in their query values or their date; returns why it is refused."""
         path, mark, query = url.partition("?")
         if mark:
             names = "&".join(sorted(piece.partition("=")[0] for piece in query.split("&")))
@@ -166,12 +163,12 @@ class TrapLimits:
         return ""
 
     def pages_of(self, host: str) -> int:
-        """How many pages of a host were counted."""
+        """The number of admitted pages of a host."""
         found = self._hosts.get(host)
         return found.pages if found else 0
 
     def state(self) -> dict[str, Any]:
-        """All that was counted, as plain values."""
+        """Limits and counts as plain values."""
         return {
             "pages_per_host": self.pages_per_host,
             "queries_per_path": self.queries_per_path,
@@ -181,7 +178,7 @@ class TrapLimits:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "TrapLimits":
-        """The limits as they were when `state` was taken."""
+        """The limits and counts that `state` returned."""
         limits = cls(**{name: state[name] for name in ("pages_per_host", "queries_per_path", "dates_per_path")})
         for name, (pages, paths) in state["hosts"].items():
             limits._hosts[name] = _Host(pages, {int(slot): count for slot, count in paths.items()})
