@@ -1,14 +1,17 @@
 """The documents say what is there, all of it, and nothing of the machine they were written on."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.core
 import typer.main
 
+from centime.cli import main
 from centime.cli.main import app
 
 PROJECT = Path(__file__).parents[1]
@@ -62,9 +65,51 @@ def by_name(thing: Path | Command) -> str:
 
 
 def sections(document: Path) -> dict[str, str]:
-    """What stands under each second heading of a document."""
-    parts = re.split(r"^## (.+)$", document.read_text(), flags=re.MULTILINE)
+    """What stands under each heading of a document, up to the next heading."""
+    parts = re.split(r"^##+ (.+)$", without_code(document.read_text()), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def without_code(text: str) -> str:
+    """A document without its blocks of code, in which a comment looks like a heading."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as code hosting sites and the website make them."""
+    headings = re.findall(r"^#+ (.+)$", without_code(document.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def shell_commands(lines: str) -> Iterator[list[str]]:
+    """The simple commands of shell lines, without comments and redirections."""
+    for line in lines.replace("\\\n", " ").splitlines():
+        words = shlex.shlex(line, posix=True, punctuation_chars=True)
+        words.whitespace_split = True
+        command: list[str] = []
+        for word in [*words, ";"]:
+            if word and set(word) <= set("();<>|&"):
+                if command:
+                    yield command
+                command = ["redirected to"] if set(word) <= set("<>") else []
+            else:
+                command.append(word)
+
+
+def typed_commands(document: Path) -> Iterator[list[str]]:
+    """The shell commands that a document shows."""
+    for block in re.findall(r"^```console\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL):
+        yield from shell_commands("\n".join(re.findall(r"^\$ ((?:.*\\\n)*.*)$", block, re.MULTILINE)))
+
+
+def parse(words: list[str]) -> None:
+    """Parses a command line of the program as the program does, without running it; raises what is wrong with it."""
+    if "--install-completion" in words or "--help" in words:
+        return  # they act while they are parsed
+    program: Any = typer.main.get_command(app)
+    context = program.make_context("centime", list(words))
+    name, command, rest = program.resolve_command(context, [*context._protected_args, *context.args])
+    command.make_context(name, rest, parent=context)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=by_name)
@@ -79,8 +124,39 @@ def test_every_command_shows_examples_in_its_help(command: Command) -> None:
     assert command.name in examples
 
 
-def test_the_command_line_document_describes_no_command_that_is_gone() -> None:
-    assert set(sections(PROJECT / "docs/cli.md")) == {command.name for command in COMMANDS}
+def test_the_command_line_document_has_the_groups_and_commands_of_help_in_their_order() -> None:
+    headings = [heading for heading in sections(PROJECT / "docs/cli.md") if heading != "Shell completion"]
+    expected = ["centime"]
+    for folder, names in main.COMMANDS.items():
+        expected += [main.HEADINGS[folder], *(f"centime {name}" for name in names)]
+    assert headings == expected
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=by_name)
+def test_the_examples_in_help_are_valid(command: Command) -> None:
+    _, _, examples = command.help.partition("Examples:")
+    for words in shell_commands(examples.replace("\b", "")):
+        if words[0] == "centime":
+            parse(words[1:])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
+def test_the_commands_in_documents_are_valid(document: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    for words in typed_commands(document):
+        if Path(words[0]).name == "centime":
+            parse(words[1:])
+        elif words[0] == "make":
+            assert set(words[1:]) <= set(targets)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
+def test_commands_and_options_named_in_passing_exist(document: Path) -> None:
+    options = {command.name: {*command.options, "-h"} for command in COMMANDS}
+    for name, rest in re.findall(r"`centime(?: ([a-z]+))?((?: [^`]*)?)`", without_code(document.read_text())):
+        command = f"centime {name}".strip()
+        assert command in options
+        assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) - options[command] - options["centime"] == set()
 
 
 def test_every_make_target_is_explained() -> None:
@@ -90,18 +166,24 @@ def test_every_make_target_is_explained() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
-def test_every_relative_link_leads_somewhere(document: Path) -> None:
-    links = re.findall(r"\]\(([^)\s#]+)[^)]*\)", document.read_text())
-    assert [link for link in links if "://" not in link and not (document.parent / link).exists()] == []
+def test_every_relative_link_leads_to_a_file_and_to_a_heading_of_it(document: Path) -> None:
+    for link, anchor in re.findall(r"\]\(([^)\s#]*)#?([^)\s]*)\)", without_code(document.read_text())):
+        if "://" not in link:
+            target = document.parent / link if link else document
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), f"{link}#{anchor}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
-def test_every_example_prints_what_stands_below_it(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_example_in_python_runs_and_prints_what_stands_below_it(
+    document: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for example, printed in re.findall(
-        r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL
+        r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", document.read_text(), re.MULTILINE | re.DOTALL
     ):
         exec(example, {})
-        assert capsys.readouterr().out == printed
+        said = capsys.readouterr().out
+        assert not printed or said == printed
 
 
 def test_no_file_names_a_place_of_one_machine() -> None:
