@@ -36,7 +36,8 @@ import xxhash
 
 from bench.crawl_pages import page_cost
 from bench.figure import Figure
-from centime.crawl.engine.opening import OpenCrawl, open_crawl
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.worker.outlinks import LinkReader
 from centime.discover.scope import Scope
 from centime.model.document import Document
@@ -52,7 +53,7 @@ SETTINGS: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1}
 class MadeUp:
     """Visits that nobody made, and the CPU that recording them took."""
 
-    def __init__(self, opened: OpenCrawl) -> None:
+    def __init__(self, opened: CrawlWriter) -> None:
         self.opened = opened
         self.shard = opened.shard
         self.now = 1.8e9
@@ -223,7 +224,7 @@ def own_memory() -> int:
     return int(status.partition("RssAnon:")[2].split()[0]) * 1024
 
 
-def _parts(opened: OpenCrawl) -> dict[str, float]:
+def _parts(opened: CrawlWriter) -> dict[str, float]:
     shard, count = opened.shard, opened.shard.pages.count
     sizes = {
         "URL table": shard.pages.table.nbytes,

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.figure import Figure
-from centime.crawl.engine.loop import Crawl, Limits
-from centime.crawl.engine.opening import OpenCrawl, open_crawl
+from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.plan import plan
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
@@ -34,7 +35,7 @@ class Watch:
         self.foretold = self.began = 0.0
         self.visits = self.found = 0
 
-    def look(self, crawl: Crawl, now: float) -> None:
+    def look(self, crawl: Engine, now: float) -> None:
         """Called by the crawl twice a second."""
         if not self.began and now - crawl.run_facts.started >= WARM_UP * DAY_SECONDS:
             self.foretold = plan(crawl.opened, now=now, days=self.days)["budgets"][0]["fresh_in_the_coming_days"]
@@ -72,7 +73,7 @@ def crawl_fresh() -> Iterator[Figure]:
         open_crawl(Path(folder) / "crawl", [served.seed_url], given) as opened,
     ):
         watch = Watch(MEASURED * DAY_SECONDS / 86_400.0)
-        crawl = Crawl(opened, Limits(seconds=(WARM_UP + MEASURED) * DAY_SECONDS))
+        crawl = Engine(opened, Limits(seconds=(WARM_UP + MEASURED) * DAY_SECONDS))
         crawl.run(watch.look)
         began, ended = watch.began, crawl.run_facts.started + (WARM_UP + MEASURED) * DAY_SECONDS
         visits = crawl.run_facts.visits - watch.visits
@@ -86,7 +87,7 @@ def crawl_fresh() -> Iterator[Figure]:
     yield Figure("foretold by the plan less realised", 100 * abs(watch.foretold - fresh), "points", "at most", 2.0)
 
 
-def realised(opened: OpenCrawl, served: Served, began: float, ended: float) -> tuple[float, int]:
+def realised(opened: CrawlWriter, served: Served, began: float, ended: float) -> tuple[float, int]:
     """The importance-weighted share of the time between two moments during which copies were right, and of how many
     pages."""
     box = served.webbox

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.figure import Figure
 from centime.crawl.commands.inbox import CommandInbox
-from centime.crawl.engine.opening import read_crawl
+from centime.crawl.engine.reader import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.shard.command import publications
 
@@ -57,7 +57,7 @@ def flood() -> Iterator[Figure]:
         asked = sorted(served.requests())
         opened = read_crawl(folder)
         known = opened.shard.pages.count
-        opened.let_go()
+        opened.close()
     during = [seen.time for seen in asked if began - 5.0 <= seen.time <= began + taken + 5.0]
     by_host: dict[str, list[float]] = {}
     for seen in asked:

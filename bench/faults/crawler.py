@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 from centime.cli.ending import run
 from centime.cli.main import app
-from centime.crawl.engine import opening as opened
+from centime.crawl.engine import opening, writer
 from centime.files import disk
 from centime.processes.parent import die_with_parent
 from centime.store import snapshot
@@ -103,7 +103,7 @@ def start(folder: Path, arguments: list[str], *, room: int | None = None, seed: 
             os.dup2(errors.fileno(), 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)  # whatever took their place before
         _tell_flushes(_said(folder))
-        opened.REPLAY_SECONDS = SNAPSHOT_SECONDS
+        writer.REPLAY_SECONDS = SNAPSHOT_SECONDS
         if room is not None:
             _limit_disk(room, Random(seed))
         code = run(app, ["crawl", str(folder), *arguments, "--json"])
@@ -123,9 +123,9 @@ def _tell_flushes(path: Path) -> None:
     """Lets every flush say how far the crawl has come."""
     said = os.open(path, os.O_WRONLY | os.O_APPEND)
     flush = Journal.flush
-    crawls: list[opened.OpenCrawl] = []
+    crawls: list[writer.CrawlWriter] = []
 
-    class Remembered(opened.OpenCrawl):
+    class Remembered(writer.CrawlWriter):
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
             crawls.append(self)
@@ -136,7 +136,7 @@ def _tell_flushes(path: Path) -> None:
         if crawls:
             os.write(said, f"{waiting} {sum(crawls[0].shard.outcomes.values())}\n".encode())
 
-    patch.object(opened, "OpenCrawl", Remembered).start()  # until the process ends
+    patch.object(opening, "CrawlWriter", Remembered).start()  # until the process ends
     patch.object(Journal, "flush", flush_and_tell).start()
 
 

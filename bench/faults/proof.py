@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.check.check import check_crawl
-from centime.crawl.engine.opening import OpenCrawl, read_crawl, rows_of
+from centime.crawl.engine.reader import CrawlReader, read_crawl
+from centime.crawl.engine.state import rows_of
 from centime.files.frame import FRAME, frame_at
 from centime.ledger.exact import ExactLedger
 from centime.model.address import fingerprint
@@ -41,14 +42,14 @@ def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple
     seconds = time.perf_counter() - started
     problems = []
     shard = crawl.shard
-    now = shard.journal.next_index
+    now = shard.frame
     if now < frames:
         problems.append(f"{frames} frames had been flushed, {now} are there")
     recorded = sum(shard.outcomes.values())
     if recorded < visits:
         problems.append(f"{visits} visits had been flushed, {recorded} are there")
     problems += _broken_laws(crawl)
-    shard.pages.close()
+    crawl.close()
     told = [
         f"centime check: {problem.part}: {problem.file}: {problem.what}" for problem in check_crawl(folder).problems
     ]
@@ -57,7 +58,7 @@ def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple
     return problems + [sentence for sentence in told if not damaged or damaged not in sentence], seconds
 
 
-def _broken_laws(crawl: OpenCrawl) -> list[str]:
+def _broken_laws(crawl: CrawlReader) -> list[str]:
     """Money, order, table and texts, and that every page is somewhere, each in its own words."""
     shard, problems = crawl.shard, []
     for check in (
@@ -126,7 +127,7 @@ def found(folder: Path) -> Seeded:
     }
     importance = dict(zip(urls, shard.ledger.importance().tolist(), strict=True))
     error = shard.ledger.error() if isinstance(shard.ledger, ExactLedger) else 0.0
-    shard.pages.close()
+    crawl.close()
     return Seeded(outcomes, links, importance, error)
 
 

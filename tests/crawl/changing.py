@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.writer import CrawlWriter
 from centime.model.outcome import Outcome
 from centime.shard.message import Lease, pack, unpack_visit
 from tests.crawl.world import World
@@ -53,7 +53,7 @@ class ChangingWorld(World):
         )
 
 
-def live(opened: OpenCrawl, world: World, until: float, *, start: float = START, step: float = 100.0) -> float:
+def live(opened: CrawlWriter, world: World, until: float, *, start: float = START, step: float = 100.0) -> float:
     """Turns of lease and record at a page for each step of time, until then."""
     now = start
     while now < until:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from centime.crawl.check.check import check_crawl
-from centime.crawl.engine.loop import Crawl, Limits
+from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_crawl
 from centime.fetch.watch import STANDSTILL_SECONDS, Attempt, Watch
 from centime.lab.webbox import WebBox, serve_in_process
@@ -28,14 +28,14 @@ BOMBS = ("bomb.gz", "bomb.br", "bomb.zst")  # no link to such a name is followed
 PRIVATE = {"http://10.0.0.1/", "http://[::ffff:a00:1]/", "http://169.254.169.254/latest/meta-data/", "http://[::1]/"}
 
 
-class Watched(Crawl):
+class Watched(Engine):
     """A crawl that looks at the memory of its fetchers, and ends when it has what is wanted."""
 
     peaks: dict[int, int]
     ordinary: set[str]  # still to be read
     strange: set[str]  # still to be visited
 
-    def look(self, crawl: Crawl, now: float) -> None:
+    def look(self, crawl: Engine, now: float) -> None:
         """Notes the most that each fetcher has held so far, and what it has visited."""
         self.ordinary = {url for url in self.ordinary if self._outcome(url) not in GOOD}
         self.strange = {url for url in self.strange if self._outcome(url) is None}

@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from centime.crawl.engine.opening import OpenCrawl, read_crawl
+from centime.crawl.engine.reader import read_crawl
+from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.page import about_page
 from centime.frontier.kind import DEADLINE, PUBLISHED, REFRESH
 from centime.model.address import fingerprint
@@ -24,17 +25,17 @@ from tests.crawl.world import crawl, url_of
 from tests.shard.test_shard import same
 
 
-def page_of(opened: OpenCrawl, number: int) -> int:
+def page_of(opened: CrawlWriter, number: int) -> int:
     return int(opened.shard.pages.table.find(np.array([fingerprint(url_of(number))], dtype=np.uint64))[0])
 
 
-def order(opened: OpenCrawl, now: float, given: Command) -> Command:
+def order(opened: CrawlWriter, now: float, given: Command) -> Command:
     assert opened.shard.command(now, given)
     assert not opened.shard.command(now, given), "an order is carried out once"
     return given
 
 
-def publish(opened: OpenCrawl, now: float, *numbers: int, **more: Any) -> Command:
+def publish(opened: CrawlWriter, now: float, *numbers: int, **more: Any) -> Command:
     urls = "\n".join(map(url_of, numbers)).encode()
     return order(opened, now, PublishCommand(id=new_id(), time=now, urls=urls, **more))
 

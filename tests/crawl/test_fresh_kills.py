@@ -15,7 +15,7 @@ import pytest
 
 from centime.crawl.check.check import check_crawl
 from centime.crawl.commands.inbox import CommandInbox
-from centime.crawl.engine.opening import OpenCrawl, read_crawl
+from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.shard.command import SetCommand, SubscribeCommand, new_id
 from centime.shard.subscriptions import Subscription
@@ -30,11 +30,11 @@ def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def has_made(visits: int, opened: OpenCrawl) -> bool:
+def has_made(visits: int, opened: CrawlReader) -> bool:
     return sum(opened.shard.outcomes.values()) > visits
 
 
-def wait_until(folder: Path, holds: Callable[[OpenCrawl], bool]) -> None:
+def wait_until(folder: Path, holds: Callable[[CrawlReader], bool]) -> None:
     until = monotonic() + PATIENCE
     while monotonic() < until:
         opened = read_crawl(folder)
@@ -42,7 +42,7 @@ def wait_until(folder: Path, holds: Callable[[OpenCrawl], bool]) -> None:
             if holds(opened):
                 return
         finally:
-            opened.let_go()
+            opened.close()
     raise AssertionError("the crawl did not come so far")
 
 

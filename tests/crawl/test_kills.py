@@ -8,7 +8,8 @@ import pytest
 
 from bench.faults.campaign import ENDED, Campaign
 from bench.faults.fault import FAULTS
-from centime.crawl.engine.opening import open_crawl, read_crawl
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.reader import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.errors import InUse
 from centime.store.folder import CrawlFolder

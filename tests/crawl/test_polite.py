@@ -12,7 +12,7 @@ from urllib.robotparser import RobotFileParser
 import pytest
 
 from bench.faults.crawler import Crawler, start
-from centime.crawl.engine.opening import read_crawl
+from centime.crawl.engine.reader import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.announcement import of_path
 from centime.lab.webbox.log import Seen

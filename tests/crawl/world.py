@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.engine.opening import OpenCrawl, open_crawl
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.writer import CrawlWriter
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.message import Lease, Visit, pack
@@ -62,13 +63,13 @@ class World:
 
 
 @contextmanager
-def crawl(path: Path, **given: Any) -> Iterator[OpenCrawl]:
+def crawl(path: Path, **given: Any) -> Iterator[CrawlWriter]:
     """A crawl of the world, opened."""
     with open_crawl(path, [] if path.exists() else [SEED], {"scope": "any", "delay": 1.0} | given) as opened:
         yield opened
 
 
-def advance(opened: OpenCrawl, world: World, steps: int, *, start: float = 1000.0, batch: int = 4) -> float:
+def advance(opened: CrawlWriter, world: World, steps: int, *, start: float = 1000.0, batch: int = 4) -> float:
     """So many turns of lease and record; the time at the end."""
     now = start
     for _ in range(steps):

@@ -7,17 +7,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from centime.crawl.engine.opening import OpenCrawl, read_crawl, shard_state
+from centime.crawl.engine.assembly import shard_state
+from centime.crawl.engine.reader import read_crawl
 from centime.files.appended import AppendedFile
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadInput, BadSetting, DamagedFile, JournalMismatch
 from centime.model.outcome import Outcome, PageKind
+from centime.shard.fold import GRANTED, fold
 from centime.shard.message import Granted, Returned
-from centime.shard.shard import GRANTED, Shard
+from centime.shard.shard import Shard
+from centime.shard.state import ShardState
 from tests.crawl.world import HOSTS, SEED, World, advance, crawl, url_of
 
 
-def same(one: Shard, other: Shard) -> None:
+def same(one: ShardState, other: ShardState) -> None:
     """Both shards are the same, bit for bit."""
     facts, arrays = shard_state(one)
     facts_again, arrays_again = shard_state(other)
@@ -31,7 +34,7 @@ def same(one: Shard, other: Shard) -> None:
         assert np.array_equal(np.concatenate([ours.base, ours.tail]), np.concatenate([theirs.base, theirs.tail]))
 
 
-def files_of(shard: Shard) -> list[AppendedFile]:
+def files_of(shard: ShardState) -> list[AppendedFile]:
     pages = shard.pages
     return [pages.texts.texts, pages.texts.ends, pages.origins.file, pages.rows.file, pages.records.file]
 
@@ -132,7 +135,7 @@ def test_a_damaged_row_is_named_and_never_followed(tmp_path: Path) -> None:
             else:
                 assert rows.targets.min(initial=0) >= 0
                 assert rows.targets.max(initial=0) < 60
-        reader.let_go()
+        reader.close()
     assert found > 10
 
 
@@ -152,7 +155,7 @@ def test_no_page_of_a_ready_host_is_more_important_than_the_one_handed_out(
             if kind == GRANTED:
                 granted = msgspec.msgpack.decode(payload, type=Granted)
                 compared += check_order(shard, granted)
-            shard.fold(kind, payload)
+            fold(shard, kind, payload)
         assert compared > 1000
 
 
@@ -182,7 +185,7 @@ def test_no_host_is_asked_before_its_time_and_by_one_at_a_time(tmp_path: Path) -
         world, now, asked = World(100), 0.0, dict[int, float]()
         for _ in range(300):
             leases = opened.shard.lease(now, 10)
-            hosts = opened.shard.hosts_of(leases)
+            hosts = opened.shard.lanes_of(leases)
             assert len(set(hosts)) == len(hosts)
             for host in hosts:
                 assert now - asked.get(host, -10.0) >= 2.0
@@ -310,7 +313,7 @@ def test_an_index_page_with_the_content_of_its_folder_leads_on_to_it(tmp_path: P
 
 def test_a_replay_that_grants_other_pages_is_reported(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened, pytest.raises(JournalMismatch):
-        opened.shard.fold(GRANTED, msgspec.msgpack.encode(Granted(1.0, 3, [17])))
+        fold(opened.shard, GRANTED, msgspec.msgpack.encode(Granted(1.0, 3, [17])))
 
 
 def test_a_crawl_without_a_seed_and_one_with_another_ledger_are_refused(tmp_path: Path) -> None:
@@ -331,7 +334,7 @@ def test_settings_are_remembered_and_changed_by_the_next_opening(tmp_path: Path)
         assert opened.settings.exclude == ("x",)
         assert opened.settings.delay == 3.0
         opened.close()
-    reread: OpenCrawl = read_crawl(tmp_path / "c")
+    reread = read_crawl(tmp_path / "c")
     assert reread.settings.delay == 3.0
 
 
@@ -362,7 +365,7 @@ def test_hosts_of_one_public_address_have_one_lane_and_are_kept_apart(tmp_path: 
         advance(opened, world, 20)
         leases = [lease for now in (2000.0, 2000.001) for lease in shard.lease(now, 5)]
         assert len(set(shard.lanes_of(leases))) == 1
-        assert len(set(shard.hosts_of(leases))) > 1
+        assert len(set(shard.lanes_of(leases))) > 1
 
 
 def test_an_answer_on_its_way_does_not_lift_the_pause_that_a_busy_host_has_asked_for(tmp_path: Path) -> None:

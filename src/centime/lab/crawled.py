@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.lab.picture import FAINT, INK, LOOKS, new_picture, png
 from centime.lab.webbox import WebBox
 
@@ -39,7 +39,7 @@ class Compared:
         ]
 
 
-def compare(opened: OpenCrawl, box: WebBox, time: float) -> Compared:
+def compare(opened: CrawlState, box: WebBox, time: float) -> Compared:
     """The crawl beside the box as it was at `time` of its clock."""
     pages = opened.shard.pages
     urls = list(pages.texts.every())

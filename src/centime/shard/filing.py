@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from centime.frontier.timers import retry_time
-from centime.ledger.exact import ExactLedger
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.commands import take_claims
 from centime.shard.joining import join_links
@@ -41,7 +40,7 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
     _pay(state, visits)
     _file(state, now, visits)
     state.since_advance += len(visits)
-    if state.since_advance >= VISITS_PER_ADVANCE and isinstance(state.ledger, ExactLedger):
+    if state.since_advance >= VISITS_PER_ADVANCE:
         state.ledger.advance(THRESHOLD, state.since_advance * PAYMENTS_PER_VISIT)
         state.since_advance = 0
     reorder(state)
@@ -67,7 +66,7 @@ def _pay(state: ShardState, visits: list[Visit]) -> None:
             rows.lengths[place] = 1
     pages = np.array([visit.page for visit in reading], dtype=np.int64)
     state.ledger.visit_many(pages, rows)
-    if not isinstance(state.ledger, ExactLedger):
+    if not state.ledger.keeps_links:
         state.pages.rows.replace(pages, rows)
 
 

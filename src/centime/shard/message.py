@@ -111,10 +111,10 @@ class Settled(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Commanded(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """An order from outside, packed as it came: a frame of the journal."""
+    """A command from outside, packed as it came: a frame of the journal."""
 
     now: float
-    order: bytes
+    command: bytes
 
 
 class Delivered(msgspec.Struct, array_like=True, frozen=True, gc=False):

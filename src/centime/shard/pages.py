@@ -72,6 +72,12 @@ class KnownPages:
         self.records.close()
 
     @property
+    def own_bytes(self) -> int:
+        """Bytes that a reader holds in memory because they are not in its part of the files."""
+        files = (self.texts.texts, self.texts.ends, self.origins.file, self.rows.file, self.records.file)
+        return sum(len(file.tail) for file in files)
+
+    @property
     def count(self) -> int:
         """How many pages are known."""
         return self.table.count

@@ -1,8 +1,7 @@
-"""Everything that a shard is, apart from its journal: what the frames of the journal are folded into.
+"""The state of a shard: what the frames of the journal are folded into. It cannot write a journal; `Shard` adds that.
 
-The folding itself is in the modules beside: `joining` makes URLs known, `filing` takes visits, `queueing` decides what
-waits where and hands it out, `ordering` carries out what people ask for. They are functions of this state and of what
-the frame says, and of nothing else.
+Functions of this state and of a frame, and of nothing else, change it: `joining` makes URLs known, `filing` takes
+visits, `queueing` decides where pages wait and leases them, `commands` carries out what people ask for.
 """
 
 from collections import Counter
@@ -12,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.discover.traps import TrapLimits
-from centime.ledger.exact import ExactLedger
-from centime.ledger.opic import OpicLedger
+from centime.ledger.protocol import PageLedger
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
@@ -33,7 +31,8 @@ COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refresh
 class ShardState:
     """One partition of a crawl."""
 
-    def __init__(self, settings: CrawlSettings, pages: KnownPages, ledger: ExactLedger | OpicLedger) -> None:
+    def __init__(self, settings: CrawlSettings, pages: KnownPages, ledger: PageLedger) -> None:
+        self.frame = 0  # index of the journal frame that comes next
         self.pages = pages
         self.ledger = ledger
         self.hosts = Hosts()
@@ -48,19 +47,19 @@ class ShardState:
         self.since_advance = 0
         self.refreshed_until = 0  # place of the next record to be looked at for `refresh-after`
         self.politeness = HostPoliteness(settings)
-        self.paid: list[npt.NDArray[np.int32]] = []  # pages whose standing the frontier must be told
+        self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
         ledger.watch = self._watch
         self.settings = settings
         self.apply_settings(settings)
 
     def apply_settings(self, settings: CrawlSettings) -> None:
-        """Goes on with other settings; no lease is out."""
+        """Applies new settings while no lease is out."""
         self.placement.frontier.allow(1 if settings.delay else LEASES_WITHOUT_DELAY)
         self.apply_live_settings(settings)
 
     def apply_live_settings(self, settings: CrawlSettings) -> None:
-        """Goes on with settings that differ in what may change while leases are out."""
+        """Applies settings that differ only in what may change while leases are out."""
         if settings.focus != self.settings.focus:
             for number, (_, weight) in enumerate(settings.focus_rules(), 1):
                 self.ledger.set_focus(number, weight)
@@ -105,6 +104,5 @@ class ShardState:
     def replace_rows(self, rows: DiskRows) -> None:
         """Goes on with the same rows in another file."""
         old, self.pages.rows = self.pages.rows, rows
-        if isinstance(self.ledger, ExactLedger):
-            self.ledger.use_rows(rows)
+        self.ledger.use_rows(rows)
         old.close()

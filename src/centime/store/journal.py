@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct
+from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
@@ -31,6 +32,14 @@ VERSION = 1
 HEAD = Struct("<8sIIQ")
 HEAD_BYTES = HEAD.size + 8
 CHUNK = 1 << 20
+
+
+class Cursor(NamedTuple):
+    """A place between two frames: the segment, the byte in it, and the index of the frame behind the place."""
+
+    segment: int
+    at: int
+    frame: int
 
 
 class Journal:
@@ -128,29 +137,41 @@ class Journal:
 
     def frames(self, start: int = 0) -> Iterator[tuple[int, int, bytes]]:
         """Index, kind and payload of every flushed frame from `start` on, a chunk of the file in memory at a time."""
-        if not self._firsts:
-            return
-        if start < self.first_index:
-            raise DamagedFile(
-                f"{self.folder}: frame {start} is asked for, but the journal begins with frame {self.first_index}"
-            )
-        segment = max(number for number, first in self._firsts.items() if first <= start)
-        due = self._firsts[segment]
-        while True:
-            newer = self._path(
-                segment + 1
-            ).exists()  # asked before reading, so that what is read then is all of an older segment
-            if self._first_of(segment) != due:
+        for cursor, kind, payload in self.follow(None, start):
+            yield cursor.frame - 1, kind, payload
+
+    def follow(self, cursor: Cursor | None, start: int = 0) -> Iterator[tuple[Cursor, int, bytes]]:
+        """Every flushed frame behind a cursor, or from `start` on without one, each with the cursor behind it.
+
+        FileNotFoundError: the writer has dropped the segment that is needed.
+        """
+        if cursor is None:
+            if not self._firsts:
+                self._list_segments()
+            if not self._firsts:
+                return
+            if start < self.first_index:
                 raise DamagedFile(
-                    f"{self._path(segment)}: begins with frame {self._first_of(segment)} where frame {due} is due"
+                    f"{self.folder}: frame {start} is asked for, but the journal begins with frame {self.first_index}"
                 )
-            for index, kind, payload, _ in self._read_segment(segment, last=not newer):
-                due = index + 1
+            segment = max(number for number, first in self._firsts.items() if first <= start)
+            cursor = Cursor(segment, HEAD_BYTES, self._firsts[segment])
+        while True:
+            segment = cursor.segment
+            # asked before reading, so that what is read then is all of an older segment
+            newer = self._path(segment + 1).exists()
+            for index, kind, payload, end in self._read_segment(cursor, last=not newer):
+                cursor = Cursor(segment, end, index + 1)
                 if index >= start:
-                    yield index, kind, payload
+                    yield cursor, kind, payload
             if not newer:
                 return
-            segment += 1
+            first = self._first_of(segment + 1)
+            if first != cursor.frame:
+                raise DamagedFile(
+                    f"{self._path(segment + 1)}: begins with frame {first} where frame {cursor.frame} is due"
+                )
+            cursor = Cursor(segment + 1, HEAD_BYTES, first)
 
     def close(self) -> None:
         """Syncs what is buffered and lets go of the file."""
@@ -214,7 +235,8 @@ class Journal:
     def _find_end(self) -> None:
         """Finds the last whole frame; a writer cuts what is behind it."""
         self.next_index, self._size = self._firsts[self._last], HEAD_BYTES
-        for index, _, _, end in self._read_segment(self._last, last=True):
+        start = Cursor(self._last, HEAD_BYTES, self.next_index)
+        for index, _, _, end in self._read_segment(start, last=True):
             self.next_index, self._size = index + 1, end
         if self.writable:
             self._handle = os.open(self._path(self._last), os.O_RDWR)
@@ -223,14 +245,16 @@ class Journal:
                 os.ftruncate(self._handle, self._size)
                 os.fsync(self._handle)
 
-    def _read_segment(self, segment: int, last: bool) -> Iterator[tuple[int, int, bytes, int]]:
-        """Index, kind, payload and end of every whole frame of a segment; the last one may have a torn tail."""
-        index, data, begin, at = (
-            self._first_of(segment),
-            b"",
-            HEAD_BYTES,
-            HEAD_BYTES,
-        )  # `data` is what lies from `begin` on
+    def _read_segment(self, cursor: Cursor, last: bool) -> Iterator[tuple[int, int, bytes, int]]:
+        """Index, kind, payload and end of every whole frame behind a cursor in its segment; the last segment may have a
+        torn tail.
+        """
+        segment, at, index = cursor
+        if at == HEAD_BYTES and self._first_of(segment) != index:
+            raise DamagedFile(
+                f"{self._path(segment)}: begins with frame {self._first_of(segment)} where frame {index} is due"
+            )
+        data, begin = b"", at  # `data` is what lies from `begin` on
         with self._path(segment).open("rb", buffering=0) as file:
             while True:
                 frame = frame_at(data, at - begin, index)

@@ -110,6 +110,11 @@ def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
     return {name: _read_manifest(folder / name)["facts"] for name in _names(folder)}
 
 
+def newest_name(folder: Path) -> str:
+    """The name of the newest snapshot, empty if there is none."""
+    return max(_names(folder), default="")
+
+
 def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("[0-9]*") if path.name.isdigit())
 

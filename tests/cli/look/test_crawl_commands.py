@@ -10,7 +10,7 @@ from centime.cli import main
 from centime.cli.crawl import check
 from centime.cli.ending import run
 from centime.cli.look import bodies, export, hosts, page, stats, top
-from centime.crawl.engine.opening import read_crawl
+from centime.crawl.engine.reader import read_crawl
 from tests.crawl.report.made import crawled, hand_made
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -8,7 +8,7 @@ import pytest
 from centime.crawl.check.check import check_crawl
 from centime.crawl.check.findings import Proof
 from centime.crawl.check.state import check_state
-from centime.crawl.engine.opening import OpenCrawl, read_crawl
+from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.page import find_page
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadInput
@@ -152,42 +152,42 @@ def test_a_real_crawl_is_proven_while_it_runs_and_afterwards(tmp_path_factory: p
     assert {row["part"] for row in proof.proven} >= {"bodies", "replay"}
 
 
-def _lose(opened: OpenCrawl) -> None:
+def _lose(opened: CrawlReader) -> None:
     opened.shard.placement.frontier.remove(np.array([find_page(opened, LATE[0])[0]]))
 
 
-def _twice(opened: OpenCrawl) -> None:
+def _twice(opened: CrawlReader) -> None:
     opened.shard.placement.retries.add(find_page(opened, LATE[0])[0], 1.0)
 
 
-def _forget_retry(opened: OpenCrawl) -> None:
+def _forget_retry(opened: CrawlReader) -> None:
     opened.shard.placement.retries.remove(find_page(opened, f"{A}/failing")[0])
 
 
-def _miscount(opened: OpenCrawl) -> None:
+def _miscount(opened: CrawlReader) -> None:
     opened.shard.hosts[0].known += 1
     opened.shard.hosts[1].known -= 1
 
 
-def _steal(opened: OpenCrawl) -> None:
+def _steal(opened: CrawlReader) -> None:
     assert isinstance(opened.shard.ledger, ExactLedger)
     opened.shard.ledger._accounts.books.money[0, 0] += 1
 
 
-def _lose_visit(opened: OpenCrawl) -> None:
+def _lose_visit(opened: CrawlReader) -> None:
     opened.shard.pages.records.record_at[0] = 0
 
 
-def _mix_up(opened: OpenCrawl) -> None:
+def _mix_up(opened: CrawlReader) -> None:
     opened.shard.pages.table.fingerprints[[0, 1]] = opened.shard.pages.table.fingerprints[[1, 0]]
 
 
-def _lead_nowhere(opened: OpenCrawl) -> None:
+def _lead_nowhere(opened: CrawlReader) -> None:
     row = RowBatch(np.array([0]), np.array([1]), np.array([999], dtype=np.int32), NO_WEIGHTS)
     opened.shard.pages.rows.replace(np.array([0]), row)
 
 
-def _misread(opened: OpenCrawl) -> None:
+def _misread(opened: CrawlReader) -> None:
     opened.shard.read_count += 1
 
 
@@ -206,7 +206,7 @@ def _misread(opened: OpenCrawl) -> None:
     ],
 )
 def test_a_broken_law_is_found_and_told(
-    damage: Callable[[OpenCrawl], None], part: str, what: str, folder: Path
+    damage: Callable[[CrawlReader], None], part: str, what: str, folder: Path
 ) -> None:
     opened = read_crawl(folder)
     damage(opened)

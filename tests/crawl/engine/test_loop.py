@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from centime.crawl.engine.loop import Crawl, Limits
-from centime.crawl.engine.opening import OpenCrawl, open_crawl, read_crawl, rows_of
+from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.reader import read_crawl
+from centime.crawl.engine.state import rows_of
+from centime.crawl.engine.writer import CrawlWriter
 from centime.lab.crawled import compare
 from centime.lab.webbox import Served, WebBox, serve_in_process
 from centime.ledger.exact import ExactLedger
@@ -33,8 +36,8 @@ def served() -> Iterator[Served]:
         yield box
 
 
-def run(opened: OpenCrawl, **limits: Any) -> Crawl:
-    crawl = Crawl(opened, Limits(**limits))
+def run(opened: CrawlWriter, **limits: Any) -> Engine:
+    crawl = Engine(opened, Limits(**limits))
     crawl.run(lambda crawl, now: None)
     return crawl
 
@@ -89,7 +92,7 @@ def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: 
                 reader = read_crawl(folder)
                 reader.shard.ledger.check()
                 visits = sum(reader.shard.outcomes.values())
-                reader.let_go()
+                reader.close()
         process.send_signal(signal.SIGINT)
         said = json.loads(process.communicate(timeout=60)[0])
     assert process.returncode == 0
@@ -160,7 +163,7 @@ def test_sitemaps_are_seeds_plain_and_packed_and_in_parts(tmp_path: Path) -> Non
 def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, served: Served) -> None:
     killed: list[int] = []
 
-    def kill_one(crawl: Crawl, now: float) -> None:
+    def kill_one(crawl: Engine, now: float) -> None:
         if len(killed) < 2 and crawl.run_facts.visits > 20 * (1 + len(killed)):
             found = subprocess.run(
                 ["pgrep", "-P", str(crawl_process)], capture_output=True, text=True, check=False
@@ -178,7 +181,7 @@ def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, 
 
     crawl_process = os.getpid()
     with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 100.0}) as opened:
-        crawl = Crawl(opened, Limits())
+        crawl = Engine(opened, Limits())
         crawl.run(kill_one)
         assert killed
         assert opened.shard.pages.count == PAGES

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from centime.crawl.engine.opening import OpenCrawl, read_crawl
+from centime.crawl.engine.reader import CrawlReader, read_crawl
 from tests.crawl.report.made import crawled, hand_made, refreshed
 
 
@@ -17,13 +17,13 @@ def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def small(small_folder: Path) -> OpenCrawl:
+def small(small_folder: Path) -> CrawlReader:
     """The crawl made by hand, opened to be looked at."""
     return read_crawl(small_folder)
 
 
 @pytest.fixture(scope="session")
-def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCrawl]:
+def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrawlReader]:
     """The same with a second visit of some pages, looked at while its writer is still there."""
     folder = tmp_path_factory.mktemp("later") / "crawl"
     with hand_made(folder, **{"refresh-after": 1000.0}) as opened:

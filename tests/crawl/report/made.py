@@ -12,8 +12,9 @@ import numpy as np
 
 from centime.crawl.check.check import check_crawl
 from centime.crawl.check.findings import Proof
-from centime.crawl.engine.loop import Crawl, Limits
-from centime.crawl.engine.opening import OpenCrawl, open_crawl
+from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.opening import look_at
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.address import fingerprint
@@ -60,7 +61,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 
 @contextmanager
-def hand_made(folder: Path, **settings: Any) -> Iterator[OpenCrawl]:
+def hand_made(folder: Path, **settings: Any) -> Iterator[CrawlWriter]:
     """A crawl of ten pages on two hosts: read, gone, refused, failing, moved, leased, changed and waiting ones;
     still open."""
     with open_crawl(folder, [ROOT], {"delay": 0.0, "scope": "any", **settings}) as opened:
@@ -74,7 +75,7 @@ def hand_made(folder: Path, **settings: Any) -> Iterator[OpenCrawl]:
         yield opened
 
 
-def refreshed(opened: OpenCrawl) -> None:
+def refreshed(opened: CrawlWriter) -> None:
     """Visits what is due again much later: the root has changed, the first page has not, the others are with their
     fetcher."""
     shard = opened.shard
@@ -108,7 +109,7 @@ def crawled(place: Path) -> Crawled:
     folder = place / "webbox"
     seen: list[tuple[int, Proof]] = []
 
-    def look(crawl: Crawl, now: float) -> None:
+    def look(crawl: Engine, now: float) -> None:
         if crawl.run_facts.visits and not crawl.run_facts.ending and len(seen) < 2:
             seen.append((look_at(folder).shard.pages.count, check_crawl(folder)))
 
@@ -122,5 +123,5 @@ def crawled(place: Path) -> Crawled:
             "rate": 200.0,
         }
         with open_crawl(folder, [served.seed_url], given) as opened:
-            Crawl(opened, Limits(pages=200)).run(look)
+            Engine(opened, Limits(pages=200)).run(look)
     return Crawled(folder, seen)

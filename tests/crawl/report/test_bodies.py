@@ -6,7 +6,7 @@ import pytest
 from centime.crawl.check.archive import check_archive
 from centime.crawl.check.check import check_crawl
 from centime.crawl.check.findings import Proof
-from centime.crawl.engine.opening import read_crawl
+from centime.crawl.engine.reader import read_crawl
 from centime.crawl.report.bodies import body_of, capture_at, captures_of, when
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
 from centime.store.captures import Capture

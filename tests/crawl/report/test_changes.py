@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from centime.crawl.engine.opening import OpenCrawl, open_crawl, read_crawl
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.reader import read_crawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report import changes as module
 from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
 from centime.model.errors import BadSetting
@@ -49,23 +51,23 @@ def record(page: int, time: float, what: str, signature: int = 1) -> Record:
 
 
 @pytest.fixture(scope="module")
-def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCrawl]:
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrawlState]:
     with hand_made(tmp_path_factory.mktemp("changes") / "crawl") as opened:
         yield opened
 
 
-def told(opened: OpenCrawl, **window: float) -> list[tuple[float, str, str, str | None]]:
+def told(opened: CrawlState, **window: float) -> list[tuple[float, str, str, str | None]]:
     rows = newest_first(opened, find_changes(opened, **window))
     return [(row["seen_seconds"] - NOW, row["change"], row["url"], row["last_seen_before"]) for row in rows]
 
 
-def with_history(opened: OpenCrawl, story: list[tuple[int, float, str]]) -> None:
+def with_history(opened: CrawlState, story: list[tuple[int, float, str]]) -> None:
     opened.shard.pages.records.append_many([])
     for page, time, what in story:
         opened.shard.pages.records.append(record(page, NOW + time, what, signature=int(time)))
 
 
-def test_new_changed_gone_and_back_are_told_and_nothing_else(crawl: OpenCrawl) -> None:
+def test_new_changed_gone_and_back_are_told_and_nothing_else(crawl: CrawlState) -> None:
     before = told(crawl)
     assert {change for _, change, _, _ in before} == {"new"}
     assert {url for _, _, url, _ in before} == {ROOT, f"{A}/one", f"{A}/two"}
@@ -176,7 +178,7 @@ def test_the_pass_over_the_file_agrees_with_every_page_told_by_itself(
     assert list(zip(found.at.tolist(), found.before.tolist(), found.kind.tolist(), strict=True)) == expected
 
 
-def test_changes_are_chosen_by_their_url_and_counted(crawl: OpenCrawl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_are_chosen_by_their_url_and_counted(crawl: CrawlState, monkeypatch: pytest.MonkeyPatch) -> None:
     found = find_changes(crawl)
     every = list(newest_first(crawl, found))
     assert [row["seen_seconds"] for row in every] == sorted((row["seen_seconds"] for row in every), reverse=True)
@@ -191,7 +193,7 @@ def test_changes_are_chosen_by_their_url_and_counted(crawl: OpenCrawl, monkeypat
         list(newest_first(crawl, found, match="("))
 
 
-def test_the_feed_is_what_the_rfc_asks_for(crawl: OpenCrawl) -> None:
+def test_the_feed_is_what_the_rfc_asks_for(crawl: CrawlState) -> None:
     def written() -> bytes:
         return "".join(atom(crawl, newest_first(crawl, find_changes(crawl)))).encode()
 
@@ -218,7 +220,7 @@ def test_the_feed_is_what_the_rfc_asks_for(crawl: OpenCrawl) -> None:
     assert empty.findall(ATOM + "entry") == []
 
 
-def test_the_feed_is_xml_whatever_a_url_says(crawl: OpenCrawl) -> None:
+def test_the_feed_is_xml_whatever_a_url_says(crawl: CrawlState) -> None:
     row = next(newest_first(crawl, find_changes(crawl))) | {"url": "http://a.example/?a=1&b=<\"'>\x00\x0b]]>"}
     feed = etree.fromstring("".join(atom(crawl, iter([row]))).encode())
     assert feed.find(f"{ATOM}entry/{ATOM}link").get("href") == "http://a.example/?a=1&b=<\"'>]]>"

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from centime.crawl.engine.opening import OpenCrawl, read_crawl, rows_of
+from centime.crawl.engine.reader import CrawlReader, read_crawl
+from centime.crawl.engine.state import rows_of
 from centime.crawl.report.export import export, export_path
 from centime.crawl.report.table import SCHEMA
 from centime.ledger.exact import ExactLedger
@@ -15,7 +16,7 @@ from centime.rank.ranking import pagerank
 from tests.crawl.report.made import NOW, ROOT, A, B
 
 
-def test_the_table_has_a_row_for_every_page_with_what_is_known_of_it(small: OpenCrawl, tmp_path: Path) -> None:
+def test_the_table_has_a_row_for_every_page_with_what_is_known_of_it(small: CrawlReader, tmp_path: Path) -> None:
     path = tmp_path / "pages.parquet"
     assert export(small, "parquet", path)["pages"] == 10
     table = pq.read_table(path)
@@ -41,7 +42,7 @@ def test_the_table_has_a_row_for_every_page_with_what_is_known_of_it(small: Open
     assert sum(row["links_in"] for row in rows.values()) == sum(row["links_out"] for row in rows.values()) == 13
 
 
-def test_csv_has_the_same_rows(small: OpenCrawl, tmp_path: Path) -> None:
+def test_csv_has_the_same_rows(small: CrawlReader, tmp_path: Path) -> None:
     export(small, "csv", tmp_path / "pages.csv")
     export(small, "parquet", tmp_path / "pages.parquet")
     with (tmp_path / "pages.csv").open(newline="") as file:
@@ -87,7 +88,7 @@ def test_a_webgraph_in_ascii_has_a_line_of_sorted_links_for_every_page(box: Path
     assert names == list(opened.shard.pages.texts.every())
 
 
-def test_a_failed_export_leaves_the_older_file_and_nothing_else(small: OpenCrawl, tmp_path: Path) -> None:
+def test_a_failed_export_leaves_the_older_file_and_nothing_else(small: CrawlReader, tmp_path: Path) -> None:
     path = tmp_path / "pages.parquet"
     path.write_text("older")
 
@@ -101,7 +102,7 @@ def test_a_failed_export_leaves_the_older_file_and_nothing_else(small: OpenCrawl
 
 
 def test_where_an_export_cannot_go_is_refused_before_any_work(
-    small_folder: Path, small: OpenCrawl, tmp_path: Path
+    small_folder: Path, small: CrawlReader, tmp_path: Path
 ) -> None:
     assert export_path(small_folder, "edges", None) == Path("crawl.txt")
     with pytest.raises(BadSetting, match="parquet, csv, edges or webgraph-text, not as 'xls'"):

@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from centime.crawl.engine.opening import OpenCrawl, read_crawl
+from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.host_report import host_table
 from centime.crawl.report.statistics import all_statistics
 from centime.model.errors import BadSetting
 from tests.crawl.report.made import NOW, A, B
 
 
-def test_hosts_are_told_with_their_counts_and_in_the_order_asked_for(small: OpenCrawl) -> None:
+def test_hosts_are_told_with_their_counts_and_in_the_order_asked_for(small: CrawlReader) -> None:
     report = host_table(small, 10, now=NOW + 100)
     first, second = report["top"]
     assert (first["host"], first["known"], first["visits"], first["read"], first["failures"], first["refused"]) == (
@@ -30,14 +30,14 @@ def test_hosts_are_told_with_their_counts_and_in_the_order_asked_for(small: Open
     assert len(host_table(small, 1)["top"]) == 1
 
 
-def test_an_unknown_order_of_hosts_is_refused(small: OpenCrawl) -> None:
+def test_an_unknown_order_of_hosts_is_refused(small: CrawlReader) -> None:
     with pytest.raises(BadSetting, match="known, read, failures or bytes"):
         host_table(small, 1, "age")
     with pytest.raises(BadSetting, match="not -3"):
         host_table(small, -3)
 
 
-def test_statistics_count_kinds_statuses_bytes_and_memory(small: OpenCrawl) -> None:
+def test_statistics_count_kinds_statuses_bytes_and_memory(small: CrawlReader) -> None:
     report = all_statistics(small, 1e9)
     assert report["kinds"] == {"unread": 3, "html": 3, "error": 2, "dead": 1, "redirect": 1}
     assert report["statuses"] == {"200": 3, "301": 1, "404": 1, "500": 1, "none": 1}

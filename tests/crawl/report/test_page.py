@@ -3,17 +3,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.report.page import about_page, find_page
 from centime.model.errors import BadInput, UnknownPage
 from tests.crawl.report.made import LATE, NOW, ROOT, A, B
 
 
-def about(opened: OpenCrawl, url: str) -> dict[str, Any]:
+def about(opened: CrawlReader, url: str) -> dict[str, Any]:
     return about_page(opened, url, now=NOW + 100)
 
 
-def test_what_a_page_receives_adds_up_to_its_importance_and_every_payer_is_named(small: OpenCrawl) -> None:
+def test_what_a_page_receives_adds_up_to_its_importance_and_every_payer_is_named(small: CrawlReader) -> None:
     facts = about(small, ROOT)
     ledger = small.shard.ledger
     assert {row["url"]: row["its_links"] for row in facts["paid_by"]} == {f"{A}/one": 2, f"{A}/two": 3}
@@ -31,7 +31,7 @@ def test_what_a_page_receives_adds_up_to_its_importance_and_every_payer_is_named
     assert facts["rank"] == 1 + sum(x > facts["importance"] for x in ledger.importance())
 
 
-def test_what_a_page_pays_goes_along_its_links(small: OpenCrawl) -> None:
+def test_what_a_page_pays_goes_along_its_links(small: CrawlReader) -> None:
     facts = about(small, f"{A}/two")
     assert facts["links_out"] == 3
     assert {row["url"] for row in facts["links_to"]} == {ROOT, *LATE}
@@ -39,7 +39,7 @@ def test_what_a_page_pays_goes_along_its_links(small: OpenCrawl) -> None:
     assert about(small, f"{A}/gone")["pays"].startswith("the virtual page alone")
 
 
-def test_each_visit_is_told_with_what_came_of_it(later: OpenCrawl) -> None:
+def test_each_visit_is_told_with_what_came_of_it(later: CrawlReader) -> None:
     facts = about(later, ROOT)
     assert [(row["time"], row["outcome"], row["changed"], row["status"]) for row in facts["visits"]] == [
         ("2027-01-15T09:23:21Z", "read", "yes", 200),
@@ -49,13 +49,13 @@ def test_each_visit_is_told_with_what_came_of_it(later: OpenCrawl) -> None:
     assert (facts["visited"], facts["changed"], facts["content_since"]) == (2, 1, "2027-01-15T09:23:21Z")
 
 
-def test_the_kind_is_told_also_of_a_redirect_and_of_a_page_never_read(small: OpenCrawl) -> None:
+def test_the_kind_is_told_also_of_a_redirect_and_of_a_page_never_read(small: CrawlReader) -> None:
     kinds = {path: about(small, f"{A}/{path}")["kind"] for path in ("one", "gone", "failing", "old")}
     assert kinds == {"one": "html", "gone": "dead", "failing": "error", "old": "redirect"}
     assert about(small, LATE[0])["kind"] == "unread"
 
 
-def test_validators_are_told(small: OpenCrawl) -> None:
+def test_validators_are_told(small: CrawlReader) -> None:
     facts = about(small, f"{A}/one")
     assert (facts["etag"], facts["last_modified"], facts["content_type"]) == (
         '"1"',
@@ -76,13 +76,13 @@ def test_validators_are_told(small: OpenCrawl) -> None:
         (LATE[0], "when its turn comes", "it was never read"),
     ],
 )
-def test_when_and_why_a_page_is_next(url: str, next_: str, why: str, small: OpenCrawl) -> None:
+def test_when_and_why_a_page_is_next(url: str, next_: str, why: str, small: CrawlReader) -> None:
     facts = about(small, url)
     assert facts["next"] == next_
     assert facts["why"].startswith(why)
 
 
-def test_a_page_that_waits_says_how_many_come_before_it(small: OpenCrawl) -> None:
+def test_a_page_that_waits_says_how_many_come_before_it(small: CrawlReader) -> None:
     best = small.shard.pages.texts.get_many(small.shard.placement.frontier.best(2, small.shard.ledger.class_shares()))
     facts = [about(small, url) for url in best]
     assert facts[0]["pages_ahead"] == 0
@@ -90,15 +90,15 @@ def test_a_page_that_waits_says_how_many_come_before_it(small: OpenCrawl) -> Non
     assert facts[0]["level"] == "discovery"
 
 
-def test_with_a_refresh_asked_for_a_page_tells_when_it_is_due(later: OpenCrawl) -> None:
+def test_with_a_refresh_asked_for_a_page_tells_when_it_is_due(later: CrawlReader) -> None:
     assert about(later, ROOT)["next"] == "2027-01-15T09:40:01Z"
 
 
-def test_a_page_is_found_under_every_form_of_its_url(small: OpenCrawl) -> None:
+def test_a_page_is_found_under_every_form_of_its_url(small: CrawlReader) -> None:
     assert find_page(small, "HTTP://A.example:80/./one#top") == find_page(small, f"{A}/one")
 
 
-def test_an_unknown_page_is_told_with_those_that_look_like_it(small: OpenCrawl) -> None:
+def test_an_unknown_page_is_told_with_those_that_look_like_it(small: CrawlReader) -> None:
     with pytest.raises(UnknownPage, match=r"http://a\.example/ones is not known .* 7, such as http://a\.example/one"):
         find_page(small, f"{A}/ones")
     with pytest.raises(UnknownPage, match=r"neither is any page of https://c\.example"):

@@ -4,7 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from centime.crawl.engine.opening import OpenCrawl, open_crawl
+from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.plan import DAY, plan
 from centime.model.errors import BadInput, BadSetting
 from tests.crawl.report.made import NOW
@@ -12,7 +13,7 @@ from tests.crawl.world import World, crawl
 
 
 @pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> OpenCrawl:
+def followed(tmp_path_factory: pytest.TempPathFactory) -> CrawlWriter:
     """A crawl of sixty pages that was continuous for a while: pages change in every third round."""
     folder = tmp_path_factory.mktemp("plan") / "crawl"
     world = World(pages=60)
@@ -24,14 +25,14 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> OpenCrawl:
                 leases = opened.shard.lease(now, 50)
                 opened.shard.record(now + 1, [world.visit(lease, now) for lease in leases])
         opened.shard.journal.sync()
-        opened.let_go()
+        opened.close()
     return opened
 
 
 END = NOW + 40 * 6 * 3600.0
 
 
-def test_more_budget_keeps_more_fresh(followed: OpenCrawl) -> None:
+def test_more_budget_keeps_more_fresh(followed: CrawlWriter) -> None:
     found = [plan(followed, now=END, rate=rate / DAY)["budgets"][-2] for rate in (1.0, 10.0, 100.0, 1000.0)]
     for name in ("fresh_in_the_coming_days", "fresh_in_the_long_run"):
         values = [row[name] for row in found]
@@ -41,7 +42,7 @@ def test_more_budget_keeps_more_fresh(followed: OpenCrawl) -> None:
     assert found[0]["pages_never_read"] >= found[-1]["pages_never_read"]
 
 
-def test_the_present_budget_stands_beside_another_and_ten_per_cent_more(followed: OpenCrawl) -> None:
+def test_the_present_budget_stands_beside_another_and_ten_per_cent_more(followed: CrawlWriter) -> None:
     found = plan(followed, now=END, rate=20 / DAY)
     assert [row["budget"] for row in found["budgets"]] == [
         "a page a second",
@@ -57,7 +58,7 @@ def test_the_present_budget_stands_beside_another_and_ten_per_cent_more(followed
     assert 0 < found["fresh_now"] < 1
 
 
-def test_a_budget_of_bytes_is_one_of_pages_times_their_size(followed: OpenCrawl) -> None:
+def test_a_budget_of_bytes_is_one_of_pages_times_their_size(followed: CrawlWriter) -> None:
     pages = plan(followed, now=END, rate=200 / DAY)["budgets"][-2]
     octets = plan(followed, now=END, bandwidth=200_000 / DAY)["budgets"][
         -2
@@ -66,7 +67,7 @@ def test_a_budget_of_bytes_is_one_of_pages_times_their_size(followed: OpenCrawl)
     assert octets["fresh_in_the_long_run"] == pytest.approx(pages["fresh_in_the_long_run"], abs=1e-6)
 
 
-def test_the_next_pages_are_told_with_why(followed: OpenCrawl) -> None:
+def test_the_next_pages_are_told_with_why(followed: CrawlWriter) -> None:
     rows = plan(followed, now=END, rate=20 / DAY, count=7)["next"]
     assert [row["rank"] for row in rows] == list(range(1, 8))
     assert len({row["url"] for row in rows}) == 7
@@ -78,14 +79,14 @@ def test_the_next_pages_are_told_with_why(followed: OpenCrawl) -> None:
     assert due == sorted(due, reverse=True)
 
 
-def test_other_weights_make_another_plan(followed: OpenCrawl) -> None:
+def test_other_weights_make_another_plan(followed: CrawlWriter) -> None:
     fresh = plan(followed, now=END, rate=5 / DAY)["budgets"][-2]
     young = plan(followed, now=END, rate=5 / DAY, alpha=1.0, beta=0.0)["budgets"][-2]
     assert fresh["fresh_in_the_long_run"] >= young["fresh_in_the_long_run"] - 1e-9
     assert young["pages_never_read"] == 0
 
 
-def test_the_book_and_the_plan_agree_on_what_a_read_is_worth(followed: OpenCrawl) -> None:
+def test_the_book_and_the_plan_agree_on_what_a_read_is_worth(followed: CrawlWriter) -> None:
     rows = plan(followed, now=END, rate=20 / DAY, count=60)["next"]
     shard = followed.shard
     texts = shard.pages.texts.get_many(np.arange(shard.pages.count))
@@ -94,7 +95,7 @@ def test_the_book_and_the_plan_agree_on_what_a_read_is_worth(followed: OpenCrawl
     assert [row["worth"] for row in rows] == pytest.approx(worths.tolist(), rel=1e-4)
 
 
-def test_what_cannot_be_planned_is_said_in_one_sentence(followed: OpenCrawl, tmp_path: Path) -> None:
+def test_what_cannot_be_planned_is_said_in_one_sentence(followed: CrawlWriter, tmp_path: Path) -> None:
     with (
         open_crawl(tmp_path / "new", ["http://h.example/"], {}) as opened,
         pytest.raises(BadInput, match="has read no page yet"),

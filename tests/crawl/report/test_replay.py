@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.report.recorded_changes import found_visits, recorded_history
 from centime.crawl.report.replay import replay
 from centime.model.errors import BadInput, BadSetting
@@ -19,7 +19,7 @@ __all__ = ["followed"]
 DAY = 86_400.0
 
 
-def test_all_visits_that_found_their_page_are_there_by_page_and_time(followed: OpenCrawl) -> None:
+def test_all_visits_that_found_their_page_are_there_by_page_and_time(followed: CrawlReader) -> None:
     visits = found_visits(followed)
     pages = np.unique(visits.pages)
     assert len(pages) == 60
@@ -32,7 +32,7 @@ def test_all_visits_that_found_their_page_are_there_by_page_and_time(followed: O
         ]
 
 
-def test_a_history_has_changes_where_visits_saw_some_and_none_where_they_saw_none(followed: OpenCrawl) -> None:
+def test_a_history_has_changes_where_visits_saw_some_and_none_where_they_saw_none(followed: CrawlReader) -> None:
     visits = found_visits(followed)
     history = recorded_history(followed)
     for page in range(history.pages):
@@ -46,7 +46,7 @@ def test_a_history_has_changes_where_visits_saw_some_and_none_where_they_saw_non
 
 
 def test_what_the_first_read_was_dated_is_in_the_history_where_dates_are_believed(
-    followed: OpenCrawl, tmp_path: Path
+    followed: CrawlReader, tmp_path: Path
 ) -> None:
     assert np.isnan(recorded_history(followed).stood).all()
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.05}) as opened:
@@ -59,13 +59,13 @@ def test_what_the_first_read_was_dated_is_in_the_history_where_dates_are_believe
     assert np.isnan(history.stood[~history.dated]).all()
 
 
-def test_the_same_seed_places_changes_alike_and_another_does_not(followed: OpenCrawl) -> None:
+def test_the_same_seed_places_changes_alike_and_another_does_not(followed: CrawlReader) -> None:
     one, same, other = (recorded_history(followed, seed=seed).times for seed in (1, 1, 2))
     assert one.tolist() == same.tolist()
     assert one.tolist() != other.tolist()
 
 
-def test_policies_stand_in_one_table(followed: OpenCrawl) -> None:
+def test_policies_stand_in_one_table(followed: CrawlReader) -> None:
     found = replay(followed, ["all"], rate=100 / DAY)
     rows = {row["policy"]: row for row in found["policies"]}
     assert list(rows) == list(POLICIES)
@@ -75,25 +75,25 @@ def test_policies_stand_in_one_table(followed: OpenCrawl) -> None:
     assert rows["oracle"]["freshness"] >= rows["uniform"]["freshness"] - 0.02
 
 
-def test_more_budget_keeps_more_fresh(followed: OpenCrawl) -> None:
+def test_more_budget_keeps_more_fresh(followed: CrawlReader) -> None:
     fresh = [replay(followed, ["uniform"], rate=rate / DAY)["policies"][0]["freshness"] for rate in (10, 100, 1000)]
     assert fresh == sorted(fresh)
 
 
-def test_a_budget_of_bytes_counts_bytes(followed: OpenCrawl) -> None:
+def test_a_budget_of_bytes_counts_bytes(followed: CrawlReader) -> None:
     found = replay(followed, ["uniform"], bandwidth=100_000 / DAY, days=3.0)
     assert found["budget_unit"] == "bytes"
     assert found["measured_days"] == pytest.approx(3.0)
     assert found["policies"][0]["reads"] == pytest.approx(300, abs=2)  # a page has a thousand bytes
 
 
-def test_without_a_budget_the_crawl_s_own_pace_counts(followed: OpenCrawl) -> None:
+def test_without_a_budget_the_crawl_s_own_pace_counts(followed: CrawlReader) -> None:
     found = replay(followed, ["uniform"])
     assert found["budget_is"] == "as recorded"
     assert found["budget_per_day"] == pytest.approx(60 * 4, rel=0.1)
 
 
-def test_what_cannot_be_replayed_is_said_in_one_sentence(followed: OpenCrawl, tmp_path: Path) -> None:
+def test_what_cannot_be_replayed_is_said_in_one_sentence(followed: CrawlReader, tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="no policy is called 'best'; there are uniform, paper"):
         replay(followed, ["best"])
     with pytest.raises(BadSetting, match="name at least one policy"):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.crawl.check.check import check_crawl
-from centime.crawl.engine.opening import OpenCrawl, read_crawl
+from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.page import about_page
 from centime.crawl.report.top import ORDERS, first_by, standing
 from centime.model.errors import BadSetting
@@ -17,7 +17,7 @@ def urls(report: dict[str, list[dict[str, str]]]) -> list[str]:
     return [row["url"] for row in report["top"]]
 
 
-def test_the_most_important_pages_come_with_both_errors(small: OpenCrawl) -> None:
+def test_the_most_important_pages_come_with_both_errors(small: CrawlReader) -> None:
     report = standing(small, 3)
     importance = small.shard.ledger.importance()
     assert [row["importance"] for row in report["top"]] == sorted(importance, reverse=True)[:3]
@@ -27,7 +27,7 @@ def test_the_most_important_pages_come_with_both_errors(small: OpenCrawl) -> Non
     assert report["known"] == 1 + len(LINKS) + len(LATE)
 
 
-def test_the_importance_of_sites_is_that_of_their_pages(small: OpenCrawl) -> None:
+def test_the_importance_of_sites_is_that_of_their_pages(small: CrawlReader) -> None:
     rows = standing(small, 10, site=True)["top"]
     pages = {row["url"]: row["importance"] for row in standing(small, 100)["top"]}
     for row in rows:
@@ -37,7 +37,7 @@ def test_the_importance_of_sites_is_that_of_their_pages(small: OpenCrawl) -> Non
     assert {row["host"]: row["known"] for row in rows} == {A: 7, B: 3}
 
 
-def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: OpenCrawl) -> None:
+def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: CrawlReader) -> None:
     rows = standing(small, 10, "worth", now=NOW + 100)["top"]
     best = small.shard.placement.frontier.best(10, small.shard.ledger.class_shares())
     assert [row["url"] for row in rows] == small.shard.pages.texts.get_many(best)
@@ -50,7 +50,7 @@ def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: O
     assert site["importance"] == pytest.approx(sum(row["importance"] for row in rows))
 
 
-def test_by_change_come_pages_that_were_found_changed_and_no_others(small: OpenCrawl, later: OpenCrawl) -> None:
+def test_by_change_come_pages_that_were_found_changed_and_no_others(small: CrawlReader, later: CrawlReader) -> None:
     assert standing(small, 10, "change")["top"] == []
     (row,) = standing(later, 10, "change")["top"]
     assert (row["url"], row["changes"], row["visits"], row["changes_per_visit"]) == (ROOT, 1, 2, 0.5)
@@ -59,7 +59,7 @@ def test_by_change_come_pages_that_were_found_changed_and_no_others(small: OpenC
     assert (site["host"], site["changes"], site["visits"]) == (A, 1, 9)
 
 
-def test_by_errors_come_pages_that_could_not_be_read_and_why(small: OpenCrawl) -> None:
+def test_by_errors_come_pages_that_could_not_be_read_and_why(small: CrawlReader) -> None:
     rows = {row["url"]: row for row in standing(small, 10, "errors")["top"]}
     assert {url: row["outcome"] for url, row in rows.items()} == {
         f"{A}/gone": "gone",
@@ -87,7 +87,7 @@ def test_a_ledger_that_certifies_nothing_says_so_and_everything_else_works(ledge
         assert check_crawl(tmp_path / "crawl").problems == []
 
 
-def test_an_unknown_order_or_a_count_below_nothing_is_refused(small: OpenCrawl) -> None:
+def test_an_unknown_order_or_a_count_below_nothing_is_refused(small: CrawlReader) -> None:
     with pytest.raises(BadSetting, match="importance, worth, change or errors, not by 'age'"):
         standing(small, 1, "age")
     with pytest.raises(BadSetting, match="not -1"):

@@ -208,10 +208,11 @@ def _crawl(
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     where = "options" if config is None else str(config)
     with open_crawl(folder, words, given, where=where) as opened:
+        from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
 
-        crawl = engine.Crawl(opened, limits)
-        with CrawlView(quiet=as_json) as view:
+        crawl = engine.Engine(opened, limits)
+        with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)
         facts = opened.statistics(time.time()) | {
             "ended": ending,

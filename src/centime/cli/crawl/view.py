@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from centime.crawl.engine.loop import Crawl
+from centime.crawl.engine.loop import Engine
 
 LINE_SECONDS = 5.0
 LEISURE = 20  # a view takes no more than a twentieth of the time
@@ -48,7 +48,7 @@ class CrawlView:
         if self._live is not None:
             self._live.stop()
 
-    def show(self, crawl: Crawl, now: float) -> None:
+    def show(self, crawl: Engine, now: float) -> None:
         """Draws the crawl as it is now."""
         if self._quiet:
             return

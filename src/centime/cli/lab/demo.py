@@ -31,8 +31,9 @@ def _demo(
       centime demo
       centime demo --pages 20000 --out big
     """
+    from centime.cli.crawl.stopping import stopped_by_signals
     from centime.cli.crawl.view import CrawlView
-    from centime.crawl.engine.loop import Crawl, Limits
+    from centime.crawl.engine.loop import Engine, Limits
     from centime.crawl.engine.opening import open_crawl
     from centime.lab.crawled import compare, draw
     from centime.lab.webbox import WebBox, serve_in_process
@@ -49,8 +50,8 @@ def _demo(
     box = WebBox(hosts=HOSTS, pages=pages, traps=False, feeds=False, crawl_delay_seconds=0.0)
     given = {"scope": "any", "delay": 0.0, "allow-network": ["127.0.0.0/8"]}
     with serve_in_process(box) as served, open_crawl(folder, [served.seed_url], given) as opened:
-        crawl = Crawl(opened, Limits())
-        with CrawlView(quiet=as_json) as view:
+        crawl = Engine(opened, Limits())
+        with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)
         compared = compare(opened, served.webbox, served.time())
         visits = crawl.run_facts.visits

@@ -24,11 +24,11 @@ def read_graph(path: Path) -> "NamedGraph":
         from centime.graphs.files import read_named
 
         return read_named(path)
-    from centime.crawl.engine.opening import read_crawl
+    from centime.crawl.engine.reader import read_crawl
     from centime.crawl.report.graph import crawl_graph
 
     opened = read_crawl(path)
     try:
         return crawl_graph(opened)
     finally:
-        opened.let_go()
+        opened.close()

@@ -13,7 +13,8 @@ from centime.crawl.check.archive import check_archive
 from centime.crawl.check.files import check_growing, check_journal, check_snapshots
 from centime.crawl.check.findings import Proof
 from centime.crawl.check.state import check_state
-from centime.crawl.engine.opening import OpenCrawl, read_crawl
+from centime.crawl.engine.reader import read_crawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import check_folder
 from centime.model.errors import CentimeError
 from centime.store.folder import CrawlFolder
@@ -62,7 +63,7 @@ def _check(path: Path, step: Callable[[float, str], None]) -> Proof:
     return proof
 
 
-def _replay(path: Path, proof: Proof) -> OpenCrawl | None:
+def _replay(path: Path, proof: Proof) -> CrawlState | None:
     """The crawl, opened as a crawler would."""
     try:
         opened = read_crawl(path)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from centime.crawl.check.findings import Proof
-from centime.crawl.engine.opening import OpenCrawl, rows_of
+from centime.crawl.engine.state import CrawlState, rows_of
 from centime.crawl.report.visits import BATCH, PASSING, batches, last_visits, was_there
 from centime.crawl.report.waiting import Waiting
 from centime.frontier.kind import DISCOVERY
@@ -24,7 +24,7 @@ from centime.store.link_rows import NO_LIMIT
 Step = Callable[[float], None]
 
 
-def check_state(opened: OpenCrawl, proof: Proof, step: Step) -> None:
+def check_state(opened: CrawlState, proof: Proof, step: Step) -> None:
     """Looks at everything; `step` is told how many more pages, three times for each page."""
     shard = opened.shard
     known = shard.pages
@@ -58,7 +58,7 @@ def check_state(opened: OpenCrawl, proof: Proof, step: Step) -> None:
         _places(opened, proof)
 
 
-def _counts(opened: OpenCrawl, proof: Proof) -> bool:
+def _counts(opened: CrawlState, proof: Proof) -> bool:
     shard = opened.shard
     known, count = shard.pages, shard.pages.count
     before = len(proof.problems)
@@ -72,7 +72,7 @@ def _counts(opened: OpenCrawl, proof: Proof) -> bool:
     return len(proof.problems) == before
 
 
-def _texts(opened: OpenCrawl, proof: Proof, step: Step) -> None:
+def _texts(opened: CrawlState, proof: Proof, step: Step) -> None:
     known, hosts = opened.shard.pages, opened.shard.hosts
     origins, fingerprints = known.origins.every(), known.table.fingerprints
     names = [host.name for host in hosts.all]
@@ -103,7 +103,7 @@ def _texts(opened: OpenCrawl, proof: Proof, step: Step) -> None:
         )
 
 
-def _rows(opened: OpenCrawl, proof: Proof, step: Step) -> bool:
+def _rows(opened: CrawlState, proof: Proof, step: Step) -> bool:
     shard = opened.shard
     path = shard.pages.rows.file.path
     links, before = 0, len(proof.problems)
@@ -123,7 +123,7 @@ def _rows(opened: OpenCrawl, proof: Proof, step: Step) -> bool:
     return len(proof.problems) == before
 
 
-def _visits(opened: OpenCrawl, proof: Proof) -> None:
+def _visits(opened: CrawlState, proof: Proof) -> None:
     shard = opened.shard
     found = last_visits(shard.pages, "page", "visits", "kind")
     visited = np.flatnonzero(found["visits"])
@@ -137,7 +137,7 @@ def _visits(opened: OpenCrawl, proof: Proof) -> None:
     proof.counted("counts", "pages that were there", int(np.count_nonzero(was_there(found["kind"]))), shard.read_count)
 
 
-def _places(opened: OpenCrawl, proof: Proof) -> None:
+def _places(opened: CrawlState, proof: Proof) -> None:
     """Proves that no page is lost, and none is to be read twice at once."""
     shard = opened.shard
     count = shard.pages.count

@@ -1,104 +1,115 @@
-"""The fetcher processes of a crawl, seen from the shard's side: leases out, visits in, and nobody waits for anybody.
+"""The fetcher processes of a crawl, seen from the engine: leases out, visits in, and nobody waits for anybody.
 
-A host belongs to one fetcher (its number modulo the number of fetchers), so robots.txt, connections and the pace of a
-host are the business of one process. Sockets never block: what does not fit waits here. A fetcher that dies is found by
-its closed socket; its leases are given back to the caller and a new process takes its place.
+A host belongs to one fetcher (its lane modulo the number of fetchers), so one process handles the robots.txt, the
+connections and the pace of a host. A fetcher that dies closes its socket; the engine gets its leases back and a new
+process takes its place.
+
+`Transport` is all that the engine needs: the tests drive it without processes or a network.
 """
 
 import contextlib
 import selectors
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
+from typing import Protocol
 
-from centime.processes.channel import LENGTH, MessageBuffer
+from centime.model.errors import CentimeError
+from centime.processes.handle import ChildProcess
 from centime.settings.crawl import FetcherSettings
 from centime.shard.message import Lease, pack, unpack_batch
 
-READ_BYTES = 1 << 20
+LEASES_PER_FETCHER = 96
 MOST_RESTARTS = 100  # a fetcher that dies again and again is not the web's fault
+MODULE = "centime.crawl.worker.fetching"
 
 
-class FetcherHandle:
-    """One fetcher process and the socket to it."""
+class Transport(Protocol):
+    """Takes leases to whoever fetches pages, and brings visits back."""
+
+    @property
+    def capacity(self) -> int:
+        """How many leases it can hold."""
+        ...
+
+    @property
+    def outstanding(self) -> int:
+        """How many leases it holds."""
+        ...
+
+    def hand_out(self, leases: list[Lease], lanes: list[int]) -> None:
+        """Takes leases; those of one lane go to the same fetcher."""
+        ...
+
+    def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
+        """Packed visits, waiting up to `timeout` seconds for the first; and the pages of leases that were lost."""
+        ...
+
+    def release(self, pages: list[int]) -> None:
+        """Forgets the leases of pages whose visit was recorded."""
+        ...
+
+    def close(self) -> None:
+        """Ends all fetchers; what they hold is lost."""
+        ...
+
+
+class _Fetcher(ChildProcess):
+    """One fetcher process and the pages that it holds leases for."""
 
     def __init__(self, number: int, settings: FetcherSettings) -> None:
+        super().__init__(MODULE, pack(settings))
         self.number = number
-        self.held: set[int] = set()  # pages it has leases for
-        self.inbox = MessageBuffer()
-        self.waiting = bytearray()  # what is still to be sent
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "centime.crawl.worker.fetching", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-            )
-        for side in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-            ours.setsockopt(socket.SOL_SOCKET, side, 1 << 20)
-        ours.setblocking(False)
-        self.connection = ours
-        self.say(pack(settings))
-
-    def say(self, message: bytes) -> None:
-        """Queues a message."""
-        self.waiting += LENGTH.pack(len(message)) + message
-
-    def send(self) -> None:
-        """Sends what the socket takes now."""
-        with contextlib.suppress(BlockingIOError):
-            while self.waiting:
-                del self.waiting[: self.connection.send(self.waiting)]
-
-    def end(self) -> None:
-        """Hangs up, and makes sure that the process ends."""
-        self.connection.close()
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.held: set[int] = set()
 
 
 class Fetchers:
-    """All fetchers of a crawl."""
+    """All fetcher processes of a crawl; a `Transport`."""
 
     def __init__(self, count: int, settings_of: Callable[[int], FetcherSettings]) -> None:
         self._settings_of = settings_of
         self._selector = selectors.DefaultSelector()
         self._started = 0
         self.restarts = 0
-        self.all = [self._start(number) for number in range(count)]
+        self._all = [self._start(number) for number in range(count)]
+
+    @property
+    def pids(self) -> list[int]:
+        """The numbers of the processes."""
+        return [fetcher.pid for fetcher in self._all]
+
+    @property
+    def capacity(self) -> int:
+        """How many leases the fetchers can hold."""
+        return LEASES_PER_FETCHER * len(self._all)
 
     @property
     def outstanding(self) -> int:
-        """How many leases are held."""
-        return sum(len(fetcher.held) for fetcher in self.all)
+        """How many leases the fetchers hold."""
+        return sum(len(fetcher.held) for fetcher in self._all)
 
     def hand_out(self, leases: list[Lease], lanes: list[int]) -> None:
         """Gives each lease to the fetcher of its lane."""
         parts: dict[int, list[Lease]] = {}
         for lease, lane in zip(leases, lanes, strict=True):
-            parts.setdefault(lane % len(self.all), []).append(lease)
+            parts.setdefault(lane % len(self._all), []).append(lease)
         for number, part in parts.items():
-            fetcher = self.all[number]
+            fetcher = self._all[number]
             fetcher.held.update(lease.page for lease in part)
             fetcher.say(pack(part))
-            with contextlib.suppress(OSError):  # it has died; `receive` finds out and gives its leases back
+            with contextlib.suppress(OSError):  # it has died; `receive` notices and returns its leases
                 self._flush(fetcher)
 
     def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
-        """Visits that came in, waiting so long for the first; and the pages whose fetcher died."""
+        """Packed visits, waiting up to `timeout` seconds for the first; and the pages whose fetcher died."""
         visits: list[bytes] = []
         lost: list[int] = []
         for key, events in self._selector.select(max(0.0, timeout)):
-            fetcher: FetcherHandle = key.data
+            fetcher: _Fetcher = key.data
             try:
                 if events & selectors.EVENT_WRITE:
                     self._flush(fetcher)
                 if events & selectors.EVENT_READ:
-                    self._read(fetcher, visits)
+                    for message in fetcher.receive():
+                        visits.extend(bytes(raw) for raw in unpack_batch(message))
             except (OSError, EOFError, ValueError):
                 lost.extend(fetcher.held)
                 self._replace(fetcher)
@@ -106,43 +117,33 @@ class Fetchers:
 
     def release(self, pages: list[int]) -> None:
         """Forgets leases that have ended."""
-        for fetcher in self.all:
+        for fetcher in self._all:
             fetcher.held.difference_update(pages)
 
     def close(self) -> None:
         """Ends all fetchers."""
-        for fetcher in self.all:
-            fetcher.connection.close()
-        for fetcher in self.all:
+        for fetcher in self._all:
+            fetcher.hang_up()
+        for fetcher in self._all:
             fetcher.end()
         self._selector.close()
 
-    def _start(self, number: int) -> FetcherHandle:
+    def _start(self, number: int) -> _Fetcher:
         self._started += 1
-        fetcher = FetcherHandle(number, self._settings_of(self._started))
-        self._selector.register(fetcher.connection, selectors.EVENT_READ | selectors.EVENT_WRITE, fetcher)
+        fetcher = _Fetcher(number, self._settings_of(self._started))
+        self._selector.register(fetcher, selectors.EVENT_READ | selectors.EVENT_WRITE, fetcher)
         return fetcher
 
-    def _replace(self, fetcher: FetcherHandle) -> None:
-        self._selector.unregister(fetcher.connection)
+    def _replace(self, fetcher: _Fetcher) -> None:
+        self._selector.unregister(fetcher)
         fetcher.end()
         self.restarts += 1
         if self.restarts > MOST_RESTARTS:
-            raise RuntimeError(
-                f"fetchers died {self.restarts} times; the last one with code {fetcher.process.returncode}"
-            )
-        self.all[fetcher.number] = self._start(fetcher.number)
+            raise CentimeError(f"fetchers died {self.restarts} times; the last one with code {fetcher.returncode}")
+        self._all[fetcher.number] = self._start(fetcher.number)
 
-    def _read(self, fetcher: FetcherHandle, visits: list[bytes]) -> None:
-        with contextlib.suppress(BlockingIOError):
-            received = fetcher.connection.recv(READ_BYTES)
-            if not received:
-                raise EOFError
-            for message in fetcher.inbox.take(received):
-                visits.extend(bytes(raw) for raw in unpack_batch(message))
-
-    def _flush(self, fetcher: FetcherHandle) -> None:
-        fetcher.send()
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if fetcher.waiting else 0)
-        if self._selector.get_key(fetcher.connection).events != events:
-            self._selector.modify(fetcher.connection, events, fetcher)
+    def _flush(self, fetcher: _Fetcher) -> None:
+        fetcher.flush()
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if fetcher.unsent else 0)
+        if self._selector.get_key(fetcher).events != events:
+            self._selector.modify(fetcher, events, fetcher)

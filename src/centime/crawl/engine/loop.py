@@ -1,16 +1,18 @@
-"""The crawl at work: leases to the fetchers, visits from them to the shard, everything on disk, until a limit or a word
-from outside.
+"""The engine: leases to the fetchers, visits from them to the shard, everything on disk, until a limit or a stop.
 
-One thread and no waiting for anybody: the shard is asked for as many leases as the fetchers and the budget have room
-for, what comes back is recorded in batches. Orders from outside are taken twice a second, notices for subscribers are
-handed to a process of their own. Journal frames are handed to the system with every turn (a killed process loses none
-of them) and synced to the disk once a second (a power cut loses a second). Snapshots are written by a forked child.
+    engine.start()                 takes back old leases, carries out waiting commands, starts the fetchers
+    while engine.step(): ...       one turn: lease, hand out, receive, record, sync, snapshot, commands, notices
+    engine.finish()                waits for pages under way, settles the ledger, writes the last snapshot
+
+One thread, and nobody waits for anybody: the shard grants as many leases as the transport and the budget have room for,
+and visits are recorded in batches. The engine installs no signal handlers; whoever runs it calls `stop`, from any thread
+or signal handler. Commands are taken twice a second; a process of its own notifies subscribers. Each turn hands the
+journal's frames to the system (a killed process loses none of them) and once a second syncs them to the disk (a power
+cut loses at most a second). A forked child writes snapshots.
 """
 
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +20,8 @@ import numpy as np
 
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.budget import Bucket
-from centime.crawl.engine.fetchers import Fetchers
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.fetchers import Fetchers, Transport
+from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, NoRoom
@@ -29,13 +31,12 @@ from centime.shard.command import PublishCommand, SetCommand
 from centime.shard.commands import changed_live
 from centime.shard.message import Returned
 
-LEASES_PER_FETCHER = 96
 SYNC_SECONDS = 1.0
 VIEW_SECONDS = 0.5
-PACE_SECONDS = 12.0  # pages a second are counted over so long
-PATIENCE_SECONDS = 300.0  # a crawl waits so long for a host that has pages and cannot be asked now
-DRAIN_SECONDS = 15.0  # when it is to stop, it waits so long for pages that are being read
-LAST_DELIVERY_SECONDS = 5.0  # and so long for subscribers that are being told
+PACE_SECONDS = 12.0  # the window over which pages per second are counted
+PATIENCE_SECONDS = 300.0  # how long a run waits for a host that has pages and is not ready
+DRAIN_SECONDS = 15.0  # how long a stopping run waits for pages under way
+LAST_DELIVERY_SECONDS = 5.0  # and for notices under way
 FINAL_ERROR = 1e-6
 FINAL_PAYMENTS_PER_PAGE = 40
 NOT_ASKED = frozenset({Outcome.LOST, Outcome.DISALLOWED, Outcome.NO_ROBOTS, Outcome.REFUSED_ADDRESS})
@@ -61,7 +62,7 @@ class Run:
     recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, visits, bytes
 
     def pace(self, now: float) -> tuple[float, float]:
-        """Pages and bytes a second, over the last few seconds."""
+        """Pages and bytes per second, over the last few seconds."""
         self.recent = [
             *(one for one in self.recent if now - one[0] < PACE_SECONDS),
             (now, self.visits, self.wire_bytes),
@@ -71,74 +72,117 @@ class Run:
         return (self.visits - visits) / passed, (self.wire_bytes - sent) / passed
 
 
-class Crawl:
-    """A run of a crawl in its folder."""
+class Engine:
+    """One run of a crawl. `transport` opens the connection to the fetchers; by default it starts fetcher processes."""
 
-    def __init__(self, opened: OpenCrawl, limits: Limits, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        opened: CrawlWriter,
+        limits: Limits | None = None,
+        *,
+        transport: Callable[[], Transport] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.opened = opened
         self.shard = opened.shard
-        self.limits = limits
+        self.limits = limits or Limits()
         self._clock = clock
+        self._open_transport = transport or self._start_fetchers
+        self._transport: Transport | None = None
         self._stop = 0
         settings = opened.settings
         now = clock()
         self.run_facts = Run(now)
         self._pages = Bucket(settings.rate, now)
         self._bytes = Bucket(settings.bandwidth, now, room_seconds=10.0)
-        self._page_bytes = 20_000.0  # what a page costs, learned as the crawl goes
+        self._page_bytes = 20_000.0  # the mean cost of a page, learned as the crawl runs
         self._synced = now
         self._viewed = 0.0
         self._inbox = CommandInbox(opened.folder.path)
         self._delivery = Delivery(settings.fetch_settings(), crawl=opened.folder.path)
 
-    def run(self, view: Callable[["Crawl", float], None]) -> str:
-        """Crawls until a limit is reached, nothing is left or somebody stops it; in words, why it ended."""
+    def run(self, view: Callable[["Engine", float], None] = lambda engine, now: None) -> str:
+        """Crawls until a limit is reached, nothing is left or `stop` is called; returns the reason in words."""
+        try:
+            self.start()
+            shown = 0.0
+            while self.step():
+                now = self._clock()
+                if abs(now - shown) >= VIEW_SECONDS:
+                    shown = now
+                    view(self, now)
+            self._drain()
+        finally:
+            self.abandon()
+        self._close()
+        view(self, self._clock())
+        return self.run_facts.ending
+
+    def start(self) -> None:
+        """Takes back the leases of earlier runs, carries out waiting commands and starts the fetchers."""
+        self._transport = self._open_transport()
+        self.shard.returned(Returned(self._clock(), [], all=True))
+        while self._inbox.waiting() and not self._stop:
+            self._take_commands(self._clock())
+            self.opened.keep_snapshots()
+
+    def step(self, timeout: float = VIEW_SECONDS) -> bool:
+        """One turn, waiting up to `timeout` seconds for visits; False when the run has come to its end."""
+        if self._transport is None:
+            self.start()
+        now = self._clock()
+        self.run_facts.ending = self._limit(now)
+        wait = None if self.run_facts.ending else self._lease(now)
+        if wait is None:
+            return False
+        self._receive(min(wait, timeout, VIEW_SECONDS, max(0.0, self._synced + SYNC_SECONDS - now)))
+        self._keep()
+        return True
+
+    def finish(self) -> str:
+        """Ends the run in good order: waits for pages under way and writes a snapshot; returns the reason in words."""
+        try:
+            if self._transport is not None:
+                self._drain()
+        finally:
+            self.abandon()
+        self._close()
+        return self.run_facts.ending or "stopped"
+
+    def abandon(self) -> None:
+        """Ends the fetchers and the delivering process at once; the journal has everything that was recorded."""
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+        self._delivery.close()
+
+    def stop(self, *_: object) -> None:
+        """Asks the run to end; a second call ends it without waiting for pages under way."""
+        self._stop += 1
+
+    @property
+    def transport(self) -> Transport:
+        """The connection to the fetchers; there is one while the run lasts."""
+        if self._transport is None:
+            raise RuntimeError("the run has not been started, or has ended")
+        return self._transport
+
+    def _start_fetchers(self) -> Transport:
         opened = self.opened
         stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(self._clock()))
-        fetchers = Fetchers(
+        return Fetchers(
             opened.settings.worker_count,
             lambda number: fetcher_settings(opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies),
         )
-        try:
-            with self._signals():
-                self.shard.returned(Returned(self._clock(), [], all=True))
-                while self._inbox.waiting() and not self._stop:
-                    self._hear(self._clock())
-                    opened.keep_snapshots()
-                while not self._turn(fetchers, view):
-                    pass
-                self._drain(fetchers, view)
-        finally:
-            fetchers.close()
-            self._delivery.close()
-        self._close(view)
-        return self.run_facts.ending
-
-    def stop(self, *_: object) -> None:
-        """Asks the crawl to end; a second time: at once."""
-        self._stop += 1
 
     def statistics(self, now: float) -> dict[str, Any]:
-        """What people want to see while it runs."""
+        """Figures for people while the crawl runs."""
         pages, sent = self.run_facts.pace(now)
         return self.opened.statistics(now) | {
             "pages_per_second": pages,
             "bytes_per_second": sent,
             "seconds": now - self.run_facts.started,
         }
-
-    def _turn(self, fetchers: Fetchers, view: Callable[["Crawl", float], None]) -> bool:
-        now = self._clock()
-        ending = self._limit(now)
-        if ending:
-            self.run_facts.ending = ending
-            return True
-        wait = self._lease(fetchers, now)
-        if wait is None:
-            return True
-        self._receive(fetchers, min(wait, VIEW_SECONDS, max(0.0, self._synced + SYNC_SECONDS - now)))
-        self._keep(view)
-        return False
 
     def _limit(self, now: float) -> str:
         run, limits = self.run_facts, self.limits
@@ -150,10 +194,11 @@ class Crawl:
             return f"the {limits.seconds:g} seconds are over"
         return ""
 
-    def _lease(self, fetchers: Fetchers, now: float) -> float | None:
-        """Hands out what may be handed out; how long to wait for the next, or nothing when there is no more to do."""
-        outstanding = fetchers.outstanding
-        room = float(LEASES_PER_FETCHER * len(fetchers.all) - outstanding)
+    def _lease(self, now: float) -> float | None:
+        """Hands out leases; returns how long to wait for the next ones, None when nothing is left to do."""
+        transport = self.transport
+        outstanding = transport.outstanding
+        room = float(transport.capacity - outstanding)
         if self.limits.pages is not None:
             room = min(room, self.limits.pages - self.run_facts.visits - outstanding)
         allowed = min(self._pages.left(now), self._bytes.left(now) / self._page_bytes - outstanding)
@@ -162,9 +207,9 @@ class Crawl:
             leases = self.shard.lease(now, count)
             if leases:
                 self._pages.spend(len(leases))
-                # before anybody is asked: whoever goes on after a kill must know whom to leave alone
+                # before any host is contacted: after a kill, the next run must know which hosts to leave alone
                 self.shard.journal.flush()
-                fetchers.hand_out(leases, self.shard.lanes_of(leases))
+                transport.hand_out(leases, self.shard.lanes_of(leases))
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:
             return max(0.001, self._pages.wait(), self._bytes.wait(self._page_bytes))
@@ -175,9 +220,7 @@ class Crawl:
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
 
     def _is_due_in_time(self, now: float, ready: float) -> bool:
-        """Whether it is worth waiting: the run has a time, and something is due before it is over, or pages are read
-        again for ever.
-        """
+        """Whether to wait: the crawl is continuous, or a page is due before the run's time is over."""
         settings = self.shard.settings
         if (settings.continuous or settings.refresh_after is not None) and self.shard.read_count:
             return True
@@ -189,10 +232,12 @@ class Crawl:
     def _nothing_left(self, now: float, ready: float) -> str:
         waiting, again = len(self.shard.placement.frontier), len(self.shard.placement.retries)
         if waiting:
-            return f"nothing can be asked now: {waiting} pages wait for their hosts, the first for {ready - now:.0f} s; run again later"
+            wait = f"{ready - now:.0f} s"
+            return f"no host is ready: {waiting} pages wait for their hosts, the first for {wait}; run again later"
         if again:
             due = self.shard.placement.retries.earliest() - now
-            return f"everything known was read, but {again} pages failed and are due again, the first in {due:.0f} s; run again later"
+            failed = f"{again} pages failed and are due again, the first in {due:.0f} s"
+            return f"everything known was read, but {failed}; run again later"
         return "everything known was read" if self.shard.read_count else f"nothing could be read: {self._first_seed()}"
 
     def _first_seed(self) -> str:
@@ -201,24 +246,23 @@ class Crawl:
         page = int(pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0])
         record = pages.last(page) if page >= 0 else None
         if record is None:
-            return f"{seed} was not asked for"
+            return f"{seed} was not fetched"
         return f"{seed}: {record.outcome.name.lower().replace('_', ' ')}: {record.detail}".removesuffix(": ")
 
-    def _receive(self, fetchers: Fetchers, timeout: float) -> None:
-        packed, lost = fetchers.receive(timeout)
+    def _receive(self, timeout: float) -> None:
+        transport = self.transport
+        packed, lost = transport.receive(timeout)
         now = self._clock()
         if lost:
             self.shard.returned(Returned(now, sorted(lost)))
         if not packed:
             return
         visits = self.shard.record(now, packed)
-        fetchers.release([visit.page for visit in visits])
+        transport.release([visit.page for visit in visits])
         run = self.run_facts
         for visit in visits:
-            if visit.outcome is Outcome.LOST and visit.detail.startswith(
-                NoRoom.__name__
-            ):  # reading it again would end in the same way
-                raise NoRoom(visit.detail.partition(": ")[2])
+            if visit.outcome is Outcome.LOST and visit.detail.startswith(NoRoom.__name__):
+                raise NoRoom(visit.detail.partition(": ")[2])  # fetching it again would end in the same way
             if visit.outcome not in NOT_ASKED:
                 run.visits += 1
                 run.read += visit.outcome == Outcome.READ
@@ -226,8 +270,8 @@ class Crawl:
                 self._bytes.spend(visit.wire_bytes)
                 self._page_bytes += (visit.wire_bytes - self._page_bytes) / 50
 
-    def _keep(self, view: Callable[["Crawl", float], None]) -> None:
-        """Everything on disk, snapshots when it is time, and a look for people."""
+    def _keep(self) -> None:
+        """Writes frames to disk, starts snapshots that are due, and takes commands now and then."""
         now = self._clock()
         if now - self._synced >= SYNC_SECONDS:
             self.shard.journal.sync()
@@ -237,19 +281,18 @@ class Crawl:
         self.opened.keep_snapshots()
         if now - self._viewed >= VIEW_SECONDS:
             self._viewed = now
-            self._hear(now)
-            view(self, now)
+            self._take_commands(now)
 
-    def _hear(self, now: float) -> None:
-        """Carries out orders that have come, and tells subscribers what they are to be told."""
+    def _take_commands(self, now: float) -> None:
+        """Carries out the commands that have come, and hands due notices to the delivering process."""
         taken = [
             one for one in self._inbox.take() if not (isinstance(one[1], PublishCommand) and self.opened.is_behind)
         ]
-        for path, order in taken:
+        for path, command in taken:
             try:
-                if isinstance(order, SetCommand) and order.id not in self.shard.requests.recent:
-                    self._set(now, order)
-                self.shard.command(now, order)
+                if isinstance(command, SetCommand) and command.id not in self.shard.requests.recent:
+                    self._set(now, command)
+                self.shard.command(now, command)
             except (BadInput, BadSetting) as trouble:
                 self._inbox.refuse(path, str(trouble))
         if taken:
@@ -263,35 +306,24 @@ class Crawl:
             self.shard.delivered(now, name, up_to)
         write_troubles(self.opened.folder.path, self._delivery.troubles)
 
-    def _set(self, now: float, order: SetCommand) -> None:
-        """Other settings, kept in the folder before the shard is told: the next run begins with them."""
-        settings = changed_live(self.shard.settings, order)
+    def _set(self, now: float, command: SetCommand) -> None:
+        """Keeps new settings in the folder before the shard applies them, so that the next run begins with them."""
+        settings = changed_live(self.shard.settings, command)
         self.opened.folder.keep_settings(settings.facts())
-        self.opened.settings = settings
         self._pages.change(settings.rate, now)
         self._bytes.change(settings.bandwidth, now)
 
-    def _drain(self, fetchers: Fetchers, view: Callable[["Crawl", float], None]) -> None:
+    def _drain(self) -> None:
         until = self._clock() + DRAIN_SECONDS
-        while fetchers.outstanding and self._clock() < until and self._stop < 2:
-            self._receive(fetchers, 0.1)
-            self._keep(view)
+        while self.transport.outstanding and self._clock() < until and self._stop < 2:
+            self._receive(0.1)
+            self._keep()
         until = self._clock() + LAST_DELIVERY_SECONDS
         self._deliver(self._clock())
         while self._delivery.in_hand and self._clock() < until and self._stop < 2:
             self._deliver(self._clock(), timeout=0.1)
 
-    def _close(self, view: Callable[["Crawl", float], None]) -> None:
+    def _close(self) -> None:
         self.shard.returned(Returned(self._clock(), [], all=True))
         self.shard.settle(FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE * max(1, self.shard.ledger.pages))
         self.opened.close()
-        view(self, self._clock())
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        before = {name: signal.signal(name, self.stop) for name in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for name, handler in before.items():
-                signal.signal(name, handler)

@@ -15,11 +15,6 @@ it held is due again.
 It is a note for people and no state: a run begins without troubles, and with a new attempt.
 """
 
-import contextlib
-import select
-import socket
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +24,7 @@ import msgspec
 from centime.crawl.notify.delivering import DeliverySettings, unpack_attempted
 from centime.fetch.settings import FetchSettings
 from centime.files.replacement import replace_file
-from centime.processes.channel import LENGTH, MessageBuffer
+from centime.processes.handle import ChildProcess
 from centime.shard.message import pack
 from centime.shard.notices import Batch
 
@@ -37,7 +32,7 @@ MOST_IN_HAND = 32
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 3600.0
 SILENCE_SECONDS = 300.0  # longer than any attempt may take
 RESTART_SECONDS = 1.0
-READ_BYTES = 1 << 16
+MODULE = "centime.crawl.notify.delivering"
 TROUBLES = "deliveries.json"
 
 
@@ -76,53 +71,6 @@ def read_troubles(folder: Path) -> dict[str, Trouble]:
         return {}
 
 
-class _Process:
-    """The delivering process and the socket to it."""
-
-    def __init__(self, settings: DeliverySettings) -> None:
-        self.inbox = MessageBuffer()
-        self._unsent = bytearray()
-        ours, theirs = socket.socketpair()
-        with theirs:
-            command = [sys.executable, "-m", "centime.crawl.notify.delivering", str(theirs.fileno())]
-            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
-        ours.setblocking(False)
-        self.connection = ours
-        self.say(pack(settings))
-
-    def say(self, message: bytes) -> None:
-        """Queues a message."""
-        self._unsent += LENGTH.pack(len(message)) + message
-
-    def exchange(self, timeout: float) -> list[bytes]:
-        """Sends and receives what can be now, waiting so long for an answer; EOFError or OSError when nobody is
-        there any more.
-        """
-        with contextlib.suppress(BlockingIOError):
-            while self._unsent:
-                del self._unsent[: self.connection.send(self._unsent)]
-        if timeout > 0:
-            answer = select.poll()
-            answer.register(self.connection, select.POLLIN | (select.POLLOUT if self._unsent else 0))
-            answer.poll(timeout * 1000)
-        messages: list[bytes] = []
-        with contextlib.suppress(BlockingIOError):
-            while received := self.connection.recv(READ_BYTES):
-                messages.extend(self.inbox.take(received))
-            if not messages:
-                raise EOFError
-        return messages
-
-    def end(self) -> None:
-        """Hangs up, and makes sure that the process ends."""
-        self.connection.close()
-        try:
-            self.process.wait(2)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
 class Delivery:
     """The deliveries of one run of a crawl."""
 
@@ -138,7 +86,7 @@ class Delivery:
         self._settings = DeliverySettings(
             fetch, command_seconds, http_seconds, "" if crawl is None else str(crawl.absolute())
         )
-        self._process: _Process | None = None
+        self._process: ChildProcess | None = None
         self._restart_time = 0.0
         self._in_hand: dict[str, tuple[int, float]] = {}  # subscription -> the number its batch goes up to, since when
         self._arrived: dict[
@@ -155,7 +103,7 @@ class Delivery:
     @property
     def process_id(self) -> int:
         """The delivering process, 0 if there is none."""
-        return 0 if self._process is None else self._process.process.pid
+        return 0 if self._process is None else self._process.pid
 
     def deliver(self, batches: Sequence[Batch], now: float) -> None:
         """Hands out what may be handed out of all the batches that are due now."""
@@ -168,7 +116,7 @@ class Delivery:
         if not wanted or (self._process is None and now < self._restart_time):
             return
         if self._process is None:
-            self._process = _Process(self._settings)
+            self._process = ChildProcess(MODULE, pack(self._settings))
         for batch in wanted:
             self._in_hand[batch.name] = (batch.up_to, now)
             self._process.say(pack([batch]))
@@ -201,7 +149,7 @@ class Delivery:
     def close(self) -> None:
         """Ends the process; what it held is due again in the next run."""
         if self._process is not None:
-            self._process.end()
+            self._process.end(2.0)
             self._process = None
         self._in_hand.clear()
 
@@ -219,8 +167,7 @@ class Delivery:
     def _give_up(self, now: float) -> None:
         """Lets another process begin a moment later."""
         assert self._process is not None
-        self._process.process.kill()
-        self._process.end()
+        self._process.kill()
         self._process = None
         self._in_hand.clear()
         self.restarts += 1

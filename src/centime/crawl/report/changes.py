@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.model.errors import BadSetting
 from centime.model.kernel import kernel
@@ -67,7 +67,7 @@ class Changes:
         return len(self.at)
 
 
-def find_changes(opened: OpenCrawl, since: float = 0.0, until: float = float("inf")) -> Changes:
+def find_changes(opened: CrawlState, since: float = 0.0, until: float = float("inf")) -> Changes:
     """All changes that were seen in a time."""
     records = opened.shard.pages.records
     state = np.zeros(opened.shard.pages.count, dtype=np.uint8)
@@ -93,7 +93,7 @@ def find_changes(opened: OpenCrawl, since: float = 0.0, until: float = float("in
 
 
 def newest_first(
-    opened: OpenCrawl, changes: Changes, match: str = "", most: int | None = None
+    opened: CrawlState, changes: Changes, match: str = "", most: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """The changes of pages in whose URL `match` is found, the last first, so many at most."""
     search = compiled(match).search
@@ -113,7 +113,7 @@ def newest_first(
                 left = None if left is None else left - 1
 
 
-def atom(opened: OpenCrawl, rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+def atom(opened: CrawlState, rows: Iterator[dict[str, Any]]) -> Iterator[str]:
     """The changes as an Atom feed (RFC 4287), piece by piece; ids are the same whenever a change is told."""
     settings = opened.shard.settings
     name = opened.folder.path.resolve().name

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.graphs.sidecar import sidecar
 from centime.model.errors import BadInput, BadSetting
 
@@ -28,7 +28,7 @@ def export_path(folder: Path, form: str, output: Path | None) -> Path:
 
 
 def export(
-    opened: OpenCrawl, form: str, path: Path, step: Callable[[float], None] = lambda done: None
+    opened: CrawlState, form: str, path: Path, step: Callable[[float], None] = lambda done: None
 ) -> dict[str, Any]:
     """Writes the export; what was written. `step` is told the further share of the work."""
     pages = opened.shard.pages.count

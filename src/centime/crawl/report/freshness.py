@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.refresh.dates import reliability
 
 DAY = 86_400.0
 
 
-def refresh_facts(opened: OpenCrawl, page: int, host: int, now: float) -> dict[str, Any]:
+def refresh_facts(opened: CrawlState, page: int, host: int, now: float) -> dict[str, Any]:
     """What the book of change rates says of one page; nothing if the page is not in it."""
     shard = opened.shard
     book, beats = shard.refreshing.book, shard.refreshing.beats

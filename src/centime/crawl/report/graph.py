@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.engine.opening import OpenCrawl, rows_of
+from centime.crawl.engine.state import CrawlState, rows_of
 from centime.crawl.report.visits import batches
 from centime.files.replacement import replacing_files
 from centime.graphs.files import format_of
@@ -37,7 +37,7 @@ BLANK, NEWLINE, ZERO = ord(" "), ord("\n"), ord("0")
 Step = Callable[[float], None]
 
 
-def crawl_graph(opened: OpenCrawl) -> NamedGraph:
+def crawl_graph(opened: CrawlState) -> NamedGraph:
     """The links that a crawl knows, with the URLs of its pages: what off-line ranking and analysis take."""
     lengths, targets = [], []
     for _, counts, links in rows_of(opened.shard):
@@ -52,7 +52,7 @@ def crawl_graph(opened: OpenCrawl) -> NamedGraph:
 class CrawlLinks:
     """The links of a crawl as if they were a graph file, whose pages have numbers alone."""
 
-    def __init__(self, opened: OpenCrawl) -> None:
+    def __init__(self, opened: CrawlState) -> None:
         self.name = str(opened.folder.path)
         self.done = 0.0
         self._opened = opened
@@ -73,7 +73,7 @@ class CrawlLinks:
             yield Links(np.repeat(pages.astype(np.int32), lengths), targets)
 
 
-def write_edge_list(opened: OpenCrawl, path: Path, step: Step = lambda done: None) -> int:
+def write_edge_list(opened: CrawlState, path: Path, step: Step = lambda done: None) -> int:
     """Writes an edge list and its names; its links. `step` is told the further share of the work."""
     if format_of(path) != "edges":
         raise BadInput(f"{path}: an edge list ends in .txt, .tsv, .csv or .edges, perhaps with .gz or .zst behind it")
@@ -85,7 +85,7 @@ def write_edge_list(opened: OpenCrawl, path: Path, step: Step = lambda done: Non
     return survey.links
 
 
-def write_ascii_graph(opened: OpenCrawl, path: Path, step: Step = lambda done: None) -> int:
+def write_ascii_graph(opened: CrawlState, path: Path, step: Step = lambda done: None) -> int:
     """Writes a WebGraph in ASCII and its names; its links. `step` is told the further share of the work."""
     links, count = 0, opened.shard.pages.count
     with replacing_files(path) as files:
@@ -101,7 +101,7 @@ def write_ascii_graph(opened: OpenCrawl, path: Path, step: Step = lambda done: N
     return links
 
 
-def _write_names(opened: OpenCrawl, path: Path) -> None:
+def _write_names(opened: CrawlState, path: Path) -> None:
     texts = opened.shard.pages.texts
     with path.open("wb") as file:
         for pages in batches(texts.count):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.crawl.report.top import readiness
 from centime.crawl.report.waiting import Waiting
@@ -12,7 +12,7 @@ from centime.shard.host_table import Host
 ORDERS = {"known": "known", "read": "read", "failures": "failures", "bytes": "wire_bytes"}
 
 
-def host_table(opened: OpenCrawl, count: int, by: str = "known", *, now: float = 0.0) -> dict[str, Any]:
+def host_table(opened: CrawlState, count: int, by: str = "known", *, now: float = 0.0) -> dict[str, Any]:
     """The first hosts by one of ORDERS, and sums over all."""
     if by not in ORDERS:
         raise BadSetting(f"hosts are ordered by {', '.join(list(ORDERS)[:-1])} or {list(ORDERS)[-1]}, not by {by!r}")

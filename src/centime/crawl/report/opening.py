@@ -3,12 +3,12 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from centime.crawl.engine.opening import OpenCrawl, read_crawl
+from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.model.errors import BadInput
 from centime.store.folder import CrawlFolder, is_crawl
 
 
-def look_at(path: Path) -> OpenCrawl:
+def look_at(path: Path) -> CrawlReader:
     """The crawl in a folder, as of the last frame that was flushed."""
     check_folder(path)
     return read_crawl(path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import refresh_facts
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
@@ -27,7 +27,7 @@ HINTS = 3
 Facts = dict[str, Any]
 
 
-def find_page(opened: OpenCrawl, url: str) -> tuple[int, str]:
+def find_page(opened: CrawlState, url: str) -> tuple[int, str]:
     """Number and canonical URL of a page; UnknownPage has those known that look most like it."""
     name = canonical(url)
     if name is None:
@@ -39,7 +39,7 @@ def find_page(opened: OpenCrawl, url: str) -> tuple[int, str]:
     raise UnknownPage(f"{name} is not known to this crawl{_hint(opened, name)}")
 
 
-def about_page(opened: OpenCrawl, url: str, *, now: float, step: Callable[[float], None] = lambda done: None) -> Facts:
+def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[float], None] = lambda done: None) -> Facts:
     """All that is known of a page; `step` is told how many more pages were gone through."""
     page, name = find_page(opened, url)
     shard = opened.shard
@@ -75,7 +75,9 @@ def _kind(last: Record | None) -> str:
     return KINDS[REDIRECT if last.outcome.redirect else last.kind]
 
 
-def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiting, now: float, due: str = "") -> Facts:
+def next_visit(
+    opened: CrawlState, page: int, last: Record | None, waiting: Waiting, now: float, due: str = ""
+) -> Facts:
     """When a page is read next, and why then; `due`: when the book of change rates has it due."""
     shard = opened.shard
     _, leased = shard.placement.leases.state()
@@ -100,7 +102,7 @@ def next_visit(opened: OpenCrawl, page: int, last: Record | None, waiting: Waiti
     return _not_waiting(opened, last, due)
 
 
-def _not_waiting(opened: OpenCrawl, last: Record | None, due: str) -> Facts:
+def _not_waiting(opened: CrawlState, last: Record | None, due: str) -> Facts:
     if last is None:
         return {"next": "never", "why": "it was lost: it waits nowhere (centime check says more)"}
     after = opened.settings.refresh_after
@@ -126,7 +128,7 @@ def _not_waiting(opened: OpenCrawl, last: Record | None, due: str) -> Facts:
     return {"next": "not wanted", "why": why or f"the answer was {OUTCOMES[last.outcome]}, status {last.status}"}
 
 
-def _last_facts(opened: OpenCrawl, last: Record | None) -> Facts:
+def _last_facts(opened: CrawlState, last: Record | None) -> Facts:
     """What is known from the visits so far."""
     if last is None:
         return {"visited": 0}
@@ -145,7 +147,7 @@ def _last_facts(opened: OpenCrawl, last: Record | None) -> Facts:
     }
 
 
-def _host_facts(opened: OpenCrawl, number: int, waiting: Waiting, now: float) -> Facts:
+def _host_facts(opened: CrawlState, number: int, waiting: Waiting, now: float) -> Facts:
     host = opened.shard.hosts[number]
     return {
         "host": host.name,
@@ -158,7 +160,7 @@ def _host_facts(opened: OpenCrawl, number: int, waiting: Waiting, now: float) ->
     }
 
 
-def _income(opened: OpenCrawl, page: int, importance: float, step: Callable[[float], None]) -> Facts:
+def _income(opened: CrawlState, page: int, importance: float, step: Callable[[float], None]) -> Facts:
     shard = opened.shard
     payers = payers_of(shard, page, step)
     first = payers.pages[:MOST_SHOWN]
@@ -184,7 +186,7 @@ def _income(opened: OpenCrawl, page: int, importance: float, step: Callable[[flo
     }
 
 
-def _spending(opened: OpenCrawl, page: int, importance: float) -> Facts:
+def _spending(opened: CrawlState, page: int, importance: float) -> Facts:
     shard = opened.shard
     targets = shard.pages.rows.gather(np.array([page], dtype=np.int64)).links().astype(np.int64)
     if not len(targets):
@@ -213,7 +215,7 @@ def _visit_facts(record: Record) -> Facts:
     }
 
 
-def _hint(opened: OpenCrawl, name: str) -> str:
+def _hint(opened: CrawlState, name: str) -> str:
     """The known URLs of the same host that look most like this one."""
     shard = opened.shard
     number = shard.hosts.find(host_of(name))

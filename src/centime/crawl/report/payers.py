@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.engine.opening import rows_of
+from centime.crawl.engine.state import rows_of
 from centime.model.row_batch import Pages
-from centime.shard.shard import Shard
+from centime.shard.state import ShardState
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Payers:
     links: npt.NDArray[np.int64]
 
 
-def payers_of(shard: Shard, page: int, step: Callable[[float], None] = lambda done: None) -> Payers:
+def payers_of(shard: ShardState, page: int, step: Callable[[float], None] = lambda done: None) -> Payers:
     """Everybody who pays a page; `step` is told how many more pages were gone through."""
     found, links = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for pages, lengths, targets in rows_of(shard):
@@ -43,7 +43,7 @@ def payers_of(shard: Shard, page: int, step: Callable[[float], None] = lambda do
     return Payers(sources[order], contributions[order], degrees[order])
 
 
-def _paid(shard: Shard, pages: Pages) -> npt.NDArray[np.float64]:
+def _paid(shard: ShardState, pages: Pages) -> npt.NDArray[np.float64]:
     if not len(pages):
         return np.empty(0)
     return shard.ledger.importance(pages) - shard.ledger.owed(pages)

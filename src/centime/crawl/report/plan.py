@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import due_moment
 from centime.crawl.report.visits import last_visits
 from centime.model.errors import BadInput, BadSetting
@@ -30,7 +30,7 @@ LEAST_RATE, MOST_RATE, MOST_BANDWIDTH = 1e-6, 1e9, 1e15  # a second
 
 
 def plan(
-    opened: OpenCrawl,
+    opened: CrawlState,
     *,
     now: float,
     rate: float | None = None,
@@ -138,7 +138,7 @@ def _row(name: str, beliefs: Beliefs, budget: float, unit: str, days: float, *, 
 
 
 def _next(
-    opened: OpenCrawl, pages: Pages, beliefs: Beliefs, budget: float, count: int, now: float, *, uniform: bool
+    opened: CrawlState, pages: Pages, beliefs: Beliefs, budget: float, count: int, now: float, *, uniform: bool
 ) -> list[dict[str, Any]]:
     """What is due, the most worth first; then what will be, the soonest first."""
     if budget <= 0:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.model.errors import BadInput
 from centime.model.kernel import Whole, kernel
 from centime.model.outcome import Outcome
@@ -46,7 +46,7 @@ class Visits:
     bytes: Times
 
 
-def found_visits(opened: OpenCrawl) -> Visits:
+def found_visits(opened: CrawlState) -> Visits:
     """The visits of a crawl that found their page, from one pass over the records as they lie."""
     file = opened.shard.pages.records.file
     parts = []
@@ -68,7 +68,7 @@ def found_visits(opened: OpenCrawl) -> Visits:
     )
 
 
-def recorded_history(opened: OpenCrawl, *, by_bytes: bool = False, seed: int = 0) -> ChangeHistory:
+def recorded_history(opened: CrawlState, *, by_bytes: bool = False, seed: int = 0) -> ChangeHistory:
     """The history of all pages that a crawl has found; a read costs its bytes, or 1."""
     visits = found_visits(opened)
     where = opened.folder.path

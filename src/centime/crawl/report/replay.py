@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.crawl.report.plan import MOST_DAYS, check_budget
 from centime.crawl.report.recorded_changes import found_visits, recorded_history
@@ -23,7 +23,7 @@ HOUR = 3600.0
 
 
 def replay(
-    opened: OpenCrawl,
+    opened: CrawlState,
     names: Sequence[str],
     *,
     rate: float | None = None,
@@ -86,7 +86,7 @@ def replay(
     }
 
 
-def _pace(opened: OpenCrawl, length: float) -> float:
+def _pace(opened: CrawlState, length: float) -> float:
     """The reads a second that the crawl itself made of pages which it had read before."""
     visits = found_visits(opened)
     return float((visits.pages[1:] == visits.pages[:-1]).sum() / length)

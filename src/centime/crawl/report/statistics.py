@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, kinds_of, last_visits
 
 
-def all_statistics(opened: OpenCrawl, now: float) -> dict[str, Any]:
+def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     """Everything worth counting."""
     shard, folder = opened.shard, opened.folder
     found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes")
@@ -39,7 +39,7 @@ def all_statistics(opened: OpenCrawl, now: float) -> dict[str, Any]:
     }
 
 
-def _refresh(opened: OpenCrawl, now: float) -> dict[str, Any]:
+def _refresh(opened: CrawlState, now: float) -> dict[str, Any]:
     """How fresh the copy is held to be, and what comes from outside."""
     shard = opened.shard
     _, share = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
@@ -55,7 +55,7 @@ def _refresh(opened: OpenCrawl, now: float) -> dict[str, Any]:
     }
 
 
-def _memory(opened: OpenCrawl) -> dict[str, int]:
+def _memory(opened: CrawlState) -> dict[str, int]:
     shard = opened.shard
     parts = {
         "url_table": shard.pages.table.nbytes,

@@ -17,7 +17,7 @@ def subscription_table(path: Path) -> list[dict[str, Any]]:
     """What is known of each subscription, as the crawl will have it when all commands are taken."""
     opened = look_at(path)
     rows = {row["name"]: _row(row, "serving") for row in opened.shard.requests.subscriptions.facts()}
-    opened.let_go()
+    opened.close()
     for file in CommandInbox(path).waiting():
         try:
             command = unpack_command(file.read_bytes())

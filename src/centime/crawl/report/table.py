@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from centime.crawl.engine.opening import OpenCrawl, rows_of
+from centime.crawl.engine.state import CrawlState, rows_of
 from centime.crawl.report.top import importance_of_all
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.files.replacement import replacing_files
@@ -62,7 +62,7 @@ FARTHEST = 253_402_300_799.0  # the end of year 9999
 Step = Callable[[float], None]
 
 
-def write_pages(opened: OpenCrawl, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
+def write_pages(opened: CrawlState, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
     """Writes the table, which takes its place when it is whole; its rows. `step` is told how many more pages, twice
     for each page.
     """
@@ -88,7 +88,7 @@ def _writer(path: Path, *, csv: bool) -> Any:
     return pq.ParquetWriter(path, SCHEMA, compression="zstd")
 
 
-def _columns(opened: OpenCrawl, pages: npt.NDArray[np.int64], hosts: pa.Array) -> dict[str, Any]:
+def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array) -> dict[str, Any]:
     known = opened.shard.pages
     heads, origins = known.records.heads(pages), known.origins_of(pages)
     never = heads["visits"] == 0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.engine.opening import OpenCrawl
+from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, LEADS_ON, OUTCOMES, PRESENT, kinds_of, last_visits
@@ -27,7 +27,7 @@ Rows = list[dict[str, Any]]
 
 
 def standing(
-    opened: OpenCrawl, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0
+    opened: CrawlState, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0
 ) -> dict[str, Any]:
     """The first pages, or sites, by one of ORDERS, and how sure that is."""
     if by not in ORDERS:
@@ -51,13 +51,13 @@ def standing(
     return {"known": opened.shard.pages.count, **errors_of(opened), "by": by, "top": rows}
 
 
-def errors_of(opened: OpenCrawl) -> dict[str, float | None]:
+def errors_of(opened: CrawlState) -> dict[str, float | None]:
     """The certified error over all pages, and the largest that a page or site can have; None if not certified."""
     ledger = opened.shard.ledger
     return {"certified_error": ledger.error(), "largest_error": ledger.largest_error()}
 
 
-def importance_of_all(opened: OpenCrawl) -> npt.NDArray[np.float64]:
+def importance_of_all(opened: CrawlState) -> npt.NDArray[np.float64]:
     """The importance of every page."""
     return opened.shard.ledger.importance() if opened.shard.pages.count else np.empty(0)
 
@@ -72,12 +72,12 @@ def first_by(values: npt.NDArray[Any], count: int) -> Pages:
     return best[np.lexsort((best, -values[best]))][:count]
 
 
-def hosts_of_all(opened: OpenCrawl) -> npt.NDArray[np.int64]:
+def hosts_of_all(opened: CrawlState) -> npt.NDArray[np.int64]:
     """The host's number of every page."""
     return opened.shard.pages.origins.every()["host"].astype(np.int64)
 
 
-def _important(opened: OpenCrawl, count: int) -> Rows:
+def _important(opened: CrawlState, count: int) -> Rows:
     known, importance = opened.shard.pages, importance_of_all(opened)
     best = first_by(importance, count)
     heads = known.records.heads(best)
@@ -88,7 +88,7 @@ def _important(opened: OpenCrawl, count: int) -> Rows:
     ]
 
 
-def _important_sites(opened: OpenCrawl, count: int) -> Rows:
+def _important_sites(opened: CrawlState, count: int) -> Rows:
     hosts, shard = hosts_of_all(opened), opened.shard
     sums = np.bincount(hosts, weights=importance_of_all(opened), minlength=len(shard.hosts))
     return [
@@ -98,7 +98,7 @@ def _important_sites(opened: OpenCrawl, count: int) -> Rows:
     ]
 
 
-def _next(opened: OpenCrawl, count: int, now: float) -> Rows:
+def _next(opened: CrawlState, count: int, now: float) -> Rows:
     shard = opened.shard
     best = shard.placement.frontier.best(count, shard.ledger.class_shares())
     if not len(best):
@@ -123,7 +123,7 @@ def _next(opened: OpenCrawl, count: int, now: float) -> Rows:
     ]
 
 
-def _next_sites(opened: OpenCrawl, count: int, now: float) -> Rows:
+def _next_sites(opened: CrawlState, count: int, now: float) -> Rows:
     shard = opened.shard
     waiting = Waiting(shard)
     if not len(waiting.pages):
@@ -150,7 +150,7 @@ def readiness(time: float, now: float) -> str:
     return "now" if time <= now else moment(time) or "now"
 
 
-def _changing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
+def _changing(opened: CrawlState, count: int, *, site: bool) -> Rows:
     shard = opened.shard
     found = last_visits(shard.pages, "visits", "changes", "changed_time")
     visits, changes = found["visits"].astype(np.int64), found["changes"].astype(np.int64)
@@ -182,7 +182,7 @@ def _changing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
     ]
 
 
-def _failing(opened: OpenCrawl, count: int, *, site: bool) -> Rows:
+def _failing(opened: CrawlState, count: int, *, site: bool) -> Rows:
     """Pages whose last visit neither found them nor led on, the most important first; sites by how many such pages
     they have.
     """

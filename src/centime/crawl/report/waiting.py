@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from centime.frontier.kind import CLASSES, DISCOVERY
 from centime.model.row_batch import Pages
-from centime.shard.shard import Shard
+from centime.shard.state import ShardState
 
 LEVELS = {1: "entity", 2: "published", 3: "deadline", 4: "refresh", 5: "discovery"}
 REASONS = {
@@ -23,7 +23,7 @@ REASONS = {
 class Waiting:
     """The frontier as arrays, entry by entry, and the hosts' times."""
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: ShardState) -> None:
         _, arrays = shard.placement.frontier.state()
         kinds = np.repeat(arrays["queue_kinds"].astype(np.int64), arrays["queue_sizes"])
         self.pages: Pages = arrays["pages"].astype(np.int64)

@@ -1,0 +1,130 @@
+"""A shard's state taken apart into the facts and arrays of a snapshot, and put together again.
+
+shard_state(shard)                facts and arrays of everything but the files that only grow
+assemble(folder, settings, ...)   newest snapshot, pages, ledger: all that a reader and a writer begin with
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.engine.memory import give_back_large_blocks
+from centime.discover.traps import TrapLimits
+from centime.ledger.exact import ExactLedger
+from centime.ledger.opic import OpicLedger
+from centime.ledger.protocol import PageLedger
+from centime.ledger.window import Interpolation, VariableWindow, Window
+from centime.model.errors import DamagedFile
+from centime.settings.crawl import CrawlSettings, settings_from
+from centime.shard.host_table import Hosts
+from centime.shard.pages import KnownPages
+from centime.shard.placement import Placement
+from centime.shard.refreshing import Refreshing
+from centime.shard.requests import Requests
+from centime.shard.state import ShardState
+from centime.store.folder import CrawlFolder
+from centime.store.journal import Journal
+from centime.store.link_rows import DiskRows
+from centime.store.snapshot import Snapshot, read_newest
+
+PLACES = ("frontier", "leases", "retries")
+WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolation(4.0), "variable": VariableWindow(4)}
+
+State = TypeVar("State", bound=ShardState)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled(Generic[State]):
+    """A shard as of its newest snapshot; the frames of the journal from `shard.frame` on are still to be folded."""
+
+    shard: State
+    journal: Journal
+    damaged: tuple[str, ...]
+
+
+def shard_state(shard: ShardState) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Facts and arrays that make the same shard again."""
+    facts: dict[str, Any] = {"frame": shard.frame, "rows": shard.pages.rows.generation}
+    arrays = {f"pages_{name}": array for name, array in shard.pages.state().items()}
+    parts: dict[str, tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]] = {
+        "ledger": shard.ledger.state(with_rows=False),
+        **shard.placement.state(),
+        "refreshing": shard.refreshing.state(),
+    }
+    for name, (own_facts, own_arrays) in parts.items():
+        facts[name] = own_facts
+        arrays |= {f"{name}_{title}": array for title, array in own_arrays.items()}
+    facts["counters"] = shard.counters()
+    facts["settings"] = shard.settings.facts()
+    arrays["hosts"] = np.frombuffer(shard.hosts.state(), dtype=np.uint8)
+    arrays["requests"] = np.frombuffer(shard.requests.state(), dtype=np.uint8)
+    arrays["limits"] = np.frombuffer(msgspec.msgpack.encode(shard.limits.state()), dtype=np.uint8)
+    return facts, arrays
+
+
+def assemble(
+    folder: CrawlFolder,
+    settings: CrawlSettings,
+    make: Callable[[CrawlSettings, Journal, KnownPages, PageLedger], State],
+    *,
+    writable: bool,
+) -> Assembled[State]:
+    """The shard of a folder as of its newest snapshot; `make` builds the object."""
+    give_back_large_blocks()
+    journal = Journal.open(folder.journal, writable)
+    damaged: tuple[str, ...] = ()
+    try:
+        snapshot = read_newest(folder.snapshots, writable)
+    except DamagedFile as trouble:
+        if journal.first_index or not journal.next_index:
+            raise
+        snapshot, damaged = None, (str(trouble),)  # the journal has everything from the first frame on
+    pages = KnownPages.open(folder.state, {} if snapshot is None else _part(snapshot, "pages"), writable)
+    if snapshot is None:
+        shard = make(settings, journal, pages, new_ledger(settings, pages.rows))
+    else:
+        kept = settings_from(snapshot.facts["settings"], where=str(folder.path))
+        shard = make(kept, journal, pages, _ledger(kept, pages.rows, snapshot))
+        _restore(shard, snapshot)
+        damaged = snapshot.damaged
+    return Assembled(shard, journal, damaged)
+
+
+def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
+    """The ledger that a new crawl begins with."""
+    ledger: PageLedger = ExactLedger(damping=settings.damping, rows=rows)
+    if settings.ledger != "exact":
+        ledger = OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
+    for number, (_, weight) in enumerate(settings.focus_rules(), 1):
+        ledger.set_focus(number, weight)
+    return ledger
+
+
+def _ledger(settings: CrawlSettings, rows: DiskRows, snapshot: Snapshot) -> PageLedger:
+    facts, arrays = snapshot.facts["ledger"], _part(snapshot, "ledger")
+    if settings.ledger == "exact":
+        return ExactLedger.from_state(facts, arrays, rows)
+    return OpicLedger.from_state(facts, arrays)
+
+
+def _restore(shard: ShardState, snapshot: Snapshot) -> None:
+    facts, arrays = snapshot.facts, snapshot.arrays
+    shard.frame = facts["frame"]
+    shard.hosts = Hosts.from_state(arrays["hosts"].tobytes())
+    shard.placement = Placement.from_state({name: (facts[name], _part(snapshot, name)) for name in PLACES})
+    shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)
+    shard.requests = Requests.from_state(arrays["requests"].tobytes())
+    shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))
+    shard.set_counters(facts["counters"])
+
+
+def _part(snapshot: Snapshot, name: str) -> dict[str, npt.NDArray[Any]]:
+    return {
+        title.removeprefix(f"{name}_"): array
+        for title, array in snapshot.arrays.items()
+        if title.startswith(f"{name}_")
+    }

@@ -1,0 +1,96 @@
+"""The one process that writes a crawl: its shard with the journal, and snapshots in the background.
+
+A forked child writes a snapshot when replaying the journal would take longer than a few seconds. Two snapshots are
+kept, with the journal that reaches back to the older one.
+"""
+
+import time
+from contextlib import suppress
+
+from centime.crawl.engine.assembly import shard_state
+from centime.crawl.engine.state import CrawlState
+from centime.model.errors import CentimeError, NoRoom
+from centime.processes.background import Background, in_background
+from centime.shard.shard import Shard
+from centime.store.folder import CrawlFolder
+from centime.store.snapshot import facts_of_all, write_snapshot
+
+REPLAY_SECONDS = 5.0  # a snapshot is due when applying the frames behind the last one took this long
+MOST_REPLAY_SECONDS = 10.0  # the crawl waits for a snapshot under way once it is this far behind
+MOST_GARBAGE = 0.5  # share of unused bytes in the file of rows at which it is compacted
+
+
+class CrawlWriter(CrawlState):
+    """A crawl opened for writing."""
+
+    shard: Shard
+
+    def __init__(self, folder: CrawlFolder, shard: Shard, *, damaged: tuple[str, ...] = ()) -> None:
+        super().__init__(folder, shard, damaged=damaged)
+        self.cut_bytes = shard.journal.cut_bytes
+        self._writing: Background | None = None
+        self._worked = time.process_time()
+
+    def keep_snapshots(self) -> None:
+        """Starts a snapshot if one is due, and cleans up after one that is finished."""
+        worked = time.process_time() - self._worked
+        if self._writing is not None:
+            if self._writing.done() is None and worked < MOST_REPLAY_SECONDS:
+                return
+            self._finish()
+        if worked >= REPLAY_SECONDS:
+            self._start()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a snapshot is being written and the next one is already due: work that can wait should wait."""
+        writing = self._writing is not None and self._writing.done() is None
+        return writing and time.process_time() - self._worked >= REPLAY_SECONDS
+
+    def close(self) -> None:
+        """Writes a last snapshot, so that the next opening replays nothing, and closes all files."""
+        self._finish()
+        self._start()
+        self._finish()
+        self.shard.journal.close()
+        self.shard.pages.close()
+
+    def make_safe(self) -> None:
+        """Writes a snapshot at once if a damaged one left a single snapshot and the journal does not reach back."""
+        if self.shard.journal.first_index and len(facts_of_all(self.folder.snapshots)) < 2:
+            with suppress(NoRoom):  # the crawl continues with the one it has
+                self._start()
+                self._finish()
+
+    def _start(self) -> None:
+        shard = self.shard
+        shard.journal.rotate()
+        if shard.pages.rows.garbage > MOST_GARBAGE:
+            shard.replace_rows(shard.pages.rows.compacted())
+        self._worked = time.process_time()
+        self._writing = in_background(self._write)
+
+    def _write(self) -> None:
+        self.shard.pages.sync()
+        facts, arrays = shard_state(self.shard)
+        write_snapshot(self.folder.snapshots, facts, arrays)
+
+    def _finish(self) -> None:
+        if self._writing is None:
+            return
+        if not self._writing.done(wait=True):
+            kind, _, trouble = self._writing.trouble.partition(": ")
+            self._writing = None
+            if kind == NoRoom.__name__:
+                raise NoRoom(trouble)
+            raise CentimeError(
+                f"{self.folder.snapshots}: a snapshot could not be written: {kind}: {trouble}".removesuffix(": ")
+            )
+        self._writing = None
+        kept = facts_of_all(self.folder.snapshots).values()
+        if len(kept) > 1:  # until there are two, only the journal can replace a damaged snapshot
+            self.shard.journal.drop_before(min(facts["frame"] for facts in kept))
+        generations = {facts["rows"] for facts in kept} | {self.shard.pages.rows.generation}
+        for path in self.folder.state.glob("rows-*.bin"):
+            if int(path.stem[5:]) < min(generations):
+                path.unlink()

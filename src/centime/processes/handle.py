@@ -1,0 +1,99 @@
+"""A child process and the socket to it, seen from the parent: messages out, messages in, and the parent never blocks.
+
+The child runs `python -m MODULE SOCKET` (`child.py`). Messages that the socket does not take wait in memory. A child
+that has died shows as `EOFError` or `OSError` in `receive` and `flush`.
+"""
+
+import contextlib
+import select
+import socket
+import subprocess
+import sys
+
+from centime.processes.channel import LENGTH, MessageBuffer
+
+READ_BYTES = 1 << 20
+BUFFER_BYTES = 1 << 20
+
+
+class ChildProcess:
+    """One child process. `first` is its first message: its settings."""
+
+    def __init__(self, module: str, first: bytes) -> None:
+        self._received = MessageBuffer()
+        self._unsent = bytearray()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-m", module, str(theirs.fileno())]
+            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        for side in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            ours.setsockopt(socket.SOL_SOCKET, side, BUFFER_BYTES)
+        ours.setblocking(False)
+        self._connection = ours
+        self.say(first)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code of the process once `end` has returned."""
+        return self._process.returncode
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that wait for room in the socket."""
+        return len(self._unsent)
+
+    def fileno(self) -> int:
+        """The socket, for selectors."""
+        return self._connection.fileno()
+
+    def say(self, message: bytes) -> None:
+        """Queues a message."""
+        self._unsent += LENGTH.pack(len(message)) + message
+
+    def flush(self) -> None:
+        """Sends as much of the queue as the socket takes now."""
+        with contextlib.suppress(BlockingIOError):
+            while self._unsent:
+                del self._unsent[: self._connection.send(self._unsent)]
+
+    def receive(self) -> list[bytes]:
+        """The messages that have arrived; EOFError if the child has closed the socket."""
+        messages: list[bytes] = []
+        with contextlib.suppress(BlockingIOError):
+            received = self._connection.recv(READ_BYTES)
+            if not received:
+                raise EOFError
+            messages.extend(self._received.take(received))
+        return messages
+
+    def exchange(self, timeout: float) -> list[bytes]:
+        """Sends and receives what it can, waiting up to `timeout` seconds for a message."""
+        self.flush()
+        if timeout > 0:
+            poll = select.poll()
+            poll.register(self._connection, select.POLLIN | (select.POLLOUT if self._unsent else 0))
+            poll.poll(timeout * 1000)
+        return self.receive()
+
+    def hang_up(self) -> None:
+        """Closes the socket, upon which the child ends by itself."""
+        self._connection.close()
+
+    def end(self, patience_seconds: float = 5.0) -> None:
+        """Closes the socket and waits for the child; kills it after `patience_seconds`."""
+        self.hang_up()
+        try:
+            self._process.wait(patience_seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """Kills the child at once."""
+        self.hang_up()
+        self._process.kill()
+        self._process.wait()

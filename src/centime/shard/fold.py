@@ -1,0 +1,69 @@
+"""Folds one journal frame into a shard's state: what the writer did when it appended the frame, a reader does again.
+
+    state = fold(fold(fold(empty, frame 0), frame 1), ...)      the same frames give the same state, bit for bit
+
+Folding decodes and never validates: what was once accepted stays accepted, whatever later versions think of it. A grant
+is the one frame that is compared with what it says; if the replay grants other pages, the state is not the one that the
+journal speaks of, and `JournalMismatch` is raised.
+"""
+
+from typing import Any
+
+import msgspec
+
+from centime.model.errors import JournalMismatch
+from centime.settings.crawl import settings_from
+from centime.shard import queueing
+from centime.shard.command import decode_command
+from centime.shard.commands import carry_out
+from centime.shard.filing import take_visits
+from centime.shard.joining import take_seeded
+from centime.shard.message import Commanded, Configured, Delivered, Granted, Returned, Seeded, Settled, Visits
+from centime.shard.state import ShardState
+
+SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED = 1, 2, 3, 4, 5, 6, 7, 8  # kinds of frames
+FRAMES: dict[int, Any] = {
+    SEEDED: Seeded,
+    VISITS: Visits,
+    GRANTED: Granted,
+    RETURNED: Returned,
+    SETTLED: Settled,
+    CONFIGURED: Configured,
+    COMMANDED: Commanded,
+    DELIVERED: Delivered,
+}
+
+
+def fold(state: ShardState, kind: int, payload: bytes) -> None:
+    """Applies the next frame of the journal to a state."""
+    if kind not in FRAMES:
+        raise JournalMismatch(f"frame {state.frame} of the journal is of kind {kind}, which this version does not know")
+    frame = msgspec.msgpack.decode(payload, type=FRAMES[kind])
+    match frame:
+        case Seeded():
+            take_seeded(state, frame)
+        case Visits():
+            take_visits(state, frame.now, [bytes(raw) for raw in frame.visits])
+        case Granted():
+            pages, _ = queueing.lease(state, frame.now, frame.count)
+            if pages.tolist() != frame.pages:
+                raise JournalMismatch(
+                    f"frame {state.frame} of the journal grants pages {frame.pages[:5]}, its replay {pages[:5].tolist()}"
+                )
+        case Returned():
+            queueing.take_back(state, frame)
+        case Settled():
+            settle(state, frame)
+        case Configured():
+            state.apply_settings(settings_from(msgspec.json.decode(frame.settings), where="the journal"))
+        case Commanded():
+            carry_out(state, frame.now, decode_command(frame.command))
+        case Delivered():
+            state.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
+    state.frame += 1
+
+
+def settle(state: ShardState, frame: Settled) -> None:
+    """Pays debts as a `Settled` frame says."""
+    state.ledger.settle(error=frame.error, payments=frame.payments)
+    queueing.reorder(state)

@@ -1,0 +1,135 @@
+"""The engine over a transport without processes or a network, with a clock of its own: all turns are deterministic."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from centime.crawl.engine.loop import Engine, Limits
+from centime.model.outcome import Outcome
+from centime.shard.message import Lease
+from tests.crawl.world import World, crawl
+
+
+class Clock:
+    """Time that passes when the engine waits."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class InMemory:
+    """A transport that answers from a world."""
+
+    def __init__(self, world: World, clock: Clock, dies_after: int = 0) -> None:
+        self.world, self.clock, self.dies_after = world, clock, dies_after
+        self.held: dict[int, Lease] = {}
+        self.handed: list[str] = []
+        self.closed = False
+
+    @property
+    def capacity(self) -> int:
+        return 4
+
+    @property
+    def outstanding(self) -> int:
+        return len(self.held)
+
+    def hand_out(self, leases: list[Lease], lanes: list[int]) -> None:
+        assert len(leases) == len(lanes)
+        self.held |= {lease.page: lease for lease in leases}
+        self.handed += [lease.url for lease in leases]
+
+    def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
+        self.clock.now += max(timeout, 0.01)
+        if self.dies_after and len(self.handed) >= self.dies_after:
+            self.dies_after, lost = 0, list(self.held)
+            self.held.clear()
+            return [], lost
+        return [self.world.visit(lease, self.clock.now) for lease in self.held.values()], []
+
+    def release(self, pages: list[int]) -> None:
+        for page in pages:
+            self.held.pop(page, None)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_crawl_runs_to_its_end_without_a_process(tmp_path: Path) -> None:
+    world, clock = World(30), Clock()
+    transport = InMemory(world, clock)
+    with crawl(tmp_path / "c") as opened:
+        engine = Engine(opened, transport=lambda: transport, clock=clock)
+        assert engine.run() == "everything known was read"
+        assert sorted(transport.handed) == sorted(set(transport.handed))
+        assert len(transport.handed) == engine.run_facts.visits == 30
+    assert transport.closed
+
+
+def test_steps_can_be_taken_one_by_one_and_give_the_same_crawl(tmp_path: Path) -> None:
+    ends = []
+    for name, by_step in (("run", False), ("step", True)):
+        clock = Clock()
+        transport = InMemory(World(30), clock)
+        with crawl(tmp_path / name) as opened:
+            engine = Engine(opened, transport=lambda transport=transport: transport, clock=clock)  # type: ignore[misc]
+            if by_step:
+                while engine.step():
+                    pass
+                engine.finish()
+            else:
+                engine.run()
+            ends.append((transport.handed, opened.shard.ledger.importance().tolist()))
+    assert ends[0] == ends[1]
+
+
+def test_leases_of_a_fetcher_that_died_are_fetched_again(tmp_path: Path) -> None:
+    clock = Clock()
+    transport = InMemory(World(30), clock, dies_after=10)
+    with crawl(tmp_path / "c") as opened:
+        engine = Engine(opened, transport=lambda: transport, clock=clock)
+        engine.run()
+        assert opened.shard.read_count == 30
+        assert len(transport.handed) > 30
+        assert np.all(opened.shard.placement.idle(np.arange(30)))
+
+
+def test_the_engine_stops_when_asked_from_another_thread_and_installs_no_handlers(tmp_path: Path) -> None:
+    import signal
+
+    before = signal.getsignal(signal.SIGINT)
+    clock = Clock()
+    transport = InMemory(World(2000), clock)
+    with crawl(tmp_path / "c", delay=0.0) as opened:
+        engine = Engine(opened, transport=lambda: transport, clock=clock)
+
+        def look(engine: Engine, _: float) -> None:
+            assert signal.getsignal(signal.SIGINT) is before
+            stopper = threading.Thread(target=engine.stop)
+            stopper.start()
+            stopper.join()
+
+        assert engine.run(look) == "stopped"
+
+
+@pytest.mark.parametrize("pages", [1, 7])
+def test_a_limit_of_pages_is_kept_to_the_page(tmp_path: Path, pages: int) -> None:
+    clock = Clock()
+    transport = InMemory(World(30), clock)
+    with crawl(tmp_path / "c") as opened:
+        engine = Engine(opened, Limits(pages=pages), transport=lambda: transport, clock=clock)
+        assert engine.run() == f"read the {pages} pages asked for"
+        assert len(transport.handed) == pages
+
+
+def test_what_fails_transiently_is_named_in_the_ending(tmp_path: Path) -> None:
+    world, clock = World(10), Clock()
+    world.outcomes = {3: Outcome.TIMED_OUT}
+    with crawl(tmp_path / "c") as opened:
+        engine = Engine(opened, transport=lambda: InMemory(world, clock), clock=clock)
+        assert "1 pages failed and are due again" in engine.run()
