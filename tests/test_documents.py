@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from centime.cli import main
 from centime.cli.main import app
 
 PROJECT = Path(__file__).parents[1]
+SOURCES = PROJECT / "src/centime"
 GENERATED = {
     PROJECT / name
     for name in [".git", *re.findall(r"^/([^/\n]+)/?$", (PROJECT / ".gitignore").read_text(), re.MULTILINE)]
@@ -184,6 +186,31 @@ def test_every_example_in_python_runs_and_prints_what_stands_below_it(
         exec(example, {})
         said = capsys.readouterr().out
         assert not printed or said == printed
+
+
+def test_the_drawing_of_the_layers_is_the_contract() -> None:
+    contract = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    drawing = re.search(
+        r"^```text\n(cli .*?)^```$", (PROJECT / "ARCHITECTURE.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert drawing is not None
+    drawn = [
+        [folder for line in layer.splitlines() for folder in re.split(r" \| |  +", line.partition("   ")[0])]
+        for layer in re.split(r"^-+\n", drawing[1], flags=re.MULTILINE)
+    ]
+    assert drawn == [re.findall(r"\w+", layer) for layer in contract["layers"]]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
+def test_every_module_that_a_document_names_by_its_path_exists(document: Path) -> None:
+    named = re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", document.read_text())
+    assert [path for path in named if not any((root / path).exists() for root in (PROJECT, SOURCES))] == []
+
+
+def test_the_architecture_describes_every_folder() -> None:
+    described = (PROJECT / "ARCHITECTURE.md").read_text()
+    folders = [path.name for path in SOURCES.iterdir() if (path / "__init__.py").exists()]
+    assert [folder for folder in folders if f"| `{folder}/` |" not in described] == []
 
 
 def test_no_file_names_a_place_of_one_machine() -> None:
