@@ -36,6 +36,8 @@ def files(folder: Path) -> Iterator[Path]:
 
 FILES = list(files(PROJECT))
 DOCUMENTS = [path for path in FILES if path.suffix == ".md"]
+WRAPPED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+WRAPPED += ["docs/index.md", "docs/cli.md", "docs/crawl.md"]
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def test_commands_and_options_named_in_passing_exist(document: Path) -> None:
 
 
 def test_every_make_target_is_explained() -> None:
-    targets = re.findall(r"^([a-z]+):", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    targets = re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text(), re.MULTILINE)
     explained = (PROJECT / "README.md").read_text() + (PROJECT / "CONTRIBUTING.md").read_text()
     assert [target for target in targets if f"make {target}" not in explained] == []
 
@@ -186,6 +188,12 @@ def test_every_example_in_python_runs_and_prints_what_stands_below_it(
         exec(example, {})
         said = capsys.readouterr().out
         assert not printed or said == printed
+
+
+@pytest.mark.parametrize("document", WRAPPED)
+def test_prose_is_wrapped_at_100_columns(document: str) -> None:
+    prose = without_code((PROJECT / document).read_text()).splitlines()
+    assert [line for line in prose if len(line) > 100 and not line.startswith(("|", "![", "["))] == []
 
 
 def test_the_drawing_of_the_layers_is_the_contract() -> None:
