@@ -27,20 +27,20 @@ def graphs(draw: st.DrawFn, *, simple: bool = False, named: bool | None = None) 
 
 
 def links_of(graph: Graph) -> list[Link]:
-    """Every link with its weight, row by row."""
+    """The links with their weights, row by row."""
     sources = [page for page in range(graph.pages) for _ in graph.row(page)]
     weights = [1.0] * graph.links if graph.weights is None else graph.weights.tolist()
     return list(zip(sources, graph.targets.tolist(), weights, strict=True))
 
 
 def named_links(named: NamedGraph) -> list[tuple[str, str, float]]:
-    """Every link with the names of its ends, sorted."""
+    """The links with the names of their pages, sorted."""
     names = [str(page) for page in range(named.graph.pages)] if named.names is None else list(named.names)
     return sorted((names[source], names[target], weight) for source, target, weight in links_of(named.graph))
 
 
 def same(one: NamedGraph, other: NamedGraph) -> bool:
-    """Whether two graphs have the same pages, names and links; named pages may be numbered otherwise."""
+    """Whether two graphs have the same pages, names and links; named pages may have other numbers."""
     if (one.names is None) != (other.names is None):
         return False
     if one.names is None or other.names is None:

@@ -188,9 +188,9 @@ def test_a_comment_of_ours_tells_of_pages_without_links(read: Read) -> None:
         ("a\n", "line 1: expected a link"),
         ("# centime: numbers, 3 pages\n0 3\n", "line 2: a page number is not among the 3 pages"),
         ("# centime: numbers, 2147483647 pages\n0 3\n", "too many for 1 links"),
-        ("# centime: numbers, 0 pages\n", "there is no page"),
-        ("# nothing\n\n", "there is no link"),
-        ("from to", "there is no link"),
+        ("# centime: numbers, 0 pages\n", "the graph has no pages"),
+        ("# nothing\n\n", "the file has no links"),
+        ("from to", "the file has no links"),
         ("0 1\n" + "#" * 300_000, "byte 4: the line is longer than 262144 bytes"),
     ],
 )

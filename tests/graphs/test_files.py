@@ -33,7 +33,7 @@ def test_an_edge_list_packed_with_zstd_is_read_and_a_cut_one_refused(tmp_path: P
 
 def test_what_is_neither_file_nor_directory_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
-    with pytest.raises(BadInput, match="this is not a file"):
+    with pytest.raises(BadInput, match="this is not a regular file"):
         read_graph(tmp_path / "pipe.txt")
 
 
@@ -62,7 +62,7 @@ def test_reading_takes_little_more_than_the_graph(tmp_path: Path, name: str) -> 
     else:
         (tmp_path / "plain.txt").write_bytes(b"".join(b"%d %d\n" % link for link in zip(sources, targets, strict=True)))
         convert(tmp_path / "plain.txt", path)
-    read_graph(path)  # so that nothing is loaded or compiled any more
+    read_graph(path)  # so that everything is loaded and compiled
     tracemalloc.start()
     graph = read_graph(path)
     peak = tracemalloc.get_traced_memory()[1]
@@ -95,9 +95,9 @@ def test_what_is_no_graph_file_gets_a_sentence(tmp_path: Path) -> None:
         ("empty.txt", "the file is empty"),
         ("false.txt.gz", "not gzip, or damaged"),
         ("cut.txt.gz", "not gzip, or damaged"),
-        ("picture.png", "the name ends like no graph file"),
-        ("picture.png.gz", "the name ends like no graph file"),
-        ("no-suffix", "the name ends like no graph file"),
+        ("picture.png", "not the name of a graph file"),
+        ("picture.png.gz", "not the name of a graph file"),
+        ("no-suffix", "not the name of a graph file"),
         ("a" * 400 + ".txt", "the file cannot be read"),
     ]:
         with pytest.raises(BadInput, match=sentence):

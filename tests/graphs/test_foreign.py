@@ -86,11 +86,11 @@ def weighted(weight: Any) -> nx.DiGraph:
     ("thing", "sentence"),
     [
         (7, "not int"),
-        (nx.DiGraph(), "no page in the graph"),
+        (nx.DiGraph(), "the graph has no pages"),
         (weighted(-1), "the edge from 'a' to 'b' has the weight -1"),
         (weighted(float("nan")), "has the weight nan"),
         (weighted("much"), "'weight' must be a number"),
-        (nx.DiGraph([(Twin(), Twin())]), "told apart"),
+        (nx.DiGraph([(Twin(), Twin())]), "the same str and the same repr"),
         (scipy.sparse.csr_array((2, 3)), "must be square"),
         (scipy.sparse.csr_array((0, 0)), "must be square with 1 to"),
         (scipy.sparse.csr_array(np.array([[0, -1], [0, 0]])), "entry 0 of the matrix has the weight -1"),

@@ -46,7 +46,7 @@ def test_many_similar_names_stay_apart() -> None:
 
 def test_what_no_page_can_be_called_is_not_found() -> None:
     assert PageNames.of(["a", "?"]).find("\ud800") is None
-    with pytest.raises(BadGraph, match="cannot be written in UTF-8"):
+    with pytest.raises(BadGraph, match="cannot be encoded in UTF-8"):
         PageNames.of(["\ud800"])
 
 

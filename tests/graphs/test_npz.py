@@ -65,20 +65,20 @@ CSR: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"format": b"dia"}, "only sparse matrices in the forms csr, csc and coo can be read, not 'dia'"),
+        ({"format": b"dia"}, "must be in the form csr, csc or coo, not 'dia'"),
         ({"shape": np.array([2, 3])}, r"must be square .* its shape is \[2, 3\]"),
         ({"shape": np.array([2**31, 2**31])}, "must be square with at most"),
         ({"shape": np.array([-1, -1])}, "must be square"),
-        ({"shape": [0, 0], "indptr": [0], "indices": np.empty(0, int), "data": np.empty(0)}, "no page in the graph"),
+        ({"shape": [0, 0], "indptr": [0], "indices": np.empty(0, int), "data": np.empty(0)}, "the graph has no pages"),
         ({"shape": np.arange(10_000)}, "shape of the matrix is too long"),
-        ({"indptr": np.array([0, 2])}, "row pointers"),
-        ({"indptr": np.array([0, 3, 2])}, "row pointers"),
-        ({"indptr": np.array([1, 1, 2])}, "row pointers"),
+        ({"indptr": np.array([0, 2])}, "one more row pointer than rows"),
+        ({"indptr": np.array([0, 3, 2])}, "one more row pointer than rows"),
+        ({"indptr": np.array([1, 1, 2])}, "one more row pointer than rows"),
         ({"indptr": np.array([0, 1, 3])}, "differ in length|damaged"),
         ({"indptr": np.arange(9)}, "indptr of the matrix has the wrong type or length"),
-        ({"indices": np.array([1, 2])}, "entry 1: the page is not among the 2"),
-        ({"indices": np.array([-1, 0])}, "page numbers outside of 0 to 1"),
-        ({"indices": np.array([2**40, 0])}, "page numbers outside of 0 to 1"),
+        ({"indices": np.array([1, 2])}, "entry 1: the page is outside the 2"),
+        ({"indices": np.array([-1, 0])}, "page numbers outside the range 0 to 1"),
+        ({"indices": np.array([2**40, 0])}, "page numbers outside the range 0 to 1"),
         ({"indices": np.array([1.0, 0.0])}, "indices of the matrix has the wrong type"),
         ({"indices": np.array([[1, 0]])}, "indices of the matrix is not a plain array"),
         ({"data": np.array([1.0])}, "differ in length|damaged"),
@@ -86,7 +86,7 @@ CSR: dict[str, Any] = {
         ({"data": np.array([np.nan, 2.0])}, "entry 0: a weight must be a finite number"),
         ({"data": np.array([1j, 2.0])}, "data of the matrix has the wrong type"),
         ({"data": np.array(["a", None], dtype=object)}, "damaged|not a plain array"),
-        ({"format": b"coo", "row": np.array([0, 5]), "col": np.array([0, 1])}, "entry 1: the page is not among"),
+        ({"format": b"coo", "row": np.array([0, 5]), "col": np.array([0, 1])}, "entry 1: the page is outside the"),
         ({"format": b"coo", "row": np.array([0])}, "damaged"),
     ],
 )
@@ -98,14 +98,14 @@ def test_what_is_wrong_is_named(path: Path, change: dict[str, Any], sentence: st
 
 def test_a_picture_and_an_archive_of_something_else_are_refused(path: Path) -> None:
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
-    with pytest.raises(BadGraph, match="this is no archive of a sparse matrix, or it is damaged"):
+    with pytest.raises(BadGraph, match="this is not an archive of a sparse matrix, or it is damaged"):
         read_graph(path)
     np.savez(path, a=np.arange(3))
-    with pytest.raises(BadGraph, match="this is no archive of a sparse matrix"):
+    with pytest.raises(BadGraph, match="this is not an archive of a sparse matrix"):
         read_graph(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("format.npy", b"not an array")
-    with pytest.raises(BadGraph, match="this is no archive of a sparse matrix"):
+    with pytest.raises(BadGraph, match="this is not an archive of a sparse matrix"):
         read_graph(path)
 
 
@@ -126,9 +126,8 @@ def test_damage_is_named_with_its_byte(path: Path) -> None:
     whole = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
         indices = archive.getinfo("indices.npy")
-    inside = (
-        indices.header_offset + 30 + len(indices.filename) + indices.file_size
-    )  # of the values: only the checksum can tell
+    # A byte of the values: only the checksum reveals that it is wrong.
+    inside = indices.header_offset + 30 + len(indices.filename) + indices.file_size
     for damaged, place, where in [
         (b"\x89PNG" + whole[:10], 0, ""),
         (whole[:100], 100, ""),
@@ -140,12 +139,12 @@ def test_damage_is_named_with_its_byte(path: Path) -> None:
     ]:
         path.write_bytes(damaged)
         with pytest.raises(
-            BadGraph, match=f"byte {place}: this is no archive of a sparse matrix, or it is damaged{where}$"
+            BadGraph, match=f"byte {place}: this is not an archive of a sparse matrix, or it is damaged{where}$"
         ):
             read_graph(path)
     np.savez(path, **{name: value for name, value in CSR.items() if name != "data"})
     with pytest.raises(
-        BadGraph, match=r"byte [0-9]+: this is no archive .* there is no data.npy in the list that begins there"
+        BadGraph, match=r"byte [0-9]+: this is not an archive .* the list that begins there has no data.npy"
     ):
         read_graph(path)
 

@@ -57,18 +57,18 @@ def test_row_groups_are_read_one_after_the_other(path: Path) -> None:
     ("columns", "sentence"),
     [
         ({"source": [0]}, "needs two columns, source and target; the file has 1"),
-        ({"source": [0], "target": ["a"]}, "'source' and 'target' must both be whole numbers, or both text"),
-        ({"source": [0.5], "target": [1.5]}, "must both be whole numbers"),
-        ({"source": [0, None], "target": [1, 1]}, "row 1: there is nothing in column 'source'"),
-        ({"source": ["a", "b"], "target": ["b", None]}, "row 1: there is nothing in column 'target'"),
+        ({"source": [0], "target": ["a"]}, "'source' and 'target' must both be integers, or both text"),
+        ({"source": [0.5], "target": [1.5]}, "must both be integers"),
+        ({"source": [0, None], "target": [1, 1]}, "row 1: column 'source' has no value"),
+        ({"source": ["a", "b"], "target": ["b", None]}, "row 1: column 'target' has no value"),
         ({"source": ["a", ""], "target": ["b", "c"]}, "row 1: a page has no name"),
-        ({"source": [0, -1], "target": [1, 1]}, "row 1: a page number is not from 0 to 2147483646"),
-        ({"source": [0, 1], "target": [1, 2**31 - 1]}, "row 1: a page number is not"),
+        ({"source": [0, -1], "target": [1, 1]}, "row 1: a page number is outside the range 0 to 2147483646"),
+        ({"source": [0, 1], "target": [1, 2**31 - 1]}, "row 1: a page number is outside"),
         ({"source": [0, 1], "target": [1, 2_000_000_000]}, "too large for 2 links"),
         ({"source": [0, 1], "target": [1, 0], "weight": [1.0, -1.0]}, "row 1: a weight must be"),
         ({"source": [0, 1], "target": [1, 0], "weight": [float("nan"), 1.0]}, "row 0: a weight must be"),
         ({"source": [0, 1], "target": [1, 0], "weight": ["1", "2"]}, "the weights must be numbers, not string"),
-        ({"source": pa.array([], pa.int32()), "target": pa.array([], pa.int32())}, "there is no link"),
+        ({"source": pa.array([], pa.int32()), "target": pa.array([], pa.int32())}, "the file has no links"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_row(path: Path, columns: dict[str, Any], sentence: str) -> None:
@@ -101,7 +101,7 @@ def test_damage_is_named_with_its_byte(path: Path) -> None:
         (b"PAR1", 4),
     ]:
         path.write_bytes(damaged)
-        with pytest.raises(BadGraph, match=f"byte {place}: this is no Parquet file, or it is damaged"):
+        with pytest.raises(BadGraph, match=f"byte {place}: this is not a Parquet file, or it is damaged"):
             read_named(path)
 
 
@@ -132,5 +132,5 @@ def test_damage_gives_a_graph_or_a_named_error(path: Path, graph: NamedGraph, da
 @given(st.binary(min_size=1, max_size=200))
 def test_noise_gives_a_named_error(path: Path, noise: bytes) -> None:
     path.write_bytes(noise)
-    with pytest.raises(BadInput, match="this is no Parquet file, or it is damaged"):
+    with pytest.raises(BadInput, match="this is not a Parquet file, or it is damaged"):
         read_named(path)

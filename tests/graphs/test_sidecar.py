@@ -30,8 +30,8 @@ def test_names_beside_names_fix_their_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (b"a\n\nb\n", r"a\.mtx\.names, line 2: the line is empty, or names a page"),
-        (b"a\nb\na\n", "line 3: the line is empty, or names a page that an earlier line has named"),
+        (b"a\n\nb\n", r"a\.mtx\.names, line 2: the line is empty, or repeats"),
+        (b"a\nb\na\n", "line 3: the line is empty, or repeats the name of an earlier line"),
         (b"a\nb\n\xff\n", "b'.xff' is not UTF-8"),
         (b"a\nb\n", "2 names for 3 pages"),
         (b"a\nb\nc\nd\n", "4 names for 3 pages"),

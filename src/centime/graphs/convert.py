@@ -1,10 +1,9 @@
-"""A graph file turned into one of another format, streaming: what memory it takes is said by the reader and the writer.
+"""Converts a graph file to another format, block by block; the modules of the formats state how much memory they need.
 
-The source is gone through once to know it (`survey.py`), then once or a few times more to write it. Only one pair has
-to hold the graph: links in no order of their sources, written as a WebGraph.
+The source is read once to survey it (`survey.py`), then once or a few times more to write it. Only one conversion holds
+the whole graph in memory: to a WebGraph, from links that are not sorted by source.
 
-Guaranteed: the new file appears when it is whole, in the place of an older one; nothing is left behind by a failure or
-by Ctrl-C.
+Guaranteed: the new file replaces an older one only when it is complete; a failure or Ctrl-C leaves nothing behind.
 """
 
 from collections.abc import Callable
@@ -32,35 +31,35 @@ Writer = Callable[[Survey, Path, list[str]], None]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What was converted: the pages and links of the new file."""
+    """The result of a conversion: the pages and links of the new file."""
 
     pages: int
     links: int
     merged_links: int
-    """Repeated links that the new file does not have, because a WebGraph has each link once."""
+    """Repeated links that the new file lacks, because a WebGraph holds each link once."""
     weighted: bool
     named: bool
     numbered_from: int
-    """The number of the first page in the new file; without names, pages are known by their numbers."""
+    """The number of the first page in the new file; without names, numbers identify pages."""
     files: tuple[str, ...]
 
 
 def convert(
     source: Path, target: Path, from_: str | None = None, to: str | None = None, step: Step = lambda done: None
 ) -> Conversion:
-    """Reads one graph file and writes another; `step` is told each further share of the work that is done."""
+    """Converts one graph file to another; `step` receives the share of the work done since its last call."""
     form = to or format_of(target)
     return _write(open_links(source, from_), target, form, step)
 
 
 def write_graph(named: NamedGraph, target: Path, form: str | None = None) -> Conversion:
-    """Writes a graph in memory to a file; its name tells the format unless it is given."""
+    """Writes a graph in memory to a file; by default the file name gives the format."""
     return _write(GraphLinks(named), target, form or format_of(target), lambda done: None)
 
 
 def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
     if form not in SUFFIXES:
-        raise BadInput(f"there is no format {form!r}; known are {', '.join(SUFFIXES)}")
+        raise BadInput(f"there is no format {form!r}; the formats are {', '.join(SUFFIXES)}")
     if target.is_dir() or not target.parent.is_dir():
         raise BadInput(f"{target}: {'this is a directory' if target.is_dir() else 'there is no such folder'}")
     survey = Survey(file, step, SHARE_OF_SURVEY)
@@ -94,7 +93,7 @@ def _writer(form: str) -> Writer:
 
 
 def _some_page_has_no_link(survey: Survey) -> bool:
-    """Whether a list of links would lose a page."""
+    """Whether a list of links would omit a page."""
     survey.share = 0.0
     linked = np.diff(survey.offsets()) > 0
     for block in survey.blocks():

@@ -1,14 +1,16 @@
-"""The dialect of an edge list, told from its first two lines that are neither empty nor comments.
+"""The dialect of an edge list, detected from its first two lines that are neither empty nor comments.
 
-1. The first line starts with two numbers: pages are numbers.
-2. The first line has no number among its first two fields and the second line starts with two: the first is a heading, pages are numbers.
-3. Otherwise pages are names, and the first line is a heading only if it says so, as in `source target`, `from,to` or `Src Dst weight`.
+1. If the first line starts with two numbers, pages are numbers.
+2. If the first line has no number among its first two fields and the second line starts with two numbers, the first
+   line is a heading and pages are numbers.
+3. Otherwise pages are names. The first line is a heading only if it has the usual words, as in `source target`,
+   `from,to` or `Src Dst weight`.
 
-Names are separated by tabs if there is one in the line; else by commas, if the file is named `.csv`, if there are no
-blanks, or if blanks stand only after commas; else by blanks. A third field is a weight. A comment of ours, `# centime:
-names, 12 pages` or `# centime: numbers, 12 pages`, before the first link decides instead of the rules.
+Tabs separate names if the line has a tab. Otherwise commas do, if the file name ends in `.csv`, if the line has no
+blanks, or if blanks occur only after commas. Otherwise blanks do. A third field is a weight. A comment that Centime
+writes before the first link, `# centime: names, 12 pages` or `# centime: numbers, 12 pages`, replaces the rules.
 
-Trap: a list of named pages whose second link is between two numbers loses its first link to rule 2.
+Trap: in a list of named pages whose second link is between two numbers, rule 2 takes the first link for a heading.
 """
 
 import re
@@ -41,7 +43,7 @@ MARK = re.compile(rb"# centime: (names|numbers)(?: from ([0-9]))?, ([0-9]{1,10})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, its number and the byte where it starts."""
+    """A line, its number and its byte offset."""
 
     number: int
     start: int
@@ -50,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How the lines of an edge list are to be read, and the byte where links start."""
+    """How to parse the lines of an edge list, and the byte offset of the first link."""
 
     named: bool
     weighted: bool
@@ -61,13 +63,13 @@ class Dialect:
 
 
 def mark(pages: int, *, named: bool, first: int = 0) -> bytes:
-    """The comment that tells a reader what pages are and how many there are, so that nothing has to be guessed."""
+    """The comment that states whether pages are names or numbers and how many there are, so a reader need not guess."""
     kind = b"names" if named else b"numbers from %d" % first if first else b"numbers"
     return b"# centime: %s, %d pages\n" % (kind, pages)
 
 
 def dialect_of(path: Path) -> Dialect:
-    """The dialect of a file."""
+    """Detects the dialect of a file."""
     marked: re.Match[bytes] | None = None
     found: list[Line] = []
     at = 0
@@ -84,19 +86,19 @@ def dialect_of(path: Path) -> Dialect:
     csv = path.name.lower().endswith((".csv", ".csv.gz", ".csv.zst"))
     if marked:
         named, pages, numbered = marked[1] == b"names", int(marked[3]), int(marked[2] or 0)
-        heading = bool(found) and csv and _says_so(found[0].text)
+        heading = bool(found) and csv and _is_heading(found[0].text)
     elif found:
         named, heading = _guess(found, csv)
     links = found[1:] if heading else found
     if not links:
         if pages is None:
-            raise BadGraph(f"{path}: there is no link in the file")
+            raise BadGraph(f"{path}: the file has no links")
         return Dialect(named, False, SPACE, at, pages, numbered)
     first = links[0]
     separator = _separator(first.text, csv) if named else SPACE
     fields = _fields(first.text, separator) if named else re.split(rb"[ \t]*[ \t,][ \t]*", first.text)
     if len(fields) not in (2, 3):
-        raise BadGraph(f"{path}, line {first.number}: expected a link: two pages, and a weight or nothing after them")
+        raise BadGraph(f"{path}, line {first.number}: expected a link: two pages and, optionally, a weight")
     return Dialect(named, len(fields) == 3, separator, first.start, pages, numbered)
 
 
@@ -107,10 +109,10 @@ def _guess(found: list[Line], csv: bool) -> tuple[bool, bool]:
     words = _fields(found[0].text, _separator(found[0].text, csv))[:2]
     if len(found) == 2 and _numeric(found[1].text) and not any(NUMBER.match(word) for word in words):
         return False, True
-    return True, _says_so(found[0].text)
+    return True, _is_heading(found[0].text)
 
 
-def _says_so(line: bytes) -> bool:
+def _is_heading(line: bytes) -> bool:
     words = [word.strip(b'"') for word in re.split(rb"[ \t,]+", line.lower())]
     return len(words) in (2, 3) and words[0] in SOURCES and words[1] in TARGETS
 

@@ -1,13 +1,14 @@
-"""Edge lists: text with one link per line, `from to` or `from to weight`, plain or packed.
+"""Edge lists: text with one link per line, `from to` or `from to weight`, plain or compressed.
 
-Pages are numbers, or names such as URLs; the first link decides which for the whole file, and likewise whether links
-have weights. Fields are separated by blanks, tabs or commas. Lines that start with # or % are comments, empty lines are
-passed over, and the first line that is neither may be a heading. Lines end in LF or CR LF; a byte order mark is passed
-over. How the dialect is told: `dialect.py`.
+Pages are numbers, or names such as URLs. The first link decides for the whole file whether pages are names and whether
+links have weights (`dialect.py`). Blanks, tabs or commas separate fields. Lines that start with # or % are comments;
+empty lines are skipped; the first line that is neither may be a heading. Lines end in LF or CR LF; a byte order mark is
+skipped.
 
-Guaranteed: a line that is anything else is refused by its number; the order of links within a row and repeated links
-are kept. Named pages are numbered in the order of their first mention. Memory: a block of the file, and the names.
-Traps: see `links.py` for how numbers become pages.
+Guaranteed: any other line is refused with its line number; the order of links within a row and repeated links are
+kept. Named pages are numbered in the order of their first mention. Memory: a block of the file, and the names.
+
+Trap: numbers in a file need not be page numbers, see `link_blocks.py`.
 """
 
 import re
@@ -42,7 +43,7 @@ from centime.model.errors import BadGraph
 from centime.model.graph import LARGEST_PAGE_COUNT, Offsets, Targets, Weights
 from centime.model.kernel import kernel
 
-MOST_LINKS = BLOCK // 4 + 1  # the shortest link has four bytes: a number, a separator, a number, an end of line
+MOST_LINKS = BLOCK // 4 + 1  # the shortest link has four bytes: a digit, a separator, a digit, an end of line
 DECIMAL = re.compile(rb"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 Odd = npt.NDArray[np.int64]
@@ -52,7 +53,7 @@ class EdgeList:
     """The links of an edge list."""
 
     def __init__(self, path: Path, known: NameTable | None = None) -> None:
-        """Looks at the first lines; `known` are the names of the first pages."""
+        """Reads the first lines; `known` are the names of the first pages."""
         self.name = str(path)
         self.dialect = dialect_of(path)
         self.known = known
@@ -61,13 +62,11 @@ class EdgeList:
 
     @property
     def done(self) -> float:
-        """The share of the file that the blocks have gone through."""
+        """The share of the file that has been read."""
         return self.lines.text.done
 
     def declared(self) -> Declared:
-        """The number of pages, if a comment of ours or a list of names tells it; pages are then numbered from what
-        it says, or 0.
-        """
+        """The number of pages and the first number, if a comment of Centime or a list of names gives them."""
         if self.table is not None:
             return Declared(len(self.table), 0)
         pages = self.dialect.pages if self.known is None else len(self.known)
@@ -79,15 +78,15 @@ class EdgeList:
         return None if table is None else table.names()
 
     def blocks(self) -> Iterator[Links]:
-        """The links, in the order of the file."""
+        """The links in the order of the file."""
         if self.table is not None:
             return self.lines.named(self.table, self.dialect.separator)
-        told = self.declared()
-        return self.lines.numbered(told.first or 0, told.pages)
+        declared = self.declared()
+        return self.lines.numbered(declared.first or 0, declared.pages)
 
 
 class LinkLines:
-    """The lines of a text file from byte `start` on, each a link."""
+    """The lines of a text file from byte offset `start`, each a link."""
 
     def __init__(self, path: Path, start: int, *, weighted: bool) -> None:
         """Reads nothing yet."""
@@ -98,22 +97,19 @@ class LinkLines:
         self.line = 1
 
     def numbered(self, first: int = 0, pages: int | None = None) -> Iterator[Links]:
-        """The links between numbers, from `first` on and of so many pages, if that is known."""
+        """The links between numbers; they must be in the range from `first` of `pages` pages, if that is known."""
         room = Room(self.weighted)
         largest = LARGEST_PAGE_COUNT - 1 if pages is None else min(first + pages, LARGEST_PAGE_COUNT) - 1
         for block, start in self._blocks():
             fault, at, links = _read_numbers(block, start, first, largest, *room.arrays)
             if fault == OUTSIDE:
-                told = (
-                    f"among the {pages} pages from {first} on that the file tells of"
-                    if pages is not None
-                    else f"from 0 to {largest}"
-                )
-                raise BadGraph(f"{self._place(block, at)}: a page number is not {told}")
+                allowed = f"among the {pages} pages from {first} on that the file declares"
+                allowed = f"from 0 to {largest}" if pages is None else allowed
+                raise BadGraph(f"{self._place(block, at)}: a page number is not {allowed}")
             yield self._links(fault, block, at, room, links, "two page numbers")
 
     def named(self, table: NameTable, separator: int) -> Iterator[Links]:
-        """The links between names, which are written down in the table."""
+        """The links between names; adds new names to the table."""
         room = Room(self.weighted)
         between = {TAB: " with a tab between", COMMA: " with a comma between"}.get(separator, "")
         starts, ends = np.empty((2, 2 * MOST_LINKS), dtype=np.int64)
@@ -139,9 +135,8 @@ class LinkLines:
 
     def _links(self, fault: int, block: Bytes, at: int, room: "Room", links: int, expected: str) -> Links:
         if fault != GOOD:
-            raise BadGraph(
-                f"{self._place(block, at)}: expected {expected}{', a weight' if self.weighted else ''} and nothing else"
-            )
+            weight = ", a weight" if self.weighted else ""
+            raise BadGraph(f"{self._place(block, at)}: expected {expected}{weight} and nothing else")
         for link in np.flatnonzero(room.odd[:links, 1]) if self.weighted else ():
             start, end = room.odd[link]
             word = block[start:end].tobytes()
@@ -159,7 +154,7 @@ class LinkLines:
 
 
 class Room:
-    """Where the links of one block go; `odd` is where a weight stands that the kernel has left to the caller."""
+    """Arrays for the links of one block; `odd` has start and end of each weight that the caller must parse."""
 
     def __init__(self, weighted: bool) -> None:
         self.sources, self.targets = np.empty((2, MOST_LINKS), dtype=np.int32)
@@ -176,7 +171,7 @@ def _newlines(block: Bytes) -> int:
 def _read_numbers(
     text: Bytes, at: int, least: int, largest: int, sources: Targets, targets: Targets, weights: Weights, odd: Odd
 ) -> tuple[int, int, int]:
-    """Reads the links of a block; returns the fault, its place and the number of links."""
+    """Parses the links of a block; returns the fault, its place and the number of links."""
     links = 0
     at = after_comments(text, at)
     while at < len(text):
@@ -209,9 +204,7 @@ def _read_numbers(
 def _read_names(
     text: Bytes, at: int, separator: int, starts: Offsets, ends: Offsets, weights: Weights, odd: Odd
 ) -> tuple[int, int, int]:
-    """Finds the names of the links of a block, two for each, and their weights; returns the fault, its place and the
-    number of links.
-    """
+    """Finds the two names and the weight of each link; returns the fault, its place and the number of links."""
     links = 0
     at = after_comments(text, at)
     while at < len(text):

@@ -1,7 +1,7 @@
-"""The fields of one line of an edge list, as parts of the kernels that read blocks of lines.
+"""The fields of one line of an edge list, as parts of the kernels that parse blocks of lines.
 
-Every part takes the place where it starts and gives the place after what it has read; none reads over the end of the
-text or of the line.
+Each part takes the position where it starts and returns the position after what it has parsed. None reads past the end
+of the text or of the line.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ SPACE, TAB, RETURN, NEWLINE, COMMA, HASH, PERCENT, ZERO, NINE, POINT, QUOTE = (
     ord(character) for character in ' \t\r\n,#%09."'
 )
 
-EXACT_POWERS = 10.0 ** np.arange(23)  # a quotient of two exact numbers is the nearest one to the decimal
+EXACT_POWERS = 10.0 ** np.arange(23)  # exact in binary, so the quotient is the float nearest to the decimal number
 LARGEST_EXACT = 2**53
 
 
@@ -27,9 +27,7 @@ def _after_blanks(text: Bytes, at: int) -> int:
 
 @inlined
 def after_comments(text: Bytes, at: int) -> int:
-    """The start of the first field of the next line that is not empty and no comment; the end of the text if there
-    is none.
-    """
+    """The start of the first field of the next line that is neither empty nor a comment, or the end of the text."""
     at = _after_blanks(text, at)
     while at < len(text) and (text[at] == NEWLINE or text[at] == HASH or text[at] == PERCENT):
         while at < len(text) and text[at] != NEWLINE:
@@ -40,7 +38,7 @@ def after_comments(text: Bytes, at: int) -> int:
 
 @inlined
 def end_of_line(text: Bytes, at: int) -> int:
-    """The start of the next line; -1 if there is more than blanks left in this one."""
+    """The start of the next line; -1 if this line has more than blanks left."""
     at = _after_blanks(text, at)
     if at < len(text) and text[at] != NEWLINE:
         return -1
@@ -59,7 +57,7 @@ def over_separator(text: Bytes, at: int) -> tuple[int, bool]:
 
 @inlined
 def next_number(text: Bytes, at: int, least: int, largest: int) -> tuple[int, int]:
-    """A page number; a fault with its sign turned if there is none or it is not from `least` to `largest`."""
+    """A page number, or the negated fault if there is none or it is not from `least` to `largest`."""
     if at >= len(text) or not ZERO <= text[at] <= NINE:
         return -NOT_A_LINK, at
     value = np.int64(0)
@@ -75,9 +73,7 @@ def next_number(text: Bytes, at: int, least: int, largest: int) -> tuple[int, in
 
 @inlined
 def next_weight(text: Bytes, at: int) -> tuple[float, int, int, int]:
-    """A weight, and where it stands if it is not a short decimal number: then the caller has to read it, otherwise
-    start and end are 0.
-    """
+    """A weight with 0 and 0 if it is a short decimal number; otherwise its start and end, for the caller to parse."""
     start = at
     digits, places = np.int64(0), -1
     while (
@@ -101,10 +97,10 @@ def next_weight(text: Bytes, at: int) -> tuple[float, int, int, int]:
 
 @inlined
 def next_name(text: Bytes, at: int, separator: int) -> tuple[int, int, int]:
-    """Start and end of a name without the blanks around it, and the place after it; the end is -1 if it is broken.
+    """Start and end of a name without the blanks around it, and the position after it; end is -1 if it is malformed.
 
-    Separators are tabs, commas or, for SPACE, blanks of any kind. With commas a name may stand in quotes, and quotes
-    within are doubled.
+    Separators are tabs, commas or, for SPACE, blanks of any kind. With commas, a name may be quoted; a quote within it
+    is doubled, and the name is unquoted in place.
     """
     while at < len(text) and (text[at] == SPACE or text[at] == RETURN or (text[at] == TAB and separator != TAB)):
         at += 1
@@ -125,7 +121,7 @@ def next_name(text: Bytes, at: int, separator: int) -> tuple[int, int, int]:
         while at < len(text) and text[at] > SPACE and text[at] != separator:
             at += 1
         end = at
-        # What follows is most often the separator; a blank belongs to the name if more of the name comes after it.
+        # Usually the separator follows. A blank belongs to the name if more of the name comes after it.
         while at < len(text) and text[at] != separator and (text[at] == SPACE or text[at] == TAB or text[at] == RETURN):
             if separator == SPACE and text[at] != RETURN:
                 return start, end, at
@@ -138,7 +134,7 @@ def next_name(text: Bytes, at: int, separator: int) -> tuple[int, int, int]:
 
 @inlined
 def over_name_separator(text: Bytes, at: int, separator: int) -> tuple[int, bool]:
-    """The start of the field after a name, and whether the separator stands between the two."""
+    """The start of the field after a name, and whether the separator is between the two."""
     if at < len(text) and (text[at] == separator or (separator == SPACE and text[at] == TAB)):
         at += 1
         while at < len(text) and (text[at] == SPACE or (text[at] == TAB and separator != TAB)):

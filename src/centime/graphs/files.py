@@ -1,4 +1,4 @@
-"""Graph files: which reader reads which.
+"""Graph files: the formats, and the reader of each.
 
 | format | file | module |
 |---|---|---|
@@ -6,9 +6,9 @@
 | `parquet` | `.parquet` | `parquet` |
 | `npz` | `.npz` | `npz` |
 | `mtx` | `.mtx`, also with `.gz` or `.zst` after it | `matrix_market` |
-| `webgraph` | `.graph`, with `.properties` beside it | `webgraph` |
+| `webgraph` | `.graph`, with a `.properties` file next to it | `webgraph` |
 
-Names of pages that a format cannot hold are in a file beside it, `sidecar.py`.
+If a format cannot hold the names of pages, they are in a second file next to it, see `sidecar.py`.
 """
 
 from contextlib import suppress
@@ -36,21 +36,19 @@ PACKED = (".gz", ".zst")
 
 
 def read_graph(path: str | Path) -> Graph:
-    """The graph in a file; its name tells the format."""
+    """Reads the graph in a file; the file name gives the format."""
     return read_named(path).graph
 
 
 def read_named(path: str | Path, form: str | None = None) -> NamedGraph:
-    """The graph in a file and the names of its pages, if they have some; the file's name tells the format unless it
-    is given.
-    """
+    """Reads the graph in a file and the names of its pages, if any; by default the file name gives the format."""
     file = open_links(Path(path), form)
     return NamedGraph(file.graph(), file.names()) if isinstance(file, WebGraph) else collect(file)
 
 
 def open_links(path: Path, form: str | None = None) -> LinkFile:
-    """The links of a graph file, to be gone through block by block."""
-    with suppress(OSError):  # a name that no file can have is said by whoever opens it
+    """Opens a graph file, whose links can then be read block by block."""
+    with suppress(OSError):  # an impossible name is reported when the file is opened
         if path.is_dir():
             raise BadInput(f"{path}: this is a directory")
     form = form or format_of(path)
@@ -65,19 +63,21 @@ def open_links(path: Path, form: str | None = None) -> LinkFile:
         case "webgraph":
             return WebGraph(path, known)
         case "parquet":
-            # Arrow takes a while to load, and the other formats do without it.
+            # Arrow takes long to import, and the other formats do not need it.
             from centime.graphs.parquet import ParquetLinks
 
             return ParquetLinks(path, known)
-    raise BadInput(f"there is no format {form!r}; known are {', '.join(SUFFIXES)}")
+    raise BadInput(f"there is no format {form!r}; the formats are {', '.join(SUFFIXES)}")
 
 
 def format_of(path: Path) -> str:
-    """The format that the name of a file tells."""
+    """The format that a file name implies."""
     packed = path.suffix in PACKED
     suffix = path.with_suffix("").suffix if packed else path.suffix
     for form, suffixes in SUFFIXES.items():
         if suffix in suffixes and (not packed or form in PACKABLE):
             return form
     plain = ", ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
-    raise BadInput(f"{path}: the name ends like no graph file; known are {plain}, and text also with .gz or .zst")
+    raise BadInput(
+        f"{path}: not the name of a graph file; graph files end in {plain}, and text files also in .gz or .zst"
+    )

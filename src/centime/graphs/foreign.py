@@ -1,9 +1,11 @@
-"""Graphs of other libraries: NetworkX graphs and SciPy sparse matrices, known by what they can do, without importing
-either.
+"""Graphs of other libraries: NetworkX graphs and SciPy sparse matrices, recognised by their methods, without importing
+either library.
 
-NetworkX: pages are numbered in the order of the nodes; parallel edges stay; an undirected edge is two links. Nodes that are not the numbers
-0, 1, 2 ... in order give the pages their names: their text, or what `repr` says if two nodes have the same text.
-SciPy: entry (i, j) is a link from i to j, its value the weight. Weights that are all 1 are left out.
+NetworkX: pages are numbered in the order of the nodes. Parallel edges stay. An undirected edge becomes two links.
+Unless the nodes are the numbers 0, 1, 2 ... in order, they give the pages their names: `str` of the node, or `repr` if
+two nodes have the same `str`.
+
+SciPy: entry (i, j) is a link from i to j, and its value is the weight. If all weights are 1, they are left out.
 """
 
 from pathlib import Path
@@ -19,8 +21,9 @@ from centime.model.graph import LARGEST_PAGE_COUNT, Graph, graph_from_links
 
 
 def as_graph(thing: object, weight: str | None = "weight") -> NamedGraph:
-    """The graph of a graph file, of a graph or sparse matrix of another library, or of our own; `weight` is
-    NetworkX's edge attribute.
+    """Returns the graph of a file name, a NetworkX graph, a SciPy sparse matrix or a `Graph`.
+
+    `weight` is the edge attribute of NetworkX that holds the weights.
     """
     match thing:
         case NamedGraph():
@@ -43,10 +46,10 @@ def _from_networkx(graph: Any, weight: str | None) -> NamedGraph:
 
 
 def networkx_links(graph: Any, weight: str | None) -> Graph:
-    """The links of a NetworkX graph, its pages numbered in the order of the nodes."""
+    """The links of a NetworkX graph, with pages numbered in the order of the nodes."""
     nodes = list(graph.nodes)
     if not nodes:
-        raise BadGraph("there is no page in the graph")
+        raise BadGraph("the graph has no pages")
     number = {node: page for page, node in enumerate(nodes)}
     edges = list(graph.edges(data=weight, default=1)) if weight is not None else [(*ends, 1) for ends in graph.edges()]
     sources = np.fromiter((number[edge[0]] for edge in edges), dtype=np.int32, count=len(edges))
@@ -68,11 +71,11 @@ def networkx_links(graph: Any, weight: str | None) -> Graph:
 def _names(nodes: list[Any]) -> PageNames | None:
     if all(type(node) is int and node == page for page, node in enumerate(nodes)):
         return None
-    for spoken in (str, repr):
-        texts = [spoken(node) for node in nodes]
+    for text_of in (str, repr):
+        texts = [text_of(node) for node in nodes]
         if len(set(texts)) == len(texts):
             return PageNames.of([text.encode("utf-8", "replace").decode() for text in texts])
-    raise BadGraph("two nodes of the graph cannot be told apart by their text")
+    raise BadGraph("two nodes of the graph have the same str and the same repr")
 
 
 def _from_scipy(matrix: Any) -> NamedGraph:

@@ -1,15 +1,15 @@
-"""Links as they come from a file, block by block, and the graph that they make.
+"""The links of a file, block by block, and the graph that they form.
 
-`collect` goes through the blocks once and counts the links of every page. As long as no link goes back to an earlier
-source, the targets as they come are the graph's, and nothing else is kept. When one does, the targets are let go, and a
-second pass puts every link into its row: reading twice instead of sorting in memory.
+`collect` reads the blocks once and counts the links of each page. While the sources are sorted, the targets of the file
+are already those of the graph. At the first source that is out of order, the targets are dropped, and a second pass
+writes every link into its row: reading twice replaces a sort in memory.
 
-Guaranteed: the order of links within a row and repeated links are kept. Weights that are all 1 are left out: they say
-nothing. Memory: the graph, one block and up to 16 bytes per page, whatever the order of the links.
+Guaranteed: the order of links within a row and repeated links are kept. If all weights are 1, they are left out.
+Memory: the graph, one block and up to 16 bytes per page, whatever the order of the links.
 
-Trap: where a file does not say so itself, pages are numbered from 0 when some number is 0, and from 1 otherwise, and
-every number up to the largest is a page. Numbers far larger than the list is long are refused rather than filled with
-empty pages.
+Trap: unless the file declares it, pages are numbered from 0 if the number 0 occurs and from 1 otherwise, and every
+number up to the largest is a page. Numbers far larger than the number of links are refused, because they would create
+huge numbers of empty pages.
 """
 
 from collections.abc import Iterator
@@ -25,12 +25,12 @@ from centime.model.kernel import kernel
 
 PAGES_PER_LINK = 100
 PAGES_ALWAYS_ALLOWED = 1_000_000
-PAGES_ALLOWED_IF_TOLD = 10_000_000
+PAGES_ALLOWED_IF_DECLARED = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links from `sources` to `targets` in the numbers of the file; good until the next block is asked for."""
+    """Links from `sources` to `targets`, in the numbers of the file; valid until the next block is requested."""
 
     sources: Targets
     targets: Targets
@@ -39,22 +39,23 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a file says of itself: how many pages it has and the lowest number; None where it does not say."""
+    """The number of pages and the lowest page number that a file declares; None if it declares none."""
 
     pages: int | None = None
     first: int | None = None
 
 
 class LinkFile(Protocol):
-    """A graph file, which can be gone through more than once. Numbers in blocks are from 0 to 2^31 - 2, weights
-    finite and not negative.
+    """A graph file that can be read more than once.
+
+    Numbers in blocks are from 0 to 2^31 - 2, weights are finite and not negative.
     """
 
     name: str
 
     @property
     def done(self) -> float:
-        """The share of the file that the blocks have gone through so far."""
+        """The share of the file that the current pass has read."""
         ...
 
     def blocks(self) -> Iterator[Links]:
@@ -62,17 +63,17 @@ class LinkFile(Protocol):
         ...
 
     def declared(self) -> Declared:
-        """What the file says of itself, once its blocks have been gone through."""
+        """What the file declares; complete after a pass over its blocks."""
         ...
 
     def names(self) -> PageNames | None:
-        """The names of the pages, once the blocks have been gone through; None if pages have only numbers."""
+        """The names of the pages, None if pages have only numbers; complete after a pass over the blocks."""
         ...
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a pass over the links of a file has found; the links of page i are counted in `counts[i + 1]`."""
+    """Counts of one pass over the links of a file; `counts[i + 1]` is the number of links of page i."""
 
     counts: Offsets = field(default_factory=lambda: np.zeros(1024, dtype=np.int64))
     links: int = 0
@@ -95,20 +96,20 @@ class Tally:
         self.weighted = self.weighted or (block.weights is not None and bool((block.weights != 1.0).any()))
 
     def _make_room(self, size: int) -> None:
-        """Grows into memory that is zero and untouched, so that a wild number costs nothing before it is refused."""
+        """Grows into untouched zeroed memory, so that an absurd page number costs nothing before it is refused."""
         if size > len(self.counts):
             old = self.counts
             try:
                 self.counts = np.zeros(max(size, 2 * len(old)), dtype=np.int64)
             except MemoryError:
                 raise BadGraph(
-                    f"there is no memory for {size - 1} pages; pages must be numbered without large gaps"
+                    f"not enough memory for {size - 1} pages; pages must be numbered without large gaps"
                 ) from None
             self.counts[: len(old)] = old
 
 
 def collect(file: LinkFile) -> NamedGraph:
-    """The graph of all links of a file."""
+    """Reads the graph of all links of a file."""
     tally = Tally()
     targets, weights = np.empty(0, dtype=np.int32), np.empty(0)
     for block in file.blocks():
@@ -136,24 +137,25 @@ def collect(file: LinkFile) -> NamedGraph:
 
 
 def extent(file: LinkFile, tally: Tally) -> tuple[int, int]:
-    """The lowest page number of a file and its number of pages: as it says, or as its links show."""
-    told = file.declared()
-    first = min(1, tally.least) if told.first is None else told.first
-    pages = tally.largest + 1 - first if told.pages is None else told.pages
-    if tally.links == 0 and told.pages is None:
-        raise BadGraph(f"{file.name}: there is no link in the file")
+    """The lowest page number and the number of pages of a file: as declared, or from its links."""
+    declared = file.declared()
+    first = min(1, tally.least) if declared.first is None else declared.first
+    pages = tally.largest + 1 - first if declared.pages is None else declared.pages
+    if tally.links == 0 and declared.pages is None:
+        raise BadGraph(f"{file.name}: the file has no links")
     if pages == 0:
-        raise BadGraph(f"{file.name}: there is no page in the graph")
+        raise BadGraph(f"{file.name}: the graph has no pages")
     if tally.links and not (first <= tally.least and tally.largest < first + pages):
         outside = tally.least if tally.least < first else tally.largest
+        allowed = f"among the {pages} pages from {first} on that the file declares"
+        raise BadGraph(f"{file.name}: page number {outside} is not {allowed}")
+    if declared.pages is not None and pages > max(PAGES_ALLOWED_IF_DECLARED, PAGES_PER_LINK * tally.links):
+        raise BadGraph(f"{file.name}: the file declares {pages} pages, which is too many for {tally.links} links")
+    if declared.pages is None and tally.largest > max(PAGES_ALWAYS_ALLOWED, PAGES_PER_LINK * tally.links):
         raise BadGraph(
-            f"{file.name}: page number {outside} is not among the {pages} pages from {first} on that the file tells of"
+            f"{file.name}: page number {tally.largest} is too large for {tally.links} links; "
+            "pages must be numbered without large gaps"
         )
-    if told.pages is not None and pages > max(PAGES_ALLOWED_IF_TOLD, PAGES_PER_LINK * tally.links):
-        raise BadGraph(f"{file.name}: the file tells of {pages} pages, which is too many for {tally.links} links")
-    if told.pages is None and tally.largest > max(PAGES_ALWAYS_ALLOWED, PAGES_PER_LINK * tally.links):
-        sentence = f"page number {tally.largest} is too large for {tally.links} links; pages must be numbered without large gaps"
-        raise BadGraph(f"{file.name}: {sentence}")
     return first, pages
 
 
@@ -173,7 +175,7 @@ def _second_pass(file: LinkFile, offsets: Offsets, first: int, weighted: bool) -
 
 @kernel
 def _count(sources: Targets, last: int, counts: Offsets) -> bool:
-    """Counts the links of every source; returns whether no source is below the one before it."""
+    """Counts the links of each source; returns whether the sources are sorted."""
     in_order = True
     for source in sources:
         in_order = in_order and source >= last
@@ -193,7 +195,7 @@ def _place(
     rows: Targets,
     row_weights: Weights,
 ) -> int:
-    """Writes every link at the next place of its row; returns how many fitted."""
+    """Writes every link at the next position of its row; returns how many fitted."""
     weighted = len(weights) > 0
     pages = len(place)
     placed = 0

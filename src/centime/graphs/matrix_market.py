@@ -1,8 +1,9 @@
-"""Matrix Market files (`.mtx`, also packed): a heading, comments, the size, then one entry per line, numbered from 1.
+"""Matrix Market files (`.mtx`, also compressed): a heading, comments, the size, then one entry per line.
 
-Entry (i, j) is a link from page i to page j; its value is the link's weight. Read are square matrices in coordinate
-form with pattern, real or integer values, general or symmetric; a symmetric one holds each pair of links once. Written
-are general ones.
+Rows and columns are numbered from 1.
+Entry (i, j) is a link from page i to page j; its value is the weight of the link. The reader accepts square matrices in
+coordinate form with pattern, real or integer values, general or symmetric; a symmetric file has each pair of links
+once. The writer (`text_writer.py`) writes general matrices.
 """
 
 import re
@@ -39,7 +40,7 @@ class MatrixMarket:
 
     @property
     def done(self) -> float:
-        """The share of the file that the blocks have gone through."""
+        """The share of the file that has been read."""
         return self.lines.text.done
 
     def declared(self) -> Declared:
@@ -47,21 +48,21 @@ class MatrixMarket:
         return Declared(self.pages, 1)
 
     def names(self) -> PageNames | None:
-        """The names that came with the file."""
+        """The names from the sidecar file."""
         return None if self.known is None else self.known.names()
 
     def blocks(self) -> Iterator[Links]:
-        """The entries in the order of the file; those of a symmetric matrix in both directions."""
+        """The entries in the order of the file, in both directions if the matrix is symmetric."""
         entries = 0
         for block in self.lines.numbered(1, self.pages):
             entries += len(block.sources)
             yield _both_ways(block) if self.symmetric else block
         if entries != self.entries:
-            raise BadGraph(f"{self.name}: the file has {entries} entries, but its size line tells of {self.entries}")
+            raise BadGraph(f"{self.name}: the file has {entries} entries, but its size line declares {self.entries}")
 
 
 def _head(path: Path) -> tuple[re.Match[bytes], re.Match[bytes], int]:
-    """What the heading and the size line say, and the byte where the entries start."""
+    """The parsed heading, the parsed size line, and the byte offset of the entries."""
     at, heading = 0, None
     for number, line in enumerate(_lines(path), 1):
         at += len(line)

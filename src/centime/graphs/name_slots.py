@@ -1,11 +1,11 @@
-"""The hash table behind names of pages: where a name stands in the heap, found by its bytes.
+"""The hash table of page names: from the bytes of a name to its number.
 
-A slot holds the number of a name, plus one, and its fingerprint; 0 is a free slot. A name is looked for from the slot
-of its fingerprint onward (linear probing, at most two slots of three are taken) and compared byte by byte.
+A slot holds the number of a name, plus one, and its fingerprint; 0 is a free slot. A search starts at the slot of the
+fingerprint (linear probing, at most two slots of three are taken) and compares names byte by byte.
 
-The fingerprint is a polynomial of the name's bytes, three at a time, in a key drawn once per process, modulo the prime
-2^31 - 1. The key is secret, so nobody can write a file whose names all meet in one slot; page numbers follow first
-mention and never depend on it.
+The fingerprint is a polynomial of the bytes of the name, three at a time, modulo the prime 2^31 - 1, evaluated at a key
+that each process draws at random. The key is secret, so nobody can construct a file whose names all collide. Page
+numbers follow the first mention and never depend on the key.
 """
 
 import secrets
@@ -20,14 +20,14 @@ Bytes = npt.NDArray[np.uint8]
 Slots = npt.NDArray[np.int64]
 
 PRIME = 2**31 - 1
-KEY = 2**29 + secrets.randbelow(2**29)  # below 2^30, so that no product passes 2^63
+KEY = 2**29 + secrets.randbelow(2**29)  # below 2^30, so that no product exceeds 2^63
 LEAST_SLOTS = 1024
 GROUP = 32
 AGAIN = -1
 
 
 def empty_slots(names: int) -> Slots:
-    """Free slots for so many names."""
+    """Free slots for `names` names."""
     size = LEAST_SLOTS
     while 2 * size < 3 * names:
         size *= 2
@@ -36,7 +36,7 @@ def empty_slots(names: int) -> Slots:
 
 @inlined
 def _fingerprint(text: Bytes, start: int, end: int, key: int) -> int:
-    """A number below 2^31 - 1 that the bytes from `start` to `end` decide; the key is below 2^30."""
+    """The fingerprint, below 2^31 - 1, of the bytes from `start` to `end`; the key is below 2^30."""
     value = np.int64(end - start)
     at = start
     while at + 3 <= end:
@@ -52,7 +52,7 @@ def _fingerprint(text: Bytes, start: int, end: int, key: int) -> int:
 
 @inlined
 def _same(one: Bytes, start: int, other: Bytes, other_start: int, length: int) -> bool:
-    """Whether two runs of bytes are the same."""
+    """Whether two runs of bytes are equal."""
     step = 0
     while step < length and one[start + step] == other[other_start + step]:
         step += 1
@@ -61,7 +61,7 @@ def _same(one: Bytes, start: int, other: Bytes, other_start: int, length: int) -
 
 @inlined
 def _slot_of(text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: Bytes, offsets: Offsets) -> int:
-    """The slot of the name that stands from `start` to `end` in the text, or the free slot where it belongs."""
+    """The slot of the name from `start` to `end` in the text, or the free slot where it belongs."""
     last = len(slots) - 1
     slot = print_ & last
     while slots[slot] != 0:
@@ -77,9 +77,7 @@ def _slot_of(text: Bytes, start: int, end: int, print_: int, slots: Slots, heap:
 def _number_of(
     text: Bytes, start: int, end: int, print_: int, slots: Slots, heap: Bytes, offsets: Offsets, count: int, most: int
 ) -> int:
-    """The number of the name from `start` to `end`; a new one becomes number `count`, unless that is `most`: then it
-    is -1.
-    """
+    """The number of the name from `start` to `end`; a new name gets the number `count`, or -1 if `count` is `most`."""
     slot = _slot_of(text, start, end, print_, slots, heap, offsets)
     if slots[slot] == 0:
         if count == most:
@@ -112,11 +110,10 @@ def number_all(
     key: int,
     numbers: Targets,
 ) -> int:
-    """Gives each of many names its number, -1 if it is new and there must be no new ones; returns how many names there
-    are.
+    """Numbers many names (-1 for a new name beyond `most`) and returns the new count of names.
 
-    What memory holds of the names is scattered, and waiting for it is most of the work. So the names are taken in
-    groups, and each place is touched for the whole group before it is needed: the waits overlap.
+    Most of the time goes to cache misses, since names are scattered in memory. So names are processed in groups: each
+    location is touched for the whole group before it is needed, and the misses overlap.
     """
     prints = np.empty(GROUP, np.int64)
     places = np.empty(GROUP, np.int64)
@@ -125,7 +122,7 @@ def number_all(
         group = min(GROUP, len(starts) - first)
         for member in range(group):
             start, end = starts[first + member], ends[first + member]
-            # The links of a page mostly stand together: every second name is the one before the last.
+            # The links of a page are usually together, so a name is often equal to the name two before it.
             before = max(first + member - 2, 0)
             length = ends[before] - starts[before]
             if first + member >= 2 and length == end - start and _same(text, start, text, starts[before], length):
@@ -151,7 +148,7 @@ def number_all(
 
 @kernel
 def enter_all(heap: Bytes, offsets: Offsets, count: int, slots: Slots, key: int) -> None:
-    """Fills free slots with names that differ."""
+    """Enters distinct names into free slots."""
     for page in range(count):
         print_ = _fingerprint(heap, offsets[page], offsets[page + 1], key)
         slot = print_ & (len(slots) - 1)
@@ -162,7 +159,7 @@ def enter_all(heap: Bytes, offsets: Offsets, count: int, slots: Slots, key: int)
 
 @kernel
 def move(old: Slots, slots: Slots) -> None:
-    """Fills free slots with what other slots hold."""
+    """Moves the entries of other slots into free slots."""
     for taken in old:
         if taken != 0:
             slot = (taken >> 32) & (len(slots) - 1)

@@ -1,7 +1,7 @@
-"""The names of pages (URLs, titles): one heap of bytes with offsets, and a hash table to find them. No object per page.
+"""The names of pages (URLs, titles): one heap of bytes with offsets, and a hash table. There is no object per page.
 
-Name i is `heap[offsets[i]:offsets[i + 1]]` in UTF-8. Names are found through `name_slots.py`. Memory: the bytes of the
-names and 8 bytes per name; 12 to 24 more per name once names are found, or while they are gathered.
+Name i is `heap[offsets[i]:offsets[i + 1]]` in UTF-8; `name_slots.py` finds the number of a name. Memory: the bytes of
+the names and 8 bytes per name; 12 to 24 more per name once a name has been searched, or while names are collected.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from centime.model.graph import LARGEST_PAGE_COUNT, Graph, Offsets, Targets
 
 
 class PageNames:
-    """The name of every page, by number, and the number of every name."""
+    """The name of each page, and the page of each name."""
 
     def __init__(self, heap: Bytes, offsets: Offsets) -> None:
         self.heap = heap
@@ -24,7 +24,7 @@ class PageNames:
 
     @classmethod
     def of(cls, names: list[str]) -> "PageNames":
-        """The names of a list, which must differ."""
+        """The names of a list, which must be distinct."""
         table = NameTable()
         again = np.flatnonzero(table.add(names) != np.arange(len(names)))
         if len(again):
@@ -43,7 +43,7 @@ class PageNames:
         return (self[page] for page in range(len(self)))
 
     def find(self, name: str) -> int | None:
-        """The number of the page of this name; None if no page has it."""
+        """The page with this name, or None."""
         if self._slots is None:
             self._slots = empty_slots(len(self))
             enter_all(self.heap, self.offsets, len(self), self._slots, KEY)
@@ -57,12 +57,12 @@ class PageNames:
 
 @dataclass(frozen=True, slots=True)
 class NamedGraph:
-    """A graph and, if its pages have them, their names."""
+    """A graph and the names of its pages, if they have names."""
 
     graph: Graph
     names: PageNames | None = None
     first: int = 0
-    """The number that the file gives its first page: without names, people know page i as i + first."""
+    """The number of the first page in the file: without names, users know page i as i + first."""
 
     def __post_init__(self) -> None:
         if self.names is not None and len(self.names) != self.graph.pages:
@@ -70,9 +70,7 @@ class NamedGraph:
 
 
 class NameTable:
-    """Names that are still being gathered: each new one gets the next number, until `names` closes the table to new
-    ones.
-    """
+    """A table of names under construction: each new name gets the next number, until `names` closes the table."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -85,16 +83,16 @@ class NameTable:
         return self.count
 
     def add(self, names: list[str]) -> Targets:
-        """The numbers of names, new or known; -1 for each new one if the table is closed."""
+        """The numbers of names, new or known; -1 for each new name if the table is closed."""
         try:
             encoded = [name.encode() for name in names]
         except UnicodeEncodeError as wrong:
-            raise BadGraph(f"the name {wrong.object!r} cannot be written in UTF-8") from None
+            raise BadGraph(f"the name {wrong.object!r} cannot be encoded in UTF-8") from None
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return self.number(np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8), ends[:-1], ends[1:])
 
     def number(self, text: Bytes, starts: Offsets, ends: Offsets) -> Targets:
-        """The numbers of names that stand in a text, in the order given; -1 for each new one if the table is closed."""
+        """The numbers of names in a text, in the given order; -1 for each new name if the table is closed."""
         numbers = np.empty(len(starts), dtype=np.int32)
         if self.most > self.count:
             self._make_room(len(starts), int((ends - starts).sum()))
@@ -104,7 +102,7 @@ class NameTable:
         return numbers
 
     def _make_room(self, names: int, size: int) -> None:
-        """Lets so many more names with so many bytes in all fit."""
+        """Makes room for `names` more names with `size` bytes in all."""
         used = int(self.offsets[self.count])
         if used + size > len(self.heap):
             self.heap.resize(used + max(size, used // 4), refcheck=False)
@@ -115,9 +113,9 @@ class NameTable:
             move(old, self.slots)
 
     def first_not_text(self, start: int) -> bytes | None:
-        """The first name from number `start` on that is not UTF-8; None if all are."""
+        """The first name, from number `start` on, that is not UTF-8; None if all are."""
         offsets = self.offsets[start : self.count + 1]
-        within = (self.heap[offsets[:-1]] & 0xC0) == 0x80  # a byte that goes on with a letter cannot start a name
+        within = (self.heap[offsets[:-1]] & 0xC0) == 0x80  # a continuation byte cannot start a name
         try:
             self.heap[offsets[0] : offsets[-1]].tobytes().decode()
         except UnicodeDecodeError as wrong:
@@ -129,9 +127,7 @@ class NameTable:
         return self.heap[offsets[page] : offsets[page + 1]].tobytes()
 
     def names(self) -> PageNames:
-        """The names gathered so far; from now on the table only finds names, which may be done while these are in
-        use.
-        """
+        """The names collected so far; closes the table, which can still find names while these are in use."""
         self.most = self.count
         self.heap.resize(int(self.offsets[self.count]), refcheck=False)
         self.offsets.resize(self.count + 1, refcheck=False)

@@ -1,7 +1,7 @@
 """NumPy archives (`.npz`) of a sparse matrix, as `scipy.sparse.save_npz` writes them: CSR, CSC or COO.
 
-Entry (i, j) is a link from page i to page j; its value is the link's weight. The arrays are streamed, never loaded
-whole; objects, which could carry code, are refused. A matrix in CSC order is gone through twice.
+Entry (i, j) is a link from page i to page j; its value is the weight of the link. The arrays are streamed, never loaded
+whole. Pickled objects, which could contain code, are refused. A CSC matrix is read twice.
 """
 
 import zipfile
@@ -41,12 +41,12 @@ class SparseArchive:
     """The links of a sparse matrix in an archive."""
 
     def __init__(self, path: Path, known: NameTable | None = None) -> None:
-        """Reads the shape and, of CSR and CSC, the ends of the rows; `known` are the names of the pages."""
+        """Reads the shape and, for CSR and CSC, the row pointers; `known` are the names of the pages."""
         self.name = str(path)
         self.path = path
         self.known = known
         self.done = 0.0
-        self._member = ""  # what is being read, to say where damage is
+        self._member = ""  # the array being read, for messages about damage
         with self._archive() as archive:
             self.form = (
                 bytes(self._small(archive, "format").tobytes())
@@ -56,13 +56,10 @@ class SparseArchive:
             )
             shape = self._small(archive, "shape").ravel()
             if self.form not in ("csr", "csc", "coo"):
-                raise BadGraph(
-                    f"{path}: only sparse matrices in the forms csr, csc and coo can be read, not {self.form!r}"
-                )
+                raise BadGraph(f"{path}: the sparse matrix must be in the form csr, csc or coo, not {self.form!r}")
             if len(shape) != 2 or shape[0] != shape[1] or not 0 <= shape[0] <= LARGEST_PAGE_COUNT:
-                raise BadGraph(
-                    f"{path}: the matrix must be square with at most {LARGEST_PAGE_COUNT} rows, its shape is {shape.tolist()}"
-                )
+                most = f"at most {LARGEST_PAGE_COUNT} rows"
+                raise BadGraph(f"{path}: the matrix must be square with {most}; its shape is {shape.tolist()}")
             self.pages = int(shape[0])
             self.ends = self._ends(archive) if self.form != "coo" else np.zeros(1, dtype=np.int64)
 
@@ -71,7 +68,7 @@ class SparseArchive:
         return Declared(self.pages, 0)
 
     def names(self) -> PageNames | None:
-        """The names that came with the file."""
+        """The names from the sidecar file."""
         return None if self.known is None else self.known.names()
 
     def blocks(self) -> Iterator[Links]:
@@ -87,18 +84,17 @@ class SparseArchive:
                     if len(numbers) and not (0 <= numbers.min() and numbers.max() < self.pages):
                         wrong = entries + int(np.argmax((numbers < 0) | (numbers >= self.pages)))
                         raise BadGraph(
-                            f"{self.name}, entry {wrong}: the page is not among the {self.pages} of the matrix"
+                            f"{self.name}, entry {wrong}: the page is outside the {self.pages} pages of the matrix"
                         )
                 good = np.isfinite(data) & (data >= 0)
                 if not good.all():
-                    raise BadGraph(
-                        f"{self.name}, entry {entries + int(np.argmin(good))}: a weight must be a finite number, zero or more"
-                    )
+                    place = f"{self.name}, entry {entries + int(np.argmin(good))}"
+                    raise BadGraph(f"{place}: a weight must be a finite number, zero or more")
                 entries += len(block)
                 yield Links(block, majors, data) if self.form == "csc" else Links(majors, block, data)
 
     def _majors(self) -> Iterator[Array]:
-        """The row of every entry, block by block, from where the rows end."""
+        """The row of every entry, block by block, computed from the row pointers."""
         entries = int(self.ends[-1])
         for start in range(0, entries, BLOCK_LINKS):
             stop = min(entries, start + BLOCK_LINKS)
@@ -111,7 +107,7 @@ class SparseArchive:
         ends = np.concatenate([np.zeros(0, dtype=np.int64), *self._column(archive, "indptr", np.int64, self.pages + 1)])
         if len(ends) != self.pages + 1 or ends[0] != 0 or (np.diff(ends) < 0).any():
             raise BadGraph(
-                f"{self.name}: the row pointers of the matrix must rise from 0, one more than there are rows"
+                f"{self.name}: the matrix needs one more row pointer than rows, starting at 0 and never decreasing"
             )
         return ends
 
@@ -126,7 +122,7 @@ class SparseArchive:
     def _column(
         self, archive: zipfile.ZipFile, member: str, kind: type[np.generic], most: int | None = None
     ) -> Iterator[Array]:
-        """An array of the matrix, block by block, as another type."""
+        """An array of the matrix, block by block, converted to a type."""
         self._member = member
         with archive.open(f"{member}.npy") as file:
             dtype, length = self._heading(file, member)
@@ -142,12 +138,12 @@ class SparseArchive:
                 self.done = min(1.0, (start + len(block)) / length)
                 if kind is np.int32 and len(block) and not (0 <= block.min() and block.max() <= LARGEST_PAGE_COUNT):
                     raise BadGraph(
-                        f"{self.name}: {member} of the matrix has page numbers outside of 0 to {self.pages - 1}"
+                        f"{self.name}: {member} of the matrix has page numbers outside the range 0 to {self.pages - 1}"
                     )
                 yield block.astype(kind)
             self._member = member
-            if file.read(1):  # also lets the checksum be looked at, which is done where a member ends
-                raise BadGraph(f"{self.name}: {member} of the matrix goes on after its {length} values")
+            if file.read(1):  # reading to the end also verifies the checksum of the member
+                raise BadGraph(f"{self.name}: {member} of the matrix is longer than its {length} values")
 
     def _heading(self, file: IO[bytes], member: str) -> tuple[np.dtype[Any], int]:
         version = np.lib.format.read_magic(file)
@@ -167,20 +163,18 @@ class SparseArchive:
             except DAMAGE:
                 at, where = (_end_of_sense(file), "") if archive is None else self._place(archive)
                 raise BadGraph(
-                    f"{self.path}, byte {at}: this is no archive of a sparse matrix, or it is damaged{where}"
+                    f"{self.path}, byte {at}: this is not an archive of a sparse matrix, or it is damaged{where}"
                 ) from None
 
     def _place(self, archive: zipfile.ZipFile) -> tuple[int, str]:
-        """Where the member that is being read begins; where the list of members begins, if it is not among them."""
+        """The byte where the current member begins, or where the list of members begins if the member is missing."""
         name = f"{self._member}.npy"
         if name not in archive.NameToInfo:
-            return archive.start_dir, f": there is no {name} in the list that begins there"
+            return archive.start_dir, f": the list that begins there has no {name}"
         return archive.NameToInfo[name].header_offset, f" in {name}, which begins there"
 
 
 def _end_of_sense(file: IO[bytes]) -> int:
-    """The byte from which on a file is no archive: its first, or if it begins like one its end, where the list of
-    members should be.
-    """
+    """The byte where a file stops being an archive: 0, or its end, where the list of members should be."""
     file.seek(0)
     return 0 if file.read(2) != b"PK" else file.seek(0, 2)

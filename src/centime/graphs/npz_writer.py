@@ -1,7 +1,7 @@
-"""NumPy archives of a sparse matrix, written array by array; `scipy.sparse.load_npz` reads them.
+"""Writes NumPy archives of a sparse matrix, array by array; `scipy.sparse.load_npz` reads them.
 
-Links in the order of their sources become CSR, others COO. Each array is one pass over the links.
-Memory: a block of links, and 8 bytes per page for CSR.
+Links sorted by source become CSR, others COO. Each array takes one pass over the links. Memory: a block of links, and 8
+bytes per page for CSR.
 """
 
 import zipfile
@@ -22,7 +22,7 @@ Blocks = Iterator[npt.NDArray[Any]]
 
 
 def write_archive(survey: Survey, path: Path, suffixes: list[str]) -> None:
-    """Writes the archive."""
+    """Writes the archive; `suffixes` are not used."""
     index = np.dtype(np.int32 if survey.links <= LARGEST_SHORT else np.int64)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=FASTEST) as archive:
         _write(archive, "format", np.dtype("S3"), (), iter([np.array(b"csr" if survey.in_order else b"coo")]))
@@ -42,9 +42,8 @@ def _weights(block: Links) -> npt.NDArray[Any]:
 
 
 def _write(archive: zipfile.ZipFile, member: str, dtype: np.dtype[Any], shape: tuple[int, ...], blocks: Blocks) -> None:
-    with archive.open(
-        f"{member}.npy", "w", force_zip64=True
-    ) as file:  # by its name alone it is dated 1980: the same graph, the same bytes
+    # Opened by name, a member has the date 1980, so the same graph gives the same bytes.
+    with archive.open(f"{member}.npy", "w", force_zip64=True) as file:
         heading = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, heading)
         for block in blocks:

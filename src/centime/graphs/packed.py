@@ -1,6 +1,6 @@
-"""Text files as blocks of whole lines, plain or packed (`.gz`, `.zst`), in bounded memory.
+"""Text files as blocks of whole lines, plain or compressed (`.gz`, `.zst`), in bounded memory.
 
-A file that unpacks to a thousand times its size costs no more memory than any other, and a line longer than a block is
+A file that expands to a thousand times its size needs no more memory than any other. A line longer than a block is
 refused.
 """
 
@@ -24,16 +24,14 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class TextFile:
-    """A text file, plain or packed, in blocks of whole lines."""
+    """A text file, plain or compressed, in blocks of whole lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.done = 0.0
 
     def blocks(self) -> Iterator[Bytes]:
-        """The bytes in blocks that end where a line ends; each may be written to and is good until the next one is
-        asked for.
-        """
+        """The bytes in blocks of whole lines; a block may be modified and is valid until the next one is requested."""
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
         passed, held, start = 0, 0, -1
@@ -60,9 +58,7 @@ class TextFile:
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """The file, opened to read; a sentence if it is missing, a directory, not a file at all, empty or not to be
-    read.
-    """
+    """Opens a file for reading; BadInput if it is missing, a directory, not a regular file, empty or unreadable."""
     try:
         about = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -72,7 +68,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
     if stat.S_ISDIR(about.st_mode):
         raise BadInput(f"{path}: this is a directory")
     if not stat.S_ISREG(about.st_mode):
-        raise BadInput(f"{path}: this is not a file")
+        raise BadInput(f"{path}: this is not a regular file")
     if about.st_size == 0:
         raise BadInput(f"{path}: the file is empty")
     try:
@@ -84,9 +80,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 @contextmanager
 def unpacked(file: io.BufferedReader, path: Path) -> Iterator[io.BufferedReader]:
-    """The bytes of an open file as they were before packing, which the end of its name tells; a sentence if they are
-    damaged.
-    """
+    """Decompresses an open file, by the suffix of `path`; BadInput if it is damaged."""
     try:
         yield _unpacking(file, path.suffix)
     except EOFError:
@@ -100,13 +94,13 @@ def unpacked(file: io.BufferedReader, path: Path) -> Iterator[io.BufferedReader]
 
 
 def _place(file: io.BufferedReader) -> int:
-    """How far a file was read; its end, if nobody can tell any more."""
+    """The position in a file; its end if the file is closed."""
     return file.tell() if not file.closed else Path(file.name).stat().st_size
 
 
 @contextmanager
 def packing(path: Path, suffix: str) -> Iterator[io.BufferedWriter]:
-    """A new file, opened to write bytes that are packed as the suffix tells."""
+    """Creates a file that compresses what is written to it, by the suffix."""
     if suffix == ".gz":
         with (
             path.open("wb") as file,

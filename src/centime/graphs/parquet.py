@@ -1,9 +1,9 @@
 """Parquet files with one link per row.
 
-The columns are those named `source` and `target` (or `from` and `to`, and the like), else the first two; a column named
-`weight` is the links' weight. Pages are whole numbers, or text: then they are numbered in the order of their first
-mention. Memory: one batch of rows and, for text, the names. How numbers become pages: `links.py`; files that we wrote
-tell it.
+The columns are `source` and `target` (or `from` and `to`, and the like), otherwise the first two; a column `weight` has
+the weights of the links. Pages are integers, or text: then they are numbered in the order of their first mention. Files
+written by Centime declare how integers map to pages; for others see `link_blocks.py`. Memory: one batch of rows and,
+for text, the names.
 """
 
 from collections.abc import Iterator
@@ -44,15 +44,12 @@ class ParquetLinks:
             self.pages, self.first = _declared(schema, PAGES_KEY), _declared(schema, FIRST_KEY) or 0
             kinds = [_kind(schema.field(column).type) for column in self.columns[:2]]
         if kinds[0] != kinds[1] or kinds[0] == "":
-            raise BadGraph(
-                f"{path}: the columns {self.columns[0]!r} and {self.columns[1]!r} must both be whole numbers, or both text"
-            )
+            both = f"{self.columns[0]!r} and {self.columns[1]!r}"
+            raise BadGraph(f"{path}: the columns {both} must both be integers, or both text")
         self.table = None if kinds[0] == "numbers" else NameTable() if known is None else known
 
     def declared(self) -> Declared:
-        """The number of pages, if the file or a list of names tells it; pages are then numbered from what the file
-        says, or 0.
-        """
+        """The number of pages and the first number, if the file or a list of names gives them."""
         table = self.known if self.table is None else self.table
         pages = self.pages if table is None else len(table)
         return Declared(pages, None if pages is None else self.first if self.table is None else 0)
@@ -71,7 +68,7 @@ class ParquetLinks:
                 for name, column in zip(self.columns, columns, strict=True):
                     if column.null_count:
                         place = rows + int(np.argmin(np.asarray(column.is_valid())))
-                        raise BadGraph(f"{self.name}, row {place}: there is nothing in column {name!r}")
+                        raise BadGraph(f"{self.name}, row {place}: column {name!r} has no value")
                 if self.table is None:
                     sources, targets = (self._numbers(column, rows) for column in columns[:2])
                 else:
@@ -81,7 +78,7 @@ class ParquetLinks:
                 rows += len(batch)
 
     def _batches(self, file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
-        """The rows, group by group, so that damage has a place."""
+        """The rows, one row group at a time, so that an error can say where the damage is."""
         for group in range(file.num_row_groups):
             try:
                 yield from file.iter_batches(
@@ -115,9 +112,8 @@ class ParquetLinks:
         numbers = column.to_numpy(zero_copy_only=False)
         good = (numbers >= 0) & (numbers < LARGEST_PAGE_COUNT)
         if not good.all():
-            raise BadGraph(
-                f"{self.name}, row {rows + int(np.argmin(good))}: a page number is not from 0 to {LARGEST_PAGE_COUNT - 1}"
-            )
+            place = f"{self.name}, row {rows + int(np.argmin(good))}"
+            raise BadGraph(f"{place}: a page number is outside the range 0 to {LARGEST_PAGE_COUNT - 1}")
         return np.asarray(numbers, dtype=np.int32)
 
     def _weights(self, column: pa.Array, rows: int) -> Weights:
@@ -133,7 +129,7 @@ class ParquetLinks:
         return weights
 
     def _numbered(self, table: NameTable, source: pa.Array, target: pa.Array, rows: int) -> tuple[Targets, Targets]:
-        """The numbers of the names of a batch, link by link, so that first mention decides."""
+        """The numbers of the names of a batch; numbers follow the first mention, link by link."""
         text, ends = _text(pa.concat_arrays([source.cast(pa.large_string()), target.cast(pa.large_string())]))
         links = len(source)
         order = np.arange(2 * links).reshape(2, links).T.ravel()
@@ -159,12 +155,12 @@ class ParquetLinks:
                     yield file
             except DAMAGE:
                 raise BadGraph(
-                    f"{self.path}, byte {_end_of_sense(self.path)}: this is no Parquet file, or it is damaged"
+                    f"{self.path}, byte {_end_of_sense(self.path)}: this is not a Parquet file, or it is damaged"
                 ) from None
 
 
 def _damaged(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> tuple[str, int]:
-    """The first of some columns that cannot be read in a row group, and the byte where it begins there."""
+    """The first unreadable column of a row group, and the byte where it begins."""
     chunks = {
         file.metadata.row_group(group).column(place).path_in_schema: place for place in range(file.metadata.num_columns)
     }
@@ -179,9 +175,7 @@ def _damaged(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> tupl
 
 
 def _end_of_sense(path: Path) -> int:
-    """The byte from which on a file makes no sense: its first, its last ones, or its footer, which describes the
-    rest.
-    """
+    """The byte where a file stops being Parquet: its start, its end, or its footer, which describes the rest."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -196,9 +190,9 @@ def _end_of_sense(path: Path) -> int:
 
 
 def _declared(schema: pa.Schema, key: bytes) -> int | None:
-    """A number in the metadata of a file of ours."""
-    told = (schema.metadata or {}).get(key)
-    return int(told) if told is not None and told.isdigit() and len(told) < 11 else None
+    """A number in the metadata of a file that Centime wrote, or None."""
+    text = (schema.metadata or {}).get(key)
+    return int(text) if text is not None and text.isdigit() and len(text) < 11 else None
 
 
 def _kind(kind: pa.DataType) -> str:
@@ -210,7 +204,7 @@ def _kind(kind: pa.DataType) -> str:
 
 
 def _text(column: pa.Array) -> tuple[Bytes, npt.NDArray[np.int64]]:
-    """The bytes of a column of text, and where each value starts and the last one ends."""
+    """The bytes of a text column, and the offsets of its values."""
     _, ends, data = column.buffers()
     offsets = np.frombuffer(ends, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     return np.frombuffer(data, dtype=np.uint8) if data else np.empty(0, dtype=np.uint8), offsets

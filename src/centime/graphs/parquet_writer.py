@@ -1,8 +1,7 @@
-"""Parquet files with the columns `source`, `target` and, if links have weights, `weight`; pages are numbers, or text if
-they have names.
+"""Writes Parquet files with the columns `source`, `target` and, if links have weights, `weight`.
 
-The number of pages and that of the first of them are in the metadata of the file, so that it is read back as it was.
-Memory: a row group.
+Pages are integers, or text if they have names. The metadata of the file has the number of pages and the number of the
+first page, so reading it gives the same graph. Memory: a row group.
 """
 
 from pathlib import Path
@@ -20,7 +19,7 @@ GROUP_ROWS = 1 << 20
 
 
 def write_parquet(survey: Survey, path: Path, suffixes: list[str]) -> None:
-    """Writes the file."""
+    """Writes the file; `suffixes` are not used."""
     kind = pa.int32() if survey.names is None else pa.large_string()
     columns = [("source", kind), ("target", kind), *([("weight", pa.float64())] if survey.weighted else [])]
     first = survey.first if survey.names is None else 0

@@ -1,6 +1,6 @@
-"""The names beside a graph file of numbers: `name.npz.names` has the name of page i in line i + 1.
+"""The sidecar file with the names of pages: line i + 1 of `graph.npz.names` is the name of page i of `graph.npz`.
 
-Beside an edge list or a Parquet file with names of its own, it fixes the numbers of the names, and tells of pages
+For an edge list or a Parquet file that has names itself, the sidecar fixes the numbers of the names and adds pages
 without links.
 """
 
@@ -16,12 +16,12 @@ from centime.model.errors import BadGraph
 
 
 def sidecar(path: Path) -> Path:
-    """Where the names of a graph file are, if it has some."""
+    """The path of the sidecar of a graph file."""
     return path.with_name(f"{path.name}.names")
 
 
 def read_sidecar(path: Path) -> NameTable | None:
-    """The names beside a graph file; None if there are none."""
+    """Reads the sidecar of a graph file; None if there is none."""
     path = sidecar(path)
     if not os.path.lexists(path):
         return None
@@ -36,7 +36,7 @@ def read_sidecar(path: Path) -> NameTable | None:
         repeated = (numbers != np.arange(before, before + len(numbers))) | (ends == starts)
         if repeated.any():
             line = before + int(np.argmax(repeated)) + 1
-            raise BadGraph(f"{path}, line {line}: the line is empty, or names a page that an earlier line has named")
+            raise BadGraph(f"{path}, line {line}: the line is empty, or repeats the name of an earlier line")
         wrong = table.first_not_text(before)
         if wrong is not None:
             raise BadGraph(f"{path}: the name {wrong!r} is not UTF-8 text")
@@ -44,7 +44,7 @@ def read_sidecar(path: Path) -> NameTable | None:
 
 
 def write_sidecar(path: Path, names: PageNames) -> None:
-    """Writes one name a line."""
+    """Writes one name per line."""
     with path.open("wb") as file:
         for start in range(0, len(names), 1 << 16):
             stop = min(len(names), start + (1 << 16))
@@ -52,6 +52,6 @@ def write_sidecar(path: Path, names: PageNames) -> None:
             for line in lines:
                 if (line == NEWLINE).any() or len(line) == 0:
                     raise BadGraph(
-                        f"the page name {line.tobytes().decode()!r} cannot stand in a line of its own; write to Parquet"
+                        f"the page name {line.tobytes().decode()!r} does not fit on one line; write to Parquet"
                     )
             file.writelines(line.tobytes() + b"\n" for line in lines)

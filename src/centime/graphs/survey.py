@@ -1,8 +1,7 @@
-"""A graph file gone through once: how many pages and links it has, and in which order, before anything is written from
-it.
+"""A first pass over a graph file: its numbers of pages and links, and whether the links are sorted by source.
 
-Whatever is wrong with the file is found on the way, so a writer that starts from a survey meets no surprise.
-Memory: 8 bytes per page, the names if there are some, and one block.
+The pass finds every error of the file, so a writer that starts from a survey meets no surprise. Memory: 8 bytes per
+page, the names if there are any, and one block.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,10 +19,10 @@ Step = Callable[[float], None]
 
 
 class Survey:
-    """The links of a file with their pages numbered from 0, and what is known of them all."""
+    """The links of a file, with pages numbered from 0, and their totals."""
 
     def __init__(self, file: LinkFile, step: Step = lambda done: None, share: float = 1.0) -> None:
-        """Goes through the file; `step` is told each further part of the work that is done; a pass is `share` of it."""
+        """Reads the file once; `step` receives the work done since its last call, `share` in total for one pass."""
         self.file = file
         self.share = share
         self._step = step
@@ -39,14 +38,14 @@ class Survey:
         self.weighted = self._tally.weighted
 
     def offsets(self) -> Offsets:
-        """Where the row of each page starts once links are in the order of their sources."""
+        """The start of the row of each page once links are sorted by source."""
         counts = self._tally.counts[self.first : self.first + self.pages + 1]
         offsets = np.full(self.pages + 1, self.links)
         np.cumsum(counts, out=offsets[: len(counts)])
         return offsets
 
     def blocks(self) -> Iterator[Links]:
-        """All links in the order of the file, pages numbered from 0; weights only if some weight is not 1."""
+        """All links in the order of the file, pages numbered from 0; with weights only if some weight is not 1."""
         found = 0
         for block in self._watched():
             found += len(block.sources)
@@ -72,10 +71,10 @@ class Survey:
 
 
 class GraphLinks:
-    """The links of a graph in memory, as if it were a file."""
+    """A graph in memory as a `LinkFile`."""
 
     def __init__(self, named: NamedGraph, name: str = "the graph") -> None:
-        """Holds on to the graph; `name` is what errors call it."""
+        """`name` is the name of the graph in error messages."""
         self.name = name
         self.done = 0.0
         self._named = named
@@ -89,7 +88,7 @@ class GraphLinks:
         return self._named.names
 
     def blocks(self) -> Iterator[Links]:
-        """The links in the order of their sources."""
+        """The links, sorted by source."""
         graph = self._named.graph
         for start in range(0, graph.links, BLOCK_LINKS):
             stop = min(graph.links, start + BLOCK_LINKS)

@@ -1,8 +1,8 @@
-"""Edge lists and Matrix Market files, written block by block, plain or packed.
+"""Writes edge lists and Matrix Market files block by block, plain or compressed.
 
-An edge list starts with a comment that tells what pages are and how many there are, so that it is read back as it was;
-`.csv` has a heading as well. Fields are separated by tabs, in `.csv` by commas, and names with a comma or a quote stand
-in quotes there. Memory: a block of links and its text.
+An edge list starts with a comment that states whether pages are names or numbers and how many there are, so reading it
+gives the same graph; `.csv` also has a heading. Tabs separate the fields; in `.csv` commas do, and names with a comma
+or a quote are quoted. Memory: a block of links and its text.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ LONGEST_NUMBER = 10
 
 
 def write_edges(survey: Survey, path: Path, suffixes: list[str]) -> None:
-    """Writes an edge list; `suffixes` are those of its final name, which tell separator and packing."""
+    """Writes an edge list; `suffixes` are those of its final name and decide separator and compression."""
     separator = COMMA if ".csv" in suffixes else TAB
     named = survey.names is not None
     with packing(path, suffixes[-1]) as file:
@@ -65,13 +65,14 @@ def _lines(block: Links, names: PageNames | None, separator: int, first: int) ->
     )
     if names is not None and wrong >= 0:
         better = "write to Parquet" if separator == COMMA else "write to .csv or to Parquet"
-        raise BadInput(f"the page name {names[int(wrong)]!r} cannot stand in an edge list of this kind; {better}")
+        raise BadInput(f"the page name {names[int(wrong)]!r} cannot be written to an edge list of this kind; {better}")
     return text.data[:end]
 
 
 def _weight_texts(block: Links) -> tuple[Bytes, Offsets, Offsets]:
-    """The text of each different weight, where each starts, and which one each link has; the shortest text that
-    gives the same number.
+    """The texts of the distinct weights, their offsets, and the index of each link's weight.
+
+    A text is the shortest one that gives the same number.
     """
     if block.weights is None:
         return np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -132,7 +133,7 @@ def _put_number(text: Bytes, at: int, number: int) -> int:
 
 @inlined
 def _put_name(text: Bytes, at: int, heap: Bytes, start: int, end: int, separator: int) -> int:
-    """Copies a name, in quotes if it needs them; -1 if it cannot be written so that it is read back."""
+    """Copies a name, quoted if necessary; -1 if no reader could parse it."""
     if start == end:
         return -1
     plain = (

@@ -44,10 +44,10 @@ def test_people_get_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     [
         ("missing.txt", "b.npz", "missing.txt: there is no such file"),
         ("bad.txt", "b.npz", "bad.txt, line 2: expected two page numbers and nothing else"),
-        ("bad.txt", "b.png", "b.png: the name ends like no graph file"),
+        ("bad.txt", "b.png", "b.png: not the name of a graph file"),
         ("false.gz.txt.gz", "b.npz", "the file is not gzip, or damaged"),
         ("lone.graph", "b.npz", "lone.properties: there is no such file"),
-        ("picture.npz", "b.txt", "picture.npz, byte 0: this is no archive of a sparse matrix"),
+        ("picture.npz", "b.txt", "picture.npz, byte 0: this is not an archive of a sparse matrix"),
         (".", "b.txt", "this is a directory"),
         ("folder.txt", "b.txt", "folder.txt: this is a directory"),
         ("empty.mtx", "b.txt", "empty.mtx: the file is empty"),

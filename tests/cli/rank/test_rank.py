@@ -158,8 +158,8 @@ def test_wrong_input_is_one_sentence_and_nothing_is_written(
         ("nan.tsv", "0\t1\t2\n1\t0\tnan\n", "line 2"),
         ("empty.txt", "", "the file is empty"),
         ("late.txt", "0 1\n" * 100_000 + "0 one\n", "line 100001"),
-        ("mislabelled.parquet", "0 1\n", "this is no Parquet file"),
-        ("links.xyz", "0 1\n", "the name ends like no graph file"),
+        ("mislabelled.parquet", "0 1\n", "this is not a Parquet file"),
+        ("links.xyz", "0 1\n", "not the name of a graph file"),
     ],
 )
 def test_a_file_that_is_no_graph_is_one_sentence_with_its_place(

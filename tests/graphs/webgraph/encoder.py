@@ -1,7 +1,6 @@
-"""A writer of WebGraph's BV format, for the tests of the reader: slow, plain, and sharing nothing with it.
+"""A slow, simple writer of WebGraph's BV format for the tests of the reader, with which it shares no code.
 
-It writes what it is told to, one string of "0" and "1" per code. References are the caller's to choose, so that odd
-ones are tested too."""
+It writes one string of "0" and "1" per code. The caller chooses the references, so that unusual ones are tested too."""
 
 from collections.abc import Sequence
 
@@ -69,7 +68,7 @@ def natural(value: int) -> int:
 
 
 def blocks_of(row: Sequence[int], reference_row: Sequence[int]) -> list[int]:
-    """Lengths of the runs of the reference row that are taken and passed over in turn; the last run is left out."""
+    """Lengths of the runs of the reference row that are copied and skipped in turn, without the last run."""
     lengths, taking = [0], True
     for target in reference_row:
         if (target in row) == taking:
@@ -100,8 +99,7 @@ def encode(
     k: int = 3,
     codes: dict[str, str] | None = None,
 ) -> tuple[bytes, str]:
-    """The bytes of the `.graph` file and the text of the `.properties` file; `references` are cut to what the window
-    allows."""
+    """The bytes of the `.graph` file and the text of the `.properties` file; `references` are cut to the window."""
     code = {
         "OUTDEGREES": "GAMMA",
         "REFERENCES": "UNARY",
@@ -145,6 +143,7 @@ def encode(
     flags = " | ".join(f"{part}_{name}" for part, name in (codes or {}).items())
     properties = (
         f"#BVGraph properties\nversion=0\ngraphclass=it.unimi.dsi.webgraph.BVGraph\nnodes={len(rows)}\n"
-        f"arcs={sum(map(len, rows))}\nwindowsize={window}\nminintervallength={least_interval}\nzetak={k}\ncompressionflags={flags}\n"
+        f"arcs={sum(map(len, rows))}\nwindowsize={window}\nminintervallength={least_interval}\nzetak={k}\n"
+        f"compressionflags={flags}\n"
     )
     return data, properties

@@ -58,7 +58,8 @@ def test_a_stream_written_by_hand_is_read() -> None:
     # page 1: out-degree 2 (011), reference 1 (01), no blocks, so all is copied (1); page 2: out-degree 0 (1)
     bits = "011111011100011011100000"
     data = int(bits, 2).to_bytes(3, "big")
-    properties = "graphclass=it.unimi.dsi.webgraph.BVGraph\nversion=0\nnodes=3\narcs=4\nwindowsize=7\nminintervallength=4\nzetak=3\n"
+    properties = "graphclass=it.unimi.dsi.webgraph.BVGraph\nversion=0\nnodes=3\narcs=4\n"
+    properties += "windowsize=7\nminintervallength=4\nzetak=3\n"
     assert rows_of(read_webgraph(data, properties, "x.graph")) == [[1, 2], [1, 2], []]
 
 
@@ -109,7 +110,8 @@ def test_a_file_cut_anywhere_is_refused() -> None:
 
 def bits_file(bits: str, pages: int = 2, links: int = 9) -> tuple[bytes, str]:
     """A file of the given bits, with a window of 1, intervals of 2 and more, and gamma residuals."""
-    text = f"nodes={pages}\narcs={links}\nwindowsize=1\nminintervallength=2\ncompressionflags=RESIDUALS_GAMMA | OUTDEGREES_GAMMA\n"
+    text = f"nodes={pages}\narcs={links}\nwindowsize=1\nminintervallength=2\n"
+    text += "compressionflags=RESIDUALS_GAMMA | OUTDEGREES_GAMMA\n"
     bits += "0" * (-len(bits) % 8)
     return int(bits, 2).to_bytes(len(bits) // 8, "big"), text
 
@@ -117,7 +119,7 @@ def bits_file(bits: str, pages: int = 2, links: int = 9) -> tuple[bytes, str]:
 @pytest.mark.parametrize(
     ("bits", "sentence"),
     [
-        ("00100", "byte 0, page 0: the out-degree is broken or larger"),
+        ("00100", "byte 0, page 0: the out-degree is malformed or larger"),
         ("00000000", "byte 1, page 0: the file is cut off here"),
         ("01001", "the reference leads out of the window or before the first page"),
         ("0101110100100101", "the copied blocks do not fit"),
@@ -128,7 +130,7 @@ def bits_file(bits: str, pages: int = 2, links: int = 9) -> tuple[bytes, str]:
         ("01110100101", "the intervals do not fit"),
         ("0101100101", "a residual leads out of the graph or is cut off"),
         ("011111010", "a residual leads out of the graph or is cut off"),
-        ("0101110110111010", "a link is named twice"),
+        ("0101110110111010", "a link occurs twice"),
     ],
 )
 def test_each_fault_has_its_sentence_and_its_place(bits: str, sentence: str) -> None:
@@ -140,11 +142,11 @@ def test_each_fault_has_its_sentence_and_its_place(bits: str, sentence: str) -> 
 def test_properties_of_another_file_are_noticed() -> None:
     data, properties = encode([[1, 2], [2], [0, 1]] * 20, [0] * 60)
     changes: list[tuple[str, str]] = [
-        ("nodes=3\narcs=5", "the file goes on"),
-        ("arcs=99", "more links than the properties say"),
-        ("arcs=101", "the properties tell of 101"),
-        ("nodes=1000000", "cannot stand in"),
-        ("arcs=4611686018427387904", "no memory"),
+        ("nodes=3\narcs=5", "declare too few pages"),
+        ("arcs=99", "more links than the properties declare"),
+        ("arcs=101", "the properties declare 101"),
+        ("nodes=1000000", "cannot hold"),
+        ("arcs=4611686018427387904", "not enough memory"),
     ]
     for change, sentence in changes:
         with pytest.raises(BadGraph, match=sentence):
@@ -154,7 +156,7 @@ def test_properties_of_another_file_are_noticed() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda text: text.replace("nodes=", "knots="), "do not tell nodes"),
+        (lambda text: text.replace("nodes=", "knots="), "have no nodes"),
         (lambda text: text.replace("zetak=3", "zetak=0"), "zetak in the properties must be a number from 1 to 16"),
         (lambda text: text.replace("arcs=1", "arcs=many"), "not 'many'"),
         (lambda text: text.replace("version=0", "version=1"), "only version 0"),

@@ -7,10 +7,12 @@
     nibble    groups of 3 bits, each after a bit that is one in the last group only
     golomb_k  the quotient by k in unary, then the remainder in minimal binary
 
-The stream is held as 32-bit words, two zero words longer than the file. A reader gives (value, next bit); the value is
-`BROKEN`, which is negative, when the code runs over the end or its value could not be a page number, so a caller that
-checks ranges needs no other check. Guaranteed: no read outside the words, whatever the bits; every reader moves
-forward. All arithmetic stays below 2^63 and above -1.
+The stream is an array of 32-bit words, two zero words longer than the file. A reader returns (value, next bit). The
+value is `BROKEN`, which is negative, if the code runs past the end or its value cannot be a page number, so a caller
+that checks ranges needs no other check.
+
+Guaranteed: no read outside the words, whatever the bits are; every reader moves forward; all arithmetic stays below
+2^63 and above -1.
 """
 
 import sys
@@ -26,7 +28,7 @@ Words = npt.NDArray[np.uint32]
 UNARY, GAMMA, DELTA, ZETA, NIBBLE, GOLOMB = range(6)
 FILE_ORDER = ">u4"  # the first bit of a file is the highest of its first byte
 BROKEN = -1
-WIDEST = 34  # bits of the largest value that a file with 2^31 pages can hold, and some room
+WIDEST = 34  # bits of the largest value in a file with 2^31 pages, with a margin
 LEADING_ZEROS = np.array([8 - byte.bit_length() for byte in range(256)], dtype=np.int64)
 
 
@@ -36,7 +38,7 @@ def words_of(data: bytes) -> Words:
 
 
 def words_from(file: BufferedIOBase, size: int) -> Words:
-    """The next `size` bytes of a file as 32-bit words, with two zero words after the last; held in memory once."""
+    """The next `size` bytes of a file as 32-bit words, with two zero words after the last; makes no second copy."""
     words = np.zeros((size + 3) // 4 + 2, dtype=np.uint32)
     view = words.data.cast("B")[:size]
     while len(view) and (read := file.readinto(view)):
@@ -58,7 +60,7 @@ def _window(words: Words, bit: int) -> int:
 
 @inlined
 def _bits(words: Words, bit: int, count: int) -> int:
-    """The next `count` bits, 62 at most, as a number."""
+    """The next `count` bits, at most 62, as a number."""
     if count <= 32:
         return _window(words, bit) >> (32 - count)
     return (_window(words, bit) << (count - 32)) | (_window(words, bit + 32) >> (64 - count))
@@ -90,9 +92,7 @@ def _gamma(words: Words, bit: int, end: int) -> tuple[int, int]:
 
 @inlined
 def _minimal_binary(words: Words, bit: int, size: int, width: int) -> tuple[int, int]:
-    """A number below `size`, which is from 2^width to 2^(width+1): the first few numbers take `width` bits, the
-    others one more.
-    """
+    """A number below `size`, which is from 2^width to 2^(width+1); small numbers have `width` bits, others one more."""
     short = (2 << width) - size
     value = _bits(words, bit, width)
     if value < short:

@@ -1,11 +1,11 @@
-"""Writing WebGraph's records: the codes, and for each row the reference that makes it shortest.
+"""Encodes the records of a WebGraph: the codes, and for each row the reference that gives the shortest record.
 
-The format is that of `webgraph_records.py`, with WebGraph's defaults: out-degrees, block counts, blocks and intervals
-in gamma, references in unary, residuals in zeta_3; intervals of four pages and more; references up to seven rows back
-and three deep.
+The format is that of `records.py` with the defaults of WebGraph: out-degrees, block counts, blocks and intervals in
+gamma, references in unary, residuals in zeta_3; intervals of at least four pages; references at most seven rows back,
+in chains of at most three.
 
-Every reference that the window allows is tried and the shortest record taken, so no record is longer than it is without
-one.
+The encoder tries every reference that the window allows and takes the shortest record, so no record is longer than
+without a reference.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ WINDOW = 7
 LEAST_INTERVAL = 4
 DEEPEST = 3
 K = 3
-WORDS_PER_ROW, WORDS_PER_LINK = 8, 4  # more than the longest record without a reference takes
+WORDS_PER_ROW, WORDS_PER_LINK = 8, 4  # more than the longest record without a reference needs
 
 
 @inlined
@@ -33,7 +33,7 @@ def _width(number: Whole) -> int:
 
 @kernel
 def _put(words: Words, bit: Whole, value: Whole, width: Whole) -> Whole:
-    """Writes `width` bits, 64 at most; returns the bit after them."""
+    """Writes `width` bits, at most 64; returns the bit after them."""
     while width > 0:
         room = 32 - (bit & 31)
         part = min(room, width)
@@ -46,7 +46,7 @@ def _put(words: Words, bit: Whole, value: Whole, width: Whole) -> Whole:
 
 @kernel
 def _gamma(words: Words, bit: Whole, value: Whole) -> Whole:
-    """Writes a gamma code, or only counts its bits if there are no words."""
+    """Writes a gamma code, or only counts its bits if `words` is empty; returns the bit after it."""
     width = _width(value + 1)
     if len(words) == 0:
         return bit + 2 * width + 1
@@ -55,7 +55,7 @@ def _gamma(words: Words, bit: Whole, value: Whole) -> Whole:
 
 @kernel
 def _zeta(words: Words, bit: Whole, value: Whole) -> Whole:
-    """Writes a zeta code, or only counts its bits if there are no words."""
+    """Writes a zeta code, or only counts its bits if `words` is empty; returns the bit after it."""
     step = _width(value + 1) // K
     low = 1 << (step * K)
     width = step * K + K - 1
@@ -86,8 +86,9 @@ def _write_record(
     blocks: Offsets,
     extra: Offsets,
 ) -> Whole:
-    """Writes the record of a row that is not empty with a given reference, or only counts its bits; `blocks` and
-    `extra` are scratch.
+    """Writes the record of a non-empty row with a given reference, or only counts its bits if `words` is empty.
+
+    `blocks` and `extra` are scratch arrays. Returns the bit after the record.
     """
     bit = _gamma(words, bit, len(row))
     if len(words) > 0:
@@ -159,9 +160,9 @@ def encode_rows(
 ) -> Whole:
     """Writes the records of the rows from `before` on; returns the bit after them.
 
-    Row i is the one of page i + shift, sorted and without repeats; those before `before` have been written. `depths` is
-    how long the chain of references of each row is, known before `before` and filled in after. The words from `bit` on
-    are zero and long enough.
+    Row i belongs to page i + shift and is sorted without repeats; the rows before `before` have been written. `depths`
+    is the length of the reference chain of each row, given before `before` and filled in after it. The words from `bit`
+    on must be zero and long enough.
     """
     rows = len(offsets) - 1
     longest = 1
@@ -171,7 +172,7 @@ def encode_rows(
     extra = np.empty(longest, np.int64)
     count_only = words[:0]
     nothing = targets[:0]
-    start = np.int64(0)  # a plain 0 would have everything compiled once more for that very number
+    start = np.int64(0)  # for a plain 0, numba would compile the callees once more, for that constant
     for row in range(before, rows):
         links = targets[offsets[row] : offsets[row + 1]]
         depths[row] = 0

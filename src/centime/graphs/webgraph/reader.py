@@ -1,11 +1,11 @@
-"""WebGraph's BV format: `name.graph`, a stream of records (`webgraph_records.py`), and `name.properties`, which says
-how it was written.
+"""Reads the BV format of WebGraph: `name.graph`, a stream of records (`records.py`), and `name.properties`, which
+describes its encoding.
 
 Guaranteed: a file that is cut off, mislabelled or corrupt gives a graph that obeys the format, or `BadGraph` with the
 place. Memory of `graph`: the graph, the file once (it is much smaller) and one row; of `blocks`: the file, a block and
-as many rows as the window of references is wide.
+the rows of the reference window.
 
-Trap: a flipped bit may give another good file; WebGraph has no checksum.
+Trap: a flipped bit may give another valid file, because WebGraph has no checksum.
 """
 
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ BLOCK_LINKS = 1 << 18
 
 
 class WebGraph:
-    """The links of a `.graph` file, whose properties are beside it."""
+    """The links of a `.graph` file with a `.properties` file."""
 
     def __init__(self, path: Path, known: NameTable | None = None) -> None:
-        """Reads the file, and decodes nothing yet; `known` are the names of the pages."""
+        """Reads the file without decoding it; `known` are the names of the pages."""
         self.name = str(path)
         self.done = 0.0
         self.known = known
@@ -48,15 +48,15 @@ class WebGraph:
         return Declared(self.properties.pages, 0)
 
     def names(self) -> PageNames | None:
-        """The names that came with the file."""
+        """The names from the sidecar file."""
         return None if self.known is None else self.known.names()
 
     def graph(self) -> Graph:
-        """The graph of all links, decoded to where they stay."""
+        """The graph of all links, decoded directly into its arrays."""
         return _decode_all(self.words, self.size, self.properties, self.name)
 
     def blocks(self) -> Iterator[Links]:
-        """The links in the order of their sources."""
+        """The links, sorted by source."""
         pages, window = self.properties.pages, self.properties.window
         offsets = np.zeros(1, dtype=np.int64)
         targets = np.empty(BLOCK_LINKS, dtype=np.int32)
@@ -87,45 +87,48 @@ class WebGraph:
 
 
 def read_webgraph(data: bytes, properties: str, name: str) -> Graph:
-    """The graph of the bytes of a `.graph` file and the text of its properties; `name` is what errors call it."""
-    told = parse_properties(properties, name)
-    _check_size(told, len(data), name)
-    return _decode_all(words_of(data), len(data), told, name)
+    """Decodes the bytes of a `.graph` file with the text of its properties; `name` is its name in error messages."""
+    parsed = parse_properties(properties, name)
+    _check_size(parsed, len(data), name)
+    return _decode_all(words_of(data), len(data), parsed, name)
 
 
-def _decode_all(words: Words, size: int, told: Properties, name: str) -> Graph:
-    offsets = np.zeros(told.pages + 1, dtype=np.int64)
+def _decode_all(words: Words, size: int, properties: Properties, name: str) -> Graph:
+    offsets = np.zeros(properties.pages + 1, dtype=np.int64)
     try:
-        targets = np.empty(told.links, dtype=np.int32)
+        targets = np.empty(properties.links, dtype=np.int32)
     except (MemoryError, ValueError):
-        raise BadGraph(f"{name}: there is no memory for the {told.links} links that the properties tell of") from None
-    fault, page, bit = decode_rows(words, 8 * size, told, 0, 0, 0, offsets, targets)
+        raise BadGraph(f"{name}: not enough memory for the {properties.links} links in the properties") from None
+    fault, page, bit = decode_rows(words, 8 * size, properties, 0, 0, 0, offsets, targets)
     if fault != GOOD:
         raise _broken(name, bit, size, int(page), FAULTS[fault])
-    _check_end(words, size, told, bit, int(offsets[-1]), name)
+    _check_end(words, size, properties, bit, int(offsets[-1]), name)
     return Graph(offsets, targets)
 
 
 def _broken(name: str, bit: int, size: int, page: int, fault: str) -> BadGraph:
-    """What is wrong with a record: that it is cut off, if it was read to the end of the file."""
+    """The error of a record; a record that runs past the end of the file is cut off."""
     if bit > 8 * size:
         return BadGraph(f"{name}, byte {size}, page {page}: the file is cut off here")
     return BadGraph(f"{name}, byte {bit // 8}, page {page}: {fault}")
 
 
-def _check_size(told: Properties, size: int, name: str) -> None:
-    if told.pages > 8 * size:
+def _check_size(properties: Properties, size: int, name: str) -> None:
+    if properties.pages > 8 * size:
         raise BadGraph(
-            f"{name}: {told.pages} pages cannot stand in {size} bytes; the file is cut off or has another's properties"
+            f"{name}: {size} bytes cannot hold {properties.pages} pages; "
+            "the file is cut off, or the properties belong to another file"
         )
 
 
-def _check_end(words: Words, size: int, told: Properties, bit: int, links: int, name: str) -> None:
+def _check_end(words: Words, size: int, properties: Properties, bit: int, links: int, name: str) -> None:
     place = f"{name}, byte {bit // 8}"
-    if links != told.links:
-        raise BadGraph(f"{place}: the last page ends here with {links} links, but the properties tell of {told.links}")
+    if links != properties.links:
+        raise BadGraph(
+            f"{place}: the last page ends here with {links} links, but the properties declare {properties.links}"
+        )
     rest = words[bit // 32 :].astype(FILE_ORDER).tobytes()[bit // 8 % 4 + 1 :]
     if 8 * size - bit >= PADDING_BITS or any(rest):
         raise BadGraph(
-            f"{place}: the last page ends here, but the file goes on to byte {size}: the properties tell of too few pages"
+            f"{place}: the last page ends here, but the file has {size} bytes: the properties declare too few pages"
         )

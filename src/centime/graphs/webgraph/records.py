@@ -1,21 +1,21 @@
-"""The records of a WebGraph in BV format: for each page in order its links, in codes that lean on the page number and
-on earlier rows.
+"""The records of a WebGraph in BV format: the links of each page in order, coded relative to the page number and to
+earlier rows.
 
-The record of page x, after its out-degree D (nothing follows when D = 0):
+The record of page x, after its out-degree D (nothing follows if D = 0):
 
     reference r          only with a window: the row of page x-r is copied in part; 0 for none
-    block count, blocks  only if r > 0: lengths of runs of that row, taken and passed over in turn, the first may be 0 and the
-                         others are written less 1; what is after the last is taken if the count is even
-    interval count, then for each (left end, length)     only if links are left and there is a least interval length:
-                         runs of consecutive pages; left ends by difference, the first from x with a sign
-    residuals            what is left, by difference less 1, the first from x with a sign
+    block count, blocks  only if r > 0: lengths of runs of that row, copied and skipped in turn. The first may be 0, the
+                         others are written minus 1; the rest after the last run is copied if the count is even
+    interval count, then for each (left end, length)     only if links remain and there is a least interval length:
+                         runs of consecutive pages; left ends as differences, the first relative to x with a sign
+    residuals            the remaining links as differences minus 1, the first relative to x with a sign
 
-Which code writes out-degrees, references, block counts, blocks and residuals is in `compressionflags`; intervals are
-always in gamma. The records are decoded in order, so the `.offsets` file is not needed and the reference chain may be
-of any length.
+`compressionflags` names the codes of out-degrees, references, block counts, blocks and residuals; intervals are always
+in gamma. The records are decoded in order, so the `.offsets` file is not needed and a reference chain may have any
+length.
 
-Guaranteed: a stream that is cut off, mislabelled or corrupt gives rows that obey the format, or a fault with its place;
-nothing is read or written out of bounds, and the work is bounded by the bits read and the links written.
+Guaranteed: a stream that is cut off, mislabelled or corrupt gives rows that obey the format, or a fault with its place.
+Nothing is read or written out of bounds. The work is bounded by the bits read and the links written.
 """
 
 import numpy as np
@@ -27,30 +27,35 @@ from centime.model.kernel import inlined, kernel
 
 FAULTS = (
     "",
-    "the out-degree is broken or larger than the graph",
+    "the out-degree is malformed or larger than the graph",
     "the reference leads out of the window or before the first page",
     "the copied blocks do not fit the row they refer to",
     "the copied links are more than the out-degree",
     "the intervals do not fit the out-degree or lead out of the graph",
     "a residual leads out of the graph or is cut off",
-    "a link is named twice",
-    "there are more links than the properties say",
+    "a link occurs twice",
+    "there are more links than the properties declare",
 )
 GOOD, BAD_DEGREE, BAD_REFERENCE, BAD_BLOCKS, BAD_COPY, BAD_INTERVALS, BAD_RESIDUAL, TWICE, FULL = range(len(FAULTS))
 
 
 def decode_rows(
-    words: Words, end: int, told: Properties, before: int, page: int, bit: int, offsets: Offsets, targets: Targets
+    words: Words, end: int, properties: Properties, before: int, page: int, bit: int, offsets: Offsets, targets: Targets
 ) -> tuple[int, int, int]:
-    """Fills rows from place `before` of `offsets` on with the records of `page` and the pages after it, which start at
-    `bit`.
+    """Decodes the records of `page` and the pages after it, from `bit` on, into the rows from position `before` on.
 
-    What stands before are the rows of the pages before it. Returns GOOD or a fault, the page after the last good one,
-    and the bit where the rows or the code at fault end; for FULL, which says that `targets` cannot hold the row of that
-    page, the bit where its record starts.
+    The rows before `before` are those of the pages before `page`. Returns GOOD or a fault, the page after the last good
+    one, and the bit where the rows or the faulty code end. FULL means that `targets` cannot hold the row of that page;
+    the bit is then the start of its record.
     """
-    codes = (told.out_degrees, told.references, told.block_counts, told.blocks, told.residuals)
-    shape = (told.pages, told.window, told.least_interval, told.parameter)
+    codes = (
+        properties.out_degrees,
+        properties.references,
+        properties.block_counts,
+        properties.blocks,
+        properties.residuals,
+    )
+    shape = (properties.pages, properties.window, properties.least_interval, properties.parameter)
     fault, row, bit = _decode(words, end, shape, codes, before, page - before, bit, offsets, targets)
     return int(fault), int(row) + page - before, int(bit)
 
@@ -67,7 +72,7 @@ def _decode(
     offsets: Offsets,
     targets: Targets,
 ) -> tuple[int, int, int]:
-    """The work of `decode_rows`; row i is the one of page i + shift."""
+    """The kernel of `decode_rows`; row i belongs to page i + shift."""
     pages, window, least_interval, parameter = shape
     out_degree_code, reference_code, block_count_code, block_code, residual_code = codes
     scratch = np.empty(64, np.int32)  # the copied links of one row, then its intervals written out

@@ -1,8 +1,8 @@
-"""WebGraph's BV format, written: `name.graph` in `webgraph_codes.py`'s records and `name.properties`.
+"""Writes the BV format of WebGraph: `name.graph` with the records of `codes.py`, and `name.properties`.
 
-A WebGraph holds neither weights nor repeated links: a graph with weights is refused, links that a page has more than
-once are merged into one and counted. Links must come in the order of their sources. Memory: a block of links, the rows
-of a window, 8 bytes per page. The `.offsets` file for random access is WebGraph's own to make.
+A WebGraph holds neither weights nor repeated links: a graph with weights is refused, and repeated links of a page are
+merged and counted. Links must be sorted by source. Memory: a block of links, the rows of a window, 8 bytes per page.
+WebGraph itself can create the `.offsets` file for random access.
 """
 
 from pathlib import Path
@@ -38,7 +38,7 @@ def properties_of(pages: int, links: int) -> str:
 
 
 def write_webgraph(survey: Survey, path: Path) -> int:
-    """Writes the `.graph` file; how many links were merged into others."""
+    """Writes the `.graph` file and returns the number of merged links."""
     if survey.weighted:
         raise BadGraph(f"{survey.file.name}: the links have weights, which a WebGraph cannot hold")
     writer = RowWriter(survey.offsets())
@@ -50,22 +50,22 @@ def write_webgraph(survey: Survey, path: Path) -> int:
 
 
 class RowWriter:
-    """Takes the targets of all links in the order of their sources and gives the bytes of whole rows."""
+    """Encodes the targets of links that are sorted by source."""
 
     def __init__(self, offsets: Offsets) -> None:
-        """Starts before page 0; `offsets` are where all rows start."""
+        """Starts at page 0; `offsets` are the starts of all rows."""
         self.merged = 0
         self._all_offsets = offsets
-        self._page = 0  # the first page that is not written yet
-        self._waiting: Targets = np.empty(0, dtype=np.int32)  # the targets of its row and of those after it
-        self._kept_offsets = np.zeros(1, dtype=np.int64)  # rows before it that are still here, each link once
+        self._page = 0  # the first page that is not yet written
+        self._waiting: Targets = np.empty(0, dtype=np.int32)  # targets of its row and of later rows
+        self._kept_offsets = np.zeros(1, dtype=np.int64)  # earlier rows that may be referred to, each link once
         self._kept_targets: Targets = np.empty(0, dtype=np.int32)
         self._depths = np.zeros(0, dtype=np.int64)
         self._words: Words = np.zeros(1, dtype=np.uint32)
         self._bit = 0
 
     def add(self, targets: Targets) -> bytes:
-        """The bytes that have become whole with these targets."""
+        """Adds targets and returns the bytes of the rows that are now complete."""
         self._waiting = np.concatenate([self._waiting, targets])
         here = int(self._all_offsets[self._page]) + len(self._waiting)
         whole = int(np.searchsorted(self._all_offsets, here, side="right")) - 1
@@ -75,7 +75,7 @@ class RowWriter:
         return written
 
     def end(self) -> bytes:
-        """The bytes of what is left."""
+        """Returns the remaining bytes."""
         rest = self.add(np.empty(0, dtype=np.int32))
         return rest + self._words[:1].astype(FILE_ORDER).tobytes()[: (self._bit + 7) // 8]
 
@@ -103,7 +103,7 @@ class RowWriter:
 
 
 def _rows_of_a_set(offsets: Offsets, targets: Targets) -> tuple[Offsets, Targets]:
-    """The rows with their links sorted, each once."""
+    """The rows with their links sorted and without repeats."""
     keys = np.repeat(np.arange(len(offsets) - 1) << 32, np.diff(offsets)) | targets
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) != 0]
