@@ -16,11 +16,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _check(folder: Folder, as_json: Json = False) -> None:
-    """Proves the crawl in DIR: every checksum, the replay of the journal, and every law of the state: money, rows,
-    counts, URLs.
+    """Verifies a crawl: checksums, journal, money, archive.
 
-    Ends with 0 and what was proven, or with 1 and all that is wrong: the part, the file, the byte or the page, and
-    what.
+    Checks every checksum, replays the journal, and checks every law of the state: money, rows, counts, URLs. Ends
+    with 0 and what was verified, or with 1 and all errors: the part, the file, the byte or the page, and what is wrong.
 
     Examples:
 

@@ -143,10 +143,10 @@ def _crawl(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Starts, or goes on with, the crawl in folder DIR: the most important page first, politely, every visit on disk.
+    """Starts or resumes a crawl, most important page first.
 
-    Ctrl-C stops it cleanly; the same command goes on. Options are remembered in DIR and need not be given again; none
-    as the value of a limit, a time to refresh after or a list takes it back.
+    Ctrl-C stops the crawl cleanly; the same command resumes it. DIR remembers the options. The value none resets a
+    limit, a refresh time or a list.
 
     Examples:
 

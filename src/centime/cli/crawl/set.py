@@ -21,8 +21,9 @@ def _set(
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
-    """Changes the settings of the crawl in DIR while it runs, within a second; of one that does not run, for its next
-    run.
+    """Changes settings of a crawl, also while it runs.
+
+    A running crawl applies them within a second, otherwise the next run does.
 
     Names: rate, bandwidth, delay, alpha, beta, discovery, discovery-weight, least-interval, shares, policy, ban, focus.
 
