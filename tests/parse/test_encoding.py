@@ -15,7 +15,7 @@ WORD = "café"
         (WORD, 'text/html; charset="utf-8"', False, "utf-8"),
         ('<meta charset="iso-8859-2">' + WORD, "", False, "iso-8859-2"),
         ('<meta charset="iso-8859-2">' + WORD, "text/html; charset=koi8-r-unknown", False, "iso-8859-2"),
-        ("<!-- <meta charset=koi8-r> --><meta http-equiv=content-type content='text/html; charset=big5'>", "", False, "big5"),
+        ("<!-- <meta charset=koi8-r> --><meta http-equiv=content-type content='x; charset=big5'>", "", False, "big5"),
         ("<meta charset=utf-16>" + WORD, "", False, "utf-8"),
         ("<meta charset=nonsense><meta charset=windows-1252>" + WORD, "", False, "windows-1252"),
         (" " * 1_100 + "<meta charset=koi8-r>" + WORD, "", False, "utf-8"),

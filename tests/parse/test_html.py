@@ -58,14 +58,15 @@ def test_links_are_those_that_another_parser_finds(text: str) -> None:
 
 def test_each_kind_of_link_has_its_flag() -> None:
     document = read(
-        "<link rel=canonical href=/c><link rel=alternate hreflang=fr href=/fr><link rel='next' href=/n><link rel=stylesheet href=/s>"
-        "<link rel='alternate stylesheet' href=/s2><link rel=icon href=/i><link rel=preload href=/l>"
-        "<meta http-equiv=Refresh content='5; URL=/r'><a href=/a>x</a><a href=/no rel='external NoFollow'>x</a><a rel=ugc href=/u>x</a>"
-        "<a rel=sponsored href=/sp>x</a><map><area href=/ar></map><iframe src=/f></iframe>"
+        "<link rel=canonical href=/c><link rel=alternate hreflang=fr href=/fr><link rel='next' href=/n>"
+        "<link rel=stylesheet href=/s><link rel='alternate stylesheet' href=/s2><link rel=icon href=/i>"
+        "<link rel=preload href=/l><meta http-equiv=Refresh content='5; URL=/r'><a href=/a>x</a>"
+        "<a href=/no rel='external NoFollow'>x</a><a rel=ugc href=/u>x</a><a rel=sponsored href=/sp>x</a>"
+        "<map><area href=/ar></map><iframe src=/f></iframe>"
     )
     assert dict(zip(document.hrefs, document.flags, strict=True)) == {
-        "/c": CANONICAL, "/fr": ALTERNATE, "/n": 0, "/r": REFRESH, "/a": 0, "/no": NOFOLLOW, "/u": NOFOLLOW, "/sp": NOFOLLOW,
-        "/ar": 0, "/f": EMBEDDED,
+        "/c": CANONICAL, "/fr": ALTERNATE, "/n": 0, "/r": REFRESH, "/a": 0, "/no": NOFOLLOW, "/u": NOFOLLOW,
+        "/sp": NOFOLLOW, "/ar": 0, "/f": EMBEDDED,
     }  # fmt: skip
     assert document.canonical == "/c"
 
@@ -163,7 +164,10 @@ def test_the_text_of_a_link_ends_where_it_or_the_next_begins_and_is_cut() -> Non
 
 
 def test_anchors_change_nothing_about_links() -> None:
-    text = "<a href=/x rel=nofollow>1</a><a href=#a>2</a><a href=mailto:x>3</a><link rel=next href=/n title=N><a href=/n>4</a><a href=/x>5</a>"
+    text = (
+        "<a href=/x rel=nofollow>1</a><a href=#a>2</a><a href=mailto:x>3</a>"
+        "<link rel=next href=/n title=N><a href=/n>4</a><a href=/x>5</a>"
+    )
     with_anchors, without = read(text, anchors=True), read(text)
     assert (with_anchors.hrefs, with_anchors.flags) == (without.hrefs, without.flags)
     assert with_anchors.anchors == ("1", "N")

@@ -17,7 +17,8 @@ def read(text: str | bytes, content_type: str = "application/xml") -> Document:
     ("text", "links"),
     [
         (
-            "<r xmlns:x='http://www.w3.org/1999/xlink'><a x:type='simple' x:href='/s'/><l x:type='locator' x:href='/l'/></r>",
+            "<r xmlns:x='http://www.w3.org/1999/xlink'>"
+            "<a x:type='simple' x:href='/s'/><l x:type='locator' x:href='/l'/></r>",
             {"/s": 0, "/l": 0},
         ),
         ("<r xmlns:x='http://www.w3.org/1999/xlink' x:href='/e' x:show='embed'/>", {"/e": EMBEDDED}),
@@ -61,11 +62,9 @@ def test_links_are_found_by_vocabulary(text: str, links: dict[str, int]) -> None
 
 
 def test_root_document_type_base_and_encoding_are_read() -> None:
-    document = read(
-        '<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE c:é PUBLIC "p" "c.dtd"><c:é xmlns:c="u" xml:base="/b/"/>'.encode(
-            "latin-1"
-        )
-    )
+    declaration = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+    text = declaration + '<!DOCTYPE c:é PUBLIC "p" "c.dtd"><c:é xmlns:c="u" xml:base="/b/"/>'
+    document = read(text.encode("latin-1"))
     assert (document.root, document.document_type, document.base, document.encoding) == (
         "é",
         "c.dtd",
@@ -103,7 +102,8 @@ def test_broken_xml_gives_what_was_read_before() -> None:
 
 def test_an_ampersand_that_nobody_escaped_is_part_of_the_link() -> None:
     document = read(
-        "<!DOCTYPE rss SYSTEM 's.dtd'><rss><link>/1?a=1&b=2&amp;c=3</link><link><![CDATA[/2?a&b]]></link><enclosure url='/3?a&b'/></rss>"
+        "<!DOCTYPE rss SYSTEM 's.dtd'><rss><link>/1?a=1&b=2&amp;c=3</link><link><![CDATA[/2?a&b]]></link>"
+        "<enclosure url='/3?a&b'/></rss>"
     )
     assert document.hrefs == ("s.dtd", "/1?a=1&b=2&c=3", "/2?a&b", "/3?a&b")
     assert "broken" in document.trouble
@@ -153,7 +153,8 @@ def test_a_dtd_leads_to_the_entities_it_names() -> None:
     assert (
         document.signature
         == read(
-            "<!-- c --><!ELEMENT a  (b)><!ENTITY % m PUBLIC '-//x' 'm.mod'>%m;<!ENTITY c 'text'><!NOTATION gif SYSTEM 'viewer'>",
+            "<!-- c --><!ELEMENT a  (b)><!ENTITY % m PUBLIC '-//x' 'm.mod'>%m;<!ENTITY c 'text'>"
+            "<!NOTATION gif SYSTEM 'viewer'>",
             "application/xml-dtd",
         ).signature
     )

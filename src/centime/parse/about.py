@@ -1,8 +1,9 @@
-"""What the elements about a page say: `base`, `link`, `meta` and frames, the same in HTML and in XHTML.
+"""The elements that describe a page: `base`, `link`, `meta` and frames, the same in HTML and in XHTML.
 
-`link` with rel canonical is flagged CANONICAL, alternate (hreflang, feeds) ALTERNATE; next, prev, up, contents and
-their like are plain links; stylesheets, icons, preloads and other resources are none. Of several `base` the first with
-an href counts. `meta` named robots or centime (in any case) gives noindex, nofollow or both (none).
+A `link` with rel canonical gets the flag CANONICAL, one with rel alternate (hreflang, feeds) the flag ALTERNATE. The
+rels next, prev, up, contents and similar ones make plain links; stylesheets, icons, preloads and other resources are
+not links. The first `base` with an href counts. A `meta` named robots or centime, in any case, sets noindex, nofollow
+or both (`none`).
 """
 
 import re
@@ -16,19 +17,22 @@ from centime.parse.gathering import Gathering
 AGENT = "centime"
 LONGEST_TITLE = 1_000
 
-_LEADING_ON = "next prev previous start first last up contents toc index chapter section subsection appendix glossary help author license search"
-WAYS_ON = frozenset([*_LEADING_ON.split(), "copyright"])
+_TO_PAGES = """
+    next prev previous start first last up contents toc index chapter section subsection appendix glossary help author
+    license search copyright
+"""
+PAGE_RELS = frozenset(_TO_PAGES.split())  # values of rel that lead to another page
 _REFRESH = re.compile(r"[\s0-9.]*+[;,]?\s*+(?:url\s*+=\s*+)?(?:\"([^\"]*)|'([^']*)|(.*))", re.IGNORECASE | re.DOTALL)
 _NOT_FOLLOWED = frozenset(["nofollow", "ugc", "sponsored"])
 
 
 def not_followed(rel: str) -> bool:
-    """Whether a link's rel asks that it is not followed."""
+    """Whether the rel of a link asks crawlers not to follow it."""
     return not _NOT_FOLLOWED.isdisjoint(rel.lower().split())
 
 
 class About:
-    """The page's base, directives, canonical URL and title, gathered element by element, and its links."""
+    """The base, directives, canonical URL, title and links of a page, collected element by element."""
 
     def __init__(self, url: str) -> None:
         self.base = url
@@ -41,7 +45,7 @@ class About:
         self._based = False
 
     def take(self, tag: str, get: Callable[[str], str]) -> None:
-        """Notes what one element says; `get` gives an attribute, or nothing."""
+        """Records one element; `get` returns the value of an attribute, empty if it is missing."""
         if tag == "link":
             self.relate(get("rel"), get("href"), get("title"))
         elif tag == "meta":
@@ -52,12 +56,12 @@ class About:
             self.links.add(get("src"), EMBEDDED)
 
     def entitle(self, text: str) -> None:
-        """Notes the title, white space collapsed; the first one counts."""
+        """Records the title with collapsed white space; the first one counts."""
         if not self.title:
             self.title = " ".join(text[: 4 * LONGEST_TITLE].split())[:LONGEST_TITLE]
 
     def rebase(self, href: str) -> None:
-        """Notes what links are relative to, unless that was said before."""
+        """Records the base URL of relative links; the first one counts."""
         if href and not self._based:
             self._based = True
             try:
@@ -68,7 +72,7 @@ class About:
                 self.base = base
 
     def relate(self, relations: str, href: str, title: str) -> None:
-        """Notes a `link` element by its rel."""
+        """Records a `link` element according to its rel."""
         rel = relations.lower().split()
         if "stylesheet" in rel:
             return
@@ -77,11 +81,11 @@ class About:
             self.links.add(href, CANONICAL, title)
         elif "alternate" in rel or "amphtml" in rel:
             self.links.add(href, ALTERNATE, title)
-        elif not WAYS_ON.isdisjoint(rel):
+        elif not PAGE_RELS.isdisjoint(rel):
             self.links.add(href, 0, title)
 
     def direct(self, name: str, event: str, content: str) -> None:
-        """Notes a `meta` element: directives for robots by its name, a refresh by its http-equiv."""
+        """Records a `meta` element: directives for robots by its name, a refresh by its http-equiv."""
         if name.strip().lower() in ("robots", AGENT):
             words = content.lower().replace(",", " ").split()
             self.noindex = self.noindex or "noindex" in words or "none" in words

@@ -1,7 +1,7 @@
-"""Bytes to a document: the one door of this folder.
+"""Bytes to a document: the entry point of this folder.
 
-Guarantee: never an exception, whatever the bytes; time and memory bounded by a constant per byte (`parse/scan.py` says
-how for HTML, `parse/xml.py` for XML). Measured: a documentation page of 25 KB with its links, directives and signature
+Guarantee: it never raises, whatever the bytes, and time and memory are bounded by a constant per byte (`parse/scan.py`
+explains how for HTML, `parse/xml.py` for XML). A documentation page of 25 KB with its links, directives and signature
 takes about a seventh of a millisecond.
 """
 
@@ -19,7 +19,7 @@ from centime.parse.xml import read_xml
 def read_document(
     body: bytes, *, url: str, content_type: str = "", anchors: bool = False, truncated: bool = False
 ) -> Document:
-    """What the bytes of a page at `url` say: kind, links as written, directives, signature and digest."""
+    """The document at `url` with this body: kind, links as written, directives, signature and digest."""
     digest = xxhash.xxh3_128_digest(body)
     kind = kind_of(body, content_type)
     if kind is PageKind.OTHER:
@@ -34,5 +34,5 @@ def read_document(
 
 
 def _cut(truncated: bool) -> str:
-    """What to say about a body that is not whole."""
+    """The note about a truncated body; empty for a complete one."""
     return "Only the beginning was read: the body is longer than the limit." if truncated else ""

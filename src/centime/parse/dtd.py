@@ -1,8 +1,8 @@
-"""Document types: what an XML document or a DTD refers to outside itself.
+"""Document types: the external resources that an XML document or a DTD refers to.
 
-Declarations are read by pattern, never carried out: entities are not expanded, nothing is fetched, and the parser of
-XML never sees a document type at all. That is why entity bombs are harmless here. All patterns are possessive: linear
-time.
+Regular expressions find the declarations; nothing interprets them. Entities are not expanded, nothing is fetched, and
+the XML parser never sees a document type at all, so entity bombs are harmless. All patterns are possessive, which makes
+them linear in time.
 """
 
 import re
@@ -30,7 +30,7 @@ _ENTITY = re.compile(rb"<!(?:ENTITY\s++(?:%\s++)?+|NOTATION\s++)[^\s>]++\s++" + 
 
 @dataclass(frozen=True, slots=True)
 class DocumentType:
-    """Where the document type of a document stands, its system identifier, and those of the entities it declares."""
+    """The place of a document type, its system identifier, and the system identifiers of its entities."""
 
     start: int = 0
     end: int = 0
@@ -39,7 +39,7 @@ class DocumentType:
 
 
 def document_type_of(text: bytes) -> DocumentType:
-    """The document type at the beginning of an XML document; an empty one without."""
+    """The document type at the beginning of an XML document; an empty one if there is none."""
     found = _DOCTYPE.match(text)
     if found is None:
         return DocumentType()
@@ -53,7 +53,7 @@ def document_type_of(text: bytes) -> DocumentType:
 
 
 def external_entities(declarations: bytes) -> tuple[str, ...]:
-    """The system identifiers of the entities that a DTD declares, each once, in their order."""
+    """The system identifiers of the entities that a DTD declares, each once, in document order."""
     plain = _COMMENT.sub(b"", declarations)
     return tuple(dict.fromkeys(_literal(found[1], found[2]) for found in _ENTITY.finditer(plain)))
 
@@ -61,7 +61,7 @@ def external_entities(declarations: bytes) -> tuple[str, ...]:
 def read_dtd(
     text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = ""
 ) -> Document:
-    """The document of a DTD: the external entities it names, and a signature without comments and white space."""
+    """The document of a DTD: its external entities as links, and a signature that ignores comments and white space."""
     links = Gathering()
     for system in external_entities(text):
         links.add(system, EMBEDDED)
@@ -80,5 +80,5 @@ def read_dtd(
 
 
 def _literal(double: bytes | None, single: bytes | None) -> str:
-    """What stands between quotes of either kind."""
+    """The text between double or single quotes."""
     return (double or single or b"").decode("utf-8", "replace").strip()

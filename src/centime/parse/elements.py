@@ -1,14 +1,14 @@
-"""The open elements of a page as far as they decide what is seen: a stack of at most DEEPEST.
+"""The stack of open elements that decide what is visible, at most DEEPEST of them.
 
-It follows the rules by which HTML closes elements that nobody closed: a paragraph at the next block, list items, table
-cells, options; an end tag closes the innermost element of its name unless a table cell or the like lies between.
-Elements of a line of text (`b`, `span`, `a`) are put on the stack only where they matter: when they or something around
-them is hidden, or in SVG and MathML.
+It follows the rules by which HTML closes elements implicitly: a paragraph at the next block, list items, table cells,
+options. An end tag closes the innermost element with its name, unless a table cell or a similar element lies between.
+Inline elements (`b`, `span`, `a`) go on the stack only if they matter: inside a hidden element, if they are hidden
+themselves, or in SVG and MathML.
 
-Closing is amortised: for each name the stack knows the innermost open element (LAST), for each element the one of its
-name below it, and where the searches of HTML end (SCOPE, FENCE, SPECIAL) when it was opened. So an end tag finds its
-element, or that there is none, in one step, and every element is taken off once: whatever the nesting, a tag costs a
-constant on average. Elements beyond DEEPEST are counted and otherwise taken for text of the one that is.
+Closing costs amortised constant time. For each name the stack knows the innermost open element (LAST); each element
+knows the next open one with its name, and where the searches of HTML stopped when it was opened (SCOPE, FENCE,
+SPECIAL). So an end tag finds its element, or that there is none, in one step, and every element is removed once.
+Elements deeper than DEEPEST are only counted; their content belongs to the deepest element on the stack.
 """
 
 import numpy as np
@@ -54,14 +54,14 @@ Scratch = npt.NDArray[np.int64]
 
 DEEPEST = 512
 
-# The places of the scratch array: found attributes (`parse/tokens.py`) are its first eight.
+# Places in the scratch array; the first eight hold the attributes that were found (`parse/tokens.py`).
 DEPTH, BEYOND, STEPS = 8, 9, 10
-NOW = 12  # what holds at this place of the page: the four fields that an element saves when it is opened
+NOW = 12  # the state at this point of the page: five fields, which every element saves when it is opened
 _SCOPE_AT, _FENCE_AT, _SPECIAL_AT, FOREIGN_AT, VEIL = range(NOW, NOW + 5)
-FREE = NOW + 5  # seven places for whoever reads the page
+FREE = NOW + 5  # seven places for `parse/scan.py`
 LAST = FREE + 7
 _STACK = LAST + NAMES
-_FIELDS = 7  # of an element: its name, the one of its name below it, and what held before
+_FIELDS = 7  # per element: its name, the next open element with that name, and the saved state
 ELEMENTS_SIZE = _STACK + _FIELDS * DEEPEST
 
 IN_UNSEEN, IN_TEMPLATE = 1, 2
@@ -101,7 +101,7 @@ def _push(scratch: Scratch, number: Whole, role: Whole, veil: Whole, foreign: Wh
 
 @bare_kernel
 def _close(scratch: Scratch, place: Whole) -> None:
-    """Closes the element at a place of the stack, and all above it."""
+    """Closes the element at `place` of the stack and all elements inside it."""
     depth = scratch[DEPTH]
     while depth > place:
         depth -= 1
@@ -116,13 +116,13 @@ def _close(scratch: Scratch, place: Whole) -> None:
 
 @bare_inlined
 def _top(scratch: Scratch) -> Whole:
-    """The name of the innermost element, 0 without one."""
+    """The name of the innermost element; 0 if there is none."""
     return scratch[_STACK + _FIELDS * (scratch[DEPTH] - 1)] if scratch[DEPTH] > 0 else np.int64(0)
 
 
 @bare_kernel
 def open_element(scratch: Scratch, number: Whole, hidden: bool | np.bool_, closed: bool | np.bool_) -> None:
-    """Takes a start tag: closes what HTML closes before it, and opens the element if it matters."""
+    """Handles a start tag: closes what HTML closes implicitly, and opens the element if it matters."""
     role = ROLES[number]
     if scratch[FOREIGN_AT] >= 0:
         if not role & BREAKOUT:
@@ -147,7 +147,7 @@ def open_element(scratch: Scratch, number: Whole, hidden: bool | np.bool_, close
 
 @bare_inlined
 def _veil(scratch: Scratch, number: Whole, hidden: bool | np.bool_) -> Whole:
-    """What hides the text in an element that is being opened."""
+    """The reasons to hide the text of an element that is being opened."""
     veil = np.int64(scratch[VEIL])
     if hidden or ROLES[number] & UNSEEN:
         veil |= IN_UNSEEN
@@ -158,7 +158,7 @@ def _veil(scratch: Scratch, number: Whole, hidden: bool | np.bool_) -> Whole:
 
 @bare_inlined
 def _close_before(scratch: Scratch, number: Whole, role: Whole) -> None:
-    """Closes the elements that cannot hold the one that begins."""
+    """Closes the elements that cannot contain the new one."""
     if role & ENDS_P and scratch[LAST + P] > max(scratch[_SCOPE_AT], scratch[LAST + BUTTON]):
         _close(scratch, scratch[LAST + P])
     place = np.int64(-1)
@@ -184,7 +184,7 @@ def _close_before(scratch: Scratch, number: Whole, role: Whole) -> None:
 
 @bare_inlined
 def _close_table_parts(scratch: Scratch, number: Whole) -> None:
-    """Closes what is open in a table down to the part that holds the one that begins."""
+    """Closes the open parts of a table, down to the part that can contain the new one."""
     table = max(scratch[LAST + TABLE], scratch[LAST + TEMPLATE])
     holder = table
     if number in (TD, TH, TR):
@@ -197,13 +197,13 @@ def _close_table_parts(scratch: Scratch, number: Whole) -> None:
 
 @bare_inlined
 def _is_of_table(number: Whole) -> bool | np.bool_:
-    """Whether an element is only there in a table."""
+    """Whether an element exists only in a table."""
     return number in (TD, TH, TR, SECTION, CAPTION)
 
 
 @bare_kernel
 def close_element(scratch: Scratch, number: Whole) -> None:
-    """Takes an end tag: closes the element that it is for, if there is one."""
+    """Handles an end tag: closes its element, if there is one."""
     place = np.int64(scratch[LAST + number])
     if scratch[BEYOND] > 0:
         scratch[BEYOND] -= 1 if ROLES[number] & SPECIAL or scratch[VEIL] or scratch[FOREIGN_AT] >= 0 else 0
@@ -212,7 +212,7 @@ def close_element(scratch: Scratch, number: Whole) -> None:
     if scratch[FOREIGN_AT] >= 0 and number in (P, BR):
         _close(scratch, scratch[FOREIGN_AT])
     elif number in (TR, SECTION) and place < table and max(scratch[LAST + TD], scratch[LAST + TH]) > table:
-        place = table + 1  # the row and the body of a table may go without saying
+        place = table + 1  # the start tags of rows and table bodies are optional
     if place < 0:
         return
     role = ROLES[number]
@@ -226,7 +226,7 @@ def close_element(scratch: Scratch, number: Whole) -> None:
         fence = max(scratch[_SCOPE_AT], scratch[LAST + UL], scratch[LAST + OL])
     elif number == P:
         fence = max(scratch[_SCOPE_AT], scratch[LAST + BUTTON])
-    elif number == FORM:  # closes nothing but itself, so that it stays open where it would
+    elif number == FORM:  # closes only itself, so it stays open if it would close another element
         fence = scratch[_SPECIAL_AT]
     else:
         fence = np.int64(scratch[_SCOPE_AT] if role & (SPECIAL | FORMATTING) else scratch[_SPECIAL_AT])

@@ -1,14 +1,14 @@
-"""The encoding of a page, in the order of WHATWG, and its text as UTF-8, which is all that the parsers understand.
+"""Finds the encoding of a page by the rules of WHATWG, and converts its text to UTF-8, which all parsers here expect.
 
-Order: byte order mark, charset of the header, then for HTML a `<meta charset>` among the first 1 024 bytes, for XML the
-XML declaration; at last UTF-8 if the body is valid UTF-8, and windows-1252 if it is not. Labels mean what WHATWG says
-they mean (`latin1` is windows-1252); an unknown label counts for nothing; a `<meta>` that says UTF-16 cannot be right
-and means UTF-8.
+The first of these that is there decides: a byte order mark, the charset of the Content-Type header, a `<meta charset>`
+in the first 1 024 bytes of HTML, or the XML declaration of XML. Without any of them, a valid UTF-8 body is UTF-8, and
+any other is windows-1252. Labels have the meaning that WHATWG gives them (`latin1` is windows-1252), and an unknown
+label is ignored. A `<meta>` that says UTF-16 cannot be right, so it means UTF-8.
 
-Trap: a parser of bytes that is told UTF-8 and given something else spoils every href with an accent in it. Bytes that
-are not valid in the encoding become U+FFFD, as everywhere on the web.
+Trap: a byte parser that expects UTF-8 and gets another encoding damages every href with an accent. Bytes that are not
+valid in the encoding become U+FFFD, as in browsers.
 
-The query of a link goes back to the server in the encoding of the page: that is how a form of the page would send it.
+The query of a link is sent to the server in the encoding of the page, as a form on the page would send it.
 """
 
 import codecs
@@ -28,7 +28,7 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "
 
 
 def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False) -> tuple[bytes, str]:
-    """The body in UTF-8 without byte order mark, and the WHATWG name of the encoding it was in."""
+    """The body in UTF-8 without a byte order mark, and the WHATWG name of its original encoding."""
     for mark, name in _MARKS:
         if body.startswith(mark):
             return _recoded(body[len(mark) :], name), name
@@ -48,11 +48,10 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False) -> tuple[
 
 
 def with_queries_in(hrefs: tuple[str, ...], encoding: str) -> tuple[str, ...]:
-    """The hrefs of a page of HTML, what is not ASCII in their queries percent-encoded in the page's encoding, as WHATWG
-    has it.
+    """The hrefs of an HTML page, with non-ASCII characters of queries percent-encoded in the page's encoding (WHATWG).
 
-    UTF-8 is what a URL is in by itself, and is sent by UTF-16 too; a character that the encoding lacks is sent as its
-    number.
+    URLs are in UTF-8 by default, and UTF-16 pages send UTF-8 too. A character that the encoding does not have is sent
+    as a numeric character reference.
     """
     if encoding.startswith("utf-") or encoding == "replacement" or "".join(hrefs).isascii():
         return hrefs
@@ -64,7 +63,7 @@ def with_queries_in(hrefs: tuple[str, ...], encoding: str) -> tuple[str, ...]:
 
 
 def _with_query_in(href: str, encode: Callable[[str, str], tuple[bytes, int]]) -> str:
-    """The href with its query encoded, between the first `?` and the fragment."""
+    """The href with its query, from the first `?` to the fragment, percent-encoded."""
     address, hash_sign, fragment = href.partition("#")
     path, mark, query = address.partition("?")
     query = _NOT_ASCII.sub(lambda found: "".join(map(_IN_QUERY.__getitem__, encode(found[0], _BY_NUMBER)[0])), query)
@@ -72,7 +71,7 @@ def _with_query_in(href: str, encode: Callable[[str, str], tuple[bytes, int]]) -
 
 
 def _by_number(error: UnicodeError) -> tuple[str, int]:
-    """Characters that an encoding lacks, as references to their numbers, percent-encoded."""
+    """Characters that an encoding does not have, as percent-encoded numeric character references."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(f"%26%23{ord(character)}%3B" for character in error.object[error.start : error.end]), error.end
@@ -83,7 +82,7 @@ codecs.register_error(_BY_NUMBER, _by_number)
 
 
 def _recoded(body: bytes, name: str) -> bytes:
-    """The body from an encoding into UTF-8; left alone where it is valid already."""
+    """The body converted from an encoding to UTF-8; unchanged if it is valid UTF-8 already."""
     if name == "utf-8":
         if body.isascii():
             return body
@@ -97,13 +96,13 @@ def _recoded(body: bytes, name: str) -> bytes:
 
 
 def _name(label: str) -> str:
-    """The WHATWG name that a label stands for, nothing if it stands for none."""
+    """The WHATWG name of the encoding with this label; empty if the label is unknown."""
     found = webencodings.lookup(label)
     return found.name if found else ""
 
 
 def _xml_word(body: bytes) -> str:
-    """What the XML declaration says, or what its first bytes give away."""
+    """The encoding of the XML declaration, or UTF-16 if its first bytes show it; empty if there is none."""
     if body.startswith(b"<\x00?\x00"):
         return "utf-16le"
     if body.startswith(b"\x00<\x00?"):
@@ -113,7 +112,7 @@ def _xml_word(body: bytes) -> str:
 
 
 def _meta_word(body: bytes) -> str:
-    """What the first `<meta>` with a charset says, outside comments."""
+    """The encoding of the first `<meta>` with a known charset, outside comments; empty if there is none."""
     for found in _META.finditer(body, 0, PRESCAN):
         charset = _CHARSET.search(found[1].decode("latin-1")) if found[1] else None
         name = _name(charset[1]) if charset else ""
@@ -123,5 +122,5 @@ def _meta_word(body: bytes) -> str:
 
 
 def _not_wide(name: str) -> str:
-    """What could be read in ASCII is not UTF-16, whatever it says."""
+    """UTF-8 instead of UTF-16: a declaration that is readable as ASCII cannot be in UTF-16."""
     return "utf-8" if name.startswith("utf-16") else name

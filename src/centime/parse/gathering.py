@@ -1,4 +1,4 @@
-"""The links of one page while they are being found: first come, first kept, each href once."""
+"""Collects the links of one page: each href once, in page order, at most MOST_LINKS."""
 
 import re
 from itertools import islice
@@ -7,7 +7,7 @@ from centime.model.document import MOST_LINKS, NOFOLLOW
 
 LONGEST_ANCHOR = 500  # characters of anchor text kept per link
 
-# First characters of what cannot be a page; only these take the closer look.
+# First characters of hrefs that may not be pages; only these are matched against the expression.
 _PERHAPS = frozenset("#jJmMdDtTsSaAbBvVwWfF")
 _NOT_A_PAGE = re.compile(
     r"#|(?:javascript|mailto|data|tel|sms|about|blob|vbscript|whatsapp|ftp|file|skype):", re.IGNORECASE
@@ -16,7 +16,7 @@ _AROUND = "".join(map(chr, range(33)))  # C0 controls and space, which WHATWG st
 
 
 class Gathering:
-    """Columns of links: `hrefs`, `flags` and, if asked for, `anchors`; `found` counts those beyond the cap too."""
+    """Columns of links: `hrefs`, `flags` and `anchors`; `found` also counts the links above MOST_LINKS."""
 
     def __init__(self) -> None:
         self._flags: dict[str, int] = {}
@@ -24,9 +24,9 @@ class Gathering:
         self.found = 0
 
     def add(self, href: str, flags: int = 0, anchor: str = "") -> bool:
-        """Keeps a link unless it is empty, a fragment, or of a scheme that has no pages; says whether it is a new one.
+        """Adds a link unless it is empty, a fragment, or has a scheme without pages; returns whether it was added.
 
-        A link that is there twice, once with and once without `nofollow`, may be followed.
+        A link that occurs both with and without `nofollow` may be followed.
         """
         before = self._flags.get(href)
         if before is None:
@@ -46,7 +46,7 @@ class Gathering:
         return True
 
     def extend(self, hrefs: list[str]) -> None:
-        """Keeps many links without flags at once; they are known to be such as `add` keeps, and stripped."""
+        """Adds many links without flags; the caller has stripped them and knows that `add` would accept them."""
         fresh = dict.fromkeys(hrefs, 0)
         if self._flags:
             for href in fresh.keys() & self._flags.keys():
@@ -59,8 +59,10 @@ class Gathering:
         self._flags.update(fresh)
         self._anchors.extend([""] * len(fresh))
 
-    def call_last(self, anchor: str) -> None:
-        """Gives the link that was kept last its anchor text: finding that costs more than the link."""
+    def set_last_anchor(self, anchor: str) -> None:
+        """Sets the anchor text of the link that was added last; it is decoded only for new links, because it costs more
+        than the link itself.
+        """
         self._anchors[-1] = anchor
 
     @property

@@ -1,17 +1,19 @@
-"""HTML to a document, by one pass over its bytes (`parse/scan.py`): no tree is built.
+"""HTML to a document in one pass over its bytes (`parse/scan.py`), without a tree.
 
-Links are `a` and `area` (NOFOLLOW by rel nofollow, ugc or sponsored), and what `parse/about.py` finds. Visible text
-makes the signature: scripts, styles, hidden elements, `nav`, `footer` and `aside` are left out, unless nothing else is
-there.
+Links are `a` and `area` (NOFOLLOW if rel has nofollow, ugc or sponsored), and the elements of `parse/about.py`. The
+signature is that of the visible text: it ignores scripts, styles, hidden elements, `nav`, `footer` and `aside`, unless
+the page has no other text.
 
-Where this differs from the tree that WHATWG's rules would build:
-- links and frames count wherever they are written, also where the tree drops them: within `select`, a `frame` outside a `frameset`;
-- the first `title` outside SVG counts, wherever it stands;
-- formatting elements that overlap or are never closed are not copied into the paragraphs behind: what a hidden one of them hides
-  ends with the block it is in;
-- text that the tree would move out of a table stays in its place; text in an `iframe`, `noembed` or `noframes` is not visible;
-- in the head, `noscript` may hold anything and ends where it is closed;
-- deeper than 512 elements nothing more is hidden or shown.
+Differences from the tree that the rules of WHATWG build:
+
+- Links and frames count everywhere, also where the tree drops them: inside `select`, a `frame` outside a `frameset`.
+- The first `title` outside SVG counts, wherever it is.
+- Formatting elements that overlap or stay open are not copied into the following paragraphs: a hidden one hides text
+  only to the end of its block.
+- Text that the tree would move out of a table stays in its place. Text in an `iframe`, `noembed` or `noframes` is not
+  visible.
+- In the head, `noscript` may contain anything and ends at its end tag.
+- Below a depth of 512 elements, visibility no longer changes.
 """
 
 import re
@@ -31,7 +33,7 @@ _NOT_AS_WRITTEN = re.compile(rb"[&\r\0]").search
 def read_html(
     text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = ""
 ) -> Document:
-    """The document that valid UTF-8 of HTML says."""
+    """The document of an HTML page in valid UTF-8."""
     found = scan(text, anchors=anchors)
     page = About(url)
     language = _gather(text, found, page)
@@ -59,7 +61,7 @@ def read_html(
 
 
 def _gather(text: bytes, found: Scan, page: About) -> str:
-    """Adds the links that people follow, and what the page says about itself; gives its language."""
+    """Adds the links and the descriptive elements to `page`; returns its language."""
 
     def value(place: int) -> str:
         start = row[place]
@@ -89,13 +91,13 @@ def _gather(text: bytes, found: Scan, page: About) -> str:
         elif kind in (IFRAME, FRAME):
             links.add(value(1), EMBEDDED)
         elif links.add(value(1), NOFOLLOW if not_followed(value(3)) else 0):
-            call = (
+            anchor = (
                 value(5)
                 if kind == AREA
-                else found.calls[row[5] : row[6]].decode("utf-8", "ignore")
-                if found.calls
+                else found.anchor_text[row[5] : row[6]].decode("utf-8", "ignore")
+                if found.anchor_text
                 else ""
             )
-            links.call_last(" ".join(call.split())[:LONGEST_ANCHOR])
+            links.set_last_anchor(" ".join(anchor.split())[:LONGEST_ANCHOR])
     links.extend(found.hrefs[taken:])
     return language

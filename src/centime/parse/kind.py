@@ -1,19 +1,21 @@
-"""What kind of page some bytes are: by the server's word, corrected by a look at the beginning.
+"""The kind of a page: the declared content type, corrected by the first bytes of the body.
 
-- A declared HTML type is HTML, unless the body opens with an XML declaration and its root is not `html`: then it is XML. XHTML that
-  is served as text/html is thus read as browsers read it; the reader of XML would take five times as long.
-- A declared XML type is XML, unless its root is `html` without the XHTML namespace: then it is HTML. Other XHTML is read as XML.
-- DTD: declared as such, or a body that opens with declarations (`<!ELEMENT`, `<!ENTITY`, `<!ATTLIST`) and no element.
-- No type, `text/plain` or `application/octet-stream`: what the beginning looks like; but plain text is never HTML, as for browsers: people
-  show source code that way.
-- Everything else, PDFs and pictures among it, is OTHER; so is what opens with a NUL byte outside UTF-16, whatever was declared.
+- A declared HTML type is HTML, unless the body begins with an XML declaration and its root is not `html`: then it is
+  XML. So XHTML served as text/html is parsed as browsers parse it; the XML parser would take five times as long.
+- A declared XML type is XML, unless its root is `html` without the XHTML namespace: then it is HTML. Other XHTML is
+  parsed as XML.
+- A DTD is declared as such, or begins with declarations (`<!ELEMENT`, `<!ENTITY`, `<!ATTLIST`) and no element.
+- Without a type, or with `text/plain` or `application/octet-stream`, the beginning of the body decides. But plain text
+  is never HTML, as in browsers, because people publish source code that way.
+- Everything else is OTHER, for example PDFs and images. So is a body with a NUL byte near its beginning, except in
+  UTF-16, whatever type is declared.
 """
 
 import re
 
 from centime.model.outcome import PageKind
 
-LOOK = 2_048  # bytes that are looked at
+LOOK = 2_048  # bytes at the beginning that decide
 
 _HTML_TYPES = frozenset(["text/html", "application/xhtml+xml"])
 _VAGUE_TYPES = frozenset(
@@ -46,7 +48,7 @@ _BINARY = (
     b"ID3",
 )
 
-# What may stand before the root element: white space, comments, instructions, a document type.
+# Everything that is allowed before the root element: white space, comments, instructions, a document type.
 _SKIP = re.compile(rb"(?:\s++|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?>)*+", re.DOTALL | re.IGNORECASE)
 _ELEMENT = re.compile(rb"<([A-Za-z_][^\s/>]*+)([^>]*+)")
 _DECLARATION = re.compile(rb"<!(?:ELEMENT|ENTITY|ATTLIST|NOTATION)\s|<!\[\s*(?:%|INCLUDE|IGNORE)")
@@ -74,7 +76,7 @@ def kind_of(body: bytes, content_type: str = "") -> PageKind:
 
 
 def _beginning(body: bytes) -> bytes:
-    """The first bytes in an encoding that agrees with ASCII, without byte order mark and leading white space."""
+    """The first bytes in an ASCII-compatible encoding, without a byte order mark and leading white space."""
     head = body[:LOOK]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         head = head.decode("utf-16", "replace").encode()
@@ -84,19 +86,19 @@ def _beginning(body: bytes) -> bytes:
 
 
 def _binary(head: bytes) -> PageKind | None:
-    """OTHER for bytes that no text begins with."""
+    """OTHER if the first bytes cannot be text, else None."""
     return PageKind.OTHER if head.startswith(_BINARY) or b"\x00" in head[:64] else None
 
 
 def _is_no_page(head: bytes) -> bool:
-    """Whether the first element says that this is XML and no HTML of whatever kind."""
+    """Whether the root element is anything but `html`, so that this is XML and not XHTML."""
     skipped = _SKIP.match(head)
     root = _ELEMENT.match(head, skipped.end() if skipped else 0)
     return root is not None and root[1].lower() != b"html"
 
 
 def _root_kind(head: bytes, *, declared_xml: bool = False) -> PageKind | None:
-    """The kind that the first element speaks for; None without one. In what says it is XML, only `html` speaks for
+    """The kind that the first element indicates; None if there is no element. In declared XML, only `html` indicates
     HTML.
     """
     skipped = _SKIP.match(head)

@@ -1,10 +1,10 @@
-"""The names of HTML that matter, as numbers, and what each element does to the text and to the elements around it.
+"""The element names of HTML as numbers, and the effect of each element on the text and on the elements around it.
 
-A name is hashed while it is read: code = (257 * code + lower case byte) mod 2**54. A table finds the element of a code
-at once. Elements that behave alike share a number (h1 to h6; thead, tbody and tfoot), and all names that mean nothing
-here share UNKNOWN_BUCKETS numbers, so that an element that is closed can be found among the open ones without comparing
-names. Two unknown names of one number may be taken for each other; nobody but an enemy makes that happen, and what it
-spoils is where a hidden part of his own page ends.
+A name is hashed while it is read: code = (257 * code + lower case byte) mod 2**54. A hash table maps the code to the
+element. Elements that behave alike share a number (h1 to h6; thead, tbody and tfoot). All names without a meaning here
+share UNKNOWN_BUCKETS numbers, so an end tag finds its open element without a comparison of names. Two unknown names
+with the same number can be confused; this needs a hostile page, and the only damage is where a hidden part of that same
+page ends.
 """
 
 import numpy as np
@@ -23,42 +23,44 @@ _NUMBERED = """
     BR, IMG, P, LI, DD, DT, TD, TH, TR, SECTION, TABLE, CAPTION, OPTION, OPTGROUP, HEADING, UL, OL, FORM, BUTTON,
 ) = range(1, 35)  # fmt: skip
 _ALIASES = {
-    "h2": HEADING, "h3": HEADING, "h4": HEADING, "h5": HEADING, "h6": HEADING, "thead": SECTION, "tfoot": SECTION, "image": IMG,
+    "h2": HEADING, "h3": HEADING, "h4": HEADING, "h5": HEADING, "h6": HEADING,
+    "thead": SECTION, "tfoot": SECTION, "image": IMG,
 }  # fmt: skip
 
 VOID, BREAKS, SPECIAL, FENCE, SCOPE, ENDS_P, UNSEEN, RAW, BREAKOUT, NOTED, IN_HEAD, INTEGRATION, FORMATTING = (
     1 << bit for bit in range(13)
 )
 _ROLES = {
-    # Has no content and is never closed.
+    # Has no content and no end tag.
     VOID: "area base basefont bgsound br col embed frame hr img image input keygen link meta param source track wbr",
-    # Separates the word before from the word behind.
-    BREAKS: "address article aside blockquote body br button caption center col colgroup dd details dialog dir div dl dt fieldset "
-    "figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html iframe input legend li listing main "
-    "menu nav noscript object ol optgroup option p plaintext pre script search section select summary table tbody td "
-    "textarea tfoot th thead title tr ul xmp",
-    # Never closed by the end of an element of no meaning.
-    SPECIAL: "address applet article aside blockquote button caption center colgroup dd details dir div dl dt fieldset figcaption figure "
-    "footer form frameset h1 h2 h3 h4 h5 h6 header hgroup li listing main marquee menu nav noscript object ol p pre search section select "
-    "summary table tbody td template tfoot th thead tr ul",
-    # Where the search for an open li, dd or dt ends.
-    FENCE: "applet article aside blockquote button caption center colgroup dd details dir dl dt fieldset figcaption figure footer form "
-    "frameset h1 h2 h3 h4 h5 h6 header hgroup li listing main marquee menu nav noscript object ol pre search section select summary table "
-    "tbody td template tfoot th thead tr ul",
-    # Where the search for any open element ends.
+    # Separates words.
+    BREAKS: "address article aside blockquote body br button caption center col colgroup dd details dialog dir div dl "
+    "dt fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html iframe input legend li "
+    "listing main menu nav noscript object ol optgroup option p plaintext pre script search section select summary "
+    "table tbody td textarea tfoot th thead title tr ul xmp",
+    # Not closed by the end tag of an ordinary element.
+    SPECIAL: "address applet article aside blockquote button caption center colgroup dd details dir div dl dt fieldset "
+    "figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup li listing main marquee menu nav noscript "
+    "object ol p pre search section select summary table tbody td template tfoot th thead tr ul",
+    # Stops the search for an open li, dd or dt.
+    FENCE: "applet article aside blockquote button caption center colgroup dd details dir dl dt fieldset figcaption "
+    "figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup li listing main marquee menu nav noscript object ol "
+    "pre search section select summary table tbody td template tfoot th thead tr ul",
+    # Stops the search for any open element.
     SCOPE: "applet caption marquee object table td template th",
-    ENDS_P: "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 "
-    "header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul xmp dd dt",
+    ENDS_P: "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul "
+    "xmp dd dt",
     UNSEEN: "script style noscript nav footer aside",
     RAW: "script style xmp iframe noembed noframes textarea title plaintext",
-    # Ends SVG or MathML, in which it cannot be.
-    BREAKOUT: "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p "
-    "pre ruby s small span strong strike sub sup table tt u ul var",
+    # Cannot be inside SVG or MathML, so it ends them.
+    BREAKOUT: "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing "
+    "menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var",
     NOTED: "a area base link meta iframe frame html title img",
     IN_HEAD: "html head title meta link base script style noscript template",
-    # Elements of SVG and MathML with HTML inside.
+    # An element of SVG or MathML that contains HTML.
     INTEGRATION: "foreignobject desc title mi mo mn ms mtext",
-    # Closed whatever blocks are open in it.
+    # Closed by its end tag even if blocks are open inside it.
     FORMATTING: "a b big code em font i nobr s small strike strong tt u",
 }  # fmt: skip
 
@@ -76,7 +78,7 @@ def code_of(name: str) -> int:
 
 
 def _table() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
-    """Codes by slot, the number of each, the roles of each number, and how many numbers there are."""
+    """Codes by slot, the number of each code, the roles of each number, and the count of numbers."""
     numbers = {name: number for number, name in enumerate(_NUMBERED.split(), 1)} | _ALIASES
     for names in _ROLES.values():
         for name in names.split():
@@ -96,38 +98,37 @@ def _table() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[
 
 
 def _slot(code: int) -> int:
-    """Where the search for a code begins."""
+    """The slot at which the search for a code begins."""
     return (code ^ (code >> 11)) % _SLOTS
 
 
 _CODES, _NUMBERS, ROLES, _KNOWN = _table()
 NAMES = len(ROLES)
 
-# The attributes that are looked for in an element: at most three, and `hidden` and `style` in all of them.
+# The attributes that an element is searched for: at most three, besides `hidden` and `style`.
 _WANTED = {
-    A: ("href", "rel"), AREA: ("href", "rel", "alt"), LINK: ("href", "rel", "title"), META: ("content", "http-equiv", "name"),
-    BASE: ("href",), IFRAME: ("src",), FRAME: ("src",), HTML: ("lang",), IMG: ("alt",),
+    A: ("href", "rel"), AREA: ("href", "rel", "alt"), LINK: ("href", "rel", "title"),
+    META: ("content", "http-equiv", "name"), BASE: ("href",), IFRAME: ("src",), FRAME: ("src",), HTML: ("lang",),
+    IMG: ("alt",),
 }  # fmt: skip
 WANTED = np.zeros((NAMES, 3), dtype=np.int64)
 for _number, _names in _WANTED.items():
     WANTED[_number, : len(_names)] = [code_of(_name) for _name in _names]
 HIDDEN_CODE, STYLE_CODE = code_of("hidden"), code_of("style")
 
-# Kinds of bytes: white space; what ends the name of a tag; what ends the name of an attribute.
+# Kinds of bytes: white space, ends of tag names, ends of attribute names.
 SPACE, TAG_END, NAME_END = 1, 2, 4
 KINDS = np.zeros(256, dtype=np.uint8)
 KINDS[[9, 10, 12, 13, 32]] = SPACE | TAG_END | NAME_END
 KINDS[[47, 62]] = TAG_END | NAME_END
 KINDS[61] = NAME_END
-LOWER = np.arange(256, dtype=np.int64)  # bytes in lower case
+LOWER = np.arange(256, dtype=np.int64)  # every byte in lower case
 LOWER[65:91] += 32
 
 
 @bare_inlined
 def name_at(data: Bytes, at: Whole, end: Whole, stop: Whole) -> tuple[Whole, Whole]:
-    """The code of the name at a place, and where it ends: before a byte of the kind `stop`, but the first byte may
-    be any.
-    """
+    """The code and the end of the name at `at`: it ends before a byte of the kind `stop`; its first byte may be any."""
     code = LOWER[data[at]]
     at += 1
     while at < end:
@@ -141,7 +142,7 @@ def name_at(data: Bytes, at: Whole, end: Whole, stop: Whole) -> tuple[Whole, Who
 
 @bare_inlined
 def element_of(code: Whole) -> Whole:
-    """The number of the element of a code."""
+    """The number of the element with this code."""
     slot = (code ^ (code >> 11)) % _SLOTS
     while _CODES[slot] != 0:
         if _CODES[slot] == code:

@@ -1,20 +1,19 @@
-"""The links of a page while its bytes are read: whether an href was there before, and the plain ones written one behind
-the other.
+"""The links of a page during the pass over its bytes: skips hrefs that were there before, and writes the plain ones one
+after the other.
 
-An href is plain if it is not empty, no fragment, and of no scheme but http and https; the rel of an `a` does not ask
-that it be left alone, the rel of a `link` is one word that leads on. Whatever may not be plain is left to be looked at
-more closely (`parse/gathering.py`, `parse/about.py`); so the tests here may doubt too much and must not doubt too
-little.
+An href is plain if it is not empty, not a fragment, and has no scheme but http and https. In addition, the rel of an
+`a` must not forbid to follow it, and the rel of a `link` must be one of PAGE_RELS. Every other link is DOUBTFUL and is
+examined later (`parse/gathering.py`, `parse/about.py`). So the tests here may call a plain link doubtful, but never the
+other way round.
 
-The hrefs of a page are remembered by their places in a table of SEEN slots, each the last of its hash: bounded, and
-forgetful.
+A table of SEEN slots remembers the last href of each hash by its place in the page. It is bounded, so it forgets.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_kernel
-from centime.parse.about import WAYS_ON
+from centime.parse.about import PAGE_RELS
 from centime.parse.elements import ELEMENTS_SIZE
 from centime.parse.names import AREA, CODE_MASK, LINK, LOWER, META, A, code_of
 from centime.parse.references import IN_VALUE, reference
@@ -42,28 +41,20 @@ _ABOUT_FILES = (
     "dns-prefetch",
 )
 _RESOURCES = np.array([code_of(rel) for rel in _ABOUT_FILES], dtype=np.int64)
-_ON = np.array(sorted(code_of(rel) for rel in WAYS_ON), dtype=np.int64)
-_TELLING = (
-    9,
-    10,
-    12,
-    13,
-    32,
-    38,
-    99,
-    114,
-)  # how a name that matters in `meta` may begin: white space, a reference, c(entime), r(obots), r(efresh)
+_TO_PAGES = np.array(sorted(code_of(rel) for rel in PAGE_RELS), dtype=np.int64)
+# First bytes of the names in `meta` that matter: white space, a reference, c(entime), r(obots), r(efresh).
+_META_STARTS = (9, 10, 12, 13, 32, 38, 99, 114)
 
 
 @bare_kernel
 def none_seen(scratch: Scratch) -> None:
-    """Empties the table."""
+    """Empties the table of hrefs."""
     scratch[SEEN_AT : SEEN_AT + SEEN] = -1
 
 
 @bare_kernel
 def is_new(data: Bytes, scratch: Scratch) -> bool | np.bool_:
-    """Whether an href is not remembered; remembers it unless a rel comes with it."""
+    """Whether the table does not have an href; adds it, unless the element has a rel."""
     start, end = np.int64(scratch[FIRST]), np.int64(scratch[FIRST + 1])
     code = np.int64(0)
     for at in range(start, end):
@@ -86,7 +77,7 @@ def is_new(data: Bytes, scratch: Scratch) -> bool | np.bool_:
 
 @bare_kernel
 def write_href(data: Bytes, start: Whole, end: Whole, hrefs: Bytes, linked: Whole) -> Whole:
-    """Writes an href; gives where writing goes on: right there if it leads nowhere, -1 if it needs a closer look."""
+    """Writes an href; returns the new end of `hrefs`: `linked` if the href leads nowhere, -1 if it is doubtful."""
     while start < end and data[start] <= 32:
         start += 1
     while start < end and data[end - 1] <= 32:
@@ -108,7 +99,7 @@ def write_href(data: Bytes, start: Whole, end: Whole, hrefs: Bytes, linked: Whol
             start += 1
     if resolved and (hrefs[linked] <= 35 or hrefs[written - 1] <= 32):
         return np.int64(-1)
-    if hrefs[linked] | 32 != 104:  # neither http nor https: perhaps of a scheme that has no pages
+    if hrefs[linked] | 32 != 104:  # not http or https: perhaps a scheme without pages
         for place in range(linked, min(linked + 12, written)):
             byte = hrefs[place]
             if byte == 58:
@@ -121,7 +112,7 @@ def write_href(data: Bytes, start: Whole, end: Whole, hrefs: Bytes, linked: Whol
 
 @bare_kernel
 def _may_forbid(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
-    """Whether a rel may have the word nofollow, ugc or sponsored: looks for three letters of each."""
+    """Whether a rel may contain the word nofollow, ugc or sponsored: searches for three letters of each."""
     for at in range(start, end):
         byte = LOWER[data[at]]
         if byte == 38:
@@ -139,7 +130,7 @@ def _may_forbid(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
 
 @bare_kernel
 def sort_of(data: Bytes, number: Whole, scratch: Scratch) -> Whole:
-    """What an element with the attribute it needs is: NOTHING that matters, a PLAIN link, or DOUBTFUL."""
+    """Classifies an element that has its main attribute: NOTHING of interest, a PLAIN link, or DOUBTFUL."""
     start, end = scratch[SECOND], scratch[SECOND + 1]
     if number in (A, AREA):
         return DOUBTFUL if start >= 0 and _may_forbid(data, start, end) else PLAIN
@@ -150,13 +141,13 @@ def sort_of(data: Bytes, number: Whole, scratch: Scratch) -> Whole:
         for rel in _RESOURCES:
             if rel == code:
                 return NOTHING
-        for rel in _ON:
+        for rel in _TO_PAGES:
             if rel == code:
                 return PLAIN
         return DOUBTFUL
     if number == META:
         for slot in (SECOND, THIRD):
-            if 0 <= scratch[slot] < scratch[slot + 1] and LOWER[data[scratch[slot]]] in _TELLING:
+            if 0 <= scratch[slot] < scratch[slot + 1] and LOWER[data[scratch[slot]]] in _META_STARTS:
                 return DOUBTFUL
         return NOTHING
     return DOUBTFUL

@@ -1,10 +1,10 @@
-"""Character references: `&amp;`, `&#233;`, `&#xE9;` and the 106 names that need no semicolon, as WHATWG has them.
+"""Character references of WHATWG: `&amp;`, `&#233;`, `&#xE9;` and the 106 names that need no semicolon.
 
-In an attribute a name without its semicolon is not a reference where `=`, a letter or a digit follows: `?a=1&copy=2`
-stays as it is. Numbers that are no character become U+FFFD, those of the C1 controls what windows-1252 has there.
+In an attribute, a name without a semicolon is not a reference if `=`, a letter or a digit follows: `?a=1&copy=2` stays
+as it is. Numbers without a character become U+FFFD; numbers of C1 controls become the windows-1252 characters.
 
-A name is at most LONGEST_NAME bytes long, so that the work is bounded by a constant per `&`; what is written is never longer than
-6 / 5 of what was read.
+A name has at most LONGEST_NAME bytes, so the work per `&` is bounded by a constant. The output has at most 6 / 5 of the
+length of the input.
 """
 
 from html.entities import html5
@@ -17,7 +17,7 @@ from centime.parse.names import CODE_MASK
 
 Bytes = npt.NDArray[np.uint8]
 
-IN_TEXT, IN_VALUE = np.int64(0), np.int64(1)  # where a reference stands
+IN_TEXT, IN_VALUE = np.int64(0), np.int64(1)  # the place of a reference
 LONGEST_NAME = max(map(len, html5))
 LONGEST_OPEN_NAME = max(len(name) for name in html5 if name[-1] != ";")
 _SLOTS = 8_192
@@ -28,7 +28,7 @@ _WINDOWS[_WINDOWS == _REPLACEMENT] = np.arange(128, 160)[_WINDOWS == _REPLACEMEN
 
 
 def _table() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Codes of the names by slot, and the one or two characters of each."""
+    """The codes of the names by slot, and the one or two characters of each."""
     codes, characters = np.zeros(_SLOTS, dtype=np.int64), np.zeros((_SLOTS, 2), dtype=np.int64)
     taken = [0] * _SLOTS
     for name, meant in html5.items():
@@ -49,9 +49,7 @@ _CODES, _CHARACTERS = _table()
 
 
 def without_references(text: bytes, *, attribute: bool) -> str:
-    """The text of an attribute or of a title with its references resolved, its line ends made one and its NULs
-    replaced.
-    """
+    """The text of an attribute or a title with resolved references, normalised line ends and replaced NULs."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if b"&" in text:
@@ -64,7 +62,7 @@ def without_references(text: bytes, *, attribute: bool) -> str:
 
 @bare_kernel
 def resolve(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, written: Whole) -> Whole:
-    """Copies bytes, references resolved; gives where writing goes on."""
+    """Copies bytes with resolved references; returns the new end of the output."""
     while at < end:
         byte = data[at]
         if byte == 38:
@@ -78,7 +76,7 @@ def resolve(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, writte
 
 @bare_kernel
 def reference(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, written: Whole) -> tuple[Whole, Whole]:
-    """Writes what the `&` at a place begins; gives where reading and where writing go on."""
+    """Writes the characters of the reference at an `&`; returns the next place to read and the end of the output."""
     if at + 2 < end and data[at + 1] == 35:
         return _number(data, at, end, out, written)
     code = np.int64(0)
@@ -113,7 +111,7 @@ def reference(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, writ
 
 @bare_inlined
 def _slot_of(code: Whole) -> Whole:
-    """The slot of a name, -1 if it is none."""
+    """The slot of the name with this code; -1 if there is none."""
     slot = (code ^ (code >> 13)) % _SLOTS
     while _CODES[slot] != 0:
         if _CODES[slot] == code:
@@ -124,7 +122,7 @@ def _slot_of(code: Whole) -> Whole:
 
 @bare_inlined
 def _number(data: Bytes, at: Whole, end: Whole, out: Bytes, written: Whole) -> tuple[Whole, Whole]:
-    """The same for `&#`."""
+    """The same for a numeric reference, `&#`."""
     place = at + 2
     hexadecimal = data[place] | 32 == 120
     if hexadecimal:
@@ -155,7 +153,7 @@ def _number(data: Bytes, at: Whole, end: Whole, out: Bytes, written: Whole) -> t
 
 @bare_inlined
 def _write(character: Whole, out: Bytes, written: Whole) -> Whole:
-    """Writes a character in UTF-8; gives where writing goes on."""
+    """Writes a character in UTF-8; returns the new end of the output."""
     if character < 0x80:
         out[written] = character
         return written + 1

@@ -1,17 +1,17 @@
-"""One pass over the bytes of HTML: links, what the page says about itself, and its visible text, without a tree.
+"""One pass over the bytes of HTML finds its links, its descriptive elements and its visible text, without a tree.
 
-Tokens are those of WHATWG's tokenizer (`parse/tokens.py`, `parse/references.py`); of the tree there is only a stack of
-the elements that decide what is seen (`parse/elements.py`). Time is linear and memory a constant per byte, whatever the
-nesting.
+Tokens follow WHATWG's tokenizer (`parse/tokens.py`, `parse/references.py`). Instead of a tree there is only a stack of
+the elements that decide what is visible (`parse/elements.py`). Time is linear and memory is a constant per byte,
+whatever the nesting.
 
-What comes out is columns. Plain links, which are almost all, are written one behind the other, references resolved,
-separated by NUL (which no href has), so that they become strings in one call. Whatever needs a closer look (`link`,
-`meta`, `base`, frames, the title, an `a` with a rel that may forbid following it, an href with a scheme other than
-http) is a row of places in the page, with the number of plain links before it. An href that stood there before is left
-out by a look into a table of SEEN places; the table forgets, and so the reader of the columns compares again.
+The result is columns. Plain links, which are almost all links, are written one after the other with resolved
+references, separated by NUL (which no href contains), so that one call makes strings of them. Everything else (`link`,
+`meta`, `base`, frames, the title, an `a` with a rel that may forbid to follow it, an href with a scheme other than
+http) becomes a row of places in the page, with the number of plain links before it. A table of SEEN places drops hrefs
+that occurred before; the table forgets, so the reader of the columns compares again.
 
-Visible is the text outside `script`, `style`, `noscript`, `nav`, `footer`, `aside`, `template` and hidden elements;
-blocks separate words, elements of a line do not. With `everything`, all text of the body is visible, scripts too.
+Text is visible outside `script`, `style`, `noscript`, `nav`, `footer`, `aside`, `template` and hidden elements. Block
+elements separate words, inline elements do not. With `everything`, all text of the body is visible, even scripts.
 """
 
 from dataclasses import dataclass
@@ -76,69 +76,75 @@ Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int32]
 Scratch = npt.NDArray[np.int64]
 
-LONGEST_CALL = 4_000  # bytes of a link's text that are kept
-_ROW = 8  # numbers of a row: kind, begin and end of three values, plain links before
-# Places of the scratch array, between those of the elements: rows, plain links, bytes of hrefs, bytes of links' texts,
-# and the row of
-# the link whose text is being read.
-_COUNTED, _LINKS, _LINKED, _CALLED, _CALLING = range(FREE, FREE + 5)
+LONGEST_ANCHOR_TEXT = 4_000  # bytes of a link's text that are kept
+_ROW = 8  # numbers in a row: kind, begin and end of three values, plain links before it
+# Places in the scratch array, between those of the elements: the number of rows, of plain links, of bytes of hrefs, of
+# bytes of anchor texts, and the row of the link whose text is being read (-1 outside a link).
+_COUNTED, _LINKS, _LINKED, _ANCHOR_BYTES, _ANCHOR_ROW = range(FREE, FREE + 5)
 _SHORTEST_ROW = 8  # bytes of the shortest tag that makes a row
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What one pass found."""
+    """The result of one pass."""
 
     rows: list[list[int]]
     hrefs: list[str]
     text: Bytes  # visible, in UTF-8
-    calls: bytes  # the texts of links, if asked for: rows of `a` have their places
-    steps: int  # tokens read and elements closed: the work that does not follow from the length alone
+    anchor_text: bytes  # the texts of links, if requested; rows of `a` have their places
+    steps: int  # tokens read plus elements closed: the work that does not depend on the length alone
 
 
 def scan(page: bytes, *, anchors: bool = False, everything: bool = False) -> Scan:
-    """What stands in a page of valid UTF-8."""
+    """The links, rows and text of an HTML page in valid UTF-8."""
     data = np.frombuffer(page, dtype=np.uint8)
     size = len(data)
     room = size + size // 4 + 16
     text, hrefs = np.empty(room, dtype=np.uint8), np.empty(room, dtype=np.uint8)
-    calls = np.empty(2 * room if anchors else 0, dtype=np.uint8)
+    anchor_text = np.empty(2 * room if anchors else 0, dtype=np.uint8)
     rows = np.empty((size // _SHORTEST_ROW + 1, _ROW), dtype=np.int32)
     scratch = np.empty(SCRATCH_SIZE, dtype=np.int64)
-    counted, written, linked, called = _scan(data, everything, anchors, rows, text, hrefs, calls, scratch)
+    counted, written, linked, anchored = _scan(data, everything, anchors, rows, text, hrefs, anchor_text, scratch)
     return Scan(
         rows[:counted].tolist(),
         hrefs[: linked - 1].tobytes().decode().split("\0") if linked else [],
         text[:written],
-        calls[:called].tobytes(),
+        anchor_text[:anchored].tobytes(),
         int(scratch[STEPS]),
     )
 
 
 @bare_kernel
 def _scan(
-    data: Bytes, everything: bool, anchors: bool, rows: Rows, text: Bytes, hrefs: Bytes, calls: Bytes, scratch: Scratch
+    data: Bytes,
+    everything: bool,
+    anchors: bool,
+    rows: Rows,
+    text: Bytes,
+    hrefs: Bytes,
+    anchor_text: Bytes,
+    scratch: Scratch,
 ) -> tuple[Whole, Whole, Whole, Whole]:
-    """Fills the columns; gives the number of rows, and of bytes of text, hrefs and texts of links."""
+    """Fills the columns; returns the number of rows, and of bytes of text, of hrefs and of anchor texts."""
     size = len(data)
     no_elements(scratch)
     none_seen(scratch)
     scratch[FIRST : MARKS + 1] = -1
-    scratch[_COUNTED] = scratch[_LINKS] = scratch[_LINKED] = scratch[_CALLED] = 0
-    scratch[_CALLING] = -1
+    scratch[_COUNTED] = scratch[_LINKS] = scratch[_LINKED] = scratch[_ANCHOR_BYTES] = 0
+    scratch[_ANCHOR_ROW] = -1
     at: Whole = np.int64(0)
     written: Whole = np.int64(0)
     steps = np.int64(0)
-    begun = False  # whether the body has
+    begun = False  # whether the body has begun
     while at < size:
         steps += 1
         seen = _is_seen(everything, scratch)
         if data[at] != 60:
-            if seen or scratch[_CALLING] >= 0:
+            if seen or scratch[_ANCHOR_ROW] >= 0:
                 start = written
                 at, written = _characters(data, at, text, written)
-                if scratch[_CALLING] >= 0:
-                    _call(text, start, written, rows, calls, scratch)
+                if scratch[_ANCHOR_ROW] >= 0:
+                    _add_anchor(text, start, written, rows, anchor_text, scratch)
                     written = written if seen else start
             else:
                 while at < size and data[at] != 60:
@@ -165,11 +171,11 @@ def _scan(
         if role & BREAKS:
             text[written] = 32
             written += 1
-            if scratch[_CALLING] >= 0:
-                _call(text, written - 1, written, rows, calls, scratch)
+            if scratch[_ANCHOR_ROW] >= 0:
+                _add_anchor(text, written - 1, written, rows, anchor_text, scratch)
         if closing:
             if number == A:
-                _hang_up(rows, scratch)
+                _end_anchor(rows, scratch)
             if (
                 scratch[LAST + number] >= 0
                 or scratch[BEYOND] > 0
@@ -181,9 +187,9 @@ def _scan(
         begun = begun or not role & IN_HEAD
         if role & NOTED and not scratch[VEIL] & IN_TEMPLATE:
             if number == A:
-                _hang_up(rows, scratch)
+                _end_anchor(rows, scratch)
             if scratch[FIRST] >= 0:
-                _note(data, number, anchors, rows, text, written, hrefs, calls, scratch)
+                _note(data, number, anchors, rows, text, written, hrefs, anchor_text, scratch)
         is_raw = role & RAW and scratch[FOREIGN_AT] < 0
         hidden = scratch[MARKS] & IS_HIDDEN != 0
         if role & (SPECIAL | ENDS_P) or hidden or scratch[VEIL] or scratch[FOREIGN_AT] >= 0 or number in (SVG, MATH):
@@ -199,9 +205,9 @@ def _scan(
                     written = resolve(data, start, at, IN_TEXT, text, written)
                 elif number in (XMP, PLAINTEXT) or (everything and begun and number != TITLE):
                     written = _copy(data, start, at, text, written)
-    _hang_up(rows, scratch)
+    _end_anchor(rows, scratch)
     scratch[STEPS] += steps
-    return scratch[_COUNTED], written, scratch[_LINKED], scratch[_CALLED]
+    return scratch[_COUNTED], written, scratch[_LINKED], scratch[_ANCHOR_BYTES]
 
 
 @bare_inlined
@@ -221,8 +227,8 @@ def _no_tag(
     written: Whole,
     scratch: Scratch,
 ) -> tuple[Whole, Whole]:
-    """Takes a `<` that begins no tag: a comment, a declaration, or itself; gives where reading and where writing go
-    on.
+    """Handles a `<` that begins no tag but a comment, a declaration or plain text; returns the next place to read and
+    the new end of the text.
     """
     if closing:
         return (at + 3, written) if following == 62 else (declaration_end(data, at), written)
@@ -244,16 +250,14 @@ def _note(
     text: Bytes,
     written: Whole,
     hrefs: Bytes,
-    calls: Bytes,
+    anchor_text: Bytes,
     scratch: Scratch,
 ) -> None:
-    """Takes an element with the attribute that it needs: a plain link to the hrefs, what needs a closer look to the
-    rows.
-    """
+    """Handles an element that has its main attribute: adds a plain link to the hrefs, a doubtful one to the rows."""
     start, end = scratch[FIRST], scratch[FIRST + 1]
     if number == IMG:
-        if scratch[_CALLING] >= 0:
-            _call(text, written, resolve(data, start, end, IN_VALUE, text, written), rows, calls, scratch)
+        if scratch[_ANCHOR_ROW] >= 0:
+            _add_anchor(text, written, resolve(data, start, end, IN_VALUE, text, written), rows, anchor_text, scratch)
         return
     sort = sort_of(data, number, scratch)
     if number not in (A, AREA) and sort != PLAIN:
@@ -266,8 +270,8 @@ def _note(
             place = np.int64(-1)
         if place < 0 or (anchors and place > linked):
             if anchors and number == A:
-                scratch[_CALLING] = scratch[_COUNTED]
-                scratch[THIRD] = scratch[_CALLED]
+                scratch[_ANCHOR_ROW] = scratch[_COUNTED]
+                scratch[THIRD] = scratch[_ANCHOR_BYTES]
             _write_row(rows, number, scratch)
         elif place > linked:
             scratch[_LINKED] = place
@@ -286,24 +290,26 @@ def _write_row(rows: Rows, kind: Whole, scratch: Scratch) -> None:
 
 
 @bare_kernel
-def _call(text: Bytes, start: Whole, end: Whole, rows: Rows, calls: Bytes, scratch: Scratch) -> None:
-    """Adds a piece to the text of the link that is being read."""
-    called = scratch[_CALLED]
-    room = LONGEST_CALL - (called - rows[scratch[_CALLING], 5])
-    scratch[_CALLED] = _copy(text, start, min(end, start + max(room, 0)), calls, called)
+def _add_anchor(text: Bytes, start: Whole, end: Whole, rows: Rows, anchor_text: Bytes, scratch: Scratch) -> None:
+    """Adds text to the anchor text of the current link."""
+    anchored = scratch[_ANCHOR_BYTES]
+    room = LONGEST_ANCHOR_TEXT - (anchored - rows[scratch[_ANCHOR_ROW], 5])
+    scratch[_ANCHOR_BYTES] = _copy(text, start, min(end, start + max(room, 0)), anchor_text, anchored)
 
 
 @bare_inlined
-def _hang_up(rows: Rows, scratch: Scratch) -> None:
-    """Ends the text of the link that is being read, if one is."""
-    if scratch[_CALLING] >= 0:
-        rows[scratch[_CALLING], 6] = scratch[_CALLED]
-        scratch[_CALLING] = -1
+def _end_anchor(rows: Rows, scratch: Scratch) -> None:
+    """Ends the anchor text of the current link, if there is one."""
+    if scratch[_ANCHOR_ROW] >= 0:
+        rows[scratch[_ANCHOR_ROW], 6] = scratch[_ANCHOR_BYTES]
+        scratch[_ANCHOR_ROW] = -1
 
 
 @bare_inlined
 def _characters(data: Bytes, at: Whole, text: Bytes, written: Whole) -> tuple[Whole, Whole]:
-    """Copies text up to the next `<`, references resolved; gives where reading and where writing go on."""
+    """Copies text up to the next `<` with resolved references; returns the next place to read and the new end of the
+    text.
+    """
     size = len(data)
     while at < size:
         byte = data[at]
@@ -324,7 +330,7 @@ def _characters(data: Bytes, at: Whole, text: Bytes, written: Whole) -> tuple[Wh
 
 @bare_inlined
 def _copy(data: Bytes, at: Whole, end: Whole, text: Bytes, written: Whole) -> Whole:
-    """Copies bytes as they are; gives where writing goes on."""
+    """Copies bytes unchanged; returns the new end of the text."""
     for place in range(at, end):
         text[written] = data[place]
         written += 1

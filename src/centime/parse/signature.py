@@ -1,16 +1,17 @@
-"""64 bits of the content that matters: equal when only dates, times, counters and session ids differ.
+"""A 64-bit signature of the content: equal if only dates, times, counters and session ids differ.
 
-The text is taken word by word; white space counts only as the border of words. Left out are
+The text is split into words; the amount of white space does not matter. These words are ignored:
 
-- times and dates: words of digits with `:` between them, or with two of `/`, `-`, `.` (`12:45:01`, `2024-03-05`, `5.3.2024`,
-  `2024-03-05T12:45Z`);
-- names of months and weekdays with a capital letter, and the numbers of at most four digits next to them (`5 March 2024`);
+- times and dates: words of digits with `:` between them, or with two of `/`, `-`, `.` (`12:45:01`, `2024-03-05`,
+  `5.3.2024`, `2024-03-05T12:45Z`);
+- names of months and weekdays with a capital letter, and the numbers of at most four digits next to them
+  (`5 March 2024`);
 - a number before the word of a counter or of an age (`12,345 visits`, `3 minutes ago`, `0.12 seconds`);
-- ids: words of 16 or more letters and digits with at least four digits among them;
+- ids: words of 16 or more letters and digits, at least four of them digits;
 - a year next to ©.
 
-All other numbers count: a price that changes is a change. Trap: names of months are English; elsewhere a date in words
-is content.
+All other numbers count: a new price is a change. Trap: the names of months are English; in other languages, a date
+written in words is content.
 """
 
 import numpy as np
@@ -31,7 +32,7 @@ _COUNTERS = """
     comment comments reply replies like likes share shares times
     ms second seconds sec secs minute minutes min mins hour hours day days week weeks month months year years queries
 """
-_LONGEST_WORD = 13  # letters that a code holds: 27 ** 13 fits 63 bits
+_LONGEST_WORD = 13  # letters in a code: 27 ** 13 fits into 63 bits
 
 
 def _codes(words: str) -> npt.NDArray[np.int64]:
@@ -52,8 +53,8 @@ _BEGINNINGS = np.zeros(1 << 15, dtype=np.uint8)  # the first three letters of mo
 for _month in _MONTHS.split():
     _BEGINNINGS[((ord(_month[0]) & 31) << 10) | ((ord(_month[1]) & 31) << 5) | (ord(_month[2]) & 31)] = 1
 
-# Bytes are counted by kind in one number, 12 bits for each kind: letters, digits, beyond ASCII, `:`, strokes. Negative:
-# may end a word.
+# The bytes of a word are counted by kind in one integer with 12 bits per kind: letters, digits, non-ASCII, `:`, and the
+# strokes `/`, `-`, `.`. A negative weight marks a byte that may end a word.
 _FIELD = 12
 _COUNTED = (1 << _FIELD) - 1  # bytes of a word that are counted
 _WEIGHTS = np.zeros(256, dtype=np.int64)
@@ -67,7 +68,7 @@ NOTHING = xxhash.xxh3_64_intdigest(b"")  # the signature of no words
 
 
 def signature_of(text: Bytes) -> int | None:
-    """64 bits of a text in UTF-8 as people read it, None if it is nothing but white space. Spoils the text."""
+    """The signature of a visible text in UTF-8; None if it is only white space. Overwrites the text."""
     written = _essence(text)
     if written == 0 and not text.tobytes().decode("utf-8", "replace").strip():
         return None
@@ -76,7 +77,7 @@ def signature_of(text: Bytes) -> int | None:
 
 @inlined
 def _among(codes: npt.NDArray[np.int64], code: Whole) -> bool:
-    """Whether a sorted list has a code."""
+    """Whether a sorted array contains a code."""
     low, high = 0, len(codes)
     while low < high:
         middle = (low + high) // 2
@@ -89,7 +90,7 @@ def _among(codes: npt.NDArray[np.int64], code: Whole) -> bool:
 
 @inlined
 def _code_of(data: Bytes, start: Whole, end: Whole) -> Whole:
-    """The letters of a word as a number, whatever their case."""
+    """The letters of a word as a number, without regard to case."""
     code = np.int64(0)
     for at in range(start, end):
         low = np.int64(data[at]) | 32
@@ -100,7 +101,7 @@ def _code_of(data: Bytes, start: Whole, end: Whole) -> Whole:
 
 @inlined
 def _begins_month(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
-    """Whether a word begins with the three letters of a month or of a weekday."""
+    """Whether a word begins with the first three letters of a month or a weekday."""
     if end - start < 3:
         return False
     first, second, third = np.int64(data[start]) & 31, np.int64(data[start + 1]) & 31, np.int64(data[start + 2]) & 31
@@ -109,7 +110,7 @@ def _begins_month(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
 
 @inlined
 def _moved(data: Bytes, start: Whole, end: Whole, to: Whole) -> Whole:
-    """Moves a word forward, a space before it unless it is the first; gives where it ends now."""
+    """Moves a word to `to`, after a space unless it is the first word; returns its new end."""
     if to > 0:
         data[to] = 32
         to += 1
@@ -121,20 +122,18 @@ def _moved(data: Bytes, start: Whole, end: Whole, to: Whole) -> Whole:
 
 @inlined
 def _ends_word(data: Bytes, at: Whole) -> bool | np.bool_:
-    """Whether white space stands at a place: ASCII, or a no-break space."""
+    """Whether there is white space at `at`: ASCII, or a no-break space."""
     return data[at] <= 32 or (data[at] == 194 and at + 1 < len(data) and data[at + 1] == 160)
 
 
 @kernel
 def _essence(data: Bytes) -> Whole:
-    """Leaves only the words that count, one space between them, at the beginning; gives the number of bytes that
-    they take.
-    """
+    """Moves the words that count to the beginning, with one space between them; returns their length in bytes."""
     size = len(data)
     at = 0
     written: Whole = 0
-    number_at: Whole = -1  # where writing stood before the last word, if that was a number
-    dated = False  # whether the word before belonged to a date
+    number_at: Whole = -1  # the end of the output before the last word, if that word was a number
+    dated = False  # whether the last word belonged to a date
     while at < size:
         if data[at] <= 32 or _ends_word(data, at):
             at += 1 if data[at] <= 32 else 2
@@ -161,9 +160,9 @@ def _essence(data: Bytes) -> Whole:
             written += 1
             at += 1
         letters, digits, others = counts & _COUNTED, (counts >> _FIELD) & _COUNTED, (counts >> 2 * _FIELD) & _COUNTED
-        word = written - (at - start)  # where it stands now: what was read may have been written over
+        word = written - (at - start)  # the word in the output; the input may be overwritten already
         if digits == 0:
-            # Words are spelled out only where it matters what they say: few are.
+            # Only the few words that may be a month or a counter are compared letter by letter.
             known = others == 0 and 2 <= letters <= _LONGEST_WORD
             month = (
                 known

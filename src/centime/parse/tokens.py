@@ -1,11 +1,11 @@
-"""Where the tokens of HTML end, by the states of WHATWG's tokenizer: attributes, comments, raw text, scripts.
+"""Finds the ends of HTML tokens by the states of WHATWG's tokenizer: attributes, comments, raw text, scripts.
 
-Each part is given the place where a token begins and gives the place behind it. All of them read forward and never
-twice, so the whole is linear. A tag that the end of the page cuts is no tag: END_OF_PAGE.
+Each function takes the place where a token begins and returns the place after it. All of them read each byte once, so
+the whole is linear. A tag that the page ends in is not a tag: END_OF_PAGE.
 
-Rules that are easily forgotten: quotes hide a `>` only in a value; `<a href=x/>` has the value `x/`; of two attributes
-of one name the first counts; `<!-->` and `<!--->` are whole comments, and `--!>` ends one; within `<!-- <script>` a
-script is closed by its second `</script>` only.
+Rules that are easy to forget: quotes hide a `>` only in a value; `<a href=x/>` has the value `x/`; the first of two
+attributes with one name counts; `<!-->` and `<!--->` are complete comments, and `--!>` ends a comment; inside
+`<!-- <script>`, only the second `</script>` closes the script.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ Bytes = npt.NDArray[np.uint8]
 Scratch = npt.NDArray[np.int64]
 
 END_OF_PAGE = -1
-# What `attributes` found: begin and end of three values, -1 without them, and marks.
+# The result of `attributes`: begin and end of three values, -1 if missing, and marks.
 FIRST, SECOND, THIRD, MARKS = 0, 2, 4, 6
 IS_HIDDEN, IS_CLOSED, IS_STYLED = 1, 2, 4
 
@@ -39,8 +39,8 @@ _DISPLAY, _NONE, _CDATA = (np.frombuffer(word, dtype=np.uint8) for word in (b"di
 
 @bare_inlined
 def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole, found: Scratch) -> Whole:
-    """Finds the values of three attributes, and whether the element is hidden or closed at once; gives the place
-    behind the tag.
+    """Finds the values of three attributes, and whether the element is hidden or self-closing; returns the place after
+    the tag.
     """
     size = len(data)
     found[FIRST] = found[SECOND] = found[THIRD] = -1
@@ -86,7 +86,7 @@ def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole
 
 @bare_inlined
 def _value(data: Bytes, at: Whole) -> tuple[Whole, Whole, Whole]:
-    """Begin and end of the value behind a `=`, and the place behind it."""
+    """Begin and end of the value after a `=`, and the place after it."""
     size = len(data)
     while at < size and KINDS[data[at]] & SPACE:
         at += 1
@@ -107,7 +107,7 @@ def _value(data: Bytes, at: Whole) -> tuple[Whole, Whole, Whole]:
 
 @bare_kernel
 def _undisplayed(data: Bytes, at: Whole, end: Whole) -> bool | np.bool_:
-    """Whether a style says `display: none`."""
+    """Whether a style contains `display: none`."""
     while at + 11 < end:
         if _says(data, at, end, _DISPLAY):
             place = _behind_space(data, at + 7, end)
@@ -121,7 +121,7 @@ def _undisplayed(data: Bytes, at: Whole, end: Whole) -> bool | np.bool_:
 
 @bare_inlined
 def _behind_space(data: Bytes, at: Whole, end: Whole) -> Whole:
-    """The next place that is not white space; looks at eight bytes at most."""
+    """The next place that is not white space, at most eight bytes away."""
     for place in range(at, min(at + 8, end)):
         if not KINDS[data[place]] & SPACE:
             return place
@@ -130,7 +130,7 @@ def _behind_space(data: Bytes, at: Whole, end: Whole) -> Whole:
 
 @bare_inlined
 def _says(data: Bytes, at: Whole, end: Whole, word: Bytes) -> bool | np.bool_:
-    """Whether a word in lower case stands at a place, in any case."""
+    """Whether a word, given in lower case, is at `at`, in any case."""
     place = 0
     while place < len(word) and at + place < end and LOWER[data[at + place]] == word[place]:
         place += 1
@@ -139,7 +139,7 @@ def _says(data: Bytes, at: Whole, end: Whole, word: Bytes) -> bool | np.bool_:
 
 @bare_kernel
 def declaration_end(data: Bytes, at: Whole) -> Whole:
-    """The place behind the comment or the other declaration that begins at a place."""
+    """The place after the comment or declaration that begins at `at`."""
     size = len(data)
     if at + 3 < size and data[at + 1] == 33 and data[at + 2] == 45 and data[at + 3] == 45:
         return _comment_end(data, at + 4)
@@ -150,7 +150,7 @@ def declaration_end(data: Bytes, at: Whole) -> Whole:
 
 @bare_inlined
 def _comment_end(data: Bytes, at: Whole) -> Whole:
-    """The place behind a comment whose text begins at a place."""
+    """The place after the comment whose text begins at `at`."""
     size = len(data)
     if at < size and data[at] == 62:
         return at + 1
@@ -168,7 +168,7 @@ def _comment_end(data: Bytes, at: Whole) -> Whole:
 
 @bare_inlined
 def is_cdata(data: Bytes, at: Whole) -> bool | np.bool_:
-    """Whether `<![CDATA[` stands at a place."""
+    """Whether `<![CDATA[` is at `at`."""
     place = 0
     while place < len(_CDATA) and at + place < len(data) and data[at + place] == _CDATA[place]:
         place += 1
@@ -177,7 +177,7 @@ def is_cdata(data: Bytes, at: Whole) -> bool | np.bool_:
 
 @bare_inlined
 def cdata_end(data: Bytes, at: Whole) -> Whole:
-    """Where the text of a CDATA section ends."""
+    """The end of the text of a CDATA section."""
     while at + 2 < len(data):
         if data[at] == 93 and data[at + 1] == 93 and data[at + 2] == 62:
             return at
@@ -187,7 +187,7 @@ def cdata_end(data: Bytes, at: Whole) -> Whole:
 
 @bare_inlined
 def _letters(data: Bytes, at: Whole) -> tuple[Whole, Whole]:
-    """The code of the letters at a place, 0 unless they are a name that ends here, and the place behind them."""
+    """The code of the letters at `at`, 0 unless they are a complete name, and the place after them."""
     code = np.int64(0)
     while at < len(data) and 97 <= LOWER[data[at]] <= 122:
         code = (257 * code + LOWER[data[at]]) & CODE_MASK
@@ -197,9 +197,9 @@ def _letters(data: Bytes, at: Whole) -> tuple[Whole, Whole]:
 
 @bare_kernel
 def raw_end(data: Bytes, at: Whole, code: Whole) -> Whole:
-    """Where the end tag of raw text that begins at a place stands, or the end of the page."""
+    """The place of the end tag of the raw text that begins at `at`, or the end of the page."""
     size = len(data)
-    escaped = 0  # in a script: 1 within `<!--`, 2 within `<script>` within that
+    escaped = 0  # in a script: 1 inside `<!--`, 2 inside a `<script>` in that comment
     while at + 1 < size:
         byte = data[at]
         if byte == 60:
@@ -215,7 +215,7 @@ def raw_end(data: Bytes, at: Whole, code: Whole) -> Whole:
             if code == _SCRIPT:
                 if escaped == 0 and following == 33 and at + 3 < size and data[at + 2] == 45 and data[at + 3] == 45:
                     escaped = 1
-                    at += 2  # its dashes may be those of `-->`
+                    at += 2  # its dashes may belong to `-->`
                     continue
                 if escaped == 1:
                     found, at = _letters(data, at + 1)

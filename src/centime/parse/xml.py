@@ -1,4 +1,4 @@
-"""XML to a document: links by vocabulary, and a signature of the canonical form.
+"""XML to a document: the links of each vocabulary, and a signature of the canonical form.
 
 | vocabulary | links |
 |---|---|
@@ -6,20 +6,20 @@
 | XInclude | `include/@href`: EMBEDDED |
 | instructions | `href` of `xml-stylesheet` and of any other: EMBEDDED |
 | document type | its system identifier and those of external entities: EMBEDDED |
-| RDF | `rdf:resource`, `rdf:about` where they are http |
+| RDF | `rdf:resource`, `rdf:about` if they are http |
 | Atom | `link/@href`, `content/@src`, `uri` |
-| RSS | `link`, `comments`, `docs`, `guid` unless it is no permanent link, `enclosure/@url`, `source/@url` |
+| RSS | `link`, `comments`, `docs`, `guid` if it is a permanent link, `enclosure/@url`, `source/@url` |
 | sitemaps | `loc` |
 | XHTML | as in HTML |
 
-`xml:base` of the root counts. The signature is of elements, sorted attributes and text; comments, instructions, white
-space between elements and the choice of prefixes do not count.
+The `xml:base` of the root counts. The signature covers elements, sorted attributes and text; it ignores comments,
+instructions, white space between elements and the choice of prefixes.
 
-Bounded: elements are handled as they come and no tree is built; the document type is cut out before (`parse/dtd.py`),
-so no entity is ever expanded; an element's text is kept up to LONGEST_TEXT. A broken document gives what could be read,
-and `trouble`.
+Memory is bounded: the parser streams elements and builds no tree, the document type is removed before (`parse/dtd.py`),
+so no entity is ever expanded, and the text of an element is kept up to LONGEST_TEXT. A broken document yields its
+readable part, and `trouble` says what is wrong.
 
-A document with errors is read a second time, with its ampersands by number (`model/ampersands.py`).
+A document with errors is parsed a second time with its ampersands as character references (`model/ampersands.py`).
 """
 
 import re
@@ -64,10 +64,10 @@ _HREF = re.compile(r"\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 def read_xml(
     text: bytes, *, url: str, encoding: str, digest: bytes, anchors: bool = False, trouble: str = ""
 ) -> Document:
-    """The document that XML in UTF-8 says."""
+    """The document of XML in UTF-8."""
     kind = document_type_of(text)
     rest = text[: kind.start] + text[kind.end :] if kind.end else text
-    rest = rest.replace(b"<!DOCTYPE", b"<!doctype")  # a second one, in a broken document, is no door either
+    rest = rest.replace(b"<!DOCTYPE", b"<!doctype")  # disarms a second document type in a broken document
     reader, parser, broken = _read(rest, url, kind)
     if broken or parser.feed_error_log:
         escaped = by_number(rest)
@@ -96,7 +96,7 @@ def read_xml(
 
 
 def _read(text: bytes, url: str, kind: DocumentType) -> tuple["_Reader", etree.XMLParser, str]:
-    """What one pass over the text gives, the parser, and what was wrong."""
+    """The result of one pass over the text, the parser, and what is wrong with the text."""
     reader = _Reader(url)
     for system in (kind.system, *kind.entities):
         reader.page.links.add(system, EMBEDDED)
@@ -107,12 +107,12 @@ def _read(text: bytes, url: str, kind: DocumentType) -> tuple["_Reader", etree.X
 
 
 def _feed(parser: etree.XMLParser, text: bytes) -> str:
-    """Feeds a parser piece by piece; gives what was wrong, in one sentence."""
+    """Feeds a parser piece by piece; returns what is wrong with the text in one sentence, empty if nothing is."""
     try:
         for at in range(0, len(text), CHUNK):
             parser.feed(text[at : at + CHUNK])
             if len(parser.feed_error_log) > 1_000:
-                return "The XML is broken in more than a thousand places; the rest was not read."
+                return "The XML is broken in more than a thousand places; the rest was not parsed."
         parser.close()
     except (etree.LxmlError, ValueError, AssertionError) as error:
         return f"The XML is broken: {error}"
@@ -121,7 +121,7 @@ def _feed(parser: etree.XMLParser, text: bytes) -> str:
 
 
 class _Reader:
-    """Takes the parser's events: links to the page, everything that matters to the signature."""
+    """Handles the parser's events: collects the links, and adds everything that matters to the signature."""
 
     def __init__(self, url: str) -> None:
         self.page = About(url)
@@ -162,7 +162,7 @@ class _Reader:
         self._open = ""
 
     def data(self, data: str) -> None:
-        """Text goes on."""
+        """More text of an element."""
         self._text.append(data)
         if self._open and self._kept_length < LONGEST_TEXT:
             self._kept.append(data[:LONGEST_TEXT])
@@ -179,7 +179,7 @@ class _Reader:
         self._flush("")
 
     def _flush(self, mark: str) -> None:
-        """Takes the text since the last tag into the signature, white space between elements left out."""
+        """Adds the text since the last tag to the signature, unless it is only white space."""
         if self._text:
             text = "".join(self._text)
             self._text.clear()
@@ -188,7 +188,7 @@ class _Reader:
         self.essence.update(mark.encode("utf-8", "replace"))
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
-        """Notes what the root element says."""
+        """Records the name, the base and the language of the root element."""
         self.root = tag.rpartition("}")[2]
         self._reads_text = self.root in _ROOTS_OF_TEXT_LINKS
         self.page.rebase(attributes.get(_XML_BASE, ""))
@@ -197,7 +197,7 @@ class _Reader:
         ]
 
     def _links(self, tag: str, attributes: dict[str, str]) -> None:
-        """Adds the links that an element's attributes are."""
+        """Adds the links in the attributes of an element."""
         add = self.page.links.add
         get = attributes.get
         if _XLINK + "href" in attributes:
@@ -217,7 +217,7 @@ class _Reader:
             add(get("url", ""))
 
     def _xhtml(self, tag: str, attributes: dict[str, str]) -> None:
-        """Adds what an element of XHTML says."""
+        """Adds the links and directives of an XHTML element."""
         if tag in ("a", "area"):
             self.page.links.add(attributes.get("href", ""), NOFOLLOW if not_followed(attributes.get("rel", "")) else 0)
         else:
