@@ -8,6 +8,7 @@
     ├── UnknownPage           the ledger does not know this page
     ├── NotReached            rounding does not allow the requested error to be certified
     ├── DamagedFile           a file of Centime has a wrong checksum, version or length
+    ├── OldFormat             a crawl folder of an older format, which must be upgraded first
     ├── NoRoom                the disk is full, or a file has reached its largest size
     ├── InUse                 another process writes in this folder
     ├── JournalMismatch       a broken invariant: replaying the journal gives another state
@@ -49,6 +50,10 @@ class NotReached(CentimeError):
 
 class DamagedFile(CentimeError):
     """A file of Centime has a wrong checksum, version or length."""
+
+
+class OldFormat(CentimeError):
+    """A crawl folder of an older format, which must be upgraded first."""
 
 
 class NoRoom(CentimeError):

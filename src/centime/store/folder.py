@@ -1,6 +1,6 @@
 """The crawl folder: all that a crawl is, in one place that describes itself.
 
-    centime.json      format version, when it was created, the settings as they were given last
+    centime.json      formats of the folder and its parts, time of creation, the settings that were given last
     lock              held by the process that writes here; the system lets go of it when that process ends, however it ends
     journal/          journal.py
     snapshots/        snapshot.py
@@ -14,16 +14,17 @@ import fcntl
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from centime.files.disk import sync_folder
 from centime.files.replacement import replace_file
-from centime.model.errors import BadInput, DamagedFile, InUse
+from centime.model.errors import BadInput, DamagedFile, InUse, OldFormat
 
-FORMAT = 2
+FORMAT = 3
+PARTS = {"journal": 1, "snapshots": 2, "state": 1, "bodies": 1, "commands": 2}  # the format of each part
 ABOUT = "centime.json"
-PARTS = ("journal", "snapshots", "state", "bodies")
 BEGUN = ("lock", f".{ABOUT}")  # files that are there before the crawl is
 
 _held: set[int] = set()
@@ -50,6 +51,28 @@ def _is_unused(path: Path) -> bool:
         entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and not any(entry.iterdir()))
         for entry in path.iterdir()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What `centime.json` says."""
+
+    format: int
+    parts: dict[str, int]
+    created: float
+    settings: dict[str, Any]
+
+
+def read_about(path: Path) -> About:
+    """What the folder of a crawl says about itself, of whatever format it is."""
+    if not is_crawl(path):
+        raise BadInput(f"{path}: no crawl lives here (there is no {ABOUT})")
+    try:
+        about = json.loads((path / ABOUT).read_bytes())
+        parts = {str(part): int(number) for part, number in dict(about.get("parts", {})).items()}
+        return About(int(about["format"]), parts, float(about["created"]), dict(about["settings"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as trouble:
+        raise DamagedFile(f"{path / ABOUT}: damaged or not ours") from trouble
 
 
 class CrawlFolder:
@@ -84,24 +107,29 @@ class CrawlFolder:
     @classmethod
     def open(cls, path: Path, writable: bool) -> "CrawlFolder":
         """The crawl of a folder, locked for this process if it is to write there."""
-        if not is_crawl(path):
-            raise BadInput(f"{path}: no crawl lives here (there is no {ABOUT})")
-        try:
-            about = json.loads((path / ABOUT).read_bytes())
-            version, created, settings = about["format"], float(about["created"]), dict(about["settings"])
-        except (ValueError, KeyError, TypeError) as trouble:
-            raise DamagedFile(f"{path / ABOUT}: damaged or not ours") from trouble
-        if version != FORMAT:
-            raise DamagedFile(f"{path}: a crawl of format {version}; this version knows format {FORMAT}")
-        folder = cls(path, created, settings)
+        about = read_about(path)
+        if about.format < FORMAT:
+            raise OldFormat(f"{path}: a crawl of format {about.format}; centime upgrade {path} brings it to {FORMAT}")
+        if about.format > FORMAT:
+            raise DamagedFile(
+                f"{path}: a crawl of format {about.format}, made by a newer Centime; this version knows format {FORMAT}"
+            )
+        folder = cls(path, about.created, about.settings)
         if writable:
             folder.lock()
         return folder
 
-    def keep_settings(self, settings: Mapping[str, Any]) -> None:
-        """Writes down the settings that the crawl goes on with."""
+    def keep_settings(
+        self, settings: Mapping[str, Any], formats: tuple[int, Mapping[str, int]] = (FORMAT, PARTS)
+    ) -> None:
+        """Writes `centime.json`: the settings that the next run begins with, and the formats of the folder."""
         self.settings = dict(settings)
-        about = {"format": FORMAT, "created": self.created, "settings": self.settings}
+        about = {
+            "format": formats[0],
+            "parts": dict(formats[1]),
+            "created": self.created,
+            "settings": self.settings,
+        }
         replace_file(self.path / ABOUT, json.dumps(about, indent=1).encode() + b"\n")
 
     def lock(self) -> None:

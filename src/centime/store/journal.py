@@ -23,8 +23,8 @@ from typing import NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from centime.files.disk import room_for, sync_folder, write_whole
-from centime.files.replacement import replace_file
 from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
+from centime.files.replacement import replace_file
 from centime.model.errors import DamagedFile, StoreBroken
 
 MAGIC = b"CENTJRNL"

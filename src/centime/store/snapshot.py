@@ -26,7 +26,7 @@ from xxhash import xxh3_64, xxh3_64_hexdigest
 from centime.files.disk import room_for, sync_folder
 from centime.model.errors import DamagedFile
 
-VERSION = 1
+VERSION = 2
 KEPT = 2
 PIECE = 16 << 20
 
@@ -49,20 +49,25 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
     name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
     beside = folder / f".{name}.{os.getpid()}"
     try:
-        beside.mkdir()
-        described = {title: _write_array(beside / f"{title}.bin", array) for title, array in arrays.items()}
-        content = {"version": VERSION, "facts": dict(facts), "arrays": described}
-        manifest = {"checksum": _checksum(content), "snapshot": content}
-        _write_file(beside / "manifest.json", [json.dumps(manifest, indent=1).encode()])
-        sync_folder(beside)
+        write_content(beside, facts, arrays)
         beside.rename(folder / name)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
     sync_folder(folder)
-    for old in _names(folder)[:-KEPT]:
+    for old in names(folder)[:-KEPT]:
         shutil.rmtree(folder / old)
     return name
+
+
+def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Writes the files of a snapshot into a new folder and syncs them."""
+    path.mkdir()
+    described = {title: _write_array(path / f"{title}.bin", array) for title, array in arrays.items()}
+    content = {"version": VERSION, "facts": dict(facts), "arrays": described}
+    manifest = {"checksum": _checksum(content), "snapshot": content}
+    _write_file(path / "manifest.json", [json.dumps(manifest, indent=1).encode()])
+    sync_folder(path)
 
 
 def read_newest(folder: Path, writable: bool) -> Snapshot | None:
@@ -73,13 +78,13 @@ def read_newest(folder: Path, writable: bool) -> Snapshot | None:
         for unfinished in folder.glob(".[0-9]*"):
             shutil.rmtree(unfinished)
     damaged: list[str] = []
-    names = _names(folder)
-    while names:
-        name = names.pop()
+    left = names(folder)
+    while left:
+        name = left.pop()
         try:
             facts, arrays = read_snapshot(folder / name)
         except FileNotFoundError:  # a running crawl has removed it: there are newer ones
-            names = _names(folder)
+            left = names(folder)
             continue
         except DamagedFile as trouble:
             damaged.append(str(trouble))
@@ -93,11 +98,11 @@ def read_newest(folder: Path, writable: bool) -> Snapshot | None:
     return None
 
 
-def read_snapshot(path: Path) -> tuple[dict[str, Any], Arrays]:
+def read_snapshot(path: Path, version: int = VERSION) -> tuple[dict[str, Any], Arrays]:
     """Facts and arrays of one snapshot, every bit checked; DamagedFile says what is wrong, FileNotFoundError that it
     is gone.
     """
-    content = _read_manifest(path)
+    content = _read_manifest(path, version)
     return content["facts"], {
         name: _read_array(path, f"{name}.bin", described) for name, described in content["arrays"].items()
     }
@@ -107,15 +112,16 @@ def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
     """The facts of the snapshots kept, oldest first, by name: what the journal and the appended files must still
     reach back to.
     """
-    return {name: _read_manifest(folder / name)["facts"] for name in _names(folder)}
+    return {name: _read_manifest(folder / name)["facts"] for name in names(folder)}
 
 
 def newest_name(folder: Path) -> str:
     """The name of the newest snapshot, empty if there is none."""
-    return max(_names(folder), default="")
+    return max(names(folder), default="")
 
 
-def _names(folder: Path) -> list[str]:
+def names(folder: Path) -> list[str]:
+    """The names of the snapshots of a folder, oldest first."""
     return sorted(path.name for path in folder.glob("[0-9]*") if path.name.isdigit())
 
 
@@ -148,7 +154,12 @@ def _write_file(path: Path, pieces: list[memoryview] | list[bytes]) -> None:
         os.fsync(file.fileno())
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def version_of(path: Path) -> int:
+    """The format of a snapshot."""
+    return int(_read_manifest(path, None)["version"])
+
+
+def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
     if not path.is_dir():
         raise FileNotFoundError(path)
     try:
@@ -161,8 +172,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise _gone_or_damaged(path, "manifest.json") from trouble
     if not right:
         raise DamagedFile(f"{path / 'manifest.json'}: damaged or cut short")
-    if content["version"] != VERSION:
-        raise DamagedFile(f"{path}: format version {content['version']}; this version reads {VERSION}")
+    if version is not None and content["version"] != version:
+        raise DamagedFile(f"{path}: a snapshot of format {content['version']} where format {version} is expected")
     return content
 
 

@@ -212,6 +212,8 @@ def _crawl(
         from centime.cli.crawl.view import CrawlView
 
         crawl = engine.Engine(opened, limits)
+        if opened.upgraded:
+            typer.echo(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}", err=True)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)
         facts = opened.statistics(time.time()) | {

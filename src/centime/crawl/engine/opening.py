@@ -22,6 +22,7 @@ from centime.shard.message import Seeded
 from centime.shard.shard import Shard
 from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
+from centime.store.upgrade import upgrade
 
 HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
 
@@ -35,6 +36,7 @@ def open_crawl(
     found = read_seeds(seeds)
     urls = (*found.urls, *found.sitemaps)
     fresh = not is_crawl(path)
+    upgraded: list[str] = []
     if seeds and not urls:
         raise BadInput(f"{', '.join(seeds)}: holds no URL")
     if fresh and not urls:
@@ -44,6 +46,7 @@ def open_crawl(
         new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
         folder = CrawlFolder.create(path, time.time(), settings.facts())
     else:
+        upgraded = upgrade(path)
         folder = CrawlFolder.open(path, writable=True)
     try:
         if not fresh:
@@ -61,6 +64,7 @@ def open_crawl(
                 folder.keep_settings(settings.facts())
         mend(folder.bodies)
         opened = _opened(folder, settings)
+        opened.upgraded = upgraded
         opened.make_safe()
         if settings != opened.shard.settings or not opened.shard.journal.next_index:
             opened.shard.configure(time.time(), settings)

@@ -1,0 +1,44 @@
+"""`centime upgrade`: a crawl folder brought to the newest format."""
+
+from typing import Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("upgrade")(_upgrade)
+
+
+def _upgrade(
+    folder: Folder,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Bring a crawl folder to the newest format.
+
+    `centime crawl` does this by itself. Use this command to look into an old crawl without continuing it. The upgrade
+    can be stopped at any moment and run again. It cannot be undone, so keep a copy of a folder that an older Centime
+    still has to open.
+
+    Examples:
+
+    \b
+      centime upgrade museum --dry-run
+      centime upgrade museum
+    """
+    from centime.crawl.report.opening import check_folder
+    from centime.store.folder import FORMAT, read_about
+    from centime.store.upgrade import pending, upgrade
+
+    check_folder(folder)
+    before = read_about(folder).format
+    steps = [step.what for step in pending(folder)] if dry_run else upgrade(folder)
+    after = before if dry_run else FORMAT
+    show(
+        {"folder": str(folder), "format_before": before, "format": after, "newest": FORMAT, "steps": steps},
+        as_json=as_json,
+    )
