@@ -1,4 +1,4 @@
-"""What the book decides, beside what it says of pages: a wider belief, and the whole of the budget."""
+"""The decisions of the book: they use a wider belief than its reports, and spend the whole budget."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from centime.refresh.worth import OPTIMAL, TRUST, index_at
 from tests.refresh.test_book import DAY, hosts_of, importance_of, make_book, read, read_many_ways
 
 
-def test_what_pages_ask_for_exactly_is_the_budget_after_two_passes() -> None:
+def test_the_exact_demand_is_the_budget_after_two_passes() -> None:
     book = make_book(budget=0.005 * 5000 / DAY)
     pages = read_many_ways(book, 5000)
     for _ in range(3):
@@ -20,7 +20,7 @@ def test_what_pages_ask_for_exactly_is_the_budget_after_two_passes() -> None:
     assert book.threshold_for(book.settings.budget) == book.threshold
 
 
-def test_decisions_are_those_of_a_wider_belief_and_what_is_shown_is_the_belief() -> None:
+def test_decisions_are_those_of_a_wider_belief_and_reports_show_the_belief() -> None:
     book = make_book(budget=0.02 * 500 / DAY)
     pages = read_many_ways(book, 500)
     book.refile(2e7, importance_of)
@@ -47,12 +47,12 @@ def test_the_paper_s_rule_and_the_uniform_one_know_the_mean_alone(policy: str) -
     assert book.worth(pages, 2e7, importance_of(pages)) == pytest.approx(index, rel=1e-9)
 
 
-def test_the_full_check_sees_a_page_that_would_be_looked_at_late() -> None:
+def test_the_full_check_sees_a_page_that_would_be_inspected_late() -> None:
     book = make_book(budget=20 / DAY)
     read(book, np.arange(100), 1e7)
     book.refile(1e7, importance_of)
     book.check(importance_of, in_full=True)
     facts, arrays = book.state()
-    arrays["read"][8] = 0  # as if it had been read long before, and were due long before its folder's time
+    arrays["read"][8] = 0  # as if it had been read long before, and were due long before its slot opens
     with pytest.raises(ScheduleBroken, match="page 8 is due at"):
         RefreshBook.from_state(facts, arrays, hosts_of).check(importance_of, in_full=True)

@@ -105,7 +105,7 @@ def said(**given: object) -> tuple[Verdict, float]:
     return verdict_of(**(visit | given))  # type: ignore[arg-type]
 
 
-def test_a_visit_says_one_of_five_things() -> None:
+def test_a_visit_has_one_of_five_verdicts() -> None:
     assert said() == (Verdict.DATED, 50_000.0)
     assert said(read=False) == (Verdict.FAILED, 0.0)
     assert said(read_before=math.nan) == (Verdict.FIRST, 0.0)

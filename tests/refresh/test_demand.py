@@ -38,7 +38,7 @@ def test_a_guess_is_near_where_the_index_is_not_flat(
 
 
 @given(SETTINGS, PAGES, st.integers(40, POINTS - 2), st.floats(1.0, 1e6))
-def test_what_is_kept_is_the_sum_over_pages(
+def test_the_demand_is_the_sum_over_pages(
     settings: tuple[float, float, float], pages: list[tuple[float, float, float, float]], g: int, least: float
 ) -> None:
     demand = np.zeros(POINTS)
@@ -56,7 +56,7 @@ def test_what_is_kept_is_the_sum_over_pages(
 
 
 @given(SETTINGS, PAGES, st.floats(1e-9, 1.0))
-def test_the_threshold_for_a_budget_asks_for_it(
+def test_the_demand_at_the_threshold_for_a_budget_is_the_budget(
     settings: tuple[float, float, float], pages: list[tuple[float, float, float, float]], share: float
 ) -> None:
     demand = np.zeros(POINTS)

@@ -40,7 +40,7 @@ def test_the_shape_and_the_mean_of_all_rates_are_learned() -> None:
     assert learned["prior_mean_rate"] == pytest.approx(rates.mean(), rel=0.1)
 
 
-def test_a_page_never_seen_to_change_is_believed_to_change_as_its_host_does() -> None:
+def test_a_page_never_seen_to_change_is_estimated_to_change_as_its_host_does() -> None:
     hosts = np.repeat(np.arange(3), 500)
     rates = np.array([1.0, 10.0, 100.0])[hosts] / (100 * DAY)
     book = seen(rates, hosts, 5)
@@ -72,7 +72,7 @@ def test_pages_without_evidence_do_not_hold_the_prior_where_it_was() -> None:
     assert mean == pytest.approx(1e-5, rel=0.5)
 
 
-def test_a_few_live_pages_among_many_that_never_change_are_believed() -> None:
+def test_a_few_live_pages_among_many_that_never_change_are_recognised() -> None:
     rates = np.array([1e-9] * 300 + [0.5] * 3 + [0.05] * 3)
     history = poisson_history(rates, np.ones(306), 200 / 86_400, seed=1)
     policy = Ours(history, RefreshSettings(budget=60.0, least_interval=1.0))
@@ -108,7 +108,7 @@ def test_priors_that_are_far_off_are_found_within_a_factor_of_two_in_two_passes(
 
 
 @pytest.mark.compiled
-def test_a_web_a_thousand_times_quicker_than_was_thought_is_soon_known_and_the_budget_spent() -> None:
+def test_a_web_a_thousand_times_faster_than_estimated_is_soon_known_and_the_budget_spent() -> None:
     count, chance = 2000, np.random.default_rng(7)
     hosts, ones_each = np.arange(count) % 20, np.ones(count)
     rates = chance.lognormal(0.0, 1.0, count)

@@ -1,4 +1,4 @@
-"""The budget is spent: more is asked for while less is read, and never less than the budget itself."""
+"""The budget is spent: the book's budget grows while less is read, and is never below the true one."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ def after(spent_share: float, rounds: int, start: float = 1.0) -> Spending:
     return spending
 
 
-def test_what_is_missing_is_asked_for() -> None:
+def test_the_factor_makes_up_for_what_is_missing() -> None:
     assert after(0.8, 1).factor == pytest.approx(1.25, rel=0.01)
     assert after(0.1, 1).factor == 2.0
     assert after(0.97, 3).factor == 1.0

@@ -1,25 +1,26 @@
-"""What is believed of a page's change rate: a gamma distribution, from evidence of two numbers.
+"""The belief about a page's change rate: a gamma distribution, from evidence of two numbers.
 
-Changes come as a Poisson process of rate λ per second. The prior is Gamma(k, k/m): shape k, mean m, pooled from the
-host and from all pages (`pooling.py`). Evidence (s, b) is kept without the prior, so that the prior can be learned and
-exchanged. The posterior is
+Changes are a Poisson process of rate λ per second. The prior is Gamma(k, k/m): shape k, mean m, pooled from the host
+and from all pages (`pooling.py`). The evidence (s, b) is stored without the prior, so that the prior can be learned and
+replaced. The posterior is
 
     Gamma(S = k + s, B = k/m + b),   mean S/B,   P(no change in age a) = F(a) = (B / (B + a))^S
 
-    no change in an interval t                 s, b + t                      exact: the likelihood is e^(-λt)
-    the last change `since` before the read    s + 1, b + since              exact: the likelihood is λ e^(-λ·since)
-    a change somewhere in an interval t        first two moments             of Gamma(S, B) · (1 - e^(-λt)), matched by a gamma
+    no change in an interval t                 s, b + t             exact: the likelihood is e^(-λt)
+    the last change `since` before the read    s + 1, b + since     exact: the likelihood is λ e^(-λ·since)
+    a change somewhere in an interval t        first two moments    of Gamma(S, B) · (1 - e^(-λt)), matched by a gamma
     a published period p of weight w           s + w, b + w·p
 
 The moments, with r = B/(B+t) and q_j = 1 - r^(S+j), are E λ = (S/B) q_1/q_0 and E λ² = (S(S+1)/B²) q_2/q_0, so
 
     S' = 1 / ((S+1)/S · q_2 q_0 / q_1² - 1),   B' = S' / E λ,   S ≤ S' ≤ S + 1,   B ≤ B'
 
-(the bounds are tested, not proved; rounding beyond them is cut off). Before each observation s and b fade by 1 -
-1/MEMORY, so that the mean follows a page that changes its habits; s therefore stays below MEMORY.
+(the bounds are tested, not proved; values that rounding puts outside them are clipped). Before each observation s and b
+fade by the factor 1 - 1/MEMORY, so that the mean follows a page that changes its habits; s therefore stays below
+MEMORY.
 
-Trap: s is stored in 1/1024 in 16 bits: `stored` scales s and b down together when s would not fit, which keeps their
-mean.
+Trap: s is stored in units of 1/1024 in 16 bits. `stored` scales s and b down together when s would not fit, which
+keeps their mean.
 """
 
 import math
@@ -29,7 +30,7 @@ import numpy as np
 from centime.model.kernel import Whole, bare_inlined
 
 MEMORY = 64.0
-"""After so many observations the older ones count a factor e less."""
+"""An observation counts a factor e less after this many further ones."""
 FADING = 1.0 - 1.0 / MEMORY
 UNIT = 1.0 / 1024.0
 MOST_S = 65535 * UNIT
@@ -43,13 +44,13 @@ def quiet(s: float, b: float, interval: float) -> tuple[float, float]:
 
 @bare_inlined
 def dated(s: float, b: float, since: float) -> tuple[float, float]:
-    """The evidence after a read that tells how long ago the last change was."""
+    """The evidence after a read that shows how long ago the last change was."""
     return s * FADING + 1.0, b * FADING + since
 
 
 @bare_inlined
 def changed(s: float, b: float, k: float, m: float, interval: float) -> tuple[float, float]:
-    """The evidence after an interval in which something changed, once or more often."""
+    """The evidence after an interval with one change or more."""
     s *= FADING
     b *= FADING
     shape = k + s
@@ -65,7 +66,7 @@ def changed(s: float, b: float, k: float, m: float, interval: float) -> tuple[fl
 
 @bare_inlined
 def stored(s: float, b: float) -> tuple[Whole, np.float32]:
-    """The evidence as it is kept."""
+    """The evidence as it is stored."""
     if s > MOST_S:
         b *= MOST_S / s
         s = MOST_S

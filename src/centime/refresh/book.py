@@ -1,19 +1,22 @@
-"""The refresh book: of every page that was read, how often it changes, what reading it again is worth, and when that is
-due.
+"""The refresh book: for every page that was read, how often it changes, what another read is worth, and when it is due.
 
-    belief.py    evidence to a distribution of the change rate          pooling.py   the prior of hosts and of all pages
-    worth.py     the index I(a) of a copy of age a, and its inverse      demand.py    the threshold μ at which the budget is spent
-    calendar.py   pages by the time of their next look                    sweep.py     the pass over all pages that sets everything right
+    belief.py      evidence to a distribution of the change rate
+    pooling.py     the priors of hosts and of all pages
+    worth.py       the index I(a) of a copy of age a, and its inverse
+    demand.py      the threshold μ at which the budget is spent
+    calendar.py    pages by the time of their next inspection
+    sweep.py       the pass over all pages, which corrects due times and sums
 
-A page is due when its least interval is over and I(age) ≥ μ. `inspect` gives due pages with their worth, each once a
-look: whoever does not read it is given it again at 1.25 times its age. All work is bounded in each call: a flood comes
-over several.
+A page is due when its least interval is over and I(age) ≥ μ. `inspect` returns due pages with their worth, and returns
+a page that was not read in the meantime again at 1.25 times its age. Each call does a bounded amount of work: many
+pages that are due at once are returned over several calls.
 
-Deterministic: the state follows from the calls in their order and what the functions of pages gave back; time is an
-argument and may even run backwards. Memory: 16 bytes a page, 12 a host.
+The book is deterministic: its state depends only on the calls, on their sequence, and on what `hosts_of` and
+`importance` returned. Time is an argument and may even run backwards. Memory: 16 bytes per page, 12 per host.
 
-Traps: importance and hosts are asked for, never kept; a page's host must not change. `claim` and `forget` touch the
-sums only through the next pass.
+Traps: the book asks for importance and hosts at each call and never stores them; the host of a page must not change.
+`claim` and `forget` change the sums only with the next pass. An argument that only our own code can get wrong (a time
+that is NaN, arrays of different lengths) raises ScheduleBroken.
 """
 
 import math
@@ -24,13 +27,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.errors import BadInput
-from centime.refresh import calendar as filing
-from centime.refresh import observation, pooling, sweep
-from centime.refresh import verifier as refresh_proof
+from centime.model.errors import ScheduleBroken
+from centime.refresh import observation, pooling, sweep, verifier
 from centime.refresh.belief import UNIT
 from centime.refresh.book_state import copy_tables, restore_tables
-from centime.refresh.calendar import Calendar, empty_calendar
+from centime.refresh.calendar import RECORD, Calendar, advance, earliest_opening, empty_calendar, take
 from centime.refresh.curves import draw_curves
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.gamma import quantile
@@ -77,13 +78,13 @@ OfPages = Callable[[Pages], npt.NDArray[Any]]
 
 LARGEST_PAGE = 2**31 - 2
 CONFIDENCE = 0.9
-_LOOKS = 4  # at so many pages for each one asked for
+_INSPECTED = 4  # pages at most, for each page requested
 _SAMPLE = 8192
 
 
 class RefreshBook:
-    """All pages that are kept fresh. `hosts_of` gives the hosts of pages; times are seconds, counted from `began`
-    on.
+    """All pages that are kept fresh. `hosts_of` returns the hosts of pages; `began` is the time from which the book
+    counts its seconds.
     """
 
     def __init__(self, began: float, settings: RefreshSettings, hosts_of: OfPages) -> None:
@@ -105,8 +106,8 @@ class RefreshBook:
         return self._settings
 
     def configure(self, settings: RefreshSettings) -> None:
-        """Other settings from now on: for all that is looked at at once, for what is filed as the pass that follows
-        goes on.
+        """Applies new settings: to pages that are inspected at once, to pages in the calendar as the next pass reaches
+        them.
         """
         before, self._settings = self._settings, settings
         if not settings.same_rule(before):
@@ -116,7 +117,7 @@ class RefreshBook:
             self._t.counts[SOUND] = 0
         else:
             self._retune()
-            # a higher threshold asks for no pass: pages are looked at too early, and filed again
+            # a higher threshold needs no pass: pages are inspected too early, and filed again
             if self._t.facts[THRESHOLD] < self._t.facts[HIGHEST_THRESHOLD]:
                 self._t.counts[URGENT] = 1
 
@@ -143,8 +144,10 @@ class RefreshBook:
         importance: npt.NDArray[Any],
         stood: npt.NDArray[Any] | float = math.nan,
     ) -> None:
-        """Takes in reads (`verdict.py`); `stood`: for how long the content had at the read before, by its date, nan
-        if that is not told.
+        """Records reads with their verdicts (`verdict.py`).
+
+        `since` counts for DATED only: the seconds from the last change to the read. `stood` is the age that the content
+        had at the previous read, by its date; NaN if unknown.
         """
         pages = _checked_pages(pages)
         hosts, verdict = np.asarray(hosts, dtype=np.int64), np.asarray(verdict, dtype=np.uint8)
@@ -152,24 +155,25 @@ class RefreshBook:
         times -= self.began
         since, cost, importance = (np.asarray(values, dtype=np.float64) for values in (since, cost, importance))
         if not len(pages) == len(hosts) == len(verdict) == len(since) == len(cost) == len(importance):
-            raise BadInput("pages, hosts, verdicts, since, costs and importance must be as many")
+            raise ScheduleBroken(
+                f"{len(pages)} reads were recorded with {len(hosts)} hosts, {len(verdict)} verdicts, {len(since)} "
+                f"times since, {len(cost)} costs and {len(importance)} importances; each read needs one of each"
+            )
         if not len(pages):
             return
-        if (
-            hosts.min() < 0
-            or verdict.max() >= observation.VERDICTS
-            or not (np.isfinite(times).all() and np.isfinite(importance).all())
-        ):
-            raise BadInput("a read must have a host, a known verdict, and a time and an importance that are numbers")
+        if hosts.min() < 0 or verdict.max() >= observation.VERDICTS:
+            raise ScheduleBroken("a read has no host, or a verdict that does not exist")
+        if not (np.isfinite(times).all() and np.isfinite(importance).all()):
+            raise ScheduleBroken("the time or the importance of a read is not a finite number")
         if np.isnan(since).any() or np.isnan(cost).any():
-            raise BadInput("since and cost must be numbers")
+            raise ScheduleBroken("the time since the change of a read, or its cost, is NaN")
         self._make_room(pages, hosts)
         observation.record_reads(self._t, self._calendar, pages, hosts, times, verdict, since, stood, cost, importance)
         self._retune()
 
     def claim(self, pages: npt.NDArray[Any], period: npt.NDArray[Any], weight: npt.NDArray[Any]) -> None:
-        """Takes in published frequencies: periods in seconds, of the weight of so many observations; also of pages
-        not yet read.
+        """Adds published periods, in seconds, to the evidence of pages, also of unread ones; `weight` is the number of
+        observations that each counts for.
         """
         pages = _checked_pages(pages)
         period, weight = np.asarray(period, dtype=np.float64), np.asarray(weight, dtype=np.float64)
@@ -177,13 +181,13 @@ class RefreshBook:
             not len(pages) == len(period) == len(weight)
             or not ((period >= 0) & (weight >= 0) & np.isfinite(period * weight)).all()
         ):
-            raise BadInput("each page must have a period and a weight, which are 0 or more")
+            raise ScheduleBroken("a published period or its weight is missing, below 0 or not a finite number")
         if len(pages):
             self._make_room(pages, np.zeros(0, dtype=np.int64))
             observation.claim_periods(self._t, pages, np.asarray(self._hosts_of(pages), dtype=np.int64), period, weight)
 
     def forget(self, pages: npt.NDArray[Any]) -> None:
-        """Lets pages not be refreshed any more, and all evidence go; those not inside are passed over."""
+        """Stops refreshing pages and drops their evidence; ignores those that are not inside."""
         observation.forget_pages(self._t, np.asarray(pages, dtype=np.int64))
 
     def _make_room(self, pages: Pages, hosts: Pages) -> None:
@@ -192,7 +196,7 @@ class RefreshBook:
             make_room_for_hosts(self._t, int(hosts.max()) + 1)
 
     def contains(self, pages: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Of each page, whether it is refreshed."""
+        """For each page, whether it is refreshed."""
         pages = np.asarray(pages, dtype=np.int64)
         known = (pages >= 0) & (pages < self._t.counts[LIMIT])
         inside = np.zeros(len(pages), dtype=np.bool_)
@@ -200,42 +204,42 @@ class RefreshBook:
         return inside
 
     def is_unclaimed(self, pages: Pages) -> npt.NDArray[np.bool_]:
-        """Of each page whether it is inside and nothing is known of its changes."""
+        """For each page, whether it is inside and there is no evidence of its changes."""
         unclaimed = self.contains(pages)
         unclaimed[unclaimed] = self._t.records["b"][pages[unclaimed]] == 0.0
         return unclaimed
 
     def cost(self, page: int) -> float:
-        """What reading a page is expected to cost, in bytes."""
+        """The expected cost of reading a page, in bytes."""
         return float(2.0 ** (self._t.records["cost"][page] / COST_STEPS))
 
     def read_times(self, pages: Pages) -> Floats:
-        """When each page was last read; nan for those that are not inside."""
+        """Time at which each page was last read; NaN if it is not inside."""
         times = np.full(len(pages), np.nan)
         inside = self.contains(pages)
         times[inside] = self.began + self._t.records["read"][pages[inside]] / TICKS
         return times
 
     def __len__(self) -> int:
-        """How many pages are refreshed."""
+        """Number of pages that are refreshed."""
         return int(self._t.counts[PAGE_COUNT])
 
     def inspect(self, now: float, importance: OfPages, most: int) -> tuple[Pages, Floats]:
-        """Up to `most` pages that are due, and what reading each is worth; also takes a step of the pass under way."""
+        """Returns up to `most` pages that are due, and their worth; also takes a step of the running pass."""
         if math.isnan(now) or most < 0:
-            raise BadInput(f"{now} must be a time, and {most} a number of pages")
+            raise ScheduleBroken(f"the book was inspected at the time {now} for {most} pages")
         time = float(now) - self.began
         self._t.facts[CLOCK] = max(time, self._t.facts[CLOCK])
         self._sweep(time, importance)
-        filing.advance(self._calendar, self._t.records, time)
+        advance(self._calendar, self._t.records, time)
         due, worths = np.empty(most, dtype=np.int64), np.empty(most)
-        got, looks = 0, _LOOKS * most
-        while got < most and looks > 0:
+        got, left = 0, _INSPECTED * most
+        while got < most and left > 0:
             pages = np.empty(most - got, dtype=np.int64)
-            pages = pages[: filing.take(self._calendar, self._t.records, pages)]
+            pages = pages[: take(self._calendar, self._t.records, pages)]
             if not len(pages):
                 break
-            looks -= len(pages)
+            left -= len(pages)
             hosts, weights = self._facts_of(pages, importance)
             got += sweep.judge_pages(self._t, self._calendar, pages, hosts, weights, time, due[got:], worths[got:])
         return due[:got], worths[:got]
@@ -244,7 +248,7 @@ class RefreshBook:
         return np.asarray(self._hosts_of(pages), dtype=np.int64), np.asarray(importance(pages), dtype=np.float64)
 
     def _sweep(self, time: float, importance: OfPages) -> None:
-        """Goes on with the pass, or begins one if that is wanted."""
+        """Takes a step of the running pass, or starts one if one is wanted."""
         t = self._t
         if t.counts[STALE]:
             self._estimate(importance)
@@ -270,7 +274,7 @@ class RefreshBook:
         return pages[: sweep.pages_inside(self._t, first, last, step, pages)]
 
     def _estimate(self, importance: OfPages) -> None:
-        """The sums from a sample of pages, until a pass has made them."""
+        """Estimates the sums from a sample of pages, until a pass has computed them."""
         t = self._t
         limit = int(t.counts[LIMIT])
         pages = self._inside(0, limit, max(2, limit // _SAMPLE))
@@ -283,14 +287,14 @@ class RefreshBook:
         t.counts[STALE] = 0
 
     def refile(self, now: float, importance: OfPages) -> None:
-        """Takes a whole pass at once: for tests, for a crawl that is opened, never while others wait."""
+        """Runs a whole pass at once. It takes long: for tests and for opening a crawl, never while fetchers wait."""
         self._t.counts[URGENT] = 1
         passes = self._t.counts[PASSES] + (2 if self._t.counts[CURSOR] != NO_PASS else 1)
         while self._t.counts[PASSES] < passes:
             self._sweep(float(now) - self.began, importance)
 
     def worth(self, pages: npt.NDArray[Any], now: float, importance: npt.NDArray[Any]) -> Floats:
-        """What reading each page now is worth; not a number for those that are not refreshed."""
+        """The worth of reading each page now; NaN for pages that are not refreshed."""
         pages = np.asarray(pages, dtype=np.int64)
         worths = np.empty(len(pages))
         weights = np.asarray(importance, dtype=np.float64)
@@ -300,7 +304,7 @@ class RefreshBook:
     def due_times(
         self, pages: npt.NDArray[Any], importance: npt.NDArray[Any], threshold: float | None = None
     ) -> Floats:
-        """When each page is due under the threshold in force, or another; infinity for never."""
+        """Time at which each page is due, under the current threshold or another one; infinity for never."""
         pages, weights = np.asarray(pages, dtype=np.int64), np.asarray(importance, dtype=np.float64)
         times = np.empty(len(pages))
         level = self.threshold if threshold is None else float(threshold)
@@ -308,9 +312,7 @@ class RefreshBook:
         return times + self.began
 
     def rates(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
-        """The mean of what is believed of each page's change rate (per second), and the bounds within which it lies
-        with 90 %.
-        """
+        """The estimated change rate of each page (per second): the mean, and the bounds of a 90 % interval."""
         pages = np.asarray(pages, dtype=np.int64)
         shapes, rates = self.beliefs(pages)
         edge = (1.0 - CONFIDENCE) / 2
@@ -319,13 +321,11 @@ class RefreshBook:
         return shapes / rates, low, high
 
     def beliefs(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats]:
-        """S and B of each page: the belief Gamma(S, B); the prior alone for pages not read."""
+        """S and B of each page's belief Gamma(S, B); the prior for pages that were never read."""
         pages = np.asarray(pages, dtype=np.int64)
         known = (pages >= 0) & (pages < self._t.counts[LIMIT])
         records = (
-            self._t.records[np.where(known, pages, 0)]
-            if len(self._t.records)
-            else np.zeros(len(pages), dtype=filing.RECORD)
+            self._t.records[np.where(known, pages, 0)] if len(self._t.records) else np.zeros(len(pages), dtype=RECORD)
         )
         k = self._t.facts[SHAPE]
         s = np.where(known, records["s"] * UNIT, 0.0)
@@ -340,14 +340,14 @@ class RefreshBook:
         return means
 
     def _hosts_inside(self, pages: Pages) -> Pages:
-        """The hosts of pages, 0 for those that are not inside."""
+        """The hosts of pages; 0 for pages that are not inside."""
         hosts = np.zeros(len(pages), dtype=np.int64)
         inside = self.contains(pages)
         hosts[inside] = self._hosts_of(pages[inside])
         return hosts
 
     def discovery_worth(self, hosts: npt.NDArray[Any]) -> Floats:
-        """What reading a page of importance 1 for the first time is worth on each host: a copy for ever old, at the
+        """The worth of the first read of a page of importance 1 on each host: that of an infinitely old copy, at the
         pooled rate.
         """
         settings = self._settings
@@ -356,36 +356,34 @@ class RefreshBook:
         return weight / (self._means(np.asarray(hosts, dtype=np.int64)) * max(cost, 1.0))
 
     def earliest(self) -> float:
-        """When `inspect` has something to do next: the time of the last one if it has more to do at once, infinity
-        if nothing is filed.
+        """Time at which `inspect` has work again: the time of the last inspection if it has work now, infinity if the
+        calendar is empty.
         """
         began, clock = self.began, float(self._t.facts[CLOCK])
         if self.sweeping:
             return began + clock
-        return began + max(filing.earliest_opening(self._calendar), clock)
+        return began + max(earliest_opening(self._calendar), clock)
 
     @property
     def sweeping(self) -> bool:
-        """Whether a pass over all pages is under way, or wanted: every `inspect` takes a step of it, whatever the
-        time.
-        """
+        """Whether a pass is running or wanted; if so, every `inspect` takes a step of it, at any time."""
         return bool(self._t.counts[CURSOR] != NO_PASS or self._t.counts[STALE] or sweep.is_wanted(self._t))
 
     @property
     def threshold(self) -> float:
-        """μ: a page is due when reading it is worth this."""
+        """μ: a page is due when its worth reaches this."""
         return float(self._t.facts[THRESHOLD])
 
     def demand(self, threshold: float) -> float:
-        """What a threshold asks for: pages, or bytes, per second."""
+        """The demand at a threshold: pages, or bytes, per second."""
         return float(self._t.facts[EXACT] * demand_at(self._t.demand[0], float(threshold)))
 
     def threshold_for(self, budget: float) -> float:
-        """The threshold at which another budget would be spent."""
+        """The threshold at which the demand equals a budget."""
         return float(solve_threshold(self._t.demand[0], float(budget) / self._t.facts[EXACT]))
 
     def statistics(self) -> dict[str, Any]:
-        """Counts and levels for people."""
+        """Counts and estimates for reports."""
         t = self._t
         return {
             "pages": len(self),
@@ -402,26 +400,26 @@ class RefreshBook:
         }
 
     def check(self, importance: OfPages, *, in_full: bool = False) -> None:
-        """Looks at everything; raises ScheduleBroken with what is broken. `in_full` is for right after `refile`
-        (`refresh_proof.py`).
+        """Verifies every invariant; raises ScheduleBroken with what is broken. `in_full` also verifies times and sums:
+        right after `refile` only (`verifier.py`).
         """
         t = self._t
-        opens = refresh_proof.prove_filing(t, self._calendar)
+        opens = verifier.verify_filing(t, self._calendar)
         if in_full:
             pages = np.flatnonzero(t.records["flags"][: t.counts[LIMIT]] & INSIDE)
             hosts, weights = self._facts_of(pages, importance)
             highest = max(self.threshold, float(t.facts[HIGHEST_THRESHOLD]))
-            refresh_proof.prove_times(t, self._calendar, opens, pages, hosts, weights, highest)
-            refresh_proof.prove_sums(t, pages, hosts, weights)
-            refresh_proof.prove_exactness(t, pages, hosts, weights)
+            verifier.verify_times(t, self._calendar, opens, pages, hosts, weights, highest)
+            verifier.verify_sums(t, pages, hosts, weights)
+            verifier.verify_exactness(t, pages, hosts, weights)
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """All that the book is, as facts and arrays of its own."""
+        """The complete state as facts and arrays; the arrays are copies."""
         return {"began": self.began, "settings": asdict(self._settings)}, copy_tables(self._t, self._calendar)
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], hosts_of: OfPages) -> "RefreshBook":
-        """The book of a state: it goes on exactly as the other would have."""
+        """The book that has this state; it continues exactly as the original would."""
         book = cls(facts["began"], RefreshSettings(**facts["settings"]), hosts_of)
         restore_tables(book._t, book._calendar, arrays)
         return book
@@ -430,5 +428,5 @@ class RefreshBook:
 def _checked_pages(pages: npt.NDArray[Any]) -> Pages:
     pages = np.asarray(pages, dtype=np.int64)
     if len(pages) and not 0 <= pages.min() <= pages.max() <= LARGEST_PAGE:
-        raise BadInput(f"pages must be numbers from 0 to {LARGEST_PAGE}")
+        raise ScheduleBroken(f"page numbers reach from {pages.min()} to {pages.max()}; they are 0 to {LARGEST_PAGE}")
     return pages

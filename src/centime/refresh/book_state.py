@@ -1,5 +1,7 @@
-"""The arrays of a refresh book as they are kept: columns of pages and hosts without the room ahead, sums, calendar. The
-curves are drawn anew.
+"""The arrays of a refresh book as a snapshot stores them: columns of pages and hosts without spare room, sums,
+calendar.
+
+The curves are not stored; the book draws them again from its settings.
 """
 
 from typing import Any
@@ -15,7 +17,7 @@ _WHOLE = ("demand", "sums", "pooled", "facts", "counts")
 
 
 def copy_tables(t: RefreshTables, calendar: Calendar) -> dict[str, npt.NDArray[Any]]:
-    """Everything, as arrays of their own."""
+    """Copies of all arrays of a book."""
     pages, hosts = int(t.counts[LIMIT]), int(t.counts[HOST_LIMIT])
     arrays = {column: t.records[column][:pages].copy() for column in _COLUMNS}
     arrays |= {name: getattr(t, name)[:hosts].copy() for name in _BY_HOST}
@@ -24,7 +26,7 @@ def copy_tables(t: RefreshTables, calendar: Calendar) -> dict[str, npt.NDArray[A
 
 
 def restore_tables(t: RefreshTables, calendar: Calendar, arrays: dict[str, npt.NDArray[Any]]) -> None:
-    """Writes a copy into the tables and calendar of a book without pages."""
+    """Writes such copies into the tables and the calendar of a book without pages."""
     pages, hosts = len(arrays["b"]), len(arrays["means"])
     make_room_for_records(t, pages)
     make_room_for_hosts(t, hosts)

@@ -1,18 +1,18 @@
-"""Calendar: pages by the time at which they are to be looked at, a calendar queue of three rings.
+"""The calendar: pages by the time of their next inspection, in a calendar queue of three rings of slots.
 
-    ring 0: 1024 calendar of a second,   ring 1: 1024 calendar of 1024 seconds,   ring 2: 1024 calendar of 12 days        (36 years in all)
+    ring 0: 1024 slots of 1 second,   ring 1: 1024 slots of 1024 seconds,   ring 2: 1024 slots of 12 days   (36 years)
 
-A page lies in one slot, in a list through the `next` of its record. It is filed in the finest ring that reaches its
-time. A slot of ring 0 is opened when its second is over, so that what it holds is due; a slot of the other rings when
-it begins, so that what it holds can be filed again more finely. Opening appends its list to the ring's open list at no
-cost; `take` hands out the open lists a few pages at a time, so that a million pages due at once are a million pages in
-a list and no more. Later times than the last slot's count as that.
+A page lies in one slot of the calendar, in a list linked through the `next` of its record. It is filed in the finest
+ring that reaches its time. A slot of ring 0 opens when its second is over, so that all its pages are due. A slot of the
+other rings opens when it begins, so that its pages can be filed again in a finer ring. Opening a slot appends its list
+to the ring's open list in O(1). `take` removes a few pages at a time from the open lists, so a million pages that are
+due at once cost no more than a list of a million pages. A time beyond the last slot counts as the last slot.
 
     opening time of a page's slot ≤ max(time it was filed for + 1 s, opening time of the next slot when it was filed)
 
-Times are seconds since the book began. Time that runs backwards opens nothing, and what is filed for the past comes
-next. A list cannot lose a page in its middle: pages that are no longer wanted are found out when they are taken.
-`clear` forgets all lists at once.
+Times are seconds since the book began. Time that runs backwards opens no slot, and a page filed for the past goes into
+the next slot to open. A page cannot be removed from the middle of a list: pages that are no longer refreshed are
+dropped when they are taken. `clear` empties all lists at once.
 """
 
 import math
@@ -28,15 +28,15 @@ SIZE = 1024
 NONE = -1
 
 RECORD = np.dtype([("b", "<f4"), ("read", "<u4"), ("next", "<i4"), ("s", "<u2"), ("cost", "u1"), ("flags", "u1")])
-"""All that is kept of a page: evidence s (1/1024) and b, last read (1/8 s since the book began), cost (2^(n/8)), flags, the next of its
-slot."""
+"""The record of a page: evidence s (in 1/1024) and b, last read (1/8 s since the book began), cost (2^(n/8)), flags,
+and the next page of its slot."""
 
 Records = npt.NDArray[np.void]
 
 
 class Calendar(NamedTuple):
-    """The lists: first and last page of each slot and of each ring's open list, and the number of each ring's next
-    slot.
+    """The lists: the first and last page of each slot and of each ring's open list, and the number of the slot of each
+    ring that opens next.
     """
 
     heads: npt.NDArray[np.int32]
@@ -47,7 +47,7 @@ class Calendar(NamedTuple):
 
 
 def empty_calendar() -> Calendar:
-    """Calendar without pages, at the time at which the book began."""
+    """A calendar without pages, at the time at which the book began."""
     return Calendar(
         np.full((RINGS, SIZE), NONE, dtype=np.int32),
         np.full((RINGS, SIZE), NONE, dtype=np.int32),
@@ -58,14 +58,14 @@ def empty_calendar() -> Calendar:
 
 
 def clear(calendar: Calendar) -> None:
-    """Forgets what is filed."""
+    """Empties all slots and open lists."""
     for array in calendar[:4]:
         array.fill(NONE)
 
 
 @bare_inlined
 def opening_time(ring: Whole, number: Whole) -> float:
-    """When a slot is opened."""
+    """Time at which a slot opens."""
     if ring == 0:
         return float(number + 1)
     return float(number << (10 * ring))
@@ -73,7 +73,7 @@ def opening_time(ring: Whole, number: Whole) -> float:
 
 @bare_inlined
 def file_page(calendar: Calendar, records: Records, page: Whole, time: float) -> None:
-    """Files a page that lies in no slot."""
+    """Files a page that lies in no slot for a time."""
     second = np.int64(min(max(time, 0.0), 2.0**40))
     ring = np.int64(0)
     number = max(second, calendar.clocks[0])
@@ -89,8 +89,8 @@ def file_page(calendar: Calendar, records: Records, page: Whole, time: float) ->
 
 
 @bare_inlined
-def hand_in(calendar: Calendar, records: Records, page: Whole) -> None:
-    """Puts a page that lies in no slot first among those that are open."""
+def open_page(calendar: Calendar, records: Records, page: Whole) -> None:
+    """Puts a page that lies in no slot first into the open list of ring 0."""
     records[page]["next"] = calendar.open_heads[0]
     if calendar.open_heads[0] == NONE:
         calendar.open_tails[0] = page
@@ -99,7 +99,7 @@ def hand_in(calendar: Calendar, records: Records, page: Whole) -> None:
 
 @bare_inlined
 def open_slot(calendar: Calendar, records: Records, ring: Whole, place: Whole) -> None:
-    """Puts what a slot holds behind what is open."""
+    """Appends the pages of a slot to the open list of its ring."""
     head = calendar.heads[ring, place]
     if head == NONE:
         return
@@ -113,7 +113,7 @@ def open_slot(calendar: Calendar, records: Records, ring: Whole, place: Whole) -
 
 @bare_kernel
 def advance(calendar: Calendar, records: Records, now: float) -> None:
-    """Opens all calendar whose time has come."""
+    """Opens all slots whose time has come."""
     second = np.int64(math.floor(min(max(now, -1.0), 2.0**40)))
     for ring in range(RINGS):
         ahead = second if ring == 0 else (second >> (10 * ring)) + 1  # the first slot whose time has not come
@@ -137,8 +137,8 @@ def _take_from(
 
 @bare_kernel
 def take(calendar: Calendar, records: Records, pages: npt.NDArray[np.int64]) -> int:
-    """Fills the array with open pages, which then lie in no slot; half of it, if need be, with those of the coarse
-    rings.
+    """Moves pages from the open lists into the array and returns how many. Up to half of the array is reserved for the
+    coarse rings.
     """
     count: Whole = np.int64(0)
     half = np.int64((pages.size + 1) // 2)
@@ -151,7 +151,7 @@ def take(calendar: Calendar, records: Records, pages: npt.NDArray[np.int64]) -> 
 
 @bare_kernel
 def earliest_opening(calendar: Calendar) -> float:
-    """When the next slot with pages is opened; minus infinity if pages are open, infinity if none is filed."""
+    """Time at which the next slot with pages opens; minus infinity if a page is open, infinity if there is no page."""
     best = math.inf
     for ring in range(RINGS):
         if calendar.open_heads[ring] != NONE:

@@ -1,11 +1,11 @@
-"""The inverse of the index as a table, for sums over all pages and as a first guess for one.
+"""The inverse of the index as a table, for sums over all pages and as a first guess for one page.
 
-    curves[i, j] = 1/u with G(u) = y,   S = 2^(LOW_SHAPE + i/4),   y = 2^(LOW_INDEX + j/2)       0 where y is never reached
+    curves[i, j] = 1/u with G(u) = y,   S = 2^(LOW_SHAPE + i/4),   y = 2^(LOW_INDEX + j/2);   0 where y is never reached
 
-A page's reads per second under the threshold μ are 1/(u·B) at y = μ·cost/(x·B) (`worth.py`). Both μ on the grid of
-`demand.py` and y go in steps of half an octave, so that a page's reads at all μ of the grid are one stretch of its row,
-with one fraction for all. Between the points the table is taken as straight: too large by 0.4 % at most where reads go
-as 1/sqrt(y). The table belongs to one rule, alpha and beta.
+Under the threshold μ, a page is read 1/(u·B) times per second, where y = μ·cost/(x·B) (`worth.py`). Both y and the grid
+of μ in `demand.py` have steps of half an octave, so a page's reads at all μ of the grid are one stretch of its row,
+with one fraction for all. Values between the points are interpolated linearly, which is at most 0.4 % too large where
+reads fall as 1/sqrt(y). A table belongs to one rule, alpha and beta.
 """
 
 import math
@@ -42,14 +42,14 @@ def draw_curves(rule: float, alpha: float, beta: float, curves: Curves) -> None:
 
 @bare_inlined
 def row_of(shape: float) -> float:
-    """Where a shape lies among the rows."""
+    """The row of a shape, with its fraction."""
     row = (math.log2(shape) - LOW_SHAPE) * SHAPE_STEPS
     return min(max(row, 0.0), ROWS - 1.001)
 
 
 @bare_inlined
 def guess_ratio(curves: Curves, row: float, y: float) -> float:
-    """About the u with G(u) = y; 0 where the table does not say."""
+    """An approximation of the u with G(u) = y; 0 outside the table."""
     if not y > 0.0:
         return 0.0
     column = (math.log2(y) - LOW_INDEX) * STEPS

@@ -1,22 +1,25 @@
-"""Whether a host's Last-Modified dates deserve belief, and what a visit says about changes.
+"""Whether a host's Last-Modified dates are reliable, and the verdict of a visit.
 
-Two numbers a host, in quarters of a visit, each a byte: dates that were right and dates that were wrong.
+Each host has two numbers, in quarters of a visit, each a byte: right dates and wrong dates.
 
-    a change of content with a date that moved forward, to between the last read and this one         right  1
-    a change of content with the same date, an older one, or one from before the last read            wrong  1
-    a date in the future, by more than the clocks may differ                                          wrong  1
-    a date of this very moment (pages made on demand)                                                 wrong  1
-    a new date without a change of content: less, for the signature leaves out what the date may count wrong  1/4
-    no date, or neither content nor date moved                                                        says nothing
+    a change of content with a date that moved forward, to between the last read and this one    right  1
+    a change of content with the same date, an older one, or one before the last read            wrong  1
+    a date in the future, by more than clocks may differ                                         wrong  1
+    a date equal to the time of the read (pages made on demand)                                  wrong  1
+    a new date without a change of content                                                       wrong  1/4
+    no date, or neither content nor date changed                                                 no evidence
 
-A host is believed if the mean of its Beta(2 + right, 1/2 + wrong) is 0.9 or more: after three right dates and none that
-is wrong; after one that is wrong it takes twelve. Before either byte is full both are halved, so old behaviour fades,
-and a host that begins to lie loses belief after at most seven lies.
+(A new date without a change of content counts less because the signature ignores parts of a page that the date may
+count.)
 
-Traps: dates have whole seconds. The server's clock counts: hand in its own Date field as `now` if it gives one (and the
-time of the read if not), or a server whose clock is an hour late looks as if all its dates were old. All dates of a
-host are taken together, so a host with a static and a dynamic part is believed only if nearly all of its changes are
-dated rightly.
+A host's dates are reliable if the mean of Beta(2 + right, 1/2 + wrong) is 0.9 or more: after three right dates and no
+wrong one; after one wrong date it takes twelve. Before either byte overflows both are halved, so old behaviour fades,
+and a host that begins to lie is distrusted after at most seven lies.
+
+Traps: dates have whole seconds. The server's clock counts: pass its own Date field as `now` if it sends one (and the
+time of the read if not), otherwise all dates of a server whose clock is an hour late look old. All dates of a host
+count together, so a host with a static and a dynamic part is reliable only if nearly all of its changes are dated
+rightly.
 """
 
 import math
@@ -25,7 +28,7 @@ from typing import NamedTuple
 from centime.refresh.verdict import Verdict
 
 SKEW = 60.0  # seconds by which a date may lie in the future
-MOMENT = 2.0  # a date so near to the read is the time of the read
+MOMENT = 2.0  # seconds: a date this close to the read is the time of the read itself
 WHOLE, QUARTER = 4, 1
 FULL = 255
 PRIOR_RIGHT, PRIOR_WRONG = 2.0, 0.5
@@ -33,7 +36,7 @@ BELIEF = 0.9
 
 
 class DateRecord(NamedTuple):
-    """What a host's dates were worth: quarters of visits, each from 0 to 255."""
+    """The right and wrong dates of a host, in quarters of a visit, each from 0 to 255."""
 
     right: int = 0
     wrong: int = 0
@@ -45,9 +48,7 @@ NOTHING_KNOWN = DateRecord()
 def observe(
     record: DateRecord, content_changed: bool, date_before: float, date: float, now: float, read_before: float
 ) -> DateRecord:
-    """The record after one more visit: the dates (nan if none) of the read before and of this one, and the times of
-    both reads.
-    """
+    """The record after one more visit, from the dates (NaN if none) and the times of the previous read and this one."""
     right, wrong = _weights(content_changed, date_before, date, now, read_before)
     if record.right + right > FULL or record.wrong + wrong > FULL:
         record = DateRecord(record.right // 2, record.wrong // 2)
@@ -70,29 +71,31 @@ def _weights(content_changed: bool, date_before: float, date: float, now: float,
 
 
 def reliability(record: DateRecord) -> float:
-    """The share of right dates that is to be expected, from 0 to 1."""
+    """The expected share of right dates, from 0 to 1."""
     right = PRIOR_RIGHT + record.right / WHOLE
     return right / (right + PRIOR_WRONG + record.wrong / WHOLE)
 
 
 def reliable(record: DateRecord) -> bool:
-    """Whether the dates of this host are to be believed."""
+    """Whether the dates of this host are reliable."""
     return reliability(record) >= BELIEF
 
 
 def stood(read: float, date: float, believed: bool) -> float:
-    """For how many seconds the content had stood when it was read, by its date; nan where that does not tell."""
+    """The age of the content in seconds when it was read, by its date; NaN if the date is not reliable or is the time
+    of the read itself.
+    """
     return read - date if believed and read - date > MOMENT else math.nan
 
 
 def verdict_of(
     *, read: bool, content_changed: bool, read_before: float, now: float, date: float, believed: bool
 ) -> tuple[Verdict, float]:
-    """What a visit says, and for DATED how many seconds before it the last change was (otherwise 0).
+    """The verdict of a visit, and for DATED the seconds from the last change to the visit (otherwise 0).
 
-    read: a document or a 304 came; read_before: when the copy was read, nan if there is none; date: Last-Modified, nan
-    if none. The content decides whether there was a change; a date only tells when, and only if it lies between the two
-    reads.
+    `read`: a document or a 304 came; `read_before`: when the copy was read, NaN if there is none; `date`:
+    Last-Modified, NaN if none; `believed`: the host's dates are reliable. The content decides whether there was a
+    change. The date only shows when, and only if it lies between the two reads.
     """
     if not read:
         return Verdict.FAILED, 0.0

@@ -1,16 +1,16 @@
-"""How much reading a threshold asks for, and the threshold that asks for the budget.
+"""The demand D(μ), the cost of reads per second under a threshold μ, and the threshold at which it equals the budget.
 
     D(μ) = Σ cost_i / max(age_i(μ), least interval),   D(μ) = budget
 
-D falls in μ. It is kept at μ = 2^(LOW + g/2), g = 0 ... 192: whenever a page's belief changes, what it asked for is
-taken off and what it asks for is added, at all of them at once. Between the points log D is taken as straight in log μ.
-Where even the lowest μ asks for less than the budget μ is 0, and every page is read at its least interval; without a
-budget μ is infinite, and none is.
+D falls in μ. The book keeps it at μ = 2^(LOW + g/2), g = 0 ... 192: whenever the belief about a page changes, the
+page's old demand is subtracted and its new demand added at all of these at once. Between them, log D is interpolated
+linearly in log μ. If even the lowest μ demands less than the budget, μ is 0 and every page is read at its least
+interval. With a budget of 0, μ is infinite and no page is read.
 
-`roots` of the paper is S = Σ sqrt(x λ), with K = S/G for a budget of G pages a second; it is kept beside D.
+The book also keeps the paper's sum S = Σ sqrt(x λ) (`roots`), with K = S/G for a budget of G pages per second.
 
-Trap: importance moves without notice, so what is taken off is not exactly what was added. The passes over all pages
-(`sweep.py`) set both right.
+Trap: importance moves without notice, so the demand that is subtracted is not exactly the one that was added. The
+passes over all pages (`sweep.py`) correct both.
 """
 
 import math
@@ -23,7 +23,7 @@ from centime.refresh.curves import COLUMNS, LOW_INDEX, STEPS, Curves
 
 LOW = -48.0
 POINTS = 193
-_NOTHING = 1e-12  # where nothing more is asked for, log D is taken to fall to so little
+_NOTHING = 1e-12  # the share of D to which it falls where it becomes 0, because log 0 does not exist
 
 Demand = npt.NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def add_demand(
     least_interval: float,
     sign: float,
 ) -> None:
-    """Adds (or, with sign -1, takes off) what a page of belief rate B and scale x/cost asks for."""
+    """Adds (or, with sign -1, subtracts) the demand of a page of belief rate B and scale x/cost."""
     at = (LOW - math.log2(scale * rate) - LOW_INDEX) * STEPS
     at = min(max(at, -4.0 * POINTS), 4.0 * COLUMNS)
     j = math.floor(at)
@@ -48,8 +48,8 @@ def add_demand(
     down = row - i
     weight = sign * cost / rate
     most = rate / least_interval
-    first = min(max(-j, 0), POINTS)  # below it the table does not go: the least interval is all that counts
-    last = max(min(COLUMNS - 1 - j, POINTS), first)  # from it on nothing is asked for
+    first = min(max(-j, 0), POINTS)  # below it, outside the table, the least interval decides
+    last = max(min(COLUMNS - 1 - j, POINTS), first)  # from it on, the demand is 0
     for g in range(first):
         demand[g] += weight * most
     if last > first:
@@ -65,7 +65,7 @@ def add_demand(
 
 @bare_kernel
 def solve_threshold(demand: Demand, budget: float) -> float:
-    """The threshold that asks for the budget."""
+    """The threshold at which the demand equals the budget."""
     if budget <= 0.0:
         return math.inf
     if demand[0] <= budget:
@@ -80,7 +80,7 @@ def solve_threshold(demand: Demand, budget: float) -> float:
 
 @bare_kernel
 def demand_at(demand: Demand, threshold: float) -> float:
-    """What a threshold asks for, per second."""
+    """The demand at a threshold, per second."""
     if math.isinf(threshold):
         return 0.0
     at = (math.log2(threshold) - LOW) * STEPS if threshold > 0.0 else 0.0

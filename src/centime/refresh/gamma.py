@@ -1,12 +1,12 @@
-"""The gamma distribution as beliefs need it: ψ(x), the share below x, quantiles, and the shape that a spread of
-logarithms asks for.
+"""The gamma distribution as beliefs need it: ψ(x), the share below x, quantiles, and the shape that belongs to a spread
+of logarithms.
 
-    P(S, y) = ∫_0^y v^(S-1) e^(-v) dv / Γ(S)              by its series below S + 1, by the continued fraction of 1 - P above
-    E log λ = ψ(S) - log B                                 for λ of Gamma(S, B), B a rate
-    log k - ψ(k) = log m - mean of E log λ                 the shape k that makes rates of mean m most likely
+    P(S, y) = ∫_0^y v^(S-1) e^(-v) dv / Γ(S)    by its series below S + 1, by the continued fraction of 1 - P above
+    E log λ = ψ(S) - log B                      for λ of Gamma(S, B), B a rate
+    log k - ψ(k) = log m - mean of E log λ      the shape k of largest likelihood for rates of mean m
 
-Good to about 1e-10 relative for S from 0.01 to 1000. Quantiles are for people, one page at a time, never for a loop
-over pages.
+The relative error is about 1e-10 for S from 0.01 to 1000. Quantiles are slow: they are for reports of single pages,
+never for a loop over all pages.
 """
 
 import math
@@ -33,7 +33,7 @@ def digamma(x: float) -> float:
 
 @bare_kernel
 def share_below(shape: float, y: float) -> float:
-    """P(S, y): how much of Gamma(S, 1) lies below y."""
+    """P(S, y): the share of Gamma(S, 1) below y."""
     if y <= 0.0:
         return 0.0
     front = math.exp(shape * math.log(y) - y - math.lgamma(shape))
@@ -66,7 +66,7 @@ def share_below(shape: float, y: float) -> float:
 @bare_kernel
 def quantile(shape: float, share: float) -> float:
     """The y below which this share (above 0, below 1) of Gamma(S, 1) lies."""
-    # for small y, P is nearly y^S / Γ(S+1), which is never less than P: its root lies below the quantile
+    # P is nearly y^S / Γ(S+1) for small y, and never larger: so the root of that lies below the quantile
     low = math.exp((math.log(share) + math.lgamma(shape + 1.0)) / shape)
     high = max(2.0 * low, shape)
     while share_below(shape, high) < share:
@@ -83,7 +83,7 @@ def quantile(shape: float, share: float) -> float:
 
 
 def shape_of_spread(spread: float, least: float, most: float) -> float:
-    """The k between bounds with log k - ψ(k) = spread; the left side falls from infinity to 0."""
+    """The k between `least` and `most` with log k - ψ(k) = spread; the left side falls from infinity to 0."""
     low, high = least, most
     for _ in range(60):
         middle = math.sqrt(low * high)

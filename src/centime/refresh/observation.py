@@ -1,12 +1,12 @@
-"""Observations: what a read, or somebody's word, tells about a page (`verdict.py`), taken into its record and the sums.
+"""Observations: the verdict of a read (`verdict.py`) or a published period updates the record of a page and the sums.
 
-A page that is not refreshed joins with its first read, whatever the verdict on it. A read that is not later than the
-last is no evidence. For how long the content had stood at the first read, by a date that is believed, is evidence too,
-and exact, for a Poisson process looks the same backwards. It counts with the second read only: counted at once it gives
-pages up that had just changed by chance, and nobody looks again (0.956 of the oracle's freshness in place of 0.961,
-`docs/decisions/refresh-by-threshold.md`). A page already filed stays where it is: at worst it is looked at too early
-or, if it proves much quicker than its slot, up to a quarter of its last age late; the next pass (`sweep.py`) files it
-anew.
+A page joins the book with its first read, whatever the verdict. A read that is not later than the last one is no
+evidence. The age that the content had at the first read, by a reliable date, is evidence too, and exact, because a
+Poisson process looks the same backwards. It counts only from the second read on: counted at once, it would give up
+pages that had changed just before by chance, and these would never be read again (0.956 of the oracle's freshness
+instead of 0.961, `docs/decisions/refresh-by-threshold.md`). A page that is filed already stays in its slot: at worst it
+is inspected too early or, if it changes much faster than its slot assumes, late by up to a quarter of its last age; the
+next pass (`sweep.py`) files it anew.
 """
 
 import math
@@ -44,10 +44,11 @@ FAILED: Final = Verdict.FAILED.value
 VERDICTS: Final = len(Verdict)
 
 CLAIMED_FACTOR: Final = 16.0
-"""By this to the power of its weight a published period counts as different from the usual one at most: 4-fold for a stranger's half.
-Half an observation of a year, as caches are told by the thousand, would outweigh everything else that is known of a page of seconds."""
+"""A published period counts as at most CLAIMED_FACTOR^weight times longer or shorter than the usual one: 4-fold for the
+weight 1/2 of a stranger. Otherwise half an observation of a year, as thousands of cache headers claim, would outweigh
+all other evidence on a page that changes within seconds."""
 LONGEST_STANDING: Final = 4 * 365 * 86_400.0
-"""What is dated earlier counts as if from then: such dates are often those of files that were unpacked or never had one."""
+"""An older date counts as this age: such dates often come from files that were unpacked or never had a date."""
 
 Floats = npt.NDArray[np.float64]
 Pages = npt.NDArray[np.int64]
@@ -88,7 +89,7 @@ def _stored_cost(cost: float) -> np.uint8:
 
 @bare_inlined
 def _mean_cost(kept: Whole, cost: float) -> np.uint8:
-    """A quarter of the way from what is kept to what this read took: mostly a few bytes, and now and then a whole
+    """The mean cost, moved a quarter of the way to the cost of this read. Most reads cost a few bytes, some a whole
     document.
     """
     mean = 2.0 ** (kept / COST_STEPS)
@@ -100,7 +101,7 @@ def _join(t: RefreshTables, calendar: Calendar, page: Whole, host: Whole, import
     record = t.records[page]
     t.counts[PAGE_COUNT] += 1
     if t.counts[CURSOR] != NO_PASS and page >= t.counts[CURSOR]:
-        record["flags"] = np.uint8(INSIDE)  # the pass will file it
+        record["flags"] = np.uint8(INSIDE)  # the running pass will file it
     elif record["flags"] & FILED:
         record["flags"] = np.uint8(INSIDE | FILED)
     else:
@@ -123,7 +124,7 @@ def record_reads(
     costs: Floats,
     importance: Floats,
 ) -> None:
-    """Takes in a batch of reads, in its order."""
+    """Records a batch of reads, in its order."""
     for i in range(pages.size):
         page, host, verdict = pages[i], hosts[i], verdicts[i]
         record = t.records[page]
@@ -148,8 +149,8 @@ def record_reads(
 
 @bare_kernel
 def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats, weights: Floats) -> None:
-    """Adds published periods to the evidence of pages, within what the weight lets them differ from what the host is
-    believed to do.
+    """Adds published periods to the evidence of pages, limited to CLAIMED_FACTOR^weight times the estimated period of
+    the host.
     """
     for i in range(pages.size):
         record = t.records[pages[i]]
@@ -163,7 +164,7 @@ def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats,
 
 @bare_kernel
 def forget_pages(t: RefreshTables, pages: Pages) -> None:
-    """Lets pages not be refreshed any more; their entries are dropped when they come up."""
+    """Stops refreshing pages; the calendar drops them when they are taken."""
     for i in range(pages.size):
         if 0 <= pages[i] < t.records.size:
             record = t.records[pages[i]]

@@ -1,6 +1,6 @@
-"""One page of the refresh book, inside kernels: its belief, its index, its due time, and its part in the sums.
+"""One page of the refresh book, inside kernels: its belief, its index, its due age, and its part in the sums.
 
-`belief_of` is what is believed; the index, the due age and the demand are those of the wider belief that decides
+`belief_of` returns the belief itself; the index, the due age and the demand use the wider belief of decisions
 (`worth.py`, TRUST).
 """
 
@@ -31,14 +31,14 @@ LEAST_IMPORTANCE = 1e-30
 
 @bare_inlined
 def mean_of_host(t: RefreshTables, host: Whole) -> float:
-    """m: the pooled mean rate of the host, or of all pages where it has none."""
+    """m: the pooled mean rate of the host, or of all pages if the host has none."""
     mean = float(t.means[host]) if 0 <= host < t.means.size else 0.0
     return mean if mean > 0.0 else t.facts[MEAN]
 
 
 @bare_inlined
 def belief_of(t: RefreshTables, page: Whole, host: Whole) -> tuple[float, float]:
-    """S and B."""
+    """S and B of a page's belief Gamma(S, B)."""
     k = t.facts[SHAPE]
     record = t.records[page]
     return k + record["s"] * UNIT, k / mean_of_host(t, host) + record["b"]
@@ -46,13 +46,13 @@ def belief_of(t: RefreshTables, page: Whole, host: Whole) -> tuple[float, float]
 
 @bare_inlined
 def cost_of(t: RefreshTables, page: Whole) -> float:
-    """What a read is expected to cost: 1 when the budget counts pages."""
+    """The expected cost of a read: bytes, or 1 if the budget counts pages."""
     return 2.0 ** (t.records[page]["cost"] / COST_STEPS) if t.facts[BY_BYTES] != 0.0 else 1.0
 
 
 @bare_inlined
 def scale_of(t: RefreshTables, importance: float, cost: float) -> float:
-    """What the index is multiplied with: x/cost, 1 for the uniform rule."""
+    """The factor of the index: x/cost, or 1 for the uniform rule."""
     if t.facts[RULE] == UNIFORM:
         return 1.0
     return (importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE) / cost
@@ -60,13 +60,13 @@ def scale_of(t: RefreshTables, importance: float, cost: float) -> float:
 
 @bare_inlined
 def read_time(t: RefreshTables, page: Whole) -> float:
-    """When the page was last read."""
+    """Time at which the page was last read."""
     return float(t.records[page]["read"]) / TICKS
 
 
 @bare_inlined
 def index_of(t: RefreshTables, shape: float, rate: float, scale: float, age: float) -> float:
-    """What a read is worth at this age."""
+    """The worth of a read at this age."""
     shape *= TRUST
     rate *= TRUST
     return scale * rate * index_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, max(age, 0.0) / rate)
@@ -74,7 +74,7 @@ def index_of(t: RefreshTables, shape: float, rate: float, scale: float, age: flo
 
 @bare_kernel
 def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold: float) -> float:
-    """The age at which a read is worth the threshold, the least interval at least; infinity if never."""
+    """The age at which the worth reaches the threshold, but at least the least interval; infinity if never."""
     if math.isinf(threshold):
         return math.inf
     shape *= TRUST
@@ -89,7 +89,7 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
 def tally(
     t: RefreshTables, kept: Whole, shape: float, rate: float, importance: float, cost: float, sign: float
 ) -> None:
-    """Adds the page to one of the two rows of sums, or takes it off."""
+    """Adds the page to one of the two rows of sums or, with sign -1, subtracts it."""
     scale = scale_of(t, importance, cost)
     known = importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE
     add_demand(

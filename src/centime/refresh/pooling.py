@@ -1,26 +1,27 @@
-"""Pooled priors: what is believed of a page before it has shown anything, from its host and from all pages.
+"""Pooled priors: the belief about a page without evidence, from its host and from all pages.
 
-The rates of a host's pages are taken as draws of Gamma(k, k/m). One step of expectation and maximisation for each pass
-over all pages:
+The rates of a host's pages are modelled as draws from Gamma(k, k/m). Each pass over all pages makes one step of
+expectation maximisation:
 
-    λ̂_i = S_i/B_i               the mean of each page's posterior, of pages with evidence only
+    λ̂_i = S_i/B_i    the mean of each page's posterior, of pages with evidence only
     m    = mean of all λ̂
-    m_h  : log m_h = (n_h·log(Σ_h λ̂ / n_h) + STRENGTH·log m) / (n_h + STRENGTH)       a host of few pages is taken to be like all pages
-    k    : log k - ψ(k) = mean of (E λ_i/m_h - 1 + log m_h - E log λ_i)    one shape for all, right also while the means are still wrong
+    m_h  : log m_h = (n_h·log(Σ_h λ̂ / n_h) + STRENGTH·log m) / (n_h + STRENGTH)    a host of few pages is near m
+    k    : log k - ψ(k) = mean of (E λ_i/m_h - 1 + log m_h - E log λ_i)    one shape for all hosts
 
-Hosts differ by factors, so it is logarithms that are drawn together: a thousand quiet pages are not moved by what the
-quickest host does. A step moves far only as fast as the evidence outweighs the prior: three-fold, where the first prior
-may be wrong a thousand-fold. So where a pass moves the priors by a tenth or more, further steps are made at once on a
-sample of pages, for one factor f on all means:
+(The equation of k holds also while the means are still wrong.) Hosts differ by factors, so their logarithms are pooled:
+the fastest host does not move a thousand quiet pages. A step moves only as far as the evidence outweighs the prior:
+three-fold, when the first prior may be wrong a thousand-fold. So if a pass moves the priors by a tenth or more, further
+steps follow at once on a sample of pages, for one factor f on all means:
 
     λ̂_i = (k + s_i) / (k/(f·m_h) + b_i),    f' = mean of λ̂_i/m_h
 
-(not for k: one observation of each page says nothing of the shape, and a shape too large would silence those to come).
+(k stays as it is: one observation per page says nothing about the shape, and a shape that is too large would suppress
+later evidence.)
 
-The result is used from the beginning of the next pass on, so that the sums of a pass belong to one prior. Repeated, the
-steps climb to the most likely prior. The shape is kept within bounds: above, it would silence the evidence. Below it
-may be small: three live pages among three hundred that never change have 0.03, and with 0.2 their rates were held to be
-half of what they are.
+The result takes effect when the next pass begins, so that the sums of a pass belong to one prior. Repeated steps
+converge to the prior of largest likelihood. The shape has bounds: a larger one would suppress the evidence. It may be
+small: three live pages among three hundred that never change have 0.03, and with 0.2 their rates were estimated at half
+of the true ones.
 """
 
 import math
@@ -53,15 +54,15 @@ STRENGTH = 4.0
 LEAST_SHAPE, MOST_SHAPE = 0.02, 10.0
 LEAST_MEAN, MOST_MEAN = 1e-12, 10.0
 SAMPLE = 1024
-_STEPS = 64  # at most, on the sample: below a millisecond
+_STEPS = 64  # at most, on the sample: less than a millisecond
 _NOTABLE = 0.1
 _FAR = 0.7  # two-fold
 _SETTLED = 0.01
-_FEWEST = 20  # pages with evidence, for a shape to be judged
+_FEWEST = 20  # pages with evidence, for an estimate of the shape
 
 
 def begin_pooling(t: RefreshTables) -> None:
-    """Puts the priors that the last pass found into effect, and the sums of the next to nought."""
+    """Puts the priors that the last pass found into effect and clears the sums for the next pass."""
     t.facts[SHAPE], t.facts[MEAN] = t.facts[NEXT_SHAPE], t.facts[NEXT_MEAN]
     t.means[:] = _next_means(t)
     t.host_rates[:] = 0.0
@@ -71,7 +72,7 @@ def begin_pooling(t: RefreshTables) -> None:
 
 
 def _next_means(t: RefreshTables) -> Floats:
-    """The means of hosts as the last pass found them; 0 for those without evidence."""
+    """The means of hosts as the last pass found them; 0 for hosts without evidence."""
     counted = t.host_pages
     own = np.log(np.clip(t.host_rates / np.maximum(counted, 1), LEAST_MEAN, MOST_MEAN))
     means = np.exp((counted * own + STRENGTH * math.log(t.facts[NEXT_MEAN])) / (counted + STRENGTH))
@@ -91,7 +92,7 @@ def end_pooling(t: RefreshTables) -> None:
 
 
 def settle(t: RefreshTables, pages: Pages, hosts: Pages) -> None:
-    """Goes on from the next priors, step by step on a sample of pages, until they stand still."""
+    """Improves the next priors in steps on a sample of pages until they converge."""
     known = (t.records["b"][pages] > 0.0) & (hosts >= 0) & (hosts < len(t.means))
     pages, hosts = pages[known], hosts[known]
     if len(pages) < _FEWEST:

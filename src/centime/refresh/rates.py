@@ -1,31 +1,32 @@
-"""Change rates from whole lists of observations: the estimators of Section 6.1 of the Xyleme paper, as printed and as
-they should be.
+"""Change rates from complete lists of observations: the estimators of Section 6.1 of the Xyleme paper, as printed and
+corrected.
 
-A page changes by a Poisson process of rate lambda and is read at irregular moments. An interval between two reads is
-quiet (v) or changed (c); of a changed one a reliable date may tell the time l from the last change to the read. What is
-seen then has the likelihood
+A page changes by a Poisson process of rate lambda and is read at irregular times. An interval between two reads is
+quiet (v) or changed (c); for a changed one, a reliable date may show the time l from the last change to the read. The
+observations have the likelihood
 
     L(lambda) = exp(-lambda · sum v) · product (1 - exp(-lambda c)) · product lambda exp(-lambda l)
 
-where a changed interval counts by its l if that is known and by its c if not. Four estimators follow:
+where a changed interval counts by its l if that is known and by its c if not. There are four estimators:
 
-    likeliest_rate         the maximum of L. The paper's Eq. 9 has a SUM in place of the product of (1 - exp(-lambda c));
-    printed_rate           the maximum of Eq. 9 with the sum, as printed. It hardly knows how many changes there were: C changes are
-                           about as good as one, so it is far too low when there are many;
-    dated_rate             changes / (sum l + sum v), the maximum of L if every change is dated;
-    printed_dated_rate     Eq. 10 as printed, changes / sum l: the quiet intervals are left out, so it is too high, and most for slow pages.
+    likeliest_rate        the maximum of L. The paper's Eq. 9 has a SUM instead of the product of (1 - exp(-lambda c));
+    printed_rate          the maximum of Eq. 9 with the sum, as printed. It hardly depends on the number of changes: C
+                          changes count about as much as one, so it is far too low when there are many;
+    dated_rate            changes / (sum l + sum v), the maximum of L if every change is dated;
+    printed_dated_rate    Eq. 10 as printed, changes / sum l. It omits the quiet intervals, so it is too high, most of
+                          all for slow pages.
 
-Without a change all four are 0. With changes and nothing quiet the first two have no finite maximum and are infinite;
-dated rates are infinite only if every change was seen the moment it happened. `finite_rate` is the maximum of L with
+Without a change all four are 0. With changes and no quiet time, the first two have no finite maximum and are infinite;
+dated rates are infinite only if every change was seen at the moment it happened. `finite_rate` is the maximum of L with
 half a quiet interval of the mean length added: for regular intervals T this is -log(1 - C/(N + 0.5)) / T, the form of
-Cho and Garcia-Molina, biased far less and never infinite.
+Cho and Garcia-Molina, which has far less bias and is never infinite.
 
-The score of L, sum c/(exp(lambda c) - 1) + D/lambda - (sum l + sum v), falls and is convex in lambda, and since
-1/lambda - c/2 <= c/(exp(lambda c) - 1) <= 1/lambda its zero lies between (C + D)/(sum l + sum v + sum c/2) and (C + D)/(sum l + sum v).
-Newton's steps from the left end never pass the zero, so no step needs to be guarded.
+The score of L, sum c/(exp(lambda c) - 1) + D/lambda - (sum l + sum v), falls and is convex in lambda. Because
+1/lambda - c/2 <= c/(exp(lambda c) - 1) <= 1/lambda, its zero lies between (C + D)/(sum l + sum v + sum c/2) and
+(C + D)/(sum l + sum v). Newton's steps from the left end never pass the zero, so they need no bracket.
 
-These need all observations; `centime.refresh.belief` does the same with two numbers a page. They are the yardstick and
-the lab's.
+These estimators need all observations; `centime.refresh.belief` does the same with two numbers per page. They serve the
+lab, the detection of rhythms (`rhythm.py`), and the tests as a reference.
 """
 
 import math
@@ -38,20 +39,20 @@ from centime.model.kernel import inlined, kernel
 Vector = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-STEPS = 2000  # far more than the zero of a score takes: one a unit of lambda · c at worst, and exp(-750) is 0
-NEAR = 4e-16  # a step shorter than this share of the rate is rounding
+STEPS = 2000  # far more than the zero of a score needs: one per unit of lambda · c at worst, and exp(-750) is 0
+NEAR = 4e-16  # a step smaller than this share of the rate is rounding
 
 
 @inlined
 def _excess(rate: float, interval: float) -> float:
-    """What a changed interval adds to the score, c / (exp(lambda c) - 1)."""
+    """The term of a changed interval in the score, c / (exp(lambda c) - 1)."""
     return interval / math.expm1(min(rate * interval, 700.0))
 
 
 @kernel
 def likeliest_rate(quiet: float, changed: Vector, dated: int = 0) -> float:
-    """The rate of largest likelihood: quiet time in all (with the l of dated changes), changed intervals without a
-    date, dated changes.
+    """The rate of largest likelihood. `quiet`: total quiet time, with the l of dated changes; `changed`: changed
+    intervals without a date; `dated`: number of dated changes.
     """
     count = len(changed) + dated
     if count == 0:
@@ -74,8 +75,8 @@ def likeliest_rate(quiet: float, changed: Vector, dated: int = 0) -> float:
 
 @kernel
 def finite_rate(quiet: float, changed: Vector, intervals: int) -> float:
-    """The likeliest rate with half a quiet interval more, of the mean length of so many intervals: finite whatever
-    was seen.
+    """The rate of largest likelihood with half a quiet interval added, of the mean length of `intervals` intervals;
+    always finite.
     """
     if intervals == 0:
         return 0.0
@@ -84,15 +85,13 @@ def finite_rate(quiet: float, changed: Vector, intervals: int) -> float:
 
 @kernel
 def printed_rate(quiet: float, changed: Vector) -> float:
-    """The maximum of Eq. 9 as the paper prints it, with the sum over changed intervals."""
+    """The maximum of Eq. 9 as printed in the paper, with the sum over changed intervals."""
     if len(changed) == 0:
         return 0.0
     if quiet <= 0.0:
         return math.inf
-    low, high = (
-        float(1.0 / (quiet + changed.max() / 2.0)),
-        1.0 / quiet,
-    )  # as for one interval, the longest and the shortest there could be
+    # the bounds of a single changed interval: the longest one, and one of length 0
+    low, high = float(1.0 / (quiet + changed.max() / 2.0)), 1.0 / quiet
     rate = low
     for _ in range(STEPS):
         gain, bend, reached = 0.0, 0.0, 0.0
@@ -107,9 +106,8 @@ def printed_rate(quiet: float, changed: Vector) -> float:
         else:
             high = min(high, rate)
         slope = bend / reached + (gain / reached) ** 2
-        further = (
-            rate + score / slope if slope > 0.0 else high
-        )  # far beyond every changed interval nothing is left of the slope
+        # far beyond every changed interval the slope underflows to 0
+        further = rate + score / slope if slope > 0.0 else high
         if not low < further < high:
             further = (low + high) / 2.0
         if abs(further - rate) <= NEAR * rate:
@@ -120,15 +118,13 @@ def printed_rate(quiet: float, changed: Vector) -> float:
 
 @kernel
 def dated_rate(quiet: float, since: Vector) -> float:
-    """Changes over the time known to be quiet: quiet intervals in all, and the time since the last change in each
-    changed one.
-    """
+    """Changes per quiet time, which is all quiet intervals and the time since the last change of each changed one."""
     return _ratio(len(since), since.sum() + quiet)
 
 
 @kernel
 def printed_dated_rate(since: Vector) -> float:
-    """Eq. 10 as the paper prints it: the quiet intervals do not count."""
+    """Eq. 10 as printed in the paper: the quiet intervals do not count."""
     return _ratio(len(since), since.sum())
 
 
@@ -141,9 +137,7 @@ def _ratio(changes: int, time: float) -> float:
 
 @kernel
 def log_likelihood(rate: float, quiet: float, changed: Vector, dated: int = 0) -> float:
-    """The logarithm of the likelihood of a rate, the same arguments as for `likeliest_rate`; at 0 and infinity its
-    limit.
-    """
+    """The logarithm of the likelihood of a rate (arguments as of `likeliest_rate`); its limit at 0 and infinity."""
     if rate <= 0.0:
         return 0.0 if len(changed) + dated == 0 else -math.inf
     if rate == math.inf:
@@ -158,7 +152,7 @@ def log_likelihood(rate: float, quiet: float, changed: Vector, dated: int = 0) -
 def write_rates(
     intervals: npt.NDArray[np.float64], changed: npt.NDArray[np.bool_], since: npt.NDArray[np.float64], rates: Vector
 ) -> None:
-    """Writes for each page (row) all five estimates, in the order of ESTIMATORS; since counts where changed."""
+    """Writes the five estimates of each page (row), in the order of ESTIMATORS; `since` counts where `changed`."""
     seen, ages = np.empty(intervals.shape[1]), np.empty(intervals.shape[1])
     for page in range(len(intervals)):
         count, quiet = 0, 0.0
@@ -182,7 +176,7 @@ ESTIMATORS = ("Eq. 9 printed", "Eq. 9 product", "Eq. 9 product, finite", "Eq. 10
 def estimates(
     intervals: npt.NDArray[np.float64], changed: npt.NDArray[np.bool_], since: npt.NDArray[np.float64]
 ) -> dict[str, Vector]:
-    """The rates of pages (rows) from their intervals (columns) by each estimator; since counts where changed."""
+    """The rates of pages (rows) from their intervals (columns) by each estimator; `since` counts where `changed`."""
     rates = np.empty((len(intervals), len(ESTIMATORS)))
     write_rates(intervals, changed, since, rates)
     return {name: rates[:, column].copy() for column, name in enumerate(ESTIMATORS)}

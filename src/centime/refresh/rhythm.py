@@ -1,28 +1,29 @@
-"""Pages that change by the clock: every hour, every day, every Monday at nine. Found from a page's last visits.
+"""Rhythms: pages that change by the clock (every hour, every day, every Monday at nine), found from their last visits.
 
-Two explanations of the same visits are compared. By the clock: a change in every period P, always at the same phase of
-it, no other change. An interval shorter than P has then changed exactly if the phase lies in its arc of the circle of
-length P, one of P or longer always has. The phases F that explain every interval are the arcs of changed intervals cut
-with each other, without those of quiet ones. With nothing known about the phase before,
+Two explanations of the same visits are compared. By the clock: the page changes in every period P, always at the same
+phase of it, and at no other time. Then an interval shorter than P has a change exactly if the phase lies in its arc of
+the circle of length P; an interval of P or longer always has one. The phases F that explain every interval are the
+intersection of the arcs of changed intervals, without the arcs of quiet ones. If every phase is equally likely before,
 
-    probability by the clock  = |F| / P,     times 1/(2·TOLERANCE·P) for each of D dates, equally likely within TOLERANCE·P of the phase
-    probability by chance     = the largest that any Poisson rate gives (`rates.log_likelihood` at `rates.likeliest_rate`)
+    probability by the clock  = |F| / P,  times 1/(2·TOLERANCE·P) for each of D dates, which are uniformly distributed
+                                within TOLERANCE·P of the phase
+    probability by chance     = the largest under any Poisson rate (`rates.log_likelihood` at `rates.likeliest_rate`)
 
     score = log(|F| / P) - D·log(2·TOLERANCE·P) - log(probability by chance)
 
-A rhythm is believed from a score of THRESHOLD on, with 5 changes or more. Under a Poisson process a score of s is
-reached with a chance of e^-s at most for each period (the mean of a likelihood ratio is 1, and the best rate only
-lowers it); it is far rarer in fact, since F is mostly empty. Measured (20 visits, rates lognormal as in the webbox,
-mean interval from half an hour to a week, each interval uniform within 0.2..1.8 of the mean or exponential): at most
-0.06 % of Poisson pages are taken for regular, 0.2 % if each has exactly the rate that is worst and intervals are
-exponential. Of daily and weekly pages read each 0.4 to 0.5 periods (0.2..1.8) 92 % are found after 15 visits and all
-after 29; with exponential intervals a third after 15 and 99 % after 29.
+A page has a rhythm if the score is THRESHOLD or more, with 5 changes or more. Under a Poisson process, a score of s has
+a probability of at most e^-s for each period (the mean of a likelihood ratio is 1, and the best rate only lowers it);
+in practice it is far rarer, because F is mostly empty. Measured (20 visits, rates lognormal as in the webbox, mean
+interval from half an hour to a week, each interval uniform within 0.2..1.8 of the mean or exponential): at most 0.06 %
+of Poisson pages are mistaken for regular ones, 0.2 % if each has exactly the worst rate and intervals are exponential.
+Of daily and weekly pages read every 0.4 to 0.5 periods (0.2..1.8), 92 % are found after 15 visits and all after 29;
+with exponential intervals a third after 15 and 99 % after 29.
 
-Traps: the hull of F is handed out, so that just after it the change has surely happened. A rhythm once known makes
-itself invisible: reads just after each change find a change every time, which a fast Poisson page explains as well. So
-a rhythm found is kept and asked `holds` at every visit, which takes no history, and given up when an interval
-contradicts it. Daylight saving moves a daily phase by an hour: the rhythm is then given up and found again. Pages at
-rest on weekends have no daily rhythm here.
+Traps: `find_rhythm` returns the hull of F, so that the change has surely happened just after it. A known rhythm hides
+itself: reads just after each change find a change every time, which a fast Poisson page explains as well. So a rhythm
+that was found is kept; `holds` tests it at every visit without any history, and it is given up when an interval
+contradicts it. Daylight saving moves a daily phase by an hour: the rhythm is then given up and found again. Pages that
+do not change on weekends have no daily rhythm here.
 """
 
 import math
@@ -41,12 +42,12 @@ HOUR, DAY, WEEK = 3_600.0, 86_400.0, 604_800.0
 PERIODS = (HOUR, DAY, WEEK)
 FEWEST_CHANGES = 5
 THRESHOLD = 4.5
-TOLERANCE = 0.01  # of the period: how far dates may lie from the phase, either way
+TOLERANCE = 0.01  # of the period: the distance of dates from the phase, at most, either way
 
 
 class Rhythm(NamedTuple):
-    """A change in every period, at a phase between low and high: seconds after a multiple of the period; high may
-    pass the period's end.
+    """A change in every period, at a phase between low and high, in seconds after a multiple of the period. The high
+    phase may lie beyond the period's end.
     """
 
     period: float
@@ -58,8 +59,8 @@ class Rhythm(NamedTuple):
 def _arcs(
     times: Vector, changed: Flags, dates: Vector, period: float, starts: Vector, lengths: Vector, inside: Flags
 ) -> int:
-    """Writes the arcs in which the phase must lie (inside) or must not; how many, or -1 if an interval cannot be so
-    by the clock.
+    """Writes the arcs in which the phase must lie (`inside`) or must not, and returns how many; -1 if an interval
+    contradicts the period.
     """
     count, slack = 0, TOLERANCE * period
     for place in range(1, len(times)):
@@ -81,8 +82,8 @@ def _arcs(
 
 @kernel
 def _phases(count: int, period: float, starts: Vector, lengths: Vector, inside: Flags) -> tuple[float, float, float]:
-    """The length of all phases that lie in every arc inside and in no other, and the low and high end of the
-    shortest arc over them.
+    """The total length of the phases that lie in every arc marked `inside` and in no other arc, and the low and high
+    end of the shortest arc that covers them.
     """
     ends = np.empty(2 * count + 1)
     for arc in range(count):
@@ -118,7 +119,7 @@ def _phases(count: int, period: float, starts: Vector, lengths: Vector, inside: 
 
 @kernel
 def _find(times: Vector, changed: Flags, dates: Vector, periods: Vector) -> tuple[float, float, float, float]:
-    """The best score of a period, that period, and its phases; a score of minus infinity if none explains every
+    """The best score of all periods, with that period and its phases; minus infinity if no period explains every
     interval.
     """
     seen, quiet, dated, count = np.empty(len(times)), 0.0, 0, 0
@@ -153,31 +154,31 @@ _PERIODS = np.array(PERIODS)
 
 
 def find_rhythm(times: Vector, changed: Flags, dates: Vector | None = None) -> Rhythm | None:
-    """The rhythm of a page that was read at these times (the first is the first copy), each time changed since the last
-    or not, or None.
+    """The rhythm of a page that was read at `times` (the first is the first copy), or None. `changed`: whether each
+    read found a change since the last one.
 
-    dates: when the page last changed before each read, nan where no reliable date says so; one for a read that found no
-    change is not used.
+    `dates`: when the page last changed before each read, NaN without a reliable date; the date of a read that found no
+    change is ignored.
     """
     if len(times) <= FEWEST_CHANGES:
         return None
-    told = np.full(len(times), math.nan) if dates is None else np.asarray(dates, dtype=np.float64)
+    given = np.full(len(times), math.nan) if dates is None else np.asarray(dates, dtype=np.float64)
     score, period, low, high = _find(
-        np.asarray(times, dtype=np.float64), np.asarray(changed, dtype=np.bool_), told, _PERIODS
+        np.asarray(times, dtype=np.float64), np.asarray(changed, dtype=np.bool_), given, _PERIODS
     )
     return Rhythm(period, low, high) if score >= THRESHOLD else None
 
 
 def next_moment(rhythm: Rhythm, after: float) -> float:
-    """The first time later than `after` at which the change of a period has surely happened."""
+    """The first time after `after` at which the change of a period has surely happened."""
     turns = math.floor((after - rhythm.phase_high) / rhythm.period) + 1
     moment = turns * rhythm.period + rhythm.phase_high
     return moment if moment > after else moment + rhythm.period
 
 
 def holds(rhythm: Rhythm, read_before: float, now: float, changed: bool) -> bool:
-    """Whether the interval between two reads is as the rhythm has it, or leaves that open (a read while the change
-    may be happening).
+    """Whether the interval between two reads agrees with the rhythm, or does not contradict it because a read fell
+    where the change may happen.
     """
     moment = next_moment(rhythm, read_before)
     width = rhythm.phase_high - rhythm.phase_low

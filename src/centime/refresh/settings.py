@@ -1,4 +1,4 @@
-"""What an administrator decides about refreshing: the rule, the budget, and how soon a page may be read again."""
+"""The settings of refreshing: the rule, the budget, and the least interval between two reads of a page."""
 
 import math
 from dataclasses import dataclass
@@ -8,17 +8,18 @@ from centime.model.errors import BadSetting
 
 Policy = Literal["optimal", "paper", "uniform"]
 FIRST_RATE = 1.0 / (10 * 86400.0)
-"""Before anything was seen: a change every ten days, give or take much."""
+"""The first estimate for every page, with a wide margin: a change every ten days."""
 POLICIES: tuple[Policy, ...] = ("optimal", "paper", "uniform")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefreshSettings:
-    """How a budget is spent on reading again: `alpha` weighs the age of copies, `beta` their staleness.
+    """How the budget is spent on refreshing: `alpha` is the weight of the age of copies, `beta` that of their
+    staleness.
 
-    `budget` is pages, or bytes with `by_bytes`, per second; `least_interval` is in seconds; `first_rate`, changes per
-    second, is what is believed of a page before anything was seen (read when the book begins). The paper's rule and the
-    uniform one look at neither alpha nor beta.
+    `budget` is pages, or bytes with `by_bytes`, per second; `least_interval` is in seconds; `first_rate`, in changes
+    per second, is the estimate for a page without evidence (it counts when the book begins). The paper's rule and the
+    uniform rule ignore alpha and beta.
     """
 
     policy: Policy = "optimal"
@@ -37,14 +38,14 @@ class RefreshSettings:
                 f"alpha is {self.alpha} and beta {self.beta}; they must be 0 or more, and one of them above 0"
             )
         if not 0 <= self.budget < math.inf:
-            raise BadSetting(f"the budget is {self.budget} a second; it must be 0 or more")
+            raise BadSetting(f"the budget is {self.budget} per second; it must be 0 or more")
         if not 1e-12 <= self.first_rate <= 10.0:
-            raise BadSetting(f"the first rate is {self.first_rate} changes a second; it must lie between 1e-12 and 10")
+            raise BadSetting(f"the first rate is {self.first_rate} changes per second; it must be 1e-12 to 10")
         if not 0.01 <= self.least_interval < math.inf:
             raise BadSetting(f"the least interval is {self.least_interval} seconds; it must be 0.01 or more")
 
     def same_rule(self, other: "RefreshSettings") -> bool:
-        """Whether both ask for the same index, so that they differ in the budget at most."""
+        """Whether both have the same index, so that they differ at most in the budget."""
         return (self.policy, self.alpha, self.beta, self.by_bytes, self.least_interval) == (
             other.policy,
             other.alpha,

@@ -1,25 +1,26 @@
-"""Spends what is left: when less is read than the budget allows, pages come a little before they are worth the budget.
+"""Spends what is left of the budget: if a crawl reads less than the budget allows, pages become due a little earlier.
 
-The threshold asks for as many reads as the budget has once all pages have their ages. A young copy is not due yet, and
-a host that wants to be left alone cannot be asked: then less is read. From time to time what was read is held against
-what the budget allowed meanwhile:
+The threshold demands exactly the budget once all copies have their stationary ages. But young copies are not due yet,
+and hosts that must not be fetched from now cannot be read; then the crawl reads less. From time to time the reads are
+compared with what the budget allowed in the meantime:
 
-    read < 95 % of it                                       the book is told of a budget larger by what is missing, twice at most
-    otherwise, while more than the budget is asked for      it is told of one smaller by a tenth, until it is the true one
+    less than 95 % of it was read         the book's budget is raised by what is missing, at most doubled
+    otherwise, while the book's budget    the book's budget is lowered by a tenth, down to the true one
+    is larger than the true one
 
-Harmless where it does not help: what waits is ordered by worth, so pages that come early only fill gaps. With a share
-for discovery only the rest counts as refreshing; without one all reads count, whatever they were for.
+This does no harm where it does not help: the frontier sorts pages by worth, so pages that are due early only fill gaps.
+With a share for discovery only the rest counts as refreshing; without one, all reads count.
 """
 
 import msgspec
 
-ENOUGH = 256.0  # reads that the budget allows, before they are counted
-WORKED = 5.0  # seconds between two visits that count as work: a crawl that was stopped has spent nothing
+ENOUGH = 256.0  # reads that the budget allows between two comparisons
+WORKED = 5.0  # seconds between two visits that count, at most: a crawl that was stopped has spent nothing
 MOST = 16.0
 
 
 class Spending(msgspec.Struct, array_like=True):
-    """How many times the budget the book is told of, and what was spent since that was last decided."""
+    """The factor from the true budget to the book's budget, and what was spent since the last comparison."""
 
     factor: float = 1.0
     last: float = 0.0
@@ -27,7 +28,9 @@ class Spending(msgspec.Struct, array_like=True):
     spent: float = 0.0
 
     def observe(self, now: float, spent: float, budget: float, unit: float) -> bool:
-        """Takes in what was spent (pages or bytes, `unit` for a read); whether the factor has changed."""
+        """Adds what was spent, in pages or bytes (`unit` is the cost of one read); returns whether the factor has
+        changed.
+        """
         self.seconds += min(max(now - self.last, 0.0), WORKED) if self.last else 0.0
         self.last = now
         self.spent += spent

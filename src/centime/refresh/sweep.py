@@ -1,25 +1,26 @@
-"""The pass over all pages: files every page anew and makes every sum anew, some pages a call.
+"""The pass over all pages: it files every page anew and computes every sum anew, some pages per call.
 
-A pass begins with empty calendar and goes through the pages by number. Each is filed for its due time under the
-threshold as it is now, and added to the sums in the making, which replace the kept ones when the pass is through. What
-it sets right: due times after the threshold has fallen, after a page proved quicker than its slot, after priors or
-importance have moved; and the drift of the sums.
+A pass empties the calendar and goes through the pages by number. It files each page for its due time under the current
+threshold and adds it to the new sums, which replace the old ones when the pass ends. This corrects the due times after
+the threshold has fallen, after a page was found to change faster than its slot assumes, and after priors or importance
+have moved; and it corrects the drift of the sums.
 
-The sums overrate what is asked for: between the points of their table, pages that are as good as given up still ask for
-a little. So the pass also adds up what every page asks for exactly, and what the sums say of the same pages under the
-same threshold; until the next pass the sums count times the ratio of the two (EXACT). Measured at 0.02 reads a page and
-day it is 0.95; without it so much of the budget was spent.
+The sums overestimate the demand: between the points of their table, pages that are practically given up still demand a
+little. So the pass also adds up the exact demand of every page, and the demand of the same pages by the sums under the
+same threshold; until the next pass, the sums are multiplied by the ratio of the two (EXACT). Measured at 0.02 reads per
+page and day the ratio is 0.95; without it, only that share of the budget was spent.
 
-A page that the pass has yet to reach lies in no slot, and is looked at so much later: LENGTH calls of `inspect` at
-most. One that is due when it is reached can be taken at once.
+A page that the running pass has not reached lies in no slot, so its inspection is late by at most LENGTH calls of
+`inspect`. A page that is due when the pass reaches it can be taken at once.
 
-    a pass begins    after max(256, pages/8) observations; half of that if the priors moved by a tenth, an eighth if two-fold;
-                     at once if μ fell below 0.8 of what pages were filed under, or settings were told that ask for it
+    a pass begins    after max(256, pages/8) observations; half of that if the priors moved by a tenth, an eighth if
+                     two-fold; at once if μ fell below 0.8 of the one that pages were filed under, or if new settings
+                     need it
     a call takes     max(4096, pages/LENGTH) pages
 
-so that an observation pays for 8 pages of a pass (16 while priors move, 64 after a leap), and no call takes long.
-Measured with importance walking by 2 % a day, D is wrong by 0.2 % at most when the next pass begins; by 10 % a day, by
-2 %.
+So an observation pays for 8 pages of a pass (16 while priors move, 64 after a large move), and no call takes long.
+Measured with importance walking by 2 % per day, the error of D is at most 0.2 % when the next pass begins; by 10 % per
+day, 2 %.
 """
 
 import math
@@ -28,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import bare_kernel
-from centime.refresh.calendar import Calendar, clear, file_page, hand_in
+from centime.refresh.calendar import Calendar, clear, file_page, open_page
 from centime.refresh.demand import demand_at
 from centime.refresh.gamma import digamma
 from centime.refresh.observation import Floats, Pages
@@ -67,7 +68,7 @@ FEWEST_OBSERVATIONS = 256
 PAGES_PER_OBSERVATION = 8
 FALLEN = 0.8
 LOOK_AGAIN = 1.25
-"""A page handed out is looked at again at so many times its age."""
+"""A due page that `inspect` returned is inspected again at this multiple of its age."""
 LEAST_EXACT, MOST_EXACT = 0.5, 2.0
 _SOONER = (1, 2, 8)  # by how far the priors moved
 _SPREAD_PAGES = 50_000
@@ -75,7 +76,7 @@ _SLACK = 1.0 - 1e-9
 
 
 def is_wanted(t: RefreshTables) -> bool:
-    """Whether a pass is to begin, if none is under way."""
+    """Whether a pass should begin if none is running."""
     if t.counts[URGENT] or t.facts[THRESHOLD] < FALLEN * t.facts[HIGHEST_THRESHOLD]:
         return True
     needed = max(FEWEST_OBSERVATIONS, int(t.counts[PAGE_COUNT]) // PAGES_PER_OBSERVATION)
@@ -83,7 +84,7 @@ def is_wanted(t: RefreshTables) -> bool:
 
 
 def begin_pass(t: RefreshTables, calendar: Calendar) -> None:
-    """Drops all lists, puts the sums in the making to nought and the priors that the last pass found into effect."""
+    """Empties the calendar, clears the new sums and puts the priors that the last pass found into effect."""
     begin_pooling(t)
     clear(calendar)
     t.demand[1], t.sums[1] = 0.0, 0.0
@@ -94,7 +95,7 @@ def begin_pass(t: RefreshTables, calendar: Calendar) -> None:
 
 
 def end_pass(t: RefreshTables) -> None:
-    """Lets the sums that were made take the place of the kept ones, unless the rule became another on the way."""
+    """Replaces the sums by the new ones, unless the rule changed during the pass."""
     t.counts[CURSOR] = NO_PASS
     t.counts[PASSES] += 1
     end_pooling(t)
@@ -105,15 +106,15 @@ def end_pass(t: RefreshTables) -> None:
 
 
 def next_stretch(t: RefreshTables) -> tuple[int, int]:
-    """The pages from and up to which the pass goes in this call."""
+    """The first page of this call of the pass, and the one after the last."""
     first, limit = int(t.counts[CURSOR]), int(t.counts[LIMIT])
     return first, min(limit, first + max(FEWEST_PAGES, -(-limit // LENGTH)))
 
 
 @bare_kernel
 def pages_inside(t: RefreshTables, first: int, last: int, step: int, pages: Pages) -> int:
-    """Fills the array with the pages between two that are inside; the others lie in no slot any more if all are
-    asked for.
+    """Writes every `step`-th page of a range that is inside into the array and returns how many. With step 1, clears
+    the flags of the others: a pass has emptied their slots.
     """
     count = 0
     for page in range(first, last, step):
@@ -137,9 +138,9 @@ def tally_pages(t: RefreshTables, kept: int, pages: Pages, hosts: Pages, importa
 def sweep_pages(
     t: RefreshTables, calendar: Calendar, pages: Pages, hosts: Pages, importance: Floats, now: float
 ) -> None:
-    """Files pages that are inside anew and adds them to the sums in the making."""
+    """Files pages that are inside anew and adds them to the new sums."""
     t.facts[GUESSED] -= demand_at(t.demand[1], t.facts[THRESHOLD])
-    every = 1 + t.counts[LIMIT] // _SPREAD_PAGES  # logarithms are dear, and so many pages tell the shape well
+    every = 1 + t.counts[LIMIT] // _SPREAD_PAGES  # logarithms are slow, and 50 000 pages suffice for the shape
     for i in range(pages.size):
         page, host = pages[i], hosts[i]
         record = t.records[page]
@@ -156,7 +157,7 @@ def sweep_pages(
         elif record["flags"] & HANDED:
             file_page(calendar, t.records, page, read + LOOK_AGAIN * (now - read))
         else:
-            hand_in(calendar, t.records, page)
+            open_page(calendar, t.records, page)
         if record["b"] > 0.0 and 0 <= host < t.host_pages.size:
             t.host_rates[host] += shape / rate
             t.host_pages[host] += 1
@@ -180,7 +181,9 @@ def judge_pages(
     due: Pages,
     worths: Floats,
 ) -> int:
-    """Looks at pages taken out of their calendar: gives those that are due and files all of them again."""
+    """Inspects pages taken from the calendar: writes those that are due and their worth, returns how many, and files
+    all pages again.
+    """
     count = 0
     threshold = t.facts[THRESHOLD]
     for i in range(pages.size):
@@ -209,7 +212,7 @@ def judge_pages(
 def worth_of_pages(
     t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, now: float, worths: Floats
 ) -> None:
-    """What a read of each page is worth now; not a number for those that are not inside."""
+    """Writes the worth of a read of each page now; NaN for pages that are not inside."""
     for i in range(pages.size):
         page = pages[i]
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
@@ -224,7 +227,7 @@ def worth_of_pages(
 def due_times_of_pages(
     t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, threshold: float, times: npt.NDArray[np.float64]
 ) -> None:
-    """When each page is due under a threshold; infinity for never, and for those that are not inside."""
+    """Writes the time at which each page is due under a threshold; infinity for never and for pages not inside."""
     for i in range(pages.size):
         page = pages[i]
         times[i] = math.inf
@@ -237,7 +240,7 @@ def due_times_of_pages(
 
 @bare_kernel
 def asked_by_pages(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, threshold: float) -> float:
-    """What pages ask for under a threshold, per second, counted exactly."""
+    """The exact demand of pages under a threshold, per second."""
     asked = 0.0
     for i in range(pages.size):
         shape, rate = belief_of(t, pages[i], hosts[i])

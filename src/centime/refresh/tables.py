@@ -1,10 +1,10 @@
-"""The refresh book's memory: a record of 16 bytes a page, 12 bytes a host, and sums.
+"""The refresh book's memory: a record of 16 bytes per page, 12 bytes per host, and sums.
 
-Each sum is there twice: as it holds now, and as the pass under way (`sweep.py`) makes it anew. Everything lies in
-arrays, so that the state of a book is its arrays and nothing else.
+Each sum exists twice: the current one, and the new one that the running pass (`sweep.py`) computes. Everything is in
+arrays, so the state of a book is its arrays and nothing else.
 
-Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. Room ahead means nothing: only
-what lies below LIMIT and below HOST_LIMIT counts.
+Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. They have spare room: only
+elements below LIMIT (pages) and HOST_LIMIT (hosts) count.
 """
 
 from typing import Any, Final, NamedTuple
@@ -18,52 +18,52 @@ from centime.refresh.demand import POINTS
 
 # flags of a record
 INSIDE: Final = 1  # it is refreshed
-FILED: Final = 2  # it lies in a slot; says nothing of pages that the pass under way has yet to reach
-HANDED: Final = 4  # it was handed out since it was last read
+FILED: Final = 2  # it lies in a slot; undefined for pages that the running pass has not reached
+HANDED: Final = 4  # `inspect` returned it since it was last read
 
-TICKS: Final = 8.0  # a second, in `read`
-COST_STEPS: Final = 8.0  # an octave, in `cost`
+TICKS: Final = 8.0  # per second, in `read`
+COST_STEPS: Final = 8.0  # per octave, in `cost`
 
-# facts
+# elements of facts
 RULE: Final = 0
 ALPHA: Final = 1
 BETA: Final = 2
 LEAST_INTERVAL: Final = 3
 BY_BYTES: Final = 4
 SHAPE: Final = 5  # k of the prior
-MEAN: Final = 6  # m where the host has none
+MEAN: Final = 6  # m of hosts without one of their own
 THRESHOLD: Final = 7
-HIGHEST_THRESHOLD: Final = 8  # that any page was filed under since the pass began
-NEXT_SHAPE: Final = 9  # what the next pass begins with
+HIGHEST_THRESHOLD: Final = 8  # that any page was filed under since the last pass began
+NEXT_SHAPE: Final = 9  # of the next pass
 NEXT_MEAN: Final = 10
 CLOCK: Final = 11  # the latest time of an inspection
-LEVEL: Final = 12  # the threshold when the pass began
-ASKED: Final = 13  # Σ cost / due age of the pages that the pass has reached
-GUESSED: Final = 14  # what the kept sums say of the same pages under the same thresholds
-EXACT: Final = 15  # ASKED over GUESSED of the last whole pass: what the kept sums are multiplied with
+LEVEL: Final = 12  # the threshold when the last pass began
+ASKED: Final = 13  # Σ cost / due age of the pages that the pass has reached: their exact demand
+GUESSED: Final = 14  # the demand of the same pages by the sums, under the same thresholds
+EXACT: Final = 15  # ASKED / GUESSED of the last complete pass: the factor of the sums
 FACTS: Final = 16
 
-# sums, now (row 0) and in the making (row 1)
+# columns of sums; row 0 holds the current ones, row 1 the new ones
 ROOTS: Final = 0  # Σ sqrt(x λ)
 COSTS: Final = 1  # Σ cost
 SUMS: Final = 2
-# of the pass alone
+# elements of pooled, which the pass computes
 RATES: Final = 0  # Σ S/B
-RATED: Final = 1  # of so many pages with evidence
+RATED: Final = 1  # number of pages with evidence
 SPREAD: Final = 2  # Σ log m - E log λ
 SPREAD_COUNT: Final = 3
 POOLED: Final = 4
 
-# counts
-LIMIT: Final = 0  # all pages lie below
-HOST_LIMIT: Final = 1
+# elements of counts
+LIMIT: Final = 0  # all page numbers are below
+HOST_LIMIT: Final = 1  # all host numbers are below
 PAGE_COUNT: Final = 2
-CURSOR: Final = 3  # where the pass is, or NO_PASS
-OBSERVED: Final = 4  # since the pass began
-SOUND: Final = 5  # whether the pass saw one rule only
-STALE: Final = 6  # whether the sums are of another rule
-URGENT: Final = 7  # whether a pass is to begin at once
-MOVED: Final = 8  # whether the next priors are others: 0, 1, or FAR
+CURSOR: Final = 3  # the next page of the running pass, or NO_PASS
+OBSERVED: Final = 4  # observations since the last pass began
+SOUND: Final = 5  # whether the rule stayed the same during the pass
+STALE: Final = 6  # whether the sums belong to an earlier rule
+URGENT: Final = 7  # whether a pass should begin at once
+MOVED: Final = 8  # whether the next priors differ from the current ones: 0, 1, or FAR
 PASSES: Final = 9
 OBSERVATIONS: Final = 10
 COUNTS: Final = 11
@@ -71,18 +71,18 @@ COUNTS: Final = 11
 NO_PASS: Final = -1
 FAR: Final = 2
 
-_MOST_AHEAD = 1 << 16  # a large array is moved by its page table, not copied, so that steps may be small
+_MOST_AHEAD = 1 << 16  # the kernel moves a large array by its page table without a copy, so steps may be small
 
 
 class RefreshTables(NamedTuple):
-    """All arrays of a book but its calendar."""
+    """All arrays of a book except its calendar."""
 
     records: npt.NDArray[np.void]
-    means: npt.NDArray[np.float32]  # by host: pooled mean rate, 0 for none
-    host_rates: npt.NDArray[np.float32]  # by host: Σ S/B of the pass, under way or last
+    means: npt.NDArray[np.float32]  # by host: pooled mean rate, 0 if it has none
+    host_rates: npt.NDArray[np.float32]  # by host: Σ S/B of the running or the last pass
     host_pages: npt.NDArray[np.int32]
     curves: npt.NDArray[np.float64]
-    demand: npt.NDArray[np.float64]  # rows as of sums
+    demand: npt.NDArray[np.float64]  # rows as in sums
     sums: npt.NDArray[np.float64]
     pooled: npt.NDArray[np.float64]
     facts: npt.NDArray[np.float64]
@@ -114,13 +114,13 @@ def _make_room(array: npt.NDArray[Any], need: int) -> None:
 
 
 def make_room_for_records(tables: RefreshTables, need: int) -> None:
-    """Lets there be records of pages below `need`; new ones are nought."""
+    """Makes room for the records of pages below `need`; new records are 0."""
     _make_room(tables.records, need)
     tables.counts[LIMIT] = max(need, tables.counts[LIMIT])
 
 
 def make_room_for_hosts(tables: RefreshTables, need: int) -> None:
-    """Lets hosts below `need` have a prior."""
+    """Makes room for the priors of hosts below `need`."""
     for array in (tables.means, tables.host_rates, tables.host_pages):
         _make_room(array, need)
     tables.counts[HOST_LIMIT] = max(need, tables.counts[HOST_LIMIT])

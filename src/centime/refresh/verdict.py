@@ -1,10 +1,10 @@
-"""What a visit says about a page's changes: the one word that the book of change rates takes from it.
+"""The verdict of a visit: what the refresh book learns from it about a page's changes.
 
-    FIRST    the page is read for the first time: there is no interval yet, only a copy
-    QUIET    nothing changed since the last read (a 304, or the same signature of the content)
-    CHANGED  it changed somewhere since the last read, nobody knows when
-    DATED    it changed, and a date that deserves belief says how many seconds before this read it did so last
-    FAILED   nothing was learned: the visit counts as a look, our copy keeps its age
+    FIRST    the first read of the page: there is a copy, but no interval yet
+    QUIET    no change since the last read (a 304, or the same signature of the content)
+    CHANGED  a change since the last read, at an unknown time
+    DATED    a change, and a reliable date shows how many seconds before this read the last one was
+    FAILED   no evidence: the visit counts, and the copy keeps its age
 
 The numbers are stored, so they never change; an array of verdicts is uint8.
 """
@@ -13,7 +13,7 @@ from enum import IntEnum
 
 
 class Verdict(IntEnum):
-    """One of the five things that a visit can say."""
+    """What a visit shows about the changes of a page."""
 
     FIRST = 0
     QUIET = 1

@@ -1,12 +1,10 @@
-"""Looks at everything in a refresh book and says what is broken: the full scan behind the calendar and the sums.
+"""The verifier of a refresh book: scans records, calendar and sums, and checks every invariant anew.
 
-Always:    every page that is refreshed and that no pass under way has yet to reach lies in exactly one slot, and no
-list has a page
-           twice or a page that is not marked as filed; the counts are right; every record is a number that a record can be.
-In full:   right after a whole pass with the same importance, besides, no page that was not handed out lies in a slot
-that is opened later
-           than a second after it is due (or after the slot that was next when it was filed); D at all μ, and S, are those of all pages
-           counted anew within 1e-6, and so is what they are multiplied with.
+Always:   every refreshed page lies in exactly one slot, except pages that the running pass has not reached; no list has
+          a page twice or a page that is not marked as filed; the counts are right; evidence and priors are finite.
+In full:  right after a complete pass with the same importance, in addition: a page that `inspect` did not return lies
+          in a slot that opens at most a second after the page is due (or after the slot that was next when it was
+          filed); D at all μ, S, and the factor EXACT equal those computed from all pages anew, within 1e-6.
 """
 
 import math
@@ -40,7 +38,7 @@ TOLERANCE = 1e-6
 
 @bare_kernel
 def _walk(records: Records, head: int, when: float, opens: Floats) -> int:
-    """Writes down when the pages of a list are opened; gives the page at which the list goes wrong, or NONE."""
+    """Writes the time at which the pages of a list open; returns the first page that is wrong in the list, or NONE."""
     page = np.int64(head)
     while page != NONE:
         if not 0 <= page < opens.size or not math.isnan(opens[page]):
@@ -51,7 +49,7 @@ def _walk(records: Records, head: int, when: float, opens: Floats) -> int:
 
 
 def _opening_times(t: RefreshTables, calendar: Calendar) -> Floats:
-    """When each page's slot is opened; not a number for pages in none."""
+    """Time at which the slot of each page opens; NaN for pages in no slot."""
     opens = np.full(int(t.counts[LIMIT]), math.nan)
     for ring in range(RINGS):
         clock = int(calendar.clocks[ring])
@@ -60,12 +58,12 @@ def _opening_times(t: RefreshTables, calendar: Calendar) -> Floats:
         for head, when in lists:
             wrong = _walk(t.records, head, when, opens) if head != NONE else NONE
             if wrong != NONE:
-                raise ScheduleBroken(f"a slot holds {wrong}, which is no page of the book or lies in a slot already")
+                raise ScheduleBroken(f"a slot holds page {wrong}, which is not in the book or lies in a slot already")
     return opens
 
 
-def prove_filing(t: RefreshTables, calendar: Calendar) -> Floats:
-    """When each page's slot is opened; raises if pages are not filed as they must be."""
+def verify_filing(t: RefreshTables, calendar: Calendar) -> Floats:
+    """Time at which the slot of each page opens; raises ScheduleBroken if pages are not filed as they must be."""
     opens = _opening_times(t, calendar)
     filed = ~np.isnan(opens)
     flags = t.records["flags"][: t.counts[LIMIT]]
@@ -73,25 +71,24 @@ def prove_filing(t: RefreshTables, calendar: Calendar) -> Floats:
     reached = np.arange(len(flags)) < (t.counts[CURSOR] if t.counts[CURSOR] != NO_PASS else len(flags))
     for wrong, what in (
         (inside & reached & ~filed, "is refreshed but lies in no slot"),
-        (filed & ~reached, "lies in a slot though the pass has yet to reach it"),
-        (reached & (filed != ((flags & FILED) != 0)), "is marked as filed and is not, or the other way round"),
+        (filed & ~reached, "lies in a slot although the running pass has not reached it"),
+        (reached & (filed != ((flags & FILED) != 0)), "is marked as filed but lies in no slot, or the reverse"),
     ):
         if wrong.any():
             raise ScheduleBroken(f"page {np.flatnonzero(wrong)[0]} {what}")
     if inside.sum() != t.counts[PAGE_COUNT]:
-        raise ScheduleBroken(f"{inside.sum()} pages are refreshed, {t.counts[PAGE_COUNT]} are counted")
+        raise ScheduleBroken(f"{inside.sum()} pages are refreshed, but the count is {t.counts[PAGE_COUNT]}")
     b = t.records["b"][: t.counts[LIMIT]]
     if not (np.isfinite(b) & (b >= 0)).all():
-        raise ScheduleBroken(
-            f"the evidence of page {np.flatnonzero(~(np.isfinite(b) & (b >= 0)))[0]} is not a number of seconds"
-        )
+        wrong_page = np.flatnonzero(~(np.isfinite(b) & (b >= 0)))[0]
+        raise ScheduleBroken(f"the evidence of page {wrong_page} is {b[wrong_page]} seconds")
     means = t.means[: t.counts[HOST_LIMIT]]
     if not (np.isfinite(means) & (means >= 0)).all():
-        raise ScheduleBroken("the pooled rate of a host is not a number")
+        raise ScheduleBroken("the pooled rate of a host is below 0 or not a finite number")
     return opens
 
 
-def prove_times(
+def verify_times(
     t: RefreshTables,
     calendar: Calendar,
     opens: Floats,
@@ -100,7 +97,7 @@ def prove_times(
     importance: Floats,
     threshold: float,
 ) -> None:
-    """Raises if a page would be looked at too late under the threshold that it was filed under."""
+    """Raises ScheduleBroken if a page would be inspected too late for the threshold that it was filed under."""
     due = np.empty(len(pages))
     due_times_of_pages(t, pages, hosts, importance, threshold, due)
     last = opening_time(RINGS - 1, int(calendar.clocks[RINGS - 1]) + SIZE - 1)
@@ -108,30 +105,32 @@ def prove_times(
     late = (opens[pages] > allowed + 1e-3) & ((t.records["flags"][pages] & HANDED) == 0)
     if late.any():
         first = np.flatnonzero(late)[0]
-        raise ScheduleBroken(f"page {pages[first]} is due at {due[first]} s and looked at at {opens[pages[first]]} s")
+        raise ScheduleBroken(f"page {pages[first]} is due at {due[first]} s but inspected at {opens[pages[first]]} s")
 
 
-def prove_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
-    """Raises if the sums are not those of all pages counted anew."""
+def verify_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
+    """Raises ScheduleBroken if the sums differ from those computed anew."""
     fresh = t._replace(demand=np.zeros_like(t.demand), sums=np.zeros_like(t.sums))
     tally_pages(fresh, 0, pages, hosts, importance)
     for kept, counted, what in ((t.demand[0], fresh.demand[0], "the demand"), (t.sums[0], fresh.sums[0], "a sum")):
         if not _alike(kept, counted):
-            raise ScheduleBroken(f"{what} is {kept[~np.isclose(kept, counted, TOLERANCE)]}, counted anew it is another")
+            raise ScheduleBroken(
+                f"{what} is {kept[~np.isclose(kept, counted, TOLERANCE)]} and differs when computed anew"
+            )
 
 
-def prove_exactness(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
-    """Raises if what the last pass asked for, or its ratio to what the sums say, is not that of all pages counted
-    anew.
+def verify_exactness(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
+    """Raises ScheduleBroken if the exact demand of the last pass, or its ratio to the sums, differs from the one
+    computed anew.
     """
     asked = asked_by_pages(t, pages, hosts, importance, t.facts[LEVEL])
     if not math.isclose(t.facts[ASKED], asked, rel_tol=TOLERANCE, abs_tol=1e-30):
-        raise ScheduleBroken(f"the pages are said to ask for {t.facts[ASKED]} a second, counted anew for {asked}")
+        raise ScheduleBroken(f"the exact demand is {t.facts[ASKED]} per second, but {asked} when computed anew")
     guessed = demand_at(t.demand[0], t.facts[LEVEL])
     if guessed > 0.0 and not math.isclose(
         t.facts[EXACT], min(max(asked / guessed, LEAST_EXACT), MOST_EXACT), rel_tol=TOLERANCE
     ):
-        raise ScheduleBroken(f"the demand counts times {t.facts[EXACT]}, and should times {asked / guessed}")
+        raise ScheduleBroken(f"the factor of the demand is {t.facts[EXACT]}, but {asked / guessed} when computed anew")
 
 
 def _alike(kept: npt.NDArray[np.float64], counted: npt.NDArray[np.float64]) -> bool:
