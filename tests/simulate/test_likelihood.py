@@ -27,7 +27,8 @@ def test_the_rate_is_the_likeliest_one_where_something_changed_and_something_did
     rate = observed(intervals)
     assert 0 < rate < np.inf
     if len(changed) and quiet:
-        assert rate == pytest.approx(likeliest_rate(quiet, changed), rel=0.02)
+        exact = likeliest_rate(quiet, changed)
+        assert rate == pytest.approx(exact, rel=0.02 if exact * changed.min() < 2 else 0.15)
 
 
 def test_without_a_change_the_rate_falls_and_with_nothing_else_it_rises() -> None:

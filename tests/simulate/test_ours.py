@@ -86,7 +86,7 @@ def test_the_book_and_the_forecast_decide_alike_and_the_forecast_foretells_by_wh
 def test_names_are_put_in_order_and_unknown_ones_refused(history: ChangeHistory) -> None:
     assert checked_names(["oracle", "uniform", "oracle"]) == ["uniform", "oracle"]
     assert checked_names(["all"]) == list(POLICIES)
-    with pytest.raises(BadSetting, match="no policy is called 'best'"):
+    with pytest.raises(BadSetting, match="unknown policy 'best'"):
         checked_names(["best"])
-    with pytest.raises(BadSetting, match="no policy is called 'best'"):
+    with pytest.raises(BadSetting, match="unknown policy 'best'"):
         policy_named("best", history, RefreshSettings(budget=1.0))

@@ -15,7 +15,7 @@ DESIGN = {  # budget: uniform, proportional, square root, threshold, of 200 000 
 
 
 def test_the_rules_give_the_freshness_of_the_design_s_table() -> None:
-    """The design does not tell the two laws' parameters: `known_web` has them fitted to it."""
+    """The design does not give the parameters of the two laws: those of `known_web` are fitted to it."""
     importance, rates = known_web(20_000)
     pages = len(rates)
     for budget, expected in DESIGN.items():

@@ -127,11 +127,11 @@ def test_a_run_can_be_looked_at_on_its_way() -> None:
 
 def test_what_cannot_be_run_is_refused() -> None:
     history = history_of([[15.0]], 40.0)
-    with pytest.raises(BadSetting, match="a budget and a tick are above 0"):
+    with pytest.raises(BadSetting, match="both must be above 0"):
         Run(history, Uniform(history), 0.0, warm=0.0)
     with pytest.raises(BadSetting, match="within the history"):
         Run(history, Uniform(history), 1.0, warm=40.0)
-    with pytest.raises(BadInput, match="in their order"):
+    with pytest.raises(BadInput, match="sorted by time"):
         history_of([[15.0, 14.0]], 40.0)
-    with pytest.raises(BadSetting, match="nothing of importance"):
+    with pytest.raises(BadSetting, match="no pages of importance above 0"):
         Run(history_of([[], []], 40.0, born=[0.0, 50.0]), Uniform(history), 1.0, warm=0.0).result()

@@ -1,3 +1,3 @@
-"""Reading policies beside each other over one history of changes, without the network: ours, the paper's, other
-crawlers', the oracle's.
+"""Simulated refresh policies over one history of changes, without the network: ours, the paper's, those of other
+crawlers, and the oracle.
 """

@@ -1,27 +1,25 @@
-"""What beliefs alone say about freshness and age: now, over the coming days, and in the steady state; pure functions of
+"""Expected freshness and age from beliefs: now, over the coming days, and in the steady state; pure functions of
 arrays.
 
-A page's rate of change is believed to be Gamma(S, B): its mean is S/B, and a copy of age a is still fresh with the
+The belief about a page's change rate is Gamma(S, B). Its mean is S/B, and a copy of age a is still fresh with the
 probability
 
-    F(a) = (B / (B + a))^S          E(a) = integral of F from 0 to a          A(a) = a - E(a), the age that the copy is believed to have
+    F(a) = (B / (B + a))^S        E(a) = integral of F from 0 to a        A(a) = a - E(a), the expected age of the copy
 
-(age: the time since the first change that was not seen, 0 while there is none). A page read every T is fresh E(T)/T of
-the time, and its mean age is the integral of A over T; one never read (T infinite) tends to 0 and to infinity. A read
-at age a is worth
+(the age of a copy is the time since the first change that was not seen, 0 while there is none). A page read every T is
+fresh for the share E(T)/T of the time, and its mean age is the integral of A over T; for a page that is never read (T
+infinite) these tend to 0 and to infinity. The worth of a read at age a is
 
     I(a) = x [alpha (S/B) a^2/2 + beta (E(a) - a F(a))] / cost
 
-and the rule reads at I = mu, the threshold under which the reads due, sum of cost/T, are the budget. As in the refresh
-book the decision is that of the wider belief Gamma(w S, w B), w = TRUST (`centime.refresh.worth` says why): `worth_of`,
-`intervals_at` and what follows from them are of this one. What comes of it, the `expected_...`, is of the belief
-itself.
+and the rule reads at I = mu, the threshold at which the demand, the sum of cost/T, equals the budget. As in the refresh
+book, decisions use the wider belief Gamma(w S, w B), w = TRUST (`centime.refresh.worth` explains why): this holds for
+`worth_of`, `intervals_at` and all that follows from them. The results, `expected_...`, use the belief itself.
 
-What is foretold is what these beliefs give while they stay as they are; a crawl goes on learning, and does a little
-better.
+A forecast assumes that the beliefs stay as they are; a crawl goes on learning and does a little better.
 
-Traps: E has the factor 1/(S - 1), its integral also 1/(S - 2): both are taken through expm1, and S is kept off 1 and 2,
-where they would be 0/0; the integral of E at small ages comes from its series.
+Traps: E has the factor 1/(S - 1), its integral also 1/(S - 2). Both are computed through expm1, and S is moved away
+from 1 and 2, where they would be 0/0. The integral of E at small ages comes from its series.
 """
 
 import math
@@ -35,16 +33,16 @@ from centime.refresh.worth import TRUST
 
 Vector = npt.NDArray[np.float64]
 
-NEVER = 1e13  # seconds; an interval beyond this is none
+NEVER = 1e13  # seconds; a page with a longer interval is never read
 OFF = 1e-5
 HALVINGS = 52
-MOST_PAGES = 200_000  # of which a budget's threshold is worked out
+MOST_PAGES = 200_000  # in the sample from which a threshold is computed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Beliefs:
-    """What is believed of some pages: shape and scale of their rates, importance, cost of a read, seconds since the
-    last one.
+    """The beliefs about some pages (shape S and scale B of their rates), with their importance, the cost of a read, and
+    the seconds since the last read.
     """
 
     shape: Vector
@@ -60,7 +58,7 @@ class Beliefs:
         return len(self.shape)
 
     def taken(self, places: npt.NDArray[np.int64]) -> "Beliefs":
-        """The same of some of the pages."""
+        """The beliefs about some of the pages."""
         return replace(
             self, **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")}
         )
@@ -68,7 +66,7 @@ class Beliefs:
     def with_weights(
         self, *, alpha: float | None = None, beta: float | None = None, cost: Vector | None = None
     ) -> "Beliefs":
-        """The same under other weights or costs."""
+        """The same beliefs with other weights or costs."""
         return replace(
             self,
             alpha=self.alpha if alpha is None else alpha,
@@ -79,7 +77,7 @@ class Beliefs:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Freshness and age of the copy as believed, both weighted by importance."""
+    """The expected freshness and age of the copy, both weighted by importance."""
 
     freshness: float
     age_days: float
@@ -87,7 +85,7 @@ class Expected:
 
 @inlined
 def _whole(shape: float, scale: float, age: float) -> float:
-    """The integral of (B / (B + u))^S over u from 0 to the age."""
+    """E(a): the integral of (B / (B + u))^S over u from 0 to the age."""
     power = 1.0 - shape
     logarithm = math.log1p(age / scale)
     if abs(power) < 1e-9:
@@ -147,14 +145,14 @@ def _twice(shape: float, scale: float, age: float) -> float:
     for pole in (1.0, 2.0):
         if abs(shape - pole) < OFF:
             shape = pole + OFF
-    if age < 1e-3 * scale / max(shape, 1.0):  # the first terms of the series: the closed form loses all digits here
+    if age < 1e-3 * scale / max(shape, 1.0):  # the first terms of the series, because the closed form cancels here
         return age * age / 2.0 - shape / scale * age**3 / 6.0
     return scale / (shape - 1.0) * (age - _whole(shape - 1.0, scale, age))
 
 
 @inlined
 def _over(shape: float, scale: float, begin: float, end: float) -> tuple[float, float]:
-    """Fresh time, and age times time, of a copy from one age to another."""
+    """The fresh time, and the integral of the age, of a copy from one age to another."""
     fresh = _whole(shape, scale, end) - _whole(shape, scale, begin)
     stale = (end * end - begin * begin) / 2.0 - (_twice(shape, scale, end) - _twice(shape, scale, begin))
     return fresh, max(0.0, stale)
@@ -164,7 +162,7 @@ def _over(shape: float, scale: float, begin: float, end: float) -> tuple[float, 
 def _write_coming(
     shape: Vector, scale: Vector, age: Vector, intervals: Vector, horizon: float, fresh: Vector, stale: Vector
 ) -> None:
-    """Of every page the means over the time ahead, when it is read at its interval: at once if that is over."""
+    """Writes the means of every page over the horizon if it is read at its interval, and at once if that is over."""
     for page in range(len(shape)):
         left = horizon
         begin = age[page]
@@ -195,7 +193,7 @@ def _write_steady(shape: Vector, scale: Vector, intervals: Vector, fresh: Vector
 
 
 def intervals_at(beliefs: Beliefs, worth: float) -> Vector:
-    """The interval between reads of every page under a threshold; infinite if its reads are never worth that."""
+    """The interval between reads of every page under a threshold; infinite if its worth never reaches that."""
     intervals = np.empty(len(beliefs))
     weight = beliefs.importance / beliefs.cost
     _write_intervals(
@@ -205,12 +203,12 @@ def intervals_at(beliefs: Beliefs, worth: float) -> Vector:
 
 
 def demand_at(beliefs: Beliefs, worth: float) -> float:
-    """What the reads under a threshold cost a second."""
+    """The cost per second of all reads under a threshold."""
     return float((beliefs.cost / intervals_at(beliefs, worth)).sum())
 
 
 def threshold_for(beliefs: Beliefs, budget: float) -> float:
-    """The threshold under which the reads due cost the budget, worked out on a sample if there are very many pages."""
+    """The threshold at which the demand equals the budget, computed from a sample if there are very many pages."""
     if len(beliefs) > MOST_PAGES:
         budget *= MOST_PAGES / len(beliefs)
         beliefs = beliefs.taken(np.sort(np.random.default_rng(0).choice(len(beliefs), MOST_PAGES, replace=False)))
@@ -225,7 +223,7 @@ def threshold_for(beliefs: Beliefs, budget: float) -> float:
 
 
 def worth_of(beliefs: Beliefs) -> Vector:
-    """What a read of every page is worth now."""
+    """The worth of a read of every page now."""
     index = np.empty(len(beliefs))
     _write_index(
         beliefs.shape, beliefs.scale, beliefs.importance / beliefs.cost, beliefs.alpha, beliefs.beta, beliefs.age, index
@@ -242,15 +240,15 @@ def _write_index(
 
 
 def expected_now(beliefs: Beliefs) -> Expected:
-    """Freshness and age at this moment."""
+    """The expected freshness and age now."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
     _write_now(beliefs.shape, beliefs.scale, beliefs.age, fresh, stale)
     return _weighted(beliefs, fresh, stale)
 
 
 def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expected:
-    """The means over the time ahead when pages are read after these intervals, from the ages that the copies have
-    now on.
+    """The expected means over the coming `seconds` if pages are read at these intervals, starting from the copies'
+    ages now.
     """
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
     _write_coming(beliefs.shape, beliefs.scale, beliefs.age, intervals, seconds, fresh, stale)
@@ -258,7 +256,7 @@ def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expe
 
 
 def expected_steady(beliefs: Beliefs, intervals: Vector) -> Expected:
-    """The means in the long run; the age is that of the pages which are read at all."""
+    """The expected means in the long run; the age is that of the pages that are read at all."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
     _write_steady(beliefs.shape, beliefs.scale, intervals, fresh, stale)
     read = np.isfinite(intervals)

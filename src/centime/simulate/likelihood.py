@@ -5,13 +5,15 @@ intervals, so it solves
 
     sum over c of c / (e^(L c) - 1) = V
 
-The left side falls from infinity to 0: there is one root when something changed and something did not. Where the paper
-says nothing (only changes: L would be infinite; only quiet intervals: 0) half an observation of the mean rate m of all
-pages is added, a/L on the left and a/m on the right with a = 1/2. A page read once has the rate m.
+The left side falls from infinity to 0: there is one root if there are both changed and quiet intervals. The paper does
+not say what to do otherwise (with changes only, L would be infinite; with quiet intervals only, 0). Then half an
+observation of the mean rate m of all pages is added: a/L on the left and a/m on the right, with a = 1/2. A page that
+was read once has the rate m.
 
-The changed intervals are kept as counts and sums in classes of a factor of sqrt(2), each class standing for its mean:
-the rate is off by less than 1 %, and nothing grows with the visits. (`centime.refresh.rates` has the same estimator for
-whole lists of intervals.)
+The changed intervals are kept as counts and sums in classes of a factor of sqrt(2), and each class counts as its mean:
+memory does not grow with the visits. The relative error of the rate is below 2 % while L c < 2 for the shortest changed
+interval c; beyond that, where nearly every read finds a change, it reaches 10 % (measured on 200 000 random lists).
+(`centime.refresh.rates` has the same estimator for complete lists of intervals.)
 """
 
 import math
@@ -26,14 +28,14 @@ from centime.simulate.simulation import Verdicts
 
 CLASSES = 48
 SHORTEST = 60.0  # seconds, of the first class
-START_RATE = 1 / (30 * 86_400.0)  # until anything was observed
+START_RATE = 1 / (30 * 86_400.0)  # before the first observation
 HALF = 0.5
 STEPS = 60
 _FIRST, _QUIET, _FAILED = int(Verdict.FIRST), int(Verdict.QUIET), int(Verdict.FAILED)
 
 
 class RateEstimates:
-    """The rate of each page, per second, by all that was observed of it."""
+    """The estimated rate of each page, per second, from all its observations."""
 
     def __init__(self, pages: int) -> None:
         self.rates: Times = np.full(pages, START_RATE)
@@ -45,17 +47,17 @@ class RateEstimates:
         self._time = 0.0
 
     def observe(self, pages: Numbers, intervals: Times, verdicts: Verdicts) -> None:
-        """Takes in intervals, one for each page, and whether it changed in them."""
-        said = (verdicts != Verdict.FIRST) & (verdicts != Verdict.FAILED)
-        self._changes += int(np.count_nonzero(said & (verdicts != Verdict.QUIET)))
-        self._time += float(intervals[said].sum())
+        """Adds one interval for each page, and whether the page changed in it."""
+        seen = (verdicts != Verdict.FIRST) & (verdicts != Verdict.FAILED)
+        self._changes += int(np.count_nonzero(seen & (verdicts != Verdict.QUIET)))
+        self._time += float(intervals[seen].sum())
         mean = self._mean()
-        _estimate(pages[said], intervals[said], verdicts[said], mean, self._counts, self._sums, self._quiet, self.rates)
-        self._observed[pages[said]] = True
-        self.rates[pages[~said & ~self._observed[pages]]] = mean
+        _estimate(pages[seen], intervals[seen], verdicts[seen], mean, self._counts, self._sums, self._quiet, self.rates)
+        self._observed[pages[seen]] = True
+        self.rates[pages[~seen & ~self._observed[pages]]] = mean
 
     def _mean(self) -> float:
-        """Changes seen over the time looked at: a lower bound of the mean rate, sensible while intervals are short."""
+        """Changes per observed time: a lower bound of the mean rate, and a good one while intervals are short."""
         return (self._changes + HALF) / (self._time + HALF / START_RATE)
 
 
@@ -83,7 +85,7 @@ def _estimate(
 
 @kernel
 def most_likely(counts: npt.NDArray[np.float32], sums: Times, quiet: float, mean: float, guess: float) -> float:
-    """The rate of the greatest likelihood, by Newton's steps in its logarithm from a guess on."""
+    """The rate of largest likelihood, by Newton's method in its logarithm from a guess."""
     changed = 0.0
     for place in range(len(counts)):
         changed += counts[place]
@@ -91,7 +93,7 @@ def most_likely(counts: npt.NDArray[np.float32], sums: Times, quiet: float, mean
     right = quiet + extra / mean
     rate = guess
     for _ in range(STEPS):
-        left, slope = extra / rate, -extra / rate  # slope: of the left side by the logarithm of the rate
+        left, slope = extra / rate, -extra / rate  # slope: the derivative of the left side by the logarithm of the rate
         for place in range(len(counts)):
             if counts[place] > 0:
                 interval = sums[place] / counts[place]
@@ -99,7 +101,7 @@ def most_likely(counts: npt.NDArray[np.float32], sums: Times, quiet: float, mean
                 value = counts[place] * interval / grown
                 left += value
                 slope -= value * rate * interval * (grown + 1.0) / grown
-        step = left / slope * math.log(left / right)  # for the logarithm of the left side, which is nearly straight
+        step = left / slope * math.log(left / right)  # for the logarithm of the left side, which is nearly linear
         rate *= math.exp(min(2.0, max(-2.0, -step)))
         if abs(step) < 1e-4:
             break

@@ -1,4 +1,4 @@
-"""The policies by name, as people ask for them."""
+"""The refresh policies by name."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from centime.simulate.stepping import NUTCH, STORM, Stepping
 
 POLICIES = {
     "uniform": "round robin, the oldest copy first",
-    "paper": "the paper's square root rule, rates by change observations",
+    "paper": "the paper's square root rule, rates from change observations",
     "nutch": "Nutch's adaptive schedule, steps of 20 %",
     "storm": "StormCrawler's adaptive scheduler, steps of 50 %",
-    "optimal": "ours: the crawler's refresh book, the optimal threshold rule under what is believed",
+    "optimal": "ours: the crawler's refresh book, the optimal threshold rule with estimated rates",
     "oracle": "the optimal rule with the true rates",
 }
 
 
 def policy_named(name: str, history: ChangeHistory, settings: RefreshSettings) -> Policy:
-    """A new policy of that name for a history; `settings` are those of ours."""
+    """A new policy of that name for a history; `settings` apply to our own policy."""
     match name:
         case "uniform":
             return Uniform(history)
@@ -36,7 +36,7 @@ def policy_named(name: str, history: ChangeHistory, settings: RefreshSettings) -
         case "oracle":
             return Oracle(history)
         case _:
-            raise BadSetting(f"no policy is called {name!r}; there are {', '.join(POLICIES)}")
+            raise BadSetting(f"unknown policy {name!r}; the policies are {', '.join(POLICIES)}")
 
 
 def checked_names(names: Sequence[str]) -> list[str]:
@@ -44,5 +44,5 @@ def checked_names(names: Sequence[str]) -> list[str]:
     wanted = list(POLICIES) if "all" in names else list(names)
     for name in wanted:
         if name not in POLICIES:
-            raise BadSetting(f"no policy is called {name!r}; there are {', '.join(POLICIES)}, and all")
+            raise BadSetting(f"unknown policy {name!r}; the policies are {', '.join(POLICIES)}, or all")
     return [name for name in POLICIES if name in wanted]

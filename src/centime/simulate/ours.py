@@ -1,8 +1,8 @@
-"""Our policy: the crawler's own refresh book, with a pool of due pages in the place of the frontier.
+"""Our policy: the crawler's own refresh book, with a pool of due pages instead of the frontier.
 
-The book names pages that are due with their worth at that time, and again at 1.25 times their age while nobody reads
-them; the pool keeps the last worth of each and gives the best first, as the frontier does. What the due pages do not
-use of a budget stays unspent.
+The book returns due pages with their worth, and returns a page that was not read again at 1.25 times its age. The pool
+keeps the last worth of each page and returns the best pages first, as the frontier does. The part of the budget that
+the due pages do not use stays unspent.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from centime.simulate.forecast import Beliefs
 from centime.simulate.scanning import first_by
 from centime.simulate.simulation import Verdicts
 
-LOOKS_PER_READ = 16
+INSPECTED_PER_READ = 16
 
 
 class Ours:
@@ -30,13 +30,13 @@ class Ours:
         self.book = RefreshBook(history.begin, settings, lambda pages: history.hosts[pages])
 
     def choose(self, now: float, count: int) -> Numbers:
-        """The due pages whose reads are worth most."""
-        due, worth = self.book.inspect(now, self._importance, count * LOOKS_PER_READ)
+        """The due pages of the largest worth."""
+        due, worth = self.book.inspect(now, self._importance, count * INSPECTED_PER_READ)
         self._worth[due] = worth
         return first_by(self._worth, count)
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
-        """Enters what was seen in the book."""
+        """Records the reads in the book."""
         history = self._history
         self._worth[pages] = 0.0
         first = verdicts == Verdict.FIRST
@@ -54,7 +54,7 @@ class Ours:
         )
 
     def beliefs(self, now: float) -> Beliefs:
-        """What the book believes of all pages that were read."""
+        """The book's beliefs about all pages that were read."""
         history = self._history
         pages = self._every[self.book.contains(self._every)]
         return beliefs_of(self.book, pages, history.importance[pages], history.costs[pages], now)
@@ -64,7 +64,7 @@ class Ours:
 
 
 def beliefs_of(book: RefreshBook, pages: npt.NDArray[np.int64], importance: Times, cost: Times, now: float) -> Beliefs:
-    """What a book believes of pages that it contains, at a time."""
+    """A book's beliefs about pages that it contains, at a time."""
     shape, scale = book.beliefs(pages)
     settings = book.settings
     return Beliefs(

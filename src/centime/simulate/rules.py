@@ -1,14 +1,13 @@
-"""What rules would realise if rates and importance were known: intervals between reads in closed form, and the
-freshness that they give.
+"""The freshness of rules that know rates and importance: intervals between reads in closed form.
 
     freshness of a page read every T      (1 - e^(-L T)) / (L T)
     uniform          T = N / G
     proportional     T = K / (x L)
-    square root      T = K / sqrt(x L)                                       the paper's Eq. 22, K = S / G
-    threshold        (x/L) (1 - e^(-L T) (1 + L T)) = mu                     the best; never read where x/L <= mu
+    square root      T = K / sqrt(x L)                        the paper's Eq. 22, K = S / G
+    threshold        (x/L) (1 - e^(-L T) (1 + L T)) = mu      the optimum; a page with x/L <= mu is never read
 
-G is the budget, so that the sum of 1/T is G; L the rates of change, x importance, N the pages. mu solves that sum by
-bisection, with the inverse of 1 - e^(-v) (1 + v) from a table that is good to 1e-6; a page that would be read once in
+G is the budget, so the sum of 1/T is G; L is the change rate, x the importance, N the number of pages. mu is found by
+bisection, with the inverse of 1 - e^(-v) (1 + v) from a table whose error is 1e-6; a page that would be read once in
 fifty changes or less is not read.
 """
 
@@ -29,38 +28,38 @@ class Rule(Protocol):
     """A rule with known rates."""
 
     def __call__(self, importance: Times, rates: Times, budget: float) -> Times:
-        """The interval between reads of every page, infinite for one that is not read, under a budget of reads a
+        """The interval between reads of every page, infinite if it is not read, under a budget of reads per unit of
         time.
         """
         ...
 
 
 def weighted_freshness(importance: Times, rates: Times, intervals: Times) -> float:
-    """The share of the copy that is fresh, weighted by importance, when every page is read after these intervals."""
+    """The share of the copy that is fresh, weighted by importance, if pages are read at these intervals."""
     changes = rates * intervals
     fresh = np.where(np.isinf(changes), 0.0, -np.expm1(-changes) / np.maximum(changes, 1e-300))
     return float((importance * np.where(changes > 0, fresh, 1.0)).sum() / importance.sum())
 
 
 def uniform(importance: Times, rates: Times, budget: float) -> Times:
-    """All pages alike."""
+    """The same interval for all pages."""
     return np.full(len(rates), len(rates) / budget)
 
 
 def proportional(importance: Times, rates: Times, budget: float) -> Times:
-    """Each page as often as its importance times its rate."""
+    """Reads in proportion to importance times rate."""
     speed = importance * rates
     return np.asarray(speed.sum() / budget / speed)
 
 
 def square_root(importance: Times, rates: Times, budget: float) -> Times:
-    """The paper's rule."""
+    """The paper's rule: reads in proportion to the square root of importance times rate."""
     speed = np.sqrt(importance * rates)
     return np.asarray(speed.sum() / budget / speed)
 
 
 def threshold(importance: Times, rates: Times, budget: float) -> Times:
-    """The optimal rule."""
+    """The optimal rule: a page is read when its index reaches the threshold."""
     high = float(np.log((importance / rates).max()))
     low = high - 80.0
     for _ in range(HALVINGS):
@@ -73,7 +72,7 @@ def threshold(importance: Times, rates: Times, budget: float) -> Times:
 
 
 def _intervals(importance: Times, rates: Times, log_worth: float) -> Times:
-    """When the index of each page reaches the threshold."""
+    """The age at which the index of each page reaches the threshold."""
     share = np.log(rates / importance) + log_worth
     changes = np.exp(np.interp(share, np.log(_SHARES), np.log(_CHANGES)))
     return np.where(share < np.log(_SHARES[-1]), changes, np.inf) / rates

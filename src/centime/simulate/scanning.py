@@ -1,13 +1,13 @@
-"""Policies that look at all pages in every tick and read those of the largest index: uniform, the paper's rule, the
+"""Policies that scan all pages in every tick and read those of the largest index: uniform, the paper's rule, the
 oracle.
 
-    uniform     I = a                                          round robin, the oldest copy first
-    paper       I = x L a^2                                    Eq. 22: read when a >= K / sqrt(x L), which is I >= K^2
-    oracle      I = (x/L) (1 - e^(-L a) (1 + L a))             the optimal threshold rule, L the true rate
+    uniform     I = a                                     round robin, the oldest copy first
+    paper       I = x L a^2                               Eq. 22: read when a >= K / sqrt(x L), which is I >= K^2
+    oracle      I = (x/L) (1 - e^(-L a) (1 + L a))        the optimal threshold rule, L the true rate
 
-a is the age of the copy, x importance, L the rate of change; I is divided by the cost of a read. The paper sets K =
-S/G, S = sum of sqrt(x L), so that G reads a time unit are due. Whoever reads the G first of the order by I in every
-tick does the same and never leaves budget unspent, so S and the threshold need not be known here.
+a is the age of the copy, x the importance, L the change rate; I is divided by the cost of a read. The paper sets K =
+S/G, S = sum of sqrt(x L), so that G reads per unit of time are due. A policy that reads the G pages of the largest I in
+every tick does the same and never leaves budget unspent, so S and the threshold are not needed here.
 """
 
 import math
@@ -21,8 +21,8 @@ from centime.simulate.simulation import Verdicts
 
 
 def first_by(index: Times, count: int) -> Numbers:
-    """The places of the largest values, not ordered; of none that is not above 0."""
-    above = np.flatnonzero(index > 0.0)  # before the partition, which many equal values would make slow
+    """The places of the `count` largest values above 0, in no order."""
+    above = np.flatnonzero(index > 0.0)  # before the partition, which is slow with many equal values
     if count >= len(above):
         return above
     return np.sort(above[np.argpartition(index[above], len(above) - count)[len(above) - count :]])
@@ -39,7 +39,7 @@ class Uniform:
         return first_by(now - self._read, count)
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
-        """Remembers when they were read."""
+        """Notes when they were read."""
         self._read[pages] = now
 
 
@@ -52,12 +52,12 @@ class Paper:
         self.estimates = RateEstimates(history.pages)
 
     def choose(self, now: float, count: int) -> Numbers:
-        """The pages furthest beyond their interval."""
+        """The pages that exceed their interval most."""
         age = np.maximum(0.0, now - self._read)
         return first_by(self._weight * self.estimates.rates * age * age, count)
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
-        """Estimates their rates anew."""
+        """Updates their rates."""
         self.estimates.observe(pages, now - self._read[pages], verdicts)
         self._read[pages] = now
 
@@ -72,18 +72,18 @@ class Oracle:
         self._index = np.zeros(history.pages)
 
     def choose(self, now: float, count: int) -> Numbers:
-        """The pages whose reads are worth most."""
+        """The pages of the largest worth."""
         write_freshness_index(self._weight, self._rates, self._read, now, self._index)
         return first_by(self._index, count)
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
-        """Remembers when they were read."""
+        """Notes when they were read."""
         self._read[pages] = now
 
 
 @kernel
 def write_freshness_index(weight: Times, rates: Times, read: Times, now: float, index: Times) -> None:
-    """Writes (x/L)(1 - e^(-L a)(1 + L a)) of every page; 0 of one that never changes or was not read."""
+    """Writes (x/L)(1 - e^(-L a)(1 + L a)) of every page; 0 if it never changes or was never read."""
     for page in range(len(rates)):
         changes = rates[page] * (now - read[page])
         index[page] = 0.0

@@ -1,14 +1,14 @@
-"""A policy run over a history of changes under a budget, and what it realised.
+"""Runs a policy over a history of changes under a budget, and measures the freshness and age that it realises.
 
-Time goes in ticks. In each the policy is given what the budget allows, fractions carried over, and names the pages that
-it reads now; it learns of each of them what a crawler would: unchanged, changed, or changed at a date. Between two
-reads nothing is sampled:
+Time advances in ticks. In each tick the policy chooses the pages to read, as many as the budget allows, with fractions
+carried over. Of each page it learns what a crawler would: unchanged, changed, or changed at a date. Between two reads
+freshness and age are integrated exactly, not sampled:
 
-    fresh    from the read to the first change behind it                         share of time, weighted by importance x
-    age      (t - first change not yet seen)^+, integrated                       mean over time, weighted by importance x
+    fresh    from the read to the first change after it          share of time, weighted by importance x
+    age      (t - first change not yet seen)^+, integrated       mean over time, weighted by importance x
 
-Both count from the end of the warm-up only, and for a page not before its first read, which is free for every policy. A
-budget that a policy leaves unspent is carried over, a day's worth at most: nobody may save up.
+Both count only from the end of the warm-up, and for a page only from its first read, which is free for every policy. At
+most a day's worth of unspent budget is carried over, so that no policy can save up.
 """
 
 import math
@@ -31,40 +31,38 @@ Verdicts = npt.NDArray[np.uint8]
 
 
 class Policy(Protocol):
-    """What decides which pages are read. Time never runs backwards."""
+    """Chooses the pages to read. Time never runs backwards."""
 
     def choose(self, now: float, count: int) -> Numbers:
-        """Up to so many different pages to be read now, of those that were recorded once."""
+        """Up to `count` different pages to read now, of those that were recorded before."""
         ...
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
-        """Takes in what the reads said; `since` is how long before the read a page changed last, where the verdict is
-        DATED.
-
-        The same for FIRST; nan where that is not dated.
+        """Records the verdicts of reads. `since` is the time from the last change to the read, for DATED and for FIRST;
+        NaN for a FIRST without a date.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Realised:
-    """What came of a policy."""
+    """The results of a policy."""
 
-    freshness: float  # share of the time, by importance
-    age_days: float  # by importance
+    freshness: float  # share of the time, weighted by importance
+    age_days: float  # mean, weighted by importance
     reads: int  # after the warm-up
-    spent: float  # of the budget after the warm-up
-    seconds: float  # that the run took
+    spent: float  # share of the budget after the warm-up
+    seconds: float  # duration of the run
 
 
 class Run:
-    """One policy over one history; `budget` is a second's, in the unit of the history's costs."""
+    """One policy over one history; `budget` is per second, in the unit of the history's costs."""
 
     def __init__(
         self, history: ChangeHistory, policy: Policy, budget: float, *, warm: float, tick: float = 3600.0
     ) -> None:
         if not budget > 0 or not tick > 0:
-            raise BadSetting(f"a budget and a tick are above 0, not {budget:g} and {tick:g}")
+            raise BadSetting(f"the budget is {budget:g} and the tick {tick:g}; both must be above 0")
         if not history.begin <= warm < history.end:
             raise BadSetting("the warm-up must end within the history")
         self.history = history
@@ -85,12 +83,12 @@ class Run:
         self._spent = 0.0
 
     def advance(self, until: float) -> None:
-        """Goes on, tick by tick, until that time, or the end of the history."""
+        """Advances tick by tick until a time, or until the end of the history."""
         until = min(until, self.history.end)
-        self._welcome()
+        self._read_first()
         while self.now + self._tick <= until:
             self.now += self._tick
-            self._welcome()
+            self._read_first()
             self._spare += self._budget * self._tick
             count = int(self._spare / self._mean_cost)
             if count > 0:
@@ -98,11 +96,11 @@ class Run:
             self._spare = min(self._spare, max(self._budget * DAY, self._mean_cost))
 
     def result(self, seconds: float = 0.0) -> Realised:
-        """What was realised from the end of the warm-up until now."""
+        """The results from the end of the warm-up until now."""
         history = self.history
         pages = np.flatnonzero(self._last < math.inf)
         sums = self._sums.copy()
-        _look(
+        _read_pages(
             history.offsets,
             history.times,
             history.importance,
@@ -119,19 +117,19 @@ class Run:
         lived = np.maximum(0.0, self.now - np.maximum(self._warm, history.born[pages]))
         whole = float((history.importance[pages] * lived).sum())
         if not whole > 0:
-            raise BadSetting("nothing of importance was there to be kept fresh after the warm-up")
+            raise BadSetting("there are no pages of importance above 0 after the warm-up")
         length = self.now - self._warm
         spent = self._spent / (self._budget * length)
         return Realised(float(sums[0]) / whole, float(sums[1]) / whole / DAY, self._reads, spent, seconds)
 
-    def _welcome(self) -> None:
-        """The first reads, which are free."""
+    def _read_first(self) -> None:
+        """Makes the first reads, which are free."""
         until = int(np.searchsorted(self._unread_born, self.now, side="right"))
         pages = np.sort(self._unread[self._read_count : until])
         self._read_count = until
         if len(pages):
             self._last[pages] = self.now
-            self._next[pages] = _behind(self.history.offsets, self.history.times, pages, self.now)
+            self._next[pages] = _first_after(self.history.offsets, self.history.times, pages, self.now)
             self.policy.record(
                 pages, self.now, np.full(len(pages), Verdict.FIRST, dtype=np.uint8), self.history.stood[pages]
             )
@@ -141,7 +139,7 @@ class Run:
         if not len(pages):
             return
         verdicts, since = np.empty(len(pages), dtype=np.uint8), np.empty(len(pages))
-        _look(
+        _read_pages(
             history.offsets,
             history.times,
             history.importance,
@@ -166,7 +164,7 @@ class Run:
 def simulate(
     history: ChangeHistory, policy: Policy, budget: float, *, warm: float, tick: float = 3600.0, until: float = math.inf
 ) -> Realised:
-    """What the policy realises after the warm-up under a budget of so much a second."""
+    """Runs a policy and returns its results after the warm-up; `budget` is per second."""
     started = time.perf_counter()
     run = Run(history, policy, budget, warm=warm, tick=tick)
     run.advance(until)
@@ -174,8 +172,8 @@ def simulate(
 
 
 @kernel
-def _behind(offsets: Numbers, times: Times, pages: Numbers, now: float) -> Numbers:
-    """Where the first change of each page behind a time lies."""
+def _first_after(offsets: Numbers, times: Times, pages: Numbers, now: float) -> Numbers:
+    """The place of the first change of each page after a time."""
     places = np.empty(len(pages), dtype=np.int64)
     for n in range(len(pages)):
         place = offsets[pages[n]]
@@ -186,7 +184,7 @@ def _behind(offsets: Numbers, times: Times, pages: Numbers, now: float) -> Numbe
 
 
 @kernel
-def _look(
+def _read_pages(
     offsets: Numbers,
     times: Times,
     importance: Times,
@@ -200,7 +198,7 @@ def _look(
     since: Times,
     sums: Times,
 ) -> None:
-    """Reads pages: adds the time fresh and the age since the last read to the sums, and says what the read shows."""
+    """Reads pages: adds the fresh time and the age since the last read to the sums, and writes the verdicts."""
     for n in range(len(pages)):
         page = pages[n]
         place, end = next_change[page], offsets[page + 1]

@@ -1,14 +1,13 @@
-"""Other crawlers' adaptive schedules: every page has an interval that shrinks when it was found changed and grows when
-not.
+"""Adaptive schedules of other crawlers: the interval of a page shrinks when a read finds a change and grows otherwise.
 
-    Nutch           x 0.8 changed, x 1.2 not; from 60 seconds to 365 days, at first 30 days      (AdaptiveFetchSchedule's own defaults)
-                    of the pages that are due the best scored first
-    StormCrawler    x 0.5 changed, x 1.5 not; from 1 hour to 14 days, at first 1 day             (AdaptiveScheduler's documented defaults)
-                    the one that is due longest first
+    Nutch           x 0.8 changed, x 1.2 not; from 60 seconds to 365 days, at first 30 days; of the due pages, the
+                    highest score first    (the defaults of AdaptiveFetchSchedule)
+    StormCrawler    x 0.5 changed, x 1.5 not; from 1 hour to 14 days, at first 1 day; the page that is due longest
+                    first    (the documented defaults of AdaptiveScheduler)
 
-A read moves a page's due time to now + interval. Neither knows a budget. Here, as in a crawl that keeps its fetchers
-busy, a budget that the due pages do not use up reads those that are due next, and what it does not suffice for stays
-due.
+A read moves a page's due time to now + interval. Neither crawler has a budget. Here, as in a crawl that keeps its
+fetchers busy, the part of the budget that the due pages do not use reads the pages that are due next, and pages for
+which the budget does not suffice stay due.
 """
 
 import math
@@ -26,7 +25,7 @@ HOUR, DAY = 3600.0, 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """How an interval moves, in seconds, and in what order due pages are read."""
+    """How an interval changes: factors, bounds in seconds, and whether due pages are read by importance."""
 
     changed: float
     quiet: float
@@ -41,7 +40,7 @@ STORM = Steps(changed=0.5, quiet=1.5, least=HOUR, most=14 * DAY, first=DAY, by_i
 
 
 class Stepping:
-    """An adaptive schedule by steps."""
+    """A schedule that adapts each page's interval in steps."""
 
     def __init__(self, history: ChangeHistory, steps: Steps) -> None:
         self._steps = steps
@@ -50,7 +49,7 @@ class Stepping:
         self._due = np.full(history.pages, math.inf)
 
     def choose(self, now: float, count: int) -> Numbers:
-        """The due pages in their order, then those that are due next."""
+        """The due pages, then those that are due next."""
         due = np.flatnonzero(self._due <= now)
         if len(due) > count:
             return (

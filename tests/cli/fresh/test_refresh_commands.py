@@ -72,7 +72,7 @@ def test_policies_are_compared_for_people_and_programs(folder: Path, capsys: pyt
         (["replay", "--days", "nan"], "the last days that count are above 0 and at most 36500, not nan"),
         (
             ["replay", "--policy", "best"],
-            "no policy is called 'best'; there are uniform, paper, nutch, storm, optimal, oracle, and all",
+            "unknown policy 'best'; the policies are uniform, paper, nutch, storm, optimal, oracle, or all",
         ),
         (["replay", "--days", "30"], "the history lasts 4.75 days; less than that can be measured, not 30"),
         (["replay", "--rate", "1/s", "--bandwidth", "1MB/day"], "a budget is a rate or a bandwidth: give one of them"),

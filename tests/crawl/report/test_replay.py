@@ -94,7 +94,7 @@ def test_without_a_budget_the_crawl_s_own_pace_counts(followed: CrawlReader) -> 
 
 
 def test_what_cannot_be_replayed_is_said_in_one_sentence(followed: CrawlReader, tmp_path: Path) -> None:
-    with pytest.raises(BadSetting, match="no policy is called 'best'; there are uniform, paper"):
+    with pytest.raises(BadSetting, match="unknown policy 'best'; the policies are uniform, paper"):
         replay(followed, ["best"])
     with pytest.raises(BadSetting, match="name at least one policy"):
         replay(followed, [])
