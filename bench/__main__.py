@@ -46,7 +46,7 @@ def main() -> int:
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"which: {', '.join(names)} , or `rank` for all of ranking (default: all the others but {', '.join(LONG)})",
+        help=f"which: {', '.join(names)}, or `rank` for all of ranking (default: all others except {', '.join(LONG)})",
     )
     parser.add_argument("--graph", type=Path, help="a real link graph to settle (default: a generated one)")
     parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")

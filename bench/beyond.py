@@ -16,7 +16,8 @@ from pathlib import Path
 from bench.streamed import StreamedWeb
 from centime.rank.sliced.solver import out_of_core
 from centime.rank.sliced.solver import SliceSolver
-pages, cap, folder, error = int(float(sys.argv[1])), int(float(sys.argv[2]) * 2**20), Path(sys.argv[3]), float(sys.argv[4])
+pages, cap = int(float(sys.argv[1])), int(float(sys.argv[2]) * 2**20)
+folder, error = Path(sys.argv[3]), float(sys.argv[4])
 out_of_core.rank_links(StreamedWeb(5000), {"name": "warm"}, folder / "warm", 8 << 20, error=1e-3)
 out_of_core.rank_links(StreamedWeb(5000), {"name": "warm"}, folder / "warm", 8 << 20, error=1e-3)
 seconds = []
@@ -35,8 +36,9 @@ limit = int(status["VmData"].split()[0]) * 1024 + cap + (8 << 20)  # and the sta
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 web = StreamedWeb(pages)
 found = out_of_core.rank_links(web, {"name": web.name}, folder / "work", cap, error=error, threads=2)
-print(json.dumps({"links": found.links, "read": found.read_seconds, "solve": found.solve_seconds, "iterations": found.iterations,
-                  "error": found.certified_error, "least": min(seconds), "mean": sum(seconds) / len(seconds)}))
+print(json.dumps({"links": found.links, "read": found.read_seconds, "solve": found.solve_seconds,
+                  "iterations": found.iterations, "error": found.certified_error,
+                  "least": min(seconds), "mean": sum(seconds) / len(seconds)}))
 """
 
 

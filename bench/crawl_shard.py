@@ -7,7 +7,8 @@ seconds of this process's CPU.
 The rate of a whole crawl at ten million known pages over that at 100 000 is worked out, not crawled: ten million pages
 that can be fetched are not to be had here. All of this is measured in the same run:
 
-    c           CPU that a page costs all processes of a real crawl with one fetcher, start-up taken out (`crawl_pages.page_cost`)
+    c           CPU that a page costs all processes of a real crawl with one fetcher, without start-up
+                (`crawl_pages.page_cost`)
     s, S        CPU of the shard a visit, lease and record, with 100 000 and with ten million pages known
     f = c - s   what a page costs outside the shard, taken as the same for both
     rate at ten million over rate at 100 000  =  (f + s) / (f + S)  =  c / (c + S - s)

@@ -60,7 +60,8 @@ def contenders(web: Graph, exact: Vector) -> Iterator[Contender | str]:
     """Every peer that is installed, with its graph; a sentence for one that is not tried."""
     for name, (make, levels, most) in PEERS.items():
         if web.links > most:
-            yield f"{name}: not tried with more than {most / 1e6:g} M links, it would take minutes and gigabytes to build its graph"
+            limit = f"{most / 1e6:g} M links"
+            yield f"{name}: not tried with more than {limit}, it would take minutes and gigabytes to build its graph"
             continue
         try:
             solve = make(web)

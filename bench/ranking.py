@@ -111,7 +111,8 @@ from centime.model.graph import graph_from_links
 from centime.graphs.files import read_graph
 from centime.rank.pagerank import pagerank
 def peak():
-    return next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 tiny = Path(sys.argv[2])
 tiny.write_text("0 1\\n1 0\\n")
 pagerank(read_graph(tiny), error=1e-6, threads=2)

@@ -1,11 +1,10 @@
-"""The benchmarks of refreshing: prints each figure beside what was promised, and ends with code 1 if a promise is not
-kept.
+"""The benchmarks of refreshing: prints each figure with its promise, and exits with code 1 if a promise is not kept.
 
     python -m bench.refresh [PART ...] [--json]
 
 `policies` runs six policies over one simulated web (20 000 pages on 200 hosts) in one process: the same changes, the
 same budget, the same warm-up, which begins with one read of every page. The warm-up is longer for a small budget, so
-that every policy has seen about as much: ten reads a page, sixty days at least."""
+that every policy has seen about as much: ten reads per page, and at least sixty days."""
 
 import sys
 from collections.abc import Iterator
@@ -36,14 +35,14 @@ TICKS = {0.02: 3600.0, 0.1: 1800.0, 0.3: 900.0}
 
 @dataclass(frozen=True)
 class Measured:
-    """What the policies realised under one budget, and what ours had foretold."""
+    """The results of the policies under one budget, and the forecast of ours."""
 
     budget: float
     realised: dict[str, Realised]
-    foretold: float
+    forecast: float
 
     def over(self, other: str) -> float:
-        """Our freshness over another's."""
+        """Our freshness divided by that of another policy."""
         return float(self.realised["optimal"].freshness / self.realised[other].freshness)
 
 
@@ -53,7 +52,7 @@ def measured(history: ChangeHistory, budget: float) -> Measured:
     each_second = budget * history.pages / DAY
     settings = RefreshSettings(budget=each_second)
     realised = {}
-    foretold = 0.0
+    forecast = 0.0
     for name in POLICIES:
         policy = policy_named(name, history, settings)
         run = Run(history, policy, each_second, warm=warm, tick=TICKS[budget])
@@ -61,10 +60,10 @@ def measured(history: ChangeHistory, budget: float) -> Measured:
         if isinstance(policy, Ours):
             beliefs = policy.beliefs(run.now)
             intervals = intervals_at(beliefs, threshold_for(beliefs, each_second))
-            foretold = expected_coming(beliefs, intervals, MEASURED_DAYS * DAY).freshness
+            forecast = expected_coming(beliefs, intervals, MEASURED_DAYS * DAY).freshness
         run.advance(end)
         realised[name] = run.result()
-    return Measured(budget, realised, foretold)
+    return Measured(budget, realised, forecast)
 
 
 def table_of(found: list[Measured]) -> Table:
@@ -75,7 +74,7 @@ def table_of(found: list[Measured]) -> Table:
     for name in POLICIES:
         cells = [each.realised[name] for each in found]
         table.add_row(name, *(f"{cell.freshness:.3f} ({cell.age_days:.3g}, {cell.spent:.0%})" for cell in cells))
-    table.add_row("ours, foretold", *(f"{each.foretold:.3f}" for each in found))
+    table.add_row("forecast of ours", *(f"{each.forecast:.3f}" for each in found))
     return table
 
 
@@ -86,7 +85,7 @@ def policies() -> Iterator[Figure]:
     found = [measured(history, budget) for budget in WARM_UPS]
     Console(stderr=True).print(table_of(found))
     for each in found:
-        what = f"{each.budget:g} reads a page and day"
+        what = f"{each.budget:g} reads per page and day"
         ours = each.realised["optimal"]
         yield Figure(f"{what}: freshness of ours", ours.freshness, "")
         yield Figure(f"{what}: over the oracle's", each.over("oracle"), "", "at least", 0.95)
@@ -96,7 +95,7 @@ def policies() -> Iterator[Figure]:
             yield Figure(f"{what}: over the paper's rule", each.over("paper"), "", "at least", 1.10)
             yield Figure(f"{what}: over uniform", each.over("uniform"), "", "at least", 1.5)
         yield Figure(
-            f"{what}: foretold less realised", 100 * abs(each.foretold - ours.freshness), "points", "at most", 2.0
+            f"{what}: forecast minus realised", 100 * abs(each.forecast - ours.freshness), "points", "at most", 2.0
         )
         yield Figure(f"{what}: budget spent", 100 * ours.spent, "%")
 

@@ -1,8 +1,9 @@
-"""The refresh book of ten million pages: what a record, a look and a page cost, and how soon another budget is in
-force.
+"""The refresh book of ten million pages: the cost of a recorded read, of an inspection and of a page, and how soon a
+new budget takes effect.
 
-Pages are made up: lognormal change rates, Pareto importance, 200 000 hosts, a tenth of a read a page and day.
-Importance and hosts come from arrays in memory. Times are of this process's CPU. `python -m bench.refresh_book [PAGES]`
+Pages are synthetic: lognormal change rates, Pareto importance, 200 000 hosts, a tenth of a read per page and day.
+Importance and hosts come from arrays in memory. Times are CPU times of this process. `python -m bench.refresh_book
+[PAGES]`
 """
 
 import sys
@@ -39,7 +40,7 @@ class Web:
         self.book = RefreshBook(0.0, RefreshSettings(budget=0.1 * pages / DAY), lambda pages: self.hosts[pages])
 
     def record(self, pages: Array, verdicts: npt.NDArray[np.int64], batch: int) -> float:
-        """Records reads at this time; the seconds that took."""
+        """Records reads at this time; returns the seconds that this took."""
         spent = 0.0
         for first in range(0, len(pages), batch):
             part = pages[first : first + batch]
@@ -58,21 +59,21 @@ class Web:
         self.read[pages] = self.now
         return spent
 
-    def look(self, most: int) -> tuple[Array, float]:
-        """One look, and the seconds that it took."""
+    def inspect(self, most: int) -> tuple[Array, float]:
+        """One inspection, and the seconds that it took."""
         started = time.process_time()
         pages, _ = self.book.inspect(self.now, lambda pages: self.importance[pages], most)
         return pages, self._spent(started)
 
     def changed(self, pages: Array) -> npt.NDArray[np.int64]:
-        """What a read of each page now shows."""
+        """The verdict of a read of each page now."""
         changed = self.random.random(len(pages)) < -np.expm1(-self.rates[pages] * (self.now - self.read[pages]))
         return np.where(changed, CHANGED, QUIET)
 
     def settle(self) -> None:
-        """Looks, taking no page, until no pass is under way."""
+        """Inspects, taking no page, until no pass is running."""
         while self.book.sweeping:
-            self.look(0)
+            self.inspect(0)
 
     def _spent(self, started: float) -> float:
         spent = time.process_time() - started
@@ -81,12 +82,12 @@ class Web:
 
 
 def refresh_book(pages: int = PAGES) -> Iterator[Figure]:
-    """The figures of a book of so many pages."""
-    Web(2000).look(1)
+    """The figures of a book of `pages` pages."""
+    Web(2000).inspect(1)
     warm = Web(2000)
     warm.record(np.arange(2000), np.full(2000, FIRST), BATCH)
     warm.now = 1e9
-    warm.record(warm.look(MOST)[0], np.full(MOST, CHANGED), BATCH)
+    warm.record(warm.inspect(MOST)[0], np.full(MOST, CHANGED), BATCH)
 
     web = Web(pages)
     for first in range(0, pages, 1 << 16):
@@ -95,12 +96,12 @@ def refresh_book(pages: int = PAGES) -> Iterator[Figure]:
         web.record(part, np.full(len(part), FIRST), 1 << 16)
     web.settle()
     web.slowest = 0.0
-    recorded = looked = 0.0
+    recorded = inspected = 0.0
     count = 0
     while count < 400_000:
         web.now += 60.0
-        due, spent = web.look(MOST)
-        looked += spent
+        due, spent = web.inspect(MOST)
+        inspected += spent
         recorded += web.record(due, web.changed(due), BATCH)
         count += len(due)
     slowest = web.slowest
@@ -110,21 +111,25 @@ def refresh_book(pages: int = PAGES) -> Iterator[Figure]:
     web.slowest = 0.0
     started = time.process_time()
     web.book.configure(RefreshSettings(budget=(budget := 0.3 * pages / DAY)))
-    due, _ = web.look(MOST)
+    due, _ = web.inspect(MOST)
     at_first = time.process_time() - started
     found = len(due)
     while time.process_time() - started < 1.0 and web.book.sweeping:
-        found += len(web.look(MOST)[0])
+        found += len(web.inspect(MOST)[0])
     web.settle()
     whole = time.process_time() - started
 
     yield Figure(f"a record, of {pages:,} pages", recorded / count * 1e6, "µs", "at most", 20.0)
-    yield Figure("a due page found", looked / count * 1e6, "µs", "at most", 20.0)
+    yield Figure("a due page found", inspected / count * 1e6, "µs", "at most", 20.0)
     yield Figure(
-        "the passes that a record calls for", whole / (pages / PAGES_PER_OBSERVATION) * 1e6, "µs", "at most", 20.0
+        "the share of the passes that a record pays for",
+        whole / (pages / PAGES_PER_OBSERVATION) * 1e6,
+        "µs",
+        "at most",
+        20.0,
     )
-    yield Figure("memory, 12 bytes a host included", statistics["bytes"] / pages, "bytes/page", "at most", 17.0)
-    yield Figure("the slowest call while nothing special happens", slowest * 1e3, "ms", "at most", 50.0)
+    yield Figure("memory, with 12 bytes per host", statistics["bytes"] / pages, "bytes/page", "at most", 17.0)
+    yield Figure("the slowest call without a new budget", slowest * 1e3, "ms", "at most", 50.0)
     yield Figure("the slowest call of a pass", web.slowest * 1e3, "ms", "at most", 50.0)
     yield Figure("another budget: first pages by the new threshold", at_first, "s", "at most", 1.0)
     yield Figure(

@@ -1,9 +1,9 @@
-"""The real crawler on a web under a fast clock: what it keeps fresh over HTTP, against what its own plan foretold.
+"""The real crawler on a web with a fast clock: the freshness that it realises over HTTP, and the forecast of its plan.
 
-A day of the box lasts DAY_SECONDS. The crawl discovers the web from one seed and keeps it fresh with 0.3 reads a page
-and day; after the warm-up its plan is asked, and then what it has read is held against what truly changed: for every
-page that was there, the time between a read and the next change, weighted with the true importance. The plan speaks of
-redirects too; those of the box never change."""
+A day of the box lasts DAY_SECONDS. The crawl discovers the web from one seed and keeps it fresh with 0.3 reads per page
+and day. After the warm-up its plan makes a forecast; then the reads are compared with the true changes: for every page
+that was there, the time between a read and the next change, weighted by the true importance. The plan includes
+redirects; those of the box never change."""
 
 import tempfile
 import time
@@ -21,24 +21,23 @@ from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
 
 PAGES, HOSTS, SEED = 20_000, 200, 5
-BUDGET = 0.3  # reads a page and day
+BUDGET = 0.3  # reads per page and day
 DAY_SECONDS = 20.0
 WARM_UP, MEASURED = 20.0, 8.0  # days
 
 
 class Watch:
-    """Asks for the plan once the warm-up is over, while the crawl goes on: a day is so short that a pause would
-    count."""
+    """Makes the plan after the warm-up while the crawl continues: a day is so short that a pause would count."""
 
     def __init__(self, days: float) -> None:
         self.days = days
-        self.foretold = self.began = 0.0
+        self.forecast = self.began = 0.0
         self.visits = self.found = 0
 
-    def look(self, crawl: Engine, now: float) -> None:
+    def show(self, crawl: Engine, now: float) -> None:
         """Called by the crawl twice a second."""
         if not self.began and now - crawl.run_facts.started >= WARM_UP * DAY_SECONDS:
-            self.foretold = plan(crawl.opened, now=now, days=self.days)["budgets"][0]["fresh_in_the_coming_days"]
+            self.forecast = plan(crawl.opened, now=now, days=self.days)["budgets"][0]["fresh_in_the_coming_days"]
             self.began, self.visits, self.found = (
                 now,
                 crawl.run_facts.visits,
@@ -74,24 +73,24 @@ def crawl_fresh() -> Iterator[Figure]:
     ):
         watch = Watch(MEASURED * DAY_SECONDS / 86_400.0)
         crawl = Engine(opened, Limits(seconds=(WARM_UP + MEASURED) * DAY_SECONDS))
-        crawl.run(watch.look)
+        crawl.run(watch.show)
         began, ended = watch.began, crawl.run_facts.started + (WARM_UP + MEASURED) * DAY_SECONDS
         visits = crawl.run_facts.visits - watch.visits
         spent = visits / (ended - began) * DAY_SECONDS / PAGES
         found = opened.shard.placement.frontier.statistics()["leased"][5] - watch.found
         fresh, pages = realised(opened, served, began, ended)
-    yield Figure("over HTTP, 0.3 reads a page and day: pages that were there", float(pages), "")
-    yield Figure("reads a page and day", spent, "")
+    yield Figure("over HTTP, 0.3 reads per page and day: pages that were there", float(pages), "")
+    yield Figure("reads per page and day", spent, "")
     yield Figure("of them for discovery", 100 * found / visits, "%")
     yield Figure("importance-weighted freshness, realised", fresh, "")
-    yield Figure("foretold by the plan less realised", 100 * abs(watch.foretold - fresh), "points", "at most", 2.0)
+    yield Figure("forecast of the plan minus realised", 100 * abs(watch.forecast - fresh), "points", "at most", 2.0)
 
 
 def realised(opened: CrawlWriter, served: Served, began: float, ended: float) -> tuple[float, int]:
-    """The importance-weighted share of the time between two moments during which copies were right, and of how many
+    """The importance-weighted share of the time between two moments during which copies were fresh, and the number of
     pages."""
     box = served.webbox
-    ahead = served.time() - box.speed * time.time()  # box time less what the fast clock makes of ours
+    ahead = served.time() - box.speed * time.time()  # box time minus our time at the speed of the box
 
     def in_box(moments: np.ndarray) -> np.ndarray:
         return ahead + box.speed * moments

@@ -1,9 +1,7 @@
-"""A million pages published at once, to a crawl that runs: it goes on reading, and no host is asked sooner than its
-delay.
+"""A million pages published at once to a running crawl: it continues to fetch, and respects the delay of every host.
 
-Both are told by the server's own log: the longest time in which it was asked nothing, and the shortest between two
-requests to one host. The crawl is politely slow (200 hosts, a delay of half a second each), so that silence would be
-the crawl's own."""
+The server's log shows both: the longest time without a request, and the shortest time between two requests to one host.
+The crawl is slow enough (200 hosts, a delay of half a second each) that any silence comes from the crawl itself."""
 
 import subprocess
 import sys
@@ -42,30 +40,30 @@ def flood() -> Iterator[Figure]:
             "--json",
         ]
         forever = ["--continuous", "--rate", "1000/s", "--for", f"{BEFORE + AFTER:g}s"]
-        command = [sys.executable, "-m", "centime", "crawl", str(folder), served.seed_url, *options, *forever]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as crawl:
+        program = [sys.executable, "-m", "centime", "crawl", str(folder), served.seed_url, *options, *forever]
+        with subprocess.Popen(program, stdout=subprocess.DEVNULL) as crawl:
             while not (folder / "centime.json").exists() or not served.requests():
                 time.sleep(0.2)
             time.sleep(BEFORE)
             inbox, began = CommandInbox(folder), time.time()
-            for order in publications(served.webbox.urls(), time=began, publisher="flood"):
-                inbox.put(order)
+            for command in publications(served.webbox.urls(), time=began, publisher="flood"):
+                inbox.put(command)
             while inbox.waiting():
                 time.sleep(0.2)
             taken = time.time() - began
             crawl.wait()
-        asked = sorted(served.requests())
+        requests = sorted(served.requests())
         opened = read_crawl(folder)
         known = opened.shard.pages.count
         opened.close()
-    during = [seen.time for seen in asked if began - 5.0 <= seen.time <= began + taken + 5.0]
+    during = [seen.time for seen in requests if began - 5.0 <= seen.time <= began + taken + 5.0]
     by_host: dict[str, list[float]] = {}
-    for seen in asked:
+    for seen in requests:
         by_host.setdefault(seen.host, []).append(seen.time)
     closest = min(after - before for times in by_host.values() for before, after in pairwise(times))
     yield Figure("a million pages published: known afterwards", float(known), "")
-    yield Figure("taken up in", taken, "s")
-    yield Figure("requests a second meanwhile", len(during) / (during[-1] - during[0]), "")
+    yield Figure("taken in", taken, "s")
+    yield Figure("requests per second meanwhile", len(during) / (during[-1] - during[0]), "")
     yield Figure(
         "longest silence meanwhile", max(after - before for before, after in pairwise(during)), "s", "at most", 2.0
     )

@@ -139,14 +139,14 @@ def differences(one: Seeded, other: Seeded) -> list[str]:
         return problems
     wrong = [url for url, outcome in one.outcomes.items() if other.outcomes[url] != outcome]
     if wrong:
+        url = wrong[0]
         problems.append(
-            f"{len(wrong)} pages ended otherwise: {wrong[0]} as {other.outcomes[wrong[0]]}, not as {one.outcomes[wrong[0]]}"
+            f"{len(wrong)} pages ended otherwise: {url} as {other.outcomes[url]}, not as {one.outcomes[url]}"
         )
     wrong = [url for url, row in one.links.items() if other.links[url] != row]
     if wrong:
-        problems.append(
-            f"{len(wrong)} rows differ: {wrong[0]} has {len(other.links[wrong[0]])} links, not {len(one.links[wrong[0]])}"
-        )
+        url = wrong[0]
+        problems.append(f"{len(wrong)} rows differ: {url} has {len(other.links[url])} links, not {len(one.links[url])}")
     apart = sum(abs(value - other.importance[url]) for url, value in one.importance.items()) / max(
         1, len(one.importance)
     )

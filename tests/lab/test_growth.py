@@ -35,5 +35,5 @@ def test_the_certified_error_is_never_below_the_true_one_and_importance_finds_im
 
 def test_a_bound_that_does_not_hold_stops_the_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ExactLedger, "error", lambda self: 1e-9)
-    with pytest.raises(LedgerImbalance, match=r"certified error 1e-09 is below the true one"):
+    with pytest.raises(LedgerImbalance, match=r"certified error 1e-09 is below the true error"):
         growth.run(weblike(500, 0), 0, lambda share: None)

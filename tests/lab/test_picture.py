@@ -36,5 +36,6 @@ def test_numbers_are_said_with_two_digits(number: float, said: str) -> None:
 
 
 def test_the_lab_never_loads_pyplot() -> None:
-    code = "import sys, centime.lab.files, centime.lab.growth, centime.lab.windows; print('matplotlib.pyplot' in sys.modules)"
+    modules = "centime.lab.files, centime.lab.growth, centime.lab.windows"
+    code = f"import sys, {modules}; print('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -1,35 +1,25 @@
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from centime.lab import catalogue, experiment, rates
-from centime.lab.catalogue import CATALOGUE, Entry
+from centime.lab import rates
 from centime.lab.rates_belief import believed, fold_in
 from centime.lab.rates_known import known_rates
-from centime.lab.rates_seen import Law, Pages, look, make_pages
+from centime.lab.rates_seen import Law, Pages, make_pages, read_pages
 from centime.lab.synthetic.graphs import poisson
 from centime.lab.webbox.change_process import SITE_SPREAD, SPREAD
 from centime.refresh.belief import FADING
 from tests.lab.carried_out import carried_out
 
 
-@pytest.fixture(autouse=True)
-def _in_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_rates = MappingProxyType({**CATALOGUE, "rates": Entry("how well change rates are known", "rates")})
-    monkeypatch.setattr(catalogue, "CATALOGUE", with_rates)
-    monkeypatch.setattr(experiment, "CATALOGUE", with_rates)
-
-
 def at(
     found: dict[str, Any], estimator: str, observations: int, reading: str = "paper's rule", law: str = "uniform"
 ) -> dict[str, Any]:
     wanted = (estimator, observations, reading, law)
-    (row,) = [
-        row for row in found["results"] if (row["estimator"], row["observations"], row["reading"], row["intervals"]) == wanted
-    ]  # fmt: skip
+    columns = ("estimator", "observations", "reading", "intervals")
+    (row,) = [row for row in found["results"] if tuple(row[column] for column in columns) == wanted]
     return dict(row)
 
 
@@ -80,7 +70,7 @@ def test_pages_have_the_spread_of_the_webbox() -> None:
 def test_reads_see_as_many_changes_as_the_process_makes_and_dates_within_their_interval(law: Law) -> None:
     chance = np.random.default_rng(1)
     for reading in rates.READINGS:
-        seen = look(chance, np.full(2000, 3.0), 50, reading, law)
+        seen = read_pages(chance, np.full(2000, 3.0), 50, reading, law)
         assert seen.intervals.mean() == pytest.approx(1.0 if reading == "same interval" else 3**-0.5, rel=0.02)
         assert seen.changed.mean() == pytest.approx(-np.expm1(-3.0 * seen.intervals).mean(), abs=0.005)
         assert (seen.since[seen.changed] <= seen.intervals[seen.changed] * (1 + 1e-9)).all()
@@ -92,7 +82,7 @@ def test_a_page_hardly_seen_has_nearly_the_rate_of_its_host() -> None:
     chance = np.random.default_rng(2)
     hosts = np.arange(4000) // 2000
     truth = np.where(hosts == 0, 0.2, 2.0)
-    seen = look(chance, truth, 5, "same interval", "uniform")
+    seen = read_pages(chance, truth, 5, "same interval", "uniform")
     ((reads, believes),) = believed(Pages(truth, hosts, truth), seen, with_dates=False, moments=[5])
     assert reads == 5
     assert np.median(believes[hosts == 0]) == pytest.approx(0.2, rel=0.25)
@@ -115,7 +105,7 @@ def test_who_knows_the_law_has_as_much_of_the_truth_above_as_below_and_without_r
 ) -> None:
     chance = np.random.default_rng(6)
     pages = make_pages(chance, 5000)
-    seen = look(chance, pages.rates, 10, "same interval", "uniform")
+    seen = read_pages(chance, pages.rates, 10, "same interval", "uniform")
     found = np.empty(5000)
     known_rates(*seen, pages.host_rates, with_dates, found)
     assert (found < pages.rates).mean() == pytest.approx(0.5, abs=0.02)

@@ -1,5 +1,5 @@
-"""The experiments by name, without loading one: names and descriptions are wanted by `centime lab --help`, numpy is
-not.
+"""The experiments by name. `centime lab --help` needs names and descriptions, so this module imports no numpy and no
+experiment.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from centime.model.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is said about an experiment, and the module that holds it."""
+    """The description of an experiment, the module that holds it, and the graph that suits it."""
 
     about: str
     module: str
@@ -32,7 +32,7 @@ CATALOGUE = MappingProxyType(
 
 
 def names_for(name: str) -> list[str]:
-    """The experiments that a name stands for: itself, or all of them for `all`."""
+    """The experiments that a name selects: the one of that name, or all for `all`."""
     if name != "all" and name not in CATALOGUE:
-        raise BadInput(f"no experiment is called {name!r}; there are {', '.join(CATALOGUE)}, and all")
+        raise BadInput(f"unknown experiment {name!r}; the experiments are {', '.join(CATALOGUE)}, or all")
     return list(CATALOGUE) if name == "all" else [name]

@@ -1,15 +1,14 @@
-"""Figures 2 and 3: how fast importance is found on a web that does not change, from nothing read to ten crawls.
+"""Figures 2 and 3: how fast the algorithms converge on a web that does not change, over the first ten crawls.
 
-All pages are known at the start and none has been read. After every N visits the estimate of each algorithm is held
-against the true importance (`error`). One off-line iteration reads every page once, so it counts as N visits.
+All pages are known at the start and none has been read. After every N visits the estimate of each algorithm is compared
+with the true importance (`error`). One off-line iteration reads every page once, so it counts as N visits.
 
-"last crawl" is OPIC with the history of the last crawl only, that is, what each page received during it; the cash that
-was dealt out at the start is then forgotten. For Cycle this is an iteration of the matrix, as the paper says, with the
+"last crawl" is OPIC with the history of the last crawl only: what each page received during it. The cash that was
+distributed at the start is then forgotten. For Cycle this is an iteration of the matrix, as the paper says, with the
 newest values at once.
 
-"exact settled" is the exact ledger read in a cycle, which before each measurement pays what is owed along the rows it
-knows. That reads no page and so costs no visit; from the moment when every page has been read once, nothing is left but
-rounding.
+"exact settled" is the exact ledger read in a cycle, which pays all debts along the rows it knows before each
+measurement. That reads no page, so it costs no visit. Once every page has been read, only rounding errors are left.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,22 +29,22 @@ from centime.rank.power import power_steps
 CRAWLS = 10
 
 
-def _opic(web: Graph, seed: int, order: Strategy, last_crawl: bool = False) -> Iterator[Vector]:
+def _opic(web: Graph, seed: int, strategy: Strategy, last_crawl: bool = False) -> Iterator[Vector]:
     ledger = OpicLedger(damping=DAMPING, seed=seed)
     ledger.join(web.pages)
     before = ledger.importance()  # H + C, in units of the mean cash
     for _ in range(CRAWLS):
-        ledger.explore(web, web.pages, order)
+        ledger.explore(web, web.pages, strategy)
         received = ledger.importance() * (ledger.turnovers + 1 - ledger.purse)
         yield (received - before) / (received - before).mean() if last_crawl else ledger.importance()
         before = received
 
 
-def _exact(web: Graph, seed: int, order: Strategy, settled: bool = False) -> Iterator[Vector]:
+def _exact(web: Graph, seed: int, strategy: Strategy, settled: bool = False) -> Iterator[Vector]:
     ledger = ExactLedger(damping=DAMPING, seed=seed)
     ledger.join(web.pages)
     for _ in range(CRAWLS):
-        ledger.explore(web, web.pages, order)
+        ledger.explore(web, web.pages, strategy)
         if settled:
             ledger.settle(error=1e-14)
         yield ledger.importance()
@@ -56,20 +55,20 @@ def _off_line(web: Graph, seed: int) -> Iterator[Vector]:
 
 
 ALGORITHMS: dict[str, Callable[[Graph, int], Iterator[Vector]]] = {
-    "OPIC random": partial(_opic, order="random"),
-    "OPIC greedy": partial(_opic, order="greedy"),
-    "OPIC cycle": partial(_opic, order="cycle"),
-    "OPIC greedy, last crawl": partial(_opic, order="greedy", last_crawl=True),
-    "OPIC cycle, last crawl": partial(_opic, order="cycle", last_crawl=True),
+    "OPIC random": partial(_opic, strategy="random"),
+    "OPIC greedy": partial(_opic, strategy="greedy"),
+    "OPIC cycle": partial(_opic, strategy="cycle"),
+    "OPIC greedy, last crawl": partial(_opic, strategy="greedy", last_crawl=True),
+    "OPIC cycle, last crawl": partial(_opic, strategy="cycle", last_crawl=True),
     "off-line": _off_line,
-    "exact greedy": partial(_exact, order="greedy"),
-    "exact cycle": partial(_exact, order="cycle"),
-    "exact settled": partial(_exact, order="cycle", settled=True),
+    "exact greedy": partial(_exact, strategy="greedy"),
+    "exact cycle": partial(_exact, strategy="cycle"),
+    "exact settled": partial(_exact, strategy="cycle", settled=True),
 }
 
 
 def run(web: Graph, seed: int, step: Step, among: Among) -> Findings:
-    """The error of each algorithm after each crawl."""
+    """Measures the error of each algorithm after each crawl."""
     importance = true_importance(web)
     rows: list[Row] = []
     table: list[dict[str, float]] = [{"visits in N": crawl + 1} for crawl in range(CRAWLS)]
@@ -95,12 +94,13 @@ def run(web: Graph, seed: int, step: Step, among: Among) -> Findings:
 
 
 def draw(findings: Findings) -> Figure:
-    """The error over the visits, a line for each algorithm."""
+    """Draws the error over the visits, a line for each algorithm."""
     curves = {name: [row for row in findings.rows if row["algorithm"] == name] for name in ALGORITHMS}
     last = findings.table[-1]
     figure, (axes,) = new_picture(
         f"Error of importance, {findings.settings['error_among']}, after {CRAWLS} N visits:\n"
-        f"exact ledger {say(last['exact greedy'])} %, off-line {say(last['off-line'])} %, OPIC greedy {say(last['OPIC greedy'])} %"
+        f"exact ledger {say(last['exact greedy'])} %, off-line {say(last['off-line'])} %, "
+        f"OPIC greedy {say(last['OPIC greedy'])} %"
     )
     for name, curve in curves.items():
         draw_line(axes, name, [row["visits_in_n"] for row in curve], [row["error_percent"] for row in curve])

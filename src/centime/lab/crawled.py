@@ -1,4 +1,4 @@
-"""A finished crawl of the webbox beside the truth: what was found, how near it is, and in which order it was read."""
+"""Compares a finished crawl of the webbox with the truth: the importance it found, and the sequence of its reads."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,23 +15,21 @@ Vector = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Importance of the pages known to both, by the crawl's page numbers; and the true importance in the order of
-    reading.
-    """
+    """Estimated and true importance by the crawl's page numbers, and the true importance in the sequence of reads."""
 
     urls: list[str]
     estimated: Vector
-    true: Vector
-    order: Vector
+    true: Vector  # 0 for pages that the webbox does not have
+    true_as_read: Vector
     certified_error: float | None
 
     @property
     def error(self) -> float:
-        """The mean distance from the truth: the sum of all errors over that of all importance."""
+        """The relative distance from the truth: the sum of all errors divided by the sum of all importance."""
         return float(np.abs(self.estimated - self.true).sum() / self.true.sum())
 
     def top(self, count: int) -> list[dict[str, Any]]:
-        """The pages that are most important in truth, the first first."""
+        """The `count` most important pages by their true importance, the best first."""
         best = np.argsort(-self.true, kind="stable")[:count].tolist()
         return [
             {"page": self.urls[page], "estimated": float(self.estimated[page]), "true": float(self.true[page])}
@@ -40,20 +38,20 @@ class Compared:
 
 
 def compare(opened: CrawlState, box: WebBox, time: float) -> Compared:
-    """The crawl beside the box as it was at `time` of its clock."""
+    """Compares a crawl with the box as it was at `time` of the box's clock."""
     pages = opened.shard.pages
     urls = list(pages.texts.every())
     numbers = np.array([-1 if (number := box.page(url)) is None else number for url in urls], dtype=np.int64)
     truth = box.importance(time)
     true = np.where(numbers >= 0, truth[numbers], 0.0)
     first = np.flatnonzero(pages.records.record_at)
-    order = first[np.argsort(pages.records.heads(first)["first_time"], kind="stable")]
+    as_read = first[np.argsort(pages.records.heads(first)["first_time"], kind="stable")]
     estimated = opened.shard.ledger.importance() * (box.pages / max(1, len(urls)))
-    return Compared(urls, estimated, true, true[order], opened.statistics(time)["certified_error"])
+    return Compared(urls, estimated, true, true[as_read], opened.statistics(time)["certified_error"])
 
 
 def draw(compared: Compared) -> bytes:
-    """A picture: found against true importance, and how much of all importance was read after so many pages."""
+    """A picture (PNG): estimated against true importance, and the share of importance read over the pages read."""
     figure, (left, right) = new_picture("A crawl of the webbox, best page first", panels=2)
     colour = LOOKS["best first"].colour
     shown = (compared.true > 0) & (compared.estimated > 0)
@@ -62,7 +60,7 @@ def draw(compared: Compared) -> bytes:
     left.loglog(ends, ends, color=FAINT, linewidth=0.8)
     left.set_xlabel("true importance", color=INK)
     left.set_ylabel("importance found by the crawl", color=INK)
-    share = np.cumsum(compared.order) / compared.true.sum()
+    share = np.cumsum(compared.true_as_read) / compared.true.sum()
     read = np.arange(1, len(share) + 1) / len(share)
     right.plot(100 * read, 100 * share, color=colour, linewidth=1.6)
     right.plot([0, 100], [0, 100 * share[-1]], color=FAINT, linewidth=0.8, linestyle="--")
@@ -78,4 +76,4 @@ def draw(compared: Compared) -> bytes:
     right.set_ylabel("importance read, %", color=INK)
     known = "" if compared.certified_error is None else f", certified error {compared.certified_error:.1g}"
     about = f"{len(compared.urls)} pages, distance from the truth {compared.error:.1g}{known}"
-    return png(figure, about, f"Importance found by a crawl of the webbox beside the truth: {about}")
+    return png(figure, about, f"Importance found by a crawl of the webbox compared with the truth: {about}")

@@ -1,10 +1,10 @@
-"""How wrong an estimate is: the paper's measure (Adaptive OPIC, Section 4.2), and the scores it is held against.
+"""The error of an estimate: the paper's measure (Adaptive OPIC, Section 4.2), and the true scores.
 
     error = 100 * mean over pages of |X - Imp| / Imp        in percent
 
-Imp is what power iteration gives when nothing changes any more. Every page has an importance above 0, because the
-virtual page pays all, so the measure is defined for every page. It counts all pages alike: most of them are small, so
-it is mostly about small pages; with `among="top"` it counts only the tenth of the pages with the largest Imp.
+Imp is the limit of power iteration. Every page has an importance above 0, because the virtual page pays all pages, so
+the measure is defined for every page. It counts all pages alike. Most pages are small, so it is mostly the error of
+small pages; with `among="top"` it counts only the tenth of the pages with the largest Imp.
 """
 
 from typing import Literal
@@ -35,6 +35,6 @@ def mean_error(estimate: Vector, importance: Vector, among: Among = "all") -> fl
 
 
 def top_pages(importance: Vector) -> npt.NDArray[np.int64]:
-    """The tenth of the pages with the largest importance, in no order."""
+    """The tenth of the pages with the largest importance, unsorted."""
     count = max(1, round(TOP_SHARE * len(importance)))
     return np.argpartition(-importance, count - 1)[:count]

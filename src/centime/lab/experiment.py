@@ -1,7 +1,7 @@
-"""An experiment: a web goes in, findings and a picture come out.
+"""An experiment: its input is a web, its output are findings and a picture.
 
-The module of an experiment has a mapping EXPERIMENTS from its name to an `Experiment`. `carry_out` grows or reads the
-web, runs the experiment and gives back its `Record`, which says all that is needed to get the same numbers again.
+The module of an experiment has a mapping EXPERIMENTS from its name to an `Experiment`. `carry_out` generates or reads
+the web, runs the experiment and returns its `Record`, which holds everything needed to reproduce the numbers.
 """
 
 import platform
@@ -23,8 +23,8 @@ from centime.lab.synthetic.graphs import graph_named
 from centime.model.errors import BadInput
 from centime.model.graph import Graph
 
-Row = Mapping[str, Any]  # of what JSON knows: text and numbers
-Step = Callable[[float], None]  # to be called with the share of the work that was done since the last call
+Row = Mapping[str, Any]  # values that JSON can hold: text and numbers
+Step = Callable[[float], None]  # called with the share of the work done since the last call
 
 FEWEST_PAGES = 100
 DAMPING = 0.85
@@ -32,18 +32,18 @@ DAMPING = 0.85
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What an experiment found."""
+    """The findings of an experiment."""
 
     rows: Sequence[Row]  # tidy: one measurement each, all with the same columns
     heading: str  # what the table shows, with its unit
     table: Sequence[Row]  # the main result, for people
     facts: Row = field(default_factory=dict)  # single numbers
-    settings: Row = field(default_factory=dict)  # what the experiment itself has fixed
+    settings: Row = field(default_factory=dict)  # constants of the experiment itself
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Findings with all that is needed to get them again."""
+    """Findings with everything needed to reproduce them."""
 
     name: str
     settings: Row
@@ -52,7 +52,7 @@ class Record:
     seconds: float
 
     def as_object(self) -> dict[str, object]:
-        """The record as one object of JSON."""
+        """The record as a JSON object."""
         return {
             "experiment": self.name,
             "settings": dict(self.settings),
@@ -66,15 +66,16 @@ class Record:
     def small_print(self) -> str:
         """The settings in two lines, for the foot of a picture."""
         given = self.settings
-        first = f"{given['graph']} graph of {grouped(given['pages'])} pages and {grouped(given['links'])} links, seed {given['seed']}"
+        size = f"{grouped(given['pages'])} pages and {grouped(given['links'])} links"
+        first = f"{given['graph']} graph of {size}, seed {given['seed']}"
         own = [f"{name.replace('_', ' ')} {value}" for name, value in self.findings.settings.items()]
-        made = f"centime {self.versions['centime']}, centime lab {self.name} --graph {given['graph']} --pages {given['pages']}"
-        return f"{', '.join([first, *own])}\n{made} --seed {given['seed']}"
+        command = f"centime lab {self.name} --graph {given['graph']} --pages {given['pages']} --seed {given['seed']}"
+        return f"{', '.join([first, *own])}\ncentime {self.versions['centime']}, {command}"
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """How findings come about and what they look like."""
+    """The two functions of an experiment: one computes its findings, one draws them."""
 
     run: Callable[[Graph, int, Step], Findings]
     draw: Callable[[Findings], Figure]
@@ -88,12 +89,12 @@ def experiment_named(name: str) -> Experiment:
 
 
 def carry_out(name: str, pages: int, seed: int, graph: str | None = None, step: Step = lambda share: None) -> Record:
-    """The record of one experiment on the web of that model or file, or on the one that suits the experiment."""
+    """Runs an experiment on the graph of a model or file, by default the one that suits it, and returns its record."""
     graph = graph or CATALOGUE[name].graph
     if pages < FEWEST_PAGES:
         raise BadInput(f"an experiment needs {FEWEST_PAGES} pages or more, not {pages}")
     if not 0 <= seed < 2**32:
-        raise BadInput(f"the seed is a whole number from 0 to {2**32 - 1}, not {seed}")
+        raise BadInput(f"the seed must be a whole number from 0 to {2**32 - 1}, not {seed}")
     started = time.perf_counter()
     web = graph_named(graph, pages, seed)
     if web.pages < FEWEST_PAGES:
@@ -111,7 +112,7 @@ def carry_out(name: str, pages: int, seed: int, graph: str | None = None, step: 
 
 
 def versions() -> dict[str, str]:
-    """The versions of all that had a part in the numbers."""
+    """The versions of the software that the numbers depend on."""
     return {
         "centime": version("centime"),
         "python": platform.python_version(),

@@ -1,8 +1,7 @@
-"""An experiment's three files: NAME.png to look at, NAME.csv (tidy) and NAME.json to go on with.
+"""The three files of an experiment: NAME.png, the picture, and NAME.csv (tidy) and NAME.json for other programs.
 
-Each says with which settings it was made: the picture at its foot and in its text field Description, the table in its
-first columns. All three are ready in memory before the first is written, and each appears whole under its name or not
-at all.
+Each contains the settings of the experiment: the picture at its foot and in its text field Description, the table in
+its first columns. All three are complete in memory before the first is written, and each is written atomically.
 """
 
 import csv
@@ -18,19 +17,19 @@ from centime.model.errors import BadInput
 
 
 def prepare(folder: Path) -> None:
-    """Makes the folder, and says so at once if nothing can be written there."""
+    """Creates the folder; raises BadInput if it is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as reason:
         raise BadInput(
-            f"{folder}: nothing can be written there ({reason.strerror}); name another folder with --out"
+            f"{folder}: the folder is not writable ({reason.strerror}); choose another one with --out"
         ) from None
 
 
 def write(record: Record, folder: Path) -> list[Path]:
-    """Writes the files of a record and gives back where they are."""
+    """Writes the files of a record and returns their paths."""
     text = json.dumps(record.as_object(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     settings = json.dumps({"experiment": record.name, **record.settings, **record.versions}, ensure_ascii=False)
     picture = png(experiment_named(record.name).draw(record.findings), record.small_print(), settings)

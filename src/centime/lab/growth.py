@@ -1,5 +1,5 @@
-"""A web discovered from three pages on: how good importance is while most of the web is still unread, and what it is
-good for.
+"""A web discovered from three pages: how good importance is while most of the web is still unread, and how much it
+helps to find important pages.
 
 Four crawlers read the same web, each page once, and differ in which of the known, unread pages they read next:
 
@@ -8,13 +8,13 @@ Four crawlers read the same web, each page once, and differ in which of the know
 - breadth first: those found first;
 - random order: any of them.
 
-Measured on the way:
+Measured during the crawl:
 
-- the distance to the importance that the whole web will turn out to give, sum |x_i/n - X_i/N|, from 0 to 2, with n pages known of N and
-  0 for those not found yet. It is about the part still unknown, which no bound can see;
-- for best first, the certified error that the ledger reports, and its true error against power iteration on the graph known then, in
-  the same measure. The experiment stops if the bound is below the truth even once;
-- the share of the important pages (the top tenth of the whole web) that were read, and that were found.
+- the distance to the importance in the whole web, sum |x_i/n - X_i/N|, from 0 to 2, with n known pages of N, and
+  x_i = 0 for pages not found yet. It depends on the unknown part of the web, which no bound can cover;
+- for best first, the certified error that the ledger reports, and its true error against power iteration on the graph
+  known at that time, in the same measure. The experiment stops if the bound is ever below the true error;
+- the share of the important pages (the top tenth of the whole web) that were read, and the share that were found.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,8 +32,8 @@ from centime.model.errors import LedgerImbalance
 from centime.model.graph import Graph
 
 SEEDS = 3
-THRESHOLD = 0.03  # a page that owes more than this many times the mean importance pays before the next choice
-BATCHES = 200  # a batch is one part in so many of the known pages
+THRESHOLD = 0.03  # a page that owes more than this multiple of the mean importance pays before the next choice
+BATCHES = 200  # a batch is one 200th of the known pages
 MOMENTS = (0.002, 0.005, 0.01, 0.02, 0.03, *(0.05 * k for k in range(1, 20)), 0.99)  # shares of the web read
 SHOWN = (0.05, 0.1, 0.25, 0.5)
 
@@ -70,7 +70,7 @@ CRAWLERS: dict[str, Callable[[np.random.Generator], tuple[Book, Choose]]] = {
 
 
 def run(web: Graph, seed: int, step: Step) -> Findings:
-    """What each crawler knows at each moment."""
+    """Measures each crawler at each moment."""
     importance = true_importance(web)
     top = top_pages(importance)
     seeds = np.random.default_rng(seed).choice(np.flatnonzero(web.out_degree > 0), SEEDS, replace=False)
@@ -99,7 +99,7 @@ def run(web: Graph, seed: int, step: Step) -> Findings:
 
 
 def _moments(known: Discovery, choose: Choose) -> Iterator[Discovery]:
-    """The same discovery at each moment, as far as the web can be reached."""
+    """The discovery at each moment, as far as pages can be reached."""
     for share in MOMENTS:
         goal = round(share * known.web.pages)
         while known.read < goal and len(known.unread):
@@ -134,7 +134,9 @@ def _measure(known: Discovery, importance: Vector, top: Pages, certify: bool) ->
             ledger.error(),
         )
         if bound < true:
-            raise LedgerImbalance(f"after {known.read} pages the certified error {bound} is below the true one, {true}")
+            raise LedgerImbalance(
+                f"after {known.read} pages the certified error {bound} is below the true error {true}"
+            )
         row |= {"true_error": true, "certified_error": bound}
     return row
 
@@ -155,8 +157,8 @@ def _of(rows: Sequence[Row], crawler: str) -> list[Row]:
 
 
 def draw(findings: Findings) -> Figure:
-    """Over the pages read: the error of what is known, the distance to what is not known yet, and the important
-    pages.
+    """Draws over the pages read: the error on the known graph, the distance to the whole web, and the important pages
+    read.
     """
     tenth = [f"{row['crawler']} {row['10%']} %" for row in findings.table if row["10%"] is not None]
     figure, panels = new_picture(f"Important pages read when a tenth of the web is read:\n{', '.join(tenth)}", panels=3)

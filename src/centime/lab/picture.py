@@ -1,7 +1,7 @@
-"""How findings are drawn: one look for all pictures, and one colour and marker for each algorithm throughout.
+"""Pictures of findings: one style for all pictures, and the same colour and marker for an algorithm everywhere.
 
-Pictures are matplotlib's `Figure` objects, drawn by Agg and never by pyplot, so no global state is touched. Lines are
-named at their right end, in their own colour, instead of in a legend.
+Pictures are matplotlib `Figure` objects, drawn by Agg and never by pyplot, so they change no global state. The name of
+a line stands at its right end, in its colour, instead of in a legend.
 """
 
 import io
@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter
 INK = "#222222"
 FAINT = "#8a8a8a"
 DOTS_PER_INCH = 100
-LABEL_GAP = 0.042  # of the height of the axes, between two names
+LABEL_GAP = 0.042  # between two names, as a share of the height of the axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ Values = Sequence[float]
 def draw_line(
     axes: Axes, algorithm: str, x: Values, y: Values, name: str | None = None, dashes: str | None = None
 ) -> None:
-    """One algorithm's line; its name, or another one given, will stand at its right end."""
+    """Draws the line of an algorithm; `name_lines` will label it with `name`, or else with the algorithm's name."""
     look = LOOKS[algorithm]
     axes.plot(
         x,
@@ -90,8 +90,8 @@ def draw_line(
 
 
 def name_lines(axes: Axes) -> None:
-    """Writes the name of each line at its right end, moved up or down where names would touch; call it when scales
-    and limits are set.
+    """Writes the name of each line at its right end and moves names that would overlap. Call it after scales and limits
+    are set.
     """
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
     to_share = axes.transData + axes.transAxes.inverted()
@@ -113,10 +113,10 @@ def name_lines(axes: Axes) -> None:
 
 
 def _spread(heights: list[float]) -> list[float]:
-    """The heights nearest to these, in the same order, that keep the gap between names."""
-    order = sorted(range(len(heights)), key=heights.__getitem__)
-    placed: list[list[float]] = []  # groups of names that touch: centre, number
-    for index in order:
+    """The nearest heights, in the same sequence, that keep LABEL_GAP between names."""
+    rising = sorted(range(len(heights)), key=heights.__getitem__)
+    placed: list[list[float]] = []  # groups of adjacent names: centre, number
+    for index in rising:
         placed.append([heights[index], 1])
         while len(placed) > 1 and placed[-1][0] - placed[-2][0] < LABEL_GAP * (placed[-1][1] + placed[-2][1]) / 2:
             centre, number = placed.pop()
@@ -126,25 +126,25 @@ def _spread(heights: list[float]) -> list[float]:
     spread = [centre + LABEL_GAP * (k - (number - 1) / 2) for centre, number in placed for k in range(int(number))]
     spread = [height - max(0.0, spread[-1] - 1) for height in spread]
     result = [0.0] * len(heights)
-    for index, height in zip(order, spread, strict=True):
+    for index, height in zip(rising, spread, strict=True):
         result[index] = height
     return result
 
 
 def grouped(number: float) -> str:
-    """A number in plain figures, with thin spaces between the thousands."""
+    """A number in plain decimal digits, with thin spaces between the thousands."""
     return f"{number:,.10g}".replace(",", "\u202f")
 
 
 def say(number: float) -> str:
-    """A number with two digits that count, in plain figures where that is short."""
+    """A number with two significant digits, in plain decimal digits if that is short."""
     rounded = float(f"{number:.2g}")
     return f"{rounded:.0e}" if 0 < abs(rounded) < 1e-4 else grouped(rounded)
 
 
 def whole_decades(axes: Axes, values: Values) -> None:
-    """Makes the vertical axis logarithmic, from one power of ten to another."""
-    seen = [value for value in values if value > 0] or [1.0]  # what is exact has no place on a logarithmic axis
+    """Makes the vertical axis logarithmic, from a power of ten to a power of ten."""
+    seen = [value for value in values if value > 0] or [1.0]  # a logarithmic axis cannot show an error of 0
     axes.set(yscale="log", ylim=(10 ** np.floor(np.log10(min(seen))), 10 ** np.ceil(np.log10(max(seen)))))
 
 
@@ -154,7 +154,7 @@ def plain_ticks(axis: Axis) -> None:
 
 
 def png(figure: Figure, small_print: str, about: str) -> bytes:
-    """The picture as a PNG file that carries its settings: at its foot for people, as a text field for programs."""
+    """The picture as a PNG file that contains its settings: `small_print` at its foot, `about` in a text field."""
     figure.text(0.012, 0.012, small_print, fontsize=7, color=FAINT, va="bottom", linespacing=1.4)
     file = io.BytesIO()
     figure.savefig(file, format="png", metadata={"Description": about})

@@ -1,20 +1,21 @@
-"""How well change rates are known after so many observations: the paper's formulas, their corrections, and ours,
-against the truth.
+"""The error of estimated change rates by the number of observations: the paper's formulas, their corrections, and ours.
 
-Pages and reads are those of `rates_seen`; an observation is an interval between two reads. The web of the other experiments gives only the
-number of pages. Compared are the four formulas of `centime.refresh.rates` with a finite form of one, and our belief (`rates_belief`) from
-change observations alone and with dates; after 10 observations also the belief of one who knows the law of all rates (`rates_known`), on
-20 000 pages at most: nothing that knows less is expected to do better. Measured for each, over pages:
+Pages and reads are those of `rates_seen`; an observation is an interval between two reads. The graph of the experiment
+gives only the number of pages. Compared are the four formulas of `centime.refresh.rates`, a finite form of one of them,
+and our belief (`rates_belief`) from change observations alone and with dates. After 10 observations, the posterior
+under the true law of all rates (`rates_known`) is also compared, on at most 20 000 pages: no estimate with less
+knowledge is expected to be better. Measured for each, over pages:
 
-    median_error_percent    the median of |estimate - truth| / truth
-    median_bias_percent     the median of estimate / truth, less 1: how a typical page is off
-    mean_log_bias_percent   exp(mean log(estimate / truth)) - 1, over the pages whose estimate is neither 0 nor infinite
-    total_bias_percent      mean(estimate) / mean(truth) - 1: what the whole web is taken to change; a matter of the few fastest pages
+    median_error_percent    the median of |estimate - truth| / truth median_bias_percent     the median of estimate /
+    truth, minus 1: the bias of a typical page mean_log_bias_percent   exp(mean log(estimate / truth)) - 1, over the
+    pages whose estimate is neither 0 nor infinite total_bias_percent      mean(estimate) / mean(truth) - 1: the bias of
+    the whole web's changes, which depends mostly on
+                            the few fastest pages
     without_percent         pages with an estimate of 0 or of infinity
 
-Then the rate of a page jumps five-fold, up or down, after 10, 50 or 200 observations of the same mean interval (one
-over its old rate): how many more until the mean believed is within a factor of 2 of the new rate, with the fading of
-old evidence and without.
+In a second part, the rate of a page jumps five-fold, up or down, after 10, 50 or 200 observations of the same mean
+interval (one over its old rate). Measured is the number of further observations until the mean of the belief is within
+a factor of 2 of the new rate, with and without the fading of old evidence.
 """
 
 import math
@@ -37,9 +38,9 @@ from centime.lab.rates_seen import (
     Reading,
     Seen,
     Vector,
-    look,
     make_pages,
-    see,
+    observe,
+    read_pages,
 )
 from centime.model.graph import Graph
 from centime.refresh.rates import estimates
@@ -69,13 +70,13 @@ LOOKS = {
 
 
 def run(web: Graph, seed: int, step: Step) -> Findings:
-    """The errors of all estimators by number of observations, and how long a jump takes to be seen."""
+    """Measures the errors of all estimators by number of observations, and how fast our belief follows a jump."""
     rows: list[Row] = []
     for reading in READINGS:
         for law in LAWS:
             chance = np.random.default_rng(seed)
             pages = make_pages(chance, web.pages)
-            seen = look(chance, pages.rates, OBSERVATIONS[-1], reading, law)
+            seen = read_pages(chance, pages.rates, OBSERVATIONS[-1], reading, law)
             for name, reads, rates in _all_estimates(pages, seen):
                 measured = _measure(rates, pages.rates[: len(rates)])
                 rows.append(
@@ -154,8 +155,8 @@ def _rounded(value: object) -> object:
 
 
 def _jumps(seed: int) -> list[Row]:
-    """For each history and direction the median number of observations until the belief follows, with fading and
-    without.
+    """For each history and direction, the median number of observations until the belief follows, with and without
+    fading.
     """
     table: list[Row] = []
     for direction, factor in (("up", JUMP), ("down", 1 / JUMP)):
@@ -172,13 +173,13 @@ def _jumps(seed: int) -> list[Row]:
 
 
 def _waits(chance: np.random.Generator, factor: float, history: int, with_dates: bool, fading: bool) -> Vector:
-    """How many observations after the jump each page's belief first comes within the factor NEAR of the new rate."""
+    """For each page, the observations after the jump until its belief is within the factor NEAR of the new rate."""
     count = JUMPING_PAGES
     s, b, means = np.zeros(count), np.zeros(count), np.ones(count)
     waits = np.full(count, float(LONGEST_WAIT))
     for number in range(history + LONGEST_WAIT):
         rate = 1.0 if number < history else factor
-        seen = see(chance, np.full(count, rate), chance.uniform(SHORTEST, LONGEST, (count, 1)))
+        seen = observe(chance, np.full(count, rate), chance.uniform(SHORTEST, LONGEST, (count, 1)))
         fold_in(s, b, 1.0, means, seen.intervals[:, 0], seen.changed[:, 0], seen.since[:, 0], with_dates, fading)
         if number >= history:
             mean = (1.0 + s) / (1.0 + b)
@@ -190,7 +191,7 @@ def _waits(chance: np.random.Generator, factor: float, history: int, with_dates:
 
 
 def draw(findings: Findings) -> Figure:
-    """Over the number of observations: the median error and the median of estimate over truth."""
+    """Draws the median error and the median of estimate / truth over the number of observations."""
     rows = [row for row in findings.rows if (row["reading"], row["intervals"]) == SHOWN]
     ours = {row["estimator"]: row for row in rows if row["observations"] == PROMISED}
     said = ", ".join(
@@ -224,7 +225,7 @@ def draw(findings: Findings) -> Figure:
 
 
 def _draw(axes: Axes, name: str, rows: Sequence[Row], heights: Sequence[float | None]) -> None:
-    """One estimator's line, where it has a value that a logarithmic axis can show."""
+    """Draws the line of an estimator, without values that a logarithmic axis cannot show."""
     style = LOOKS[name]
     points = [
         (row["observations"], height)

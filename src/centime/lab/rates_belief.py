@@ -1,14 +1,14 @@
-"""Our rates: the gamma belief of `centime.refresh.belief`, two numbers a page, under a prior pooled from the page's
+"""Our rates: the gamma belief of `centime.refresh.belief`, two numbers per page, under a prior pooled from the page's
 host.
 
-The prior is learned as the crawl goes, with nothing known of the truth: it starts at shape 1 and the mean rate
-changes/time of the first column, and after every column of observations one step of expectation and maximisation is
-made,
+The prior is learned during the crawl, without any knowledge of the truth. It starts at shape 1 and the mean rate
+changes/time of the first column; after every column of observations follows one step of expectation maximisation,
 
-    m_host = (sum of the posterior means S/B of the host's pages + STRANGERS · mean over all pages) / (pages of the host + STRANGERS)
-    log k - psi(k) = mean over pages of E(rate)/m_host - 1 - E(log rate) + log m_host             E under the page's belief, Gamma(S, B)
+    m_host = (Σ S/B of the host's pages + STRANGERS · mean over all pages) / (pages of the host + STRANGERS)
+    log k - psi(k) = mean over pages of E(rate)/m_host - 1 - E(log rate) + log m_host
 
-so that observations already folded in are never looked at again, as in a crawl.
+with S/B the posterior mean of a page and E the mean under its belief Gamma(S, B). Old observations are never needed
+again, as in a crawl.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ from centime.model.kernel import kernel
 from centime.refresh.belief import FADING, changed, dated, quiet
 from centime.refresh.gamma import digamma, shape_of_spread
 
-STRANGERS = 3.0  # so many pages of the whole web stand in every host
+STRANGERS = 3.0  # pages of the mean rate of the whole web that are added to every host
 LEAST_SHAPE, MOST_SHAPE = 0.05, 50.0
 
 
@@ -37,7 +37,9 @@ def fold_in(
     with_dates: bool,
     fading: bool,
 ) -> None:
-    """Takes one observation of each page into its evidence; without fading what belief takes off is put on before."""
+    """Adds one observation of each page to its evidence. Without `fading`, the evidence is scaled up beforehand by what
+    `belief` will take off.
+    """
     kept = 1.0 if fading else 1.0 / FADING
     for page in range(len(s)):
         if not moved[page]:
@@ -50,8 +52,8 @@ def fold_in(
 
 @kernel
 def _spread_of_logs(s: Vector, b: Vector, shape: float, means: Vector, new_means: Vector) -> float:
-    """The mean of rate/m - 1 - log(rate/m) over the beliefs, which the shape of largest likelihood has for log k -
-    psi(k).
+    """The mean of rate/m - 1 - log(rate/m) over the beliefs, which equals log k - psi(k) at the shape k of largest
+    likelihood.
     """
     total = 0.0
     for page in range(len(s)):
@@ -61,7 +63,7 @@ def _spread_of_logs(s: Vector, b: Vector, shape: float, means: Vector, new_means
 
 
 def believed(pages: Pages, seen: Seen, with_dates: bool, moments: Collection[int]) -> Iterator[tuple[int, Vector]]:
-    """The mean rate believed of each page after each of these numbers of observations."""
+    """The mean of each page's belief after each of these numbers of observations."""
     count = len(pages.rates)
     s, b = np.zeros(count), np.zeros(count)
     shape, means = 1.0, np.full(count, seen.changed[:, 0].sum() / seen.intervals[:, 0].sum())

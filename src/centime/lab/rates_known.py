@@ -1,10 +1,11 @@
-"""As well as can be: the rate of a page by one who knows the law of all rates and its host's part, and keeps every
-observation.
+"""The best possible estimate of a page's rate: the posterior under the true law of all rates, with the host's true part
+and every observation.
 
-    posterior of u = log(rate / rate of the host):   exp(-u² / (2 SPREAD²)) · likelihood of the observations (see `schedule.rates`)
+    posterior of u = log(rate / rate of the host):   exp(-u² / (2 SPREAD²)) · likelihood of the observations
 
-on a grid of u, without any approximation but that. Its median is given: half of the truth lies above and half below,
-whatever was seen. An estimate from the same observations that knows less is not expected to be nearer.
+with the likelihood of `centime.refresh.rates`, on a grid of u, which is the only approximation. The estimate is the
+median: the truth lies above and below it with equal probability, whatever was seen. No estimate from the same
+observations with less knowledge is expected to be closer.
 """
 
 import math
@@ -16,7 +17,7 @@ from centime.lab.rates_seen import Vector
 from centime.lab.webbox.change_process import SPREAD
 from centime.model.kernel import kernel
 
-WIDTH, POINTS = 4.5, 241  # the grid goes so many SPREADs to either side
+WIDTH, POINTS = 4.5, 241  # the grid reaches WIDTH times SPREAD to either side
 
 
 @kernel
@@ -28,7 +29,7 @@ def known_rates(
     with_dates: bool,
     rates: Vector,
 ) -> None:
-    """Writes the median of the exact belief of each page (row) after all its observations."""
+    """Writes the median of the exact posterior of each page (row) after all its observations."""
     logs = np.empty(POINTS)
     for page in range(len(intervals)):
         most = -math.inf

@@ -1,14 +1,13 @@
-"""How fresh a budget can keep a copy: by rules that know all rates, in closed form, and by policies that must learn
-them, simulated.
+"""Freshness by budget: rules that know all rates, in closed form, and policies that must learn them, simulated.
 
-Known: 200 000 pages at most, lognormal rates and Pareto importance, each of one with each of the other (`known_web`).
-Learned: 1000 pages of the web at most, with their importance, lognormal rates of which a part is common to a host, and
-dates of change on half of the hosts; every policy begins with one read of each page, has 100 days to learn, and is
-measured for 50.
+Known: at most 200 000 pages, lognormal rates and Pareto importance, every rate combined with every importance
+(`known_web`). Learned: at most 1000 pages of the web with their importance, lognormal rates of which a part is common
+to a host, and dates of change on half of the hosts. Every policy starts with one read of each page, has 100 days to
+learn, and is measured over 50.
 
-`webbox_history` is the simulated web's history of changes as a value, with the truth that the oracle knows. What
-servers say is part of it: the sites whose Last-Modified is honest are `dated`, of the others (none, the time of the
-request, a date that never moves) a reader learns only that a page has changed, from its content.
+`webbox_history` is the history of changes of the simulated web, with the truth that the oracle knows. It includes what
+servers claim: sites with an honest Last-Modified are `dated`; on the others (no date, the time of the request, a date
+that never moves) a reader learns from the content only that a page has changed.
 """
 
 import math
@@ -51,7 +50,7 @@ LOOKS = {
 
 
 def run(web: Graph, seed: int, step: Step) -> Findings:
-    """The freshness of every rule and policy under each budget."""
+    """Measures the freshness of every rule and policy under each budget."""
     rows: list[Row] = []
     importance, rates = known_web(min(KNOWN_PAGES, web.pages))
     for budget in BUDGETS:
@@ -88,7 +87,7 @@ def run(web: Graph, seed: int, step: Step) -> Findings:
 
 
 def learned_web(web: Graph, seed: int) -> ChangeHistory:
-    """A history of pages of the web by chance, importance being their own."""
+    """A random history of some pages of the web, with their own importance."""
     chance = np.random.default_rng(seed)
     pages = np.sort(chance.permutation(web.pages)[:LEARNED_PAGES])
     hosts = np.arange(len(pages)) // PAGES_A_HOST
@@ -99,7 +98,7 @@ def learned_web(web: Graph, seed: int) -> ChangeHistory:
 
 
 def draw(findings: Findings) -> Figure:
-    """Freshness over the budget, rates known and learned."""
+    """Draws freshness over the budget, for known and for learned rates."""
     figure, panels = new_picture(
         "How much of the copy is fresh, weighted by importance, under a budget of reads", panels=2
     )
@@ -127,25 +126,23 @@ EXPERIMENTS = {"refresh": Experiment(run, draw)}
 
 
 def known_web(pages: int) -> tuple[Times, Times]:
-    """Importance and rates (changes a day) of a web without chance: lognormal rates, Pareto importance, each of one
-    with each of the other.
+    """Importance and rates (changes per day) of a deterministic web of at most `pages` pages: lognormal rates, Pareto
+    importance, every rate combined with every importance.
 
-    The design's table of rules does not tell the parameters of the two laws; these are fitted to it. There are at most
-    `pages` pages.
+    The design's table of rules does not give the parameters of the two laws; these are fitted to it.
     """
     ranks = max(2, math.isqrt(pages // 4))
     steps = pages // ranks
     normal = NormalDist()
     rates = np.array([MEDIAN_RATE * math.exp(SPREAD * normal.inv_cdf((rank + 0.5) / ranks)) for rank in range(ranks)])
     kept = 1 - 1 / EXPONENT
-    importance = (
-        np.diff(np.linspace(0.0, 1.0, steps + 1) ** kept / kept) * steps - 1
-    )  # the mean of each part, the tail in the first
+    # the mean of each part of the law; the first part has the tail
+    importance = np.diff(np.linspace(0.0, 1.0, steps + 1) ** kept / kept) * steps - 1
     return np.tile(importance / importance.mean(), ranks), np.repeat(rates, steps)
 
 
 def webbox_history(box: WebBox, days: float) -> ChangeHistory:
-    """The history of all pages of a box for so many days from its start on, at which each is read once; every read
+    """The history of all pages of a box over `days` days from its start, at which each page is read once; every read
     costs 1.
     """
     end = box.start + days * DAY

@@ -1,19 +1,20 @@
 """Figures 4, 5 and 6: a web that changes while it is crawled, and how much of the past OPIC should remember.
 
-In the time of N visits a share of the pages, the change rate, have their in-degree halved or doubled (`change`), in 20
-steps so that the change is spread over the crawl. All ledgers read the same web: first, so that windows are full, forty
-times while it stays as it is, then ten times while it changes. At the end of each of the last three crawls estimates
-are held against the true importance at that moment; the mean of the three errors is the steady error.
+In the time of N visits, a share of the pages (the change rate) have their in-degree halved or doubled
+(`synthetic/changing_web.py`), in 20 steps so that the change is spread over the crawl. All ledgers read the same web:
+first forty times while it does not change, to fill the windows, then ten times while it changes. At the end of each of
+the last three crawls the estimates are compared with the true importance at that moment; the mean of the three errors
+is the steady error.
 
-OPIC reads greedily, as in the paper. A month is the time of N visits. Windows count time by the clock G, in turnovers
-of all the cash; how many of them make a month, about 2 (Section 3.1), is found out first.
+OPIC reads greedily, as in the paper. A month is the time of N visits. Windows measure time by the clock G, in turnovers
+of all cash; a first run measures how many turnovers make a month, about 2 (Section 3.1).
 
-The exact ledger has no window: what it knows of a page is the page's last links. "exact balanced" reads half of the
-time in a cycle, because greedy alone never comes back to a page that owes nothing. "exact by worth" is settled, and
-reads what is worth most (`reader`).
+The exact ledger has no window: it knows the last links of each page. "exact balanced" reads half of the time in a
+cycle, because greedy alone never returns to a page that owes nothing. "exact by worth" is settled and reads the page of
+the largest worth (`reader`).
 
-A web of few pages skips steps of change, not changes: the number of pages changed so far is rounded, not that of one
-step.
+On a small web, some steps change no page, but no change is lost: the number of pages changed so far is rounded, not the
+number of one step.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -62,7 +63,7 @@ SPOKEN = {
 
 
 def run(web: Graph, seed: int, step: Step, windows: tuple[str, ...]) -> Findings:
-    """The steady error of every ledger at every change rate."""
+    """Measures the steady error of every ledger at every change rate."""
     month = _month(web, seed)
     readers = {
         name: Reader(OpicLedger(damping=DAMPING, window=WINDOWS[name](month), seed=seed), "greedy", web.pages)
@@ -104,7 +105,7 @@ def run(web: Graph, seed: int, step: Step, windows: tuple[str, ...]) -> Findings
 
 
 def _month(web: Graph, seed: int) -> float:
-    """The turnovers in the time of N visits, when Greedy has found its pace."""
+    """The turnovers in the time of N visits, once Greedy is in its steady state."""
     ledger = OpicLedger(damping=DAMPING, seed=seed)
     ledger.join(web.pages)
     ledger.explore(web, CRAWLS * web.pages, "greedy")
@@ -134,7 +135,7 @@ def _steady_errors(webs: Iterator[Graph], readers: Mapping[str, Reader], step: S
 
 
 def _changing(web: Graph, rate: float, seed: int) -> Iterator[Graph]:
-    """The web after each step of change, for as many crawls as are made."""
+    """The web after each step of change, for all crawls."""
     pages = rate * web.pages / STEPS
     for number in range(STEPS * CRAWLS):
         chosen = round(pages * (number + 1)) - round(pages * number)
@@ -144,7 +145,7 @@ def _changing(web: Graph, rate: float, seed: int) -> Iterator[Graph]:
 
 
 def draw(findings: Findings) -> Figure:
-    """The steady error over the change rate, a line for each ledger."""
+    """Draws the steady error over the change rate, a line for each ledger."""
     names = list(dict.fromkeys(row["ledger"] for row in findings.rows))
     middle = findings.table[RATES.index(0.1)]
     window = min((name for name in names if name not in EXACT), key=middle.__getitem__)

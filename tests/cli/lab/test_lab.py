@@ -55,13 +55,13 @@ def test_a_graph_file_has_its_own_size(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["fusion"], "no experiment is called 'fusion'; there are convergence, convergence-top, "),
+        (["fusion"], "unknown experiment 'fusion'; the experiments are convergence, convergence-top, "),
         (["growth", "--pages", "99"], "an experiment needs 100 pages or more, not 99"),
         (["growth", "--pages", "-5"], "an experiment needs 100 pages or more, not -5"),
-        (["growth", "--seed", "-1"], "the seed is a whole number from 0 to 4294967295, not -1"),
+        (["growth", "--seed", "-1"], "the seed must be a whole number from 0 to 4294967295, not -1"),
         (
             ["growth", "--graph", "cobweb"],
-            "no graph model is called 'cobweb'; there are poisson, power-law, weblike, or name a graph file",
+            "unknown graph model 'cobweb'; the models are poisson, power-law, weblike, or give a graph file",
         ),
         (["growth", "--graph", "missing.txt"], "missing.txt: there is no such file"),
         (["all", "--pages", "many"], "Invalid value for '--pages'"),
@@ -93,4 +93,4 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_the_experiment(
 ) -> None:
     (tmp_path / "file").write_text("")
     assert lab("all", "--out", str(tmp_path / "file")) == 2
-    assert capsys.readouterr().err.startswith(f"centime: {tmp_path}/file: nothing can be written there (")
+    assert capsys.readouterr().err.startswith(f"centime: {tmp_path}/file: the folder is not writable (")

@@ -89,13 +89,13 @@ def test_people_are_told_where_to_begin_and_what_to_type() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--hosts", "60", "--pages", "50"], "60 hosts need as many pages or more, at most 1000000000, not 50"),
-        (["--port", "99999"], "a port is a number from 0 to 65535, not 99999"),
-        (["--speed", "0"], "the clock's speed is above 0 and at most 1e9, not 0"),
-        (["--seed", "-1"], "the seed is a whole number from 0 to"),
+        (["--hosts", "60", "--pages", "50"], "the number of pages must be 60 (one per host) to 1000000000, not 50"),
+        (["--port", "99999"], "the port must be a number from 0 to 65535, not 99999"),
+        (["--speed", "0"], "the speed of the clock must be above 0 and at most 1e9, not 0"),
+        (["--seed", "-1"], "the seed must be a whole number from 0 to"),
         (
             ["--log", "/missing/folder/log"],
-            "/missing/folder/log: nothing can be written there (No such file or directory)",
+            "/missing/folder/log: the file is not writable (No such file or directory)",
         ),
     ],
 )
@@ -116,5 +116,6 @@ def test_a_port_in_use_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> No
         port = taken.getsockname()[1]
         assert run(app, ["--port", str(port), "--pages", "50"]) == 2
     assert (
-        capsys.readouterr().err == f"centime: port {port} is in use already; another can be given, 0 for any free one\n"
+        capsys.readouterr().err
+        == f"centime: port {port} is already in use; choose another one, or 0 for any free one\n"
     )

@@ -177,5 +177,5 @@ def test_a_graph_is_found_by_the_name_of_a_model_or_of_a_file(tmp_path: Path) ->
     assert same(graph_named("power-law", 50, 7), power_law(50, 7))
     (tmp_path / "links.txt").write_text("0 1\n")
     assert graph_named(str(tmp_path / "links.txt"), 50, 7).pages == 2
-    with pytest.raises(BadInput, match="there are poisson, power-law, weblike"):
+    with pytest.raises(BadInput, match="the models are poisson, power-law, weblike"):
         graph_named("powerlaw", 50, 7)

@@ -139,7 +139,8 @@ import hashlib
 from centime.lab.webbox import WebBox
 box = WebBox(hosts=7, pages=900, seed=3)
 graph = box.graph(box.start + 1e7)
-print(hashlib.sha256(graph.offsets.tobytes() + graph.targets.tobytes() + "".join(box.urls()).encode() + box.rates().tobytes()).hexdigest())
+names = "".join(box.urls()).encode()
+print(hashlib.sha256(graph.offsets.tobytes() + graph.targets.tobytes() + names + box.rates().tobytes()).hexdigest())
 """
 
 
@@ -164,14 +165,14 @@ def test_titles_are_words_and_the_number() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"hosts": 0}, "from 1 to 1000000 hosts, not 0"),
-        ({"hosts": 60, "pages": 50}, "60 hosts need as many pages or more"),
-        ({"seed": -1}, "the seed is a whole number from 0"),
-        ({"speed": 0.0}, "speed is above 0"),
-        ({"port": 70_000}, "a port is a number from 0 to 65535"),
+        ({"hosts": 0}, "the number of hosts must be 1 to 1000000, not 0"),
+        ({"hosts": 60, "pages": 50}, "the number of pages must be 60 "),
+        ({"seed": -1}, "the seed must be a whole number from 0"),
+        ({"speed": 0.0}, "the speed of the clock must be above 0"),
+        ({"port": 70_000}, "the port must be a number from 0 to 65535"),
         ({"start": -1.0}, "a time in seconds since 1970"),
-        ({"changes_per_day": 0.0}, "pages change more than 0"),
-        ({"delay_seconds": -1.0}, "delays are from 0"),
+        ({"changes_per_day": 0.0}, "changes per day must be above 0"),
+        ({"delay_seconds": -1.0}, "delays must be 0"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, Any], sentence: str) -> None:
@@ -180,5 +181,5 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], sentence: s
 
 
 def test_a_page_that_the_box_has_not_is_said() -> None:
-    with pytest.raises(UnknownPage, match="the pages 0 to 899, not 900"):
+    with pytest.raises(UnknownPage, match="the box has pages 0 to 899, not 900"):
         SMALL.url(900)

@@ -167,7 +167,7 @@ def test_the_clock_can_be_given_and_a_port_in_use_is_said() -> None:
     async def run() -> None:
         server = WebBoxServer(WebBox(hosts=1, pages=10, port=0), now=lambda: 1_800_000_000.0)
         await server.start()
-        with pytest.raises(BadSetting, match=f"port {server.port} is in use already"):
+        with pytest.raises(BadSetting, match=f"port {server.port} is already in use"):
             await WebBoxServer(server.webbox).start()
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(b"GET /time HTTP/1.1\r\nHost: truth.localhost\r\nConnection: close\r\n\r\n")

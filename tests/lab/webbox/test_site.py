@@ -33,7 +33,7 @@ from centime.lab.webbox.layout import (
     TRAPPED,
     XML,
 )
-from centime.lab.webbox.reply import Asked, Reply
+from centime.lab.webbox.reply import Reply, Request
 from centime.lab.webbox.site import SiteAnswers
 
 pytestmark = pytest.mark.compiled
@@ -57,7 +57,7 @@ class Site:
         return self.path(self.box.site(page), path, method, **headers)
 
     def path(self, site: int, path: str, method: bytes = b"GET", **headers: bytes) -> Reply:
-        return self.answers.reply(Asked(method, b"", path.encode(), **headers), site)
+        return self.answers.reply(Request(method, b"", path.encode(), **headers), site)
 
 
 def headers(reply: Reply) -> dict[str, str]:

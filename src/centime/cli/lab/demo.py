@@ -1,4 +1,4 @@
-"""`centime demo`: a simulated web, a crawl of it, and the truth beside what was found. Nothing leaves this machine."""
+"""`centime demo`: crawls a simulated web and compares the result with the truth. Nothing leaves this machine."""
 
 import shutil
 import sys
@@ -19,11 +19,13 @@ def register(app: typer.Typer) -> None:
 
 
 def _demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the crawl and the picture go.")] = Path("demo"),
-    pages: Annotated[int, typer.Option(metavar="N", help="How many pages the simulated web has.")] = 4000,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the crawl and the picture.")] = Path("demo"),
+    pages: Annotated[int, typer.Option(metavar="N", help="Pages of the simulated web.")] = 4000,
     as_json: Json = False,
 ) -> None:
-    """Serves a simulated web on this machine, crawls it, and shows what was found beside the truth.
+    """Crawls a simulated web and compares it with the truth.
+
+    The web is served on this machine; no network is needed. Writes the crawl and a picture.
 
     Examples:
 
@@ -40,11 +42,11 @@ def _demo(
     from centime.store.folder import is_crawl
 
     if not HOSTS <= pages <= 1_000_000:
-        raise BadSetting(f"the web of a demonstration has {HOSTS} to 1000000 pages, not {pages}")
+        raise BadSetting(f"the number of pages must be {HOSTS} to 1000000, not {pages}")
     folder = out / "crawl"
     if folder.exists():
         if not is_crawl(folder):
-            raise BadInput(f"{folder}: holds something that is not a crawl; give another --out")
+            raise BadInput(f"{folder}: the folder exists and is not a crawl; choose another one with --out")
         shutil.rmtree(folder)
     out.mkdir(parents=True, exist_ok=True)
     box = WebBox(hosts=HOSTS, pages=pages, traps=False, feeds=False, crawl_delay_seconds=0.0)

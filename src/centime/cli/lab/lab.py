@@ -1,4 +1,4 @@
-"""`centime lab`: the papers' experiments and ours, each ending in a picture, a table and a JSON file."""
+"""`centime lab`: runs the papers' experiments and ours; each writes a picture, a table and a JSON file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NAMES = "\n".join(f"  {name:<16} {entry.about}" for name, entry in CATALOGUE.items())
 
-HELP = f"""The papers' experiments and ours: each writes a picture, a table (CSV) and JSON.
+HELP = f"""Runs an experiment; writes a picture, CSV and JSON.
 
 NAME is one of these, or all:
 
@@ -45,18 +45,18 @@ def _list(wanted: bool) -> None:
 def _lab(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment, or all.")],
     pages: Annotated[int, typer.Option(help="Pages of the web; a graph file has its own number.")] = 100_000,
-    seed: Annotated[int, typer.Option(help="Where chance starts: the same seed gives the same results.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed: the same seed gives the same results.")] = 0,
     graph: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL|FILE",
-            help="power-law, poisson, weblike or a graph file; without it, what suits the experiment.",
+            help="power-law, poisson, weblike or a graph file; by default what suits the experiment.",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the files go.")] = Path("lab"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")] = Path("lab"),
     as_json: Json = False,
     names: Annotated[
-        bool, typer.Option("--list", help="Show the experiments and end.", callback=_list, is_eager=True)
+        bool, typer.Option("--list", help="Show the experiments and exit.", callback=_list, is_eager=True)
     ] = False,
 ) -> None:
     chosen = names_for(name)

@@ -1,4 +1,4 @@
-"""`centime webbox`: a simulated web, served over HTTP on this machine until Ctrl-C."""
+"""`centime webbox`: serves a simulated web over HTTP on this machine until Ctrl-C."""
 
 import asyncio
 import signal
@@ -24,29 +24,28 @@ def register(app: typer.Typer) -> None:
 def _webbox(
     hosts: Annotated[int, typer.Option(metavar="N", help="Sites of the web.")] = 50,
     pages: Annotated[
-        int, typer.Option(metavar="N", help="Pages of the web, dead ones and redirects among them.")
+        int, typer.Option(metavar="N", help="Pages of the web, including dead pages and redirects.")
     ] = 10_000,
-    port: Annotated[int, typer.Option(help="Port to listen to, on 127.0.0.1; 0 for any free one.")] = 8800,
-    seed: Annotated[int, typer.Option(help="Where chance starts: the same seed gives the same web.")] = 0,
+    port: Annotated[int, typer.Option(help="Port to listen on, at 127.0.0.1; 0 for any free port.")] = 8800,
+    seed: Annotated[int, typer.Option(help="Random seed: the same seed gives the same web.")] = 0,
     speed: Annotated[
-        float, typer.Option(metavar="X", help="How fast the clock of the box runs: 86400 is a day a second.")
+        float, typer.Option(metavar="X", help="Speed of the box's clock: 86400 is a day per second.")
     ] = 1.0,
-    traps: Annotated[
-        bool, typer.Option("--traps/--no-traps", help="Whether some sites have addresses without end.")
-    ] = True,
+    traps: Annotated[bool, typer.Option("--traps/--no-traps", help="Whether some sites have endless URLs.")] = True,
     hostile: Annotated[
-        bool, typer.Option("--hostile", help="Serve a site too that does everything a crawler must survive.")
+        bool, typer.Option("--hostile", help="Also serve a site with everything that a crawler must survive.")
     ] = False,
     log: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every request to a file: time, host, path, status.")
+        Path | None, typer.Option(metavar="FILE", help="Log every request to a file: time, host, path, status.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Write a JSON object when it is served, and one at the end.")
+        bool, typer.Option("--json", help="Write a JSON object at the start and one at the end.")
     ] = False,
 ) -> None:
-    """Serves a simulated web on this machine, to crawl and to hold a crawl against the truth.
+    """Serves a simulated web on this machine.
 
-    Every page follows from its address and the seed; pages change as time goes on. Ctrl-C ends it.
+    Crawl it and compare the crawl with the truth, which it serves too. Every page follows from its URL and the seed;
+    pages change over time. Ctrl-C stops it.
 
     Examples:
 
@@ -63,14 +62,14 @@ def _webbox(
     try:
         requests = None if log is None else RequestLog(log)
     except OSError as problem:
-        raise BadInput(f"{log}: nothing can be written there ({problem.strerror})") from problem
+        raise BadInput(f"{log}: the file is not writable ({problem.strerror})") from problem
 
     import uvloop
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         uvloop.run(_serve(webbox, requests, as_json))
-    finally:  # a port in use ends the loop while it has the signals, and it does not give them back
+    finally:  # if the port is in use, uvloop ends without restoring the signal handlers
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -84,7 +83,7 @@ async def _serve(webbox: "WebBox", log: "RequestLog | None", as_json: bool) -> N
         loop.add_signal_handler(number, ended.set)
     await server.start()
     show(_beginning(server.webbox), as_json=as_json)
-    sys.stdout.flush()  # a program that waits for the port reads a pipe
+    sys.stdout.flush()  # another program may wait for the port at a pipe
     await ended.wait()
     statistics = server.statistics()
     await server.close()

@@ -1,23 +1,23 @@
 """A changing web: pages whose in-degree is halved or doubled (Adaptive OPIC, Section 4.2).
 
-A share `rate` of the pages, chosen uniformly, changes. A halved page of in-degree k loses floor(k/2) of its links,
-chosen uniformly; a doubled one gains k links from pages that do not link to it yet, chosen uniformly among the pages
+A share `rate` of the pages, chosen uniformly, changes. A halved page of in-degree k loses floor(k/2) of its in-links,
+chosen uniformly; a doubled page gains k links from pages that do not link to it yet, chosen uniformly among the pages
 that have links.
 
-Drift. With even odds the links multiply: E[factor] = (1/2 + 2)/2 = 1.25, so a change rate of 50 % makes the graph 3.2
-times as large in ten crawls, and that is no longer the same experiment. So the odds p of doubling are such that the
-expected number of links stays:
+Drift: with even odds the number of links grows, E[factor] = (1/2 + 2)/2 = 1.25. A change rate of 50 % would make the
+graph 3.2 times as large in ten crawls, which is no longer the same experiment. So the probability p of doubling is such
+that the expected number of links stays the same:
 
     p * sum of gains = (1 - p) * sum of losses     over the pages that can do both,
 
-less what the others do: a page of in-degree 1 can only double, one that nobody links to gets its first link, and one
-that nearly everybody links to gains what is left. On the power law p is about 0.3, and close to 1/(1 + 2^1.1) = 0.318,
-which keeps the law n^-2.1 itself in balance, octave by octave. Counting the pages of in-degree 1, about half of the
+minus the effect of the other pages: a page of in-degree 1 can only double, a page without in-links gets its first link,
+and a page to which nearly all pages link gains what is left. On the power law p is about 0.3, close to 1/(1 + 2^1.1) =
+0.318, which keeps the law n^-2.1 itself in balance, octave by octave. With the pages of in-degree 1, about half of the
 changes are doublings.
 
-Guaranteed: same arguments, same graph; a page that is chosen does change where it can; no link appears twice that did
-not before; no page loses its last link, and no page that dangles gets one. Traps: the number of links is right on
-average only: one hub that moves, moves it by percents. New links stand at the end of their row.
+Guaranteed: the same arguments give the same graph; a chosen page changes if it can; no new duplicate link appears; no
+page loses its last link, and no dangling page gets one. Traps: the number of links is kept only on average, and one
+hub changes it by some percent. New links are at the end of their row.
 """
 
 import numpy as np
@@ -33,9 +33,9 @@ Numbers = npt.NDArray[np.int64]
 def changed(graph: Graph, rate: float, seed: int) -> Graph:
     """The graph after a share `rate` of its pages had their in-degree halved or doubled."""
     if not 0 <= rate <= 1:
-        raise BadSetting(f"the change rate is a share from 0 to 1, not {rate}")
+        raise BadSetting(f"the change rate must be a share from 0 to 1, not {rate}")
     if graph.weights is not None:
-        raise BadGraph("a graph with weights cannot be changed by halving and doubling in-degrees")
+        raise BadGraph("in-degrees of a graph with weights cannot be halved or doubled")
     random = np.random.default_rng(seed)
     readers = np.flatnonzero(graph.out_degree > 0)
     in_degree = graph.in_degree
@@ -59,7 +59,7 @@ def changed(graph: Graph, rate: float, seed: int) -> Graph:
 
 
 def _doubling_odds(gain: Numbers, loss: Numbers) -> npt.NDArray[np.float64]:
-    """The probability that each page, if chosen, is doubled, such that the expected number of links stays."""
+    """The probability that each page, if chosen, is doubled; the expected number of links stays the same."""
     both = (gain > 0) & (loss > 0)
     gains, losses = int(gain[both].sum()), int(loss[both].sum())
     forced = int(gain[loss == 0].sum()) - int(loss[gain == 0].sum())
@@ -77,7 +77,7 @@ def _drop(
     out_degree: Numbers,
     kept: npt.NDArray[np.bool_],
 ) -> None:
-    """Marks the links that go: one pass, each link to a halved page with probability (still to lose) / (still to
+    """Marks the links to drop, in one pass: each link to a halved page with probability (still to lose) / (still to
     come).
     """
     to_come, to_lose = in_degree.copy(), losses.copy()
@@ -99,8 +99,8 @@ def _drop(
 def _find_sources(
     offsets: Offsets, targets: Targets, readers: Numbers, gains: Numbers, gain: Numbers, sources: Numbers
 ) -> None:
-    """Turns random places in `readers` into pages that do not link to the doubled page yet, going on to the next
-    when one does.
+    """Turns random places in `readers` into pages that do not link to the doubled page yet; takes the next page if one
+    does.
     """
     taken_for = np.full(len(offsets) - 1, np.int64(-1), np.int64)
     link = 0
@@ -132,7 +132,7 @@ def _fill(
     offsets: Offsets,
     targets: Targets,
 ) -> None:
-    """Writes each row: the links that were kept, then the new ones."""
+    """Writes each row: first the links that were kept, then the new ones."""
     place = offsets[:-1].copy()
     for page in range(len(old_offsets) - 1):
         for link in range(old_offsets[page], old_offsets[page + 1]):

@@ -1,15 +1,15 @@
-"""Numbers that follow a power law: links to pages, pages on hosts.
+"""Counts that follow a power law: links to pages, pages on hosts.
 
     P(count = n) ~ n^-exponent,  count = floor(m * q),  q = u^(-1/(exponent - 1))
 
-The u are not drawn: they are the middles (i + 1/2)/n of n equal parts of 0 to 1, so the counts are the law's own
-quantiles and the smallest count m is solved for so that they add up to exactly what is asked.
+The u are not random: they are the midpoints (i + 1/2)/n of n equal parts of 0 to 1. So the counts are the quantiles of
+the law, and the smallest count m is chosen so that the sum is exactly the total.
 
-Guaranteed: same arguments, same counts; the total is exact when n * largest allows it. A drawn sample of the law with
-exponent 2.1 would have no useful mean (its variance is infinite): two seeds would give graphs of different sizes, and
-errors that cannot be compared.
+Guaranteed: the same arguments give the same counts; the total is exact if n * largest allows it. The mean of a random
+sample of the law with exponent 2.1 would be useless (its variance is infinite): two seeds would give graphs of
+different sizes and errors that cannot be compared.
 
-Trap: counts come out in falling order; deal them to pages in an order of your own.
+Trap: counts are sorted, the largest first; the caller shuffles them.
 """
 
 import numpy as np

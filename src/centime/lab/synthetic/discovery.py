@@ -1,8 +1,8 @@
-"""A web that becomes known by being read: from a few pages on, along links.
+"""Discovers a web along links from a few seed pages.
 
-Pages have two numbers: the one they have on the web, and the one they have in the ledger, which counts them in the
-order in which they were found. Pages read in one go become known together: first the new ones among their targets join,
-then the visits are recorded.
+A page has two numbers: its number on the web, and its number in the ledger, which counts pages in the order in which
+they were found. For pages read in one batch, first the new pages among their targets join the ledger, then the visits
+are recorded.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,10 @@ Pages = npt.NDArray[np.int64]
 
 
 class Book(Protocol):
-    """What discovery needs of a ledger."""
+    """What discovery needs from a ledger."""
 
     def join(self, count: int = 1) -> int:
-        """Makes new pages known."""
+        """Adds new pages to the ledger."""
         ...
 
     def importance(self) -> npt.NDArray[np.float64]:
@@ -33,13 +33,12 @@ class Book(Protocol):
         ...
 
 
-Choose = Callable[
-    [Pages, int], Pages
-]  # of the unread pages, by number in the ledger, in the order found: the next ones to read
+Choose = Callable[[Pages, int], Pages]
+"""Chooses the next pages to read from the unread pages, which are sorted by their number in the ledger."""
 
 
 class Discovery:
-    """What is known of a web, and which page of the web each page of the ledger is."""
+    """The known part of a web, with both numbers of each known page."""
 
     def __init__(self, web: Graph, ledger: Book, seeds: Pages) -> None:
         self.web = web
@@ -52,11 +51,11 @@ class Discovery:
 
     @property
     def read(self) -> int:
-        """How many pages were read."""
+        """Number of pages read."""
         return self.known - len(self.unread)
 
     def read_next(self, count: int, choose: Choose) -> None:
-        """Reads up to `count` unread pages of someone's choice."""
+        """Reads up to `count` unread pages, chosen by `choose`."""
         chosen = choose(self.unread, min(count, len(self.unread)))
         places = self.found[chosen]
         starts, lengths = self.web.offsets[places], self.web.out_degree[places]
@@ -69,7 +68,7 @@ class Discovery:
         self.ledger.visit_many(chosen, rows)
 
     def known_graph(self) -> Graph:
-        """The graph as it is known now: the rows of the pages that were read, empty ones for the others."""
+        """The graph known now: the rows of the pages that were read, and empty rows for the others."""
         lengths = self.web.out_degree[self.found[: self.known]]
         lengths[self.unread] = 0
         offsets = np.zeros(self.known + 1, dtype=np.int64)

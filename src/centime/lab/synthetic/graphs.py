@@ -1,8 +1,8 @@
 """The lab's graphs by name: synthetic models of any size, or a graph file.
 
-A model is a function of (pages, seed) that gives the same graph for the same arguments. `poisson` and `power_law` are
-the papers', `weblike` has hosts, templates and unread pages; `changed` moves any of them on by one step of a changing
-web.
+A model is a function of (pages, seed) that returns the same graph for the same arguments. `poisson` and `power_law` are
+the models of the papers; `weblike` has hosts, templates and unread pages. `changed` advances any of them by one step of
+a changing web.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,9 +24,9 @@ MODELS: Mapping[str, Callable[[int, int], Graph]] = MappingProxyType(
 
 
 def graph_named(name: str, pages: int, seed: int) -> Graph:
-    """The graph of the model called `name`, or else the one in the file `name` (whose size is its own)."""
+    """The graph of the model `name`, or else the graph in the file `name`, which ignores `pages` and `seed`."""
     if name in MODELS:
         return MODELS[name](pages, seed)
     if not Path(name).suffix:
-        raise BadInput(f"no graph model is called {name!r}; there are {', '.join(MODELS)}, or name a graph file")
+        raise BadInput(f"unknown graph model {name!r}; the models are {', '.join(MODELS)}, or give a graph file")
     return read_graph(name)

@@ -1,17 +1,17 @@
-"""The papers' graphs: in-degrees from a law, sources at random (Adaptive OPIC, Section 4.2).
+"""The papers' graphs: in-degrees by a law, random sources (Adaptive OPIC, Section 4.2).
 
     poisson     P(I = n) = 10^n e^-10 / n!
     power_law   P(I = n) ~ n^-2.1, scaled to a mean of 10 (as published, the law's mean is below 5 at 100 000 pages)
 
 The links to a page come from pages chosen uniformly, so out-degrees are nearly Poisson and independent of in-degrees.
 
-What the paper's experiment needs. Its error is a mean of relative errors, so every page must have an importance above
-0: here the virtual page sees to that, so a page that nobody links to (Poisson has some) is allowed. Its OPIC pays equal
-shares to children and every page has one, so no page dangles here: one drawn without links takes one over from a page
-that has several, which leaves all in-degrees as the law gave them.
+Requirements of the paper's experiment: its error is a mean of relative errors, so every page must have an importance
+above 0. Here the virtual page ensures that, so a page without in-links (Poisson has some) is allowed. Its OPIC pays
+equal shares to children, and every page has one, so no page dangles here: a page drawn without links takes over a link
+from a page that has several, which keeps all in-degrees as the law gave them.
 
-Guaranteed: same arguments, same graph; no page links to itself or twice to another; rows are sorted.
-Trap: such graphs mix much faster than the web does: use `weblike` or a real graph before believing a speed.
+Guaranteed: the same arguments give the same graph; no page links to itself or twice to another; rows are sorted.
+Trap: such graphs mix much faster than the web does; measure speed on `weblike` or a real graph.
 """
 
 import numpy as np
@@ -43,11 +43,11 @@ def power_law(pages: int, seed: int, links: float = 10.0) -> Graph:
 
 
 def check_size(pages: int, links: float) -> None:
-    """Refuses a number of pages or links that no model can have."""
+    """Raises BadSetting for a number of pages or links that no model can have."""
     if not 0 <= pages <= LARGEST_PAGE_COUNT:
-        raise BadSetting(f"a graph has from 0 to {LARGEST_PAGE_COUNT} pages, not {pages}")
+        raise BadSetting(f"a graph must have 0 to {LARGEST_PAGE_COUNT} pages, not {pages}")
     if not 0 <= links <= 10_000:
-        raise BadSetting(f"the mean number of links must be from 0 to 10000, not {links}")
+        raise BadSetting(f"the mean number of links must be 0 to 10000, not {links}")
 
 
 def _random_sources(degree: Counts, random: np.random.Generator) -> Graph:
@@ -65,7 +65,7 @@ def _random_sources(degree: Counts, random: np.random.Generator) -> Graph:
 
 @kernel
 def _make_distinct(offsets: Offsets, sources: Targets) -> None:
-    """Moves a source that a page already has, or the page itself, on to the next free one."""
+    """Replaces a source that a page already has, or that is the page itself, by the next free page."""
     pages = len(offsets) - 1
     taken_for = np.full(pages, np.int32(-1), np.int32)
     for page in range(pages):
@@ -86,7 +86,9 @@ def _take_over(
     poor: npt.NDArray[np.int64],
     first: npt.NDArray[np.int64],
 ) -> None:
-    """Gives each poor page the next link, from a random place on, whose source has several; stops when none has."""
+    """Gives each page without links one link of a source that has several, the next from a random place on; stops when
+    no source has several.
+    """
     links = len(sources)
     for place in range(len(poor)):
         page = poor[place]

@@ -1,27 +1,31 @@
 """A graph like a crawl of the web: hosts, templates, closed sections, most links internal, most pages unread.
 
-Pages stand in the order of their URLs: host after host, a host's front page first, then deeper and deeper pages.
+Pages are sorted as by URL: host after host, the front page of a host first, then deeper and deeper pages.
 
-- Hosts: their sizes follow the power law 2.1, 20 pages on average, none above a twentieth of all pages.
-- Read pages: a quarter, the shallow ones more likely. The others dangle, whether unread or really without links: nobody can tell.
-- Sections: the read pages of a host in runs whose lengths follow the power law 2.1. Each page of a section links to its first page, to the
-  one before and to the next. One in seven of a large host is closed: a manual or an archive whose pages link to nothing else.
-- Template: all other read pages of a host link to its first few. So in-degrees follow the host sizes: a power law.
-- Listings: one read page in eight. They link to pages of their host that are read or not; every page is known because a listing of its host
-  links to it, or, for a front page, any page with links to other hosts.
-- Content: what is left of the links, shared out by a power law, more to listings and shallow pages. Those also have more links to them:
-  in- and out-degrees are correlated. One read page in four has most of its content links on other hosts, large hosts more often and front
-  pages most; a host without such a page has no link out. The others lead to read pages of the host (what many link to is read early),
-  half of them near by, half anywhere with a preference for shallow pages.
+- Hosts: their sizes follow the power law 2.1, with 20 pages on average and at most a twentieth of all pages.
+- Read pages: a quarter of all, shallow pages more likely. The others dangle; unread pages and pages really without
+  links cannot be told apart.
+- Sections: runs of the read pages of a host, whose lengths follow the power law 2.1. Each page of a section links to
+  its first page, to the previous page and to the next one. On a large host one section in seven is closed: a manual or
+  an archive whose pages link to nothing else.
+- Template: all other read pages of a host link to its first few pages. So in-degrees follow the host sizes, which is a
+  power law.
+- Listings: one read page in eight. They link to read and unread pages of their host. Every page is known because a
+  listing of its host links to it or, for a front page, a page with links to other hosts.
+- Content: the remaining links, distributed by a power law, more of them to listings and shallow pages. These also have
+  more in-links, so in- and out-degrees are correlated. One read page in four has most of its content links on other
+  hosts, more often on large hosts and most often to front pages; a host without such a page has no link out. The other
+  content links lead to read pages of the host (pages with many in-links are read early), half of them to nearby pages,
+  half anywhere with a preference for shallow pages.
 
-It mixes as slowly as the web does: closed sections, and hosts that few links leave, hold on to their money, so that
-plain power iteration converges like d^k (61 to 67 iterations to an error of 1e-6, cnr-2000: 65; without sections, and
-with content links to unread pages, 11).
+The graph mixes as slowly as the web does: money stays in closed sections and on hosts with few links out, so plain
+power iteration converges like d^k (61 to 67 iterations to an error of 1e-6, cnr-2000: 65; without sections, and with
+content links to unread pages, 11).
 
-Guaranteed: same arguments, same graph; no page links to itself or twice to another; rows are sorted; every page but
-those of a lone host is linked to. For 20 000 pages and more and 10 links, `links` is met within 15 % and 80 to 90 % of
-the links are internal. Trap: it is a caricature. It has the features that make crawling and ranking hard, not the web's
-own numbers.
+Guaranteed: the same arguments give the same graph; no page links to itself or twice to another; rows are sorted; every
+page has an in-link, except those of a lone host. With 20 000 pages or more and 10 links, `links` is met within 15 %,
+and 80 to 90 % of the links are internal. Trap: it is a caricature. It has the features that make crawling and ranking
+hard, not the numbers of the web.
 """
 
 from dataclasses import dataclass
@@ -43,12 +47,10 @@ LARGE_HOST = 100  # read pages
 LISTING_EVERY = 8
 OUTWARD_SHARE, OUTWARD_LINKS = 0.25, 0.9  # of the read pages, and of their content links
 NEAR_SHARE = 0.5
-SHALLOW = (
-    5  # links anywhere on the host lead to the pages u^5 of the way down it, half of them into the first thirtieth
-)
+SHALLOW = 5  # a link anywhere on the host leads to the place u^5 of its pages: half of them into the first thirtieth
 CONTENT_EXPONENT = 2.7  # of out-degrees, as measured on the web
-TRIES = 64  # to find another target where the one drawn is linked to already
-REPEATED_SHARE = 0.1  # of the content links, in spite of that
+TRIES = 64  # to find another target if the drawn one is linked to already
+REPEATED_SHARE = 0.1  # of the content links for which that fails
 ROWS_AT_ONCE = 50_000
 
 Numbers = npt.NDArray[np.int64]
@@ -58,7 +60,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The pages that are read, rising, and what each of them is, by its place among them."""
+    """The read pages, ascending, and the properties of each, by its place among them."""
 
     pages: Numbers
     host_first: Numbers
@@ -74,7 +76,7 @@ class Reading:
 
 
 def weblike(pages: int, seed: int, links: float = 10.0) -> Graph:
-    """A graph of hosts with the shape of a crawl, with about `links` links for each page, read or not."""
+    """A graph of hosts with the shape of a crawl, with about `links` links per page, read or unread."""
     check_size(pages, links)
     random = np.random.default_rng(seed)
     starts = host_starts(pages, random)
@@ -102,12 +104,12 @@ def weblike(pages: int, seed: int, links: float = 10.0) -> Graph:
     )
     around = np.where(reading.listing, starts[host[read]], np.where(reading.closed, reading.first, reading.host_first))
     until = np.where(reading.listing, starts[host[read] + 1], np.where(reading.closed, reading.end, reading.host_end))
-    order = np.argsort(found_by, kind="stable")
+    by_finder = np.argsort(found_by, kind="stable")
     linked = np.full(pages, -1, dtype=np.int32)
     keys = []
     for row in range(0, len(read), ROWS_AT_ONCE):
         rows = slice(row, row + ROWS_AT_ONCE)
-        found = order[slice(*np.searchsorted(found_by[order], [row, row + ROWS_AT_ONCE]))]
+        found = by_finder[slice(*np.searchsorted(found_by[by_finder], [row, row + ROWS_AT_ONCE]))]
         found = found[read[found_by[found]] != found]  # a lone page
         draws = random.random((int(content[rows].sum()), 3))
         key = np.empty(len(draws) + int(template[rows].sum()) + 3 * len(read[rows]), dtype=np.int64)
@@ -122,7 +124,7 @@ def weblike(pages: int, seed: int, links: float = 10.0) -> Graph:
 
 
 def host_starts(pages: int, random: np.random.Generator) -> Numbers:
-    """The number of each host's front page, and the number of pages at the end."""
+    """The number of each host's front page, followed by the number of pages."""
     hosts = -(-pages // PAGES_PER_HOST)
     sizes = power_law_counts(hosts, pages, IN_DEGREE_EXPONENT, max(pages // 20, PAGES_PER_HOST))
     random.shuffle(sizes)
@@ -130,8 +132,8 @@ def host_starts(pages: int, random: np.random.Generator) -> Numbers:
 
 
 def _reading(read: Numbers, starts: Numbers, host: Numbers, random: np.random.Generator) -> Reading:
-    """The read pages in their hosts and sections. A host's first section is not closed, so that something leads to
-    its others.
+    """The read pages with their hosts and sections. The first section of a host is never closed, so that its other
+    sections have in-links.
     """
     places = np.arange(len(read))
     before = np.searchsorted(read, starts)
@@ -155,7 +157,7 @@ def _reading(read: Numbers, starts: Numbers, host: Numbers, random: np.random.Ge
 
 
 def _finders(starts: Numbers, host: Numbers, reading: Reading, random: np.random.Generator) -> Numbers:
-    """For each page the place of the read page that links to it first."""
+    """For each page, the place of the read page that discovers it."""
     pages, read = len(host), reading.pages
     listings = np.flatnonzero(reading.listing)
     abroad = np.flatnonzero(reading.outward if reading.outward.any() else ~reading.closed)
@@ -172,14 +174,14 @@ def _finders(starts: Numbers, host: Numbers, reading: Reading, random: np.random
     return finder
 
 
-def _content(wanted: int, room: Numbers, order: Numbers) -> Numbers:
-    """Content links of each read page: `wanted` in all, most for the first in `order`, few where the host has little
-    room.
+def _content(wanted: int, room: Numbers, places: Numbers) -> Numbers:
+    """The number of content links of each read page: `wanted` in total, most for the first in `places`, at most `room`
+    each.
     """
-    content = np.zeros(len(order), dtype=np.int64)
+    content = np.zeros(len(places), dtype=np.int64)
     asked = float(max(wanted, 0))
     for _ in range(8):
-        content[order] = power_law_counts(len(order), round(asked), CONTENT_EXPONENT, max(len(order) // 10, 1))
+        content[places] = power_law_counts(len(places), round(asked), CONTENT_EXPONENT, max(len(places) // 10, 1))
         content = np.minimum(content, room)
         asked *= max(wanted, 0) / max(int(content.sum()), 1)
     return content
@@ -205,12 +207,12 @@ def _write_links(
     linked: npt.NDArray[np.int32],
     key: Numbers,
 ) -> Whole:
-    """Writes the section, template and content links of the pages at these places, source times pages plus target; how
-    many.
+    """Writes the section, template and content links of the pages at these places, as source times pages plus target,
+    and returns how many.
 
-    `around` to `until` is where a page's links on its host lead: page numbers for a listing, places for others.
-    `linked` holds for each page the last place with a link to it. A target that has one from here is passed over for
-    those that follow.
+    The links of a page on its host lead to `around` up to `until`: page numbers for a listing, places for others.
+    `linked` holds for each page the last place with a link to it. A target that already has a link from this page is
+    replaced by the next one.
     """
     made = 0
     draw = 0

@@ -1,6 +1,4 @@
-"""The simulated web: `WebBox` is what is true, `WebBoxServer` serves it, `serve_in_process` does so in another
-process.
-"""
+"""The simulated web: `WebBox` is the truth; `WebBoxServer` serves it, `serve_in_process` does so in another process."""
 
 from centime.lab.webbox.box import Links, WebBox
 from centime.lab.webbox.process import Served, serve_in_process

@@ -1,7 +1,7 @@
-"""What a site says about itself: robots.txt, sitemaps and feeds, all of it true at the time of asking.
+"""The announcements of a site: robots.txt, sitemaps and feeds, all true at the time of the request.
 
-Sitemaps list exactly the pages of the site that can be read and may be: no redirects, no dead and no private pages.
-Feeds list the pages that changed last among the first 200 of the site.
+Sitemaps list exactly the pages of the site that can and may be read: no redirects, no dead and no private pages. Feeds
+list the pages that changed last among the first 200 of the site.
 """
 
 import gzip
@@ -44,7 +44,7 @@ class Announcement(NamedTuple):
 
 
 def of_path(webbox: WebBox, site: int, path: bytes, time: float) -> Announcement | None:
-    """What a site announces at a path, or nothing when it announces nothing there."""
+    """The announcement of a site at a path; None if there is none."""
     traits = int(webbox.layout.sites[site, TRAITS])
     if path == b"/robots.txt":
         return Announcement(b"text/plain; charset=utf-8", _robots(webbox, site, traits).encode())
@@ -133,7 +133,10 @@ def _rss(webbox: WebBox, site: int, time: float) -> str:
         f"<pubDate>{formatdate(int(at), usegmt=True)}</pubDate></item>\n"
         for page, at in _latest(webbox, site, time)
     )
-    head = f"<title>Site {site}</title><link>{webbox.origin(site)}/</link><description>What changed on site {site}</description>"
+    head = (
+        f"<title>Site {site}</title><link>{webbox.origin(site)}/</link>"
+        f"<description>What changed on site {site}</description>"
+    )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel>{head}\n{items}</channel></rss>\n'
 
 

@@ -1,9 +1,9 @@
-"""Compressed bombs: a gibibyte of zeros each, sent from a block that is compressed once. Nobody here ever holds the
+"""Compression bombs: a gibibyte of zeros each, sent from a block that is compressed once. The server never holds the
 gibibyte.
 
-gzip     a mebibyte, flushed so that it stands alone, 1 024 times: 1 MB on the wire
+gzip     a mebibyte, flushed so that it is independent, 1 024 times: 1 MB on the wire
 brotli   a mebibyte in the encoder's steady state, 1 023 times after the first: 13 KB on the wire
-zstd     one frame of blocks that say "this byte, 131 072 times": 33 KB on the wire
+zstd     one frame of blocks that mean "this byte, 131 072 times": 33 KB on the wire
 """
 
 import zlib

@@ -1,9 +1,9 @@
-"""Chance without memory: every random number of the box is a hash of the seed and of what it is for.
+"""Stateless random numbers: every random number of the box is a hash of the seed and of its purpose.
 
     draw(seed, a, b) = mix(mix(seed + a * GOLDEN) + b * SECOND)          mix: the finaliser of splitmix64
 
-Nothing is drawn in an order, so any page can be worked out alone, in any process, and comes out the same. All arithmetic is that of
-64-bit words modulo 2^64, which plain Python does not have: these kernels need to be compiled.
+Numbers are not drawn in a sequence, so any page can be computed alone, in any process, with the same result. All
+arithmetic is on 64-bit words modulo 2^64, which plain Python does not have: these kernels must be compiled.
 """
 
 import math
@@ -29,7 +29,7 @@ ONE_A_BYTE, SHIFT_1, SHIFT_2, SHIFT_4, SHIFT_56 = (
 
 @inlined
 def mix(value: np.uint64) -> np.uint64:
-    """The word with its bits mixed: one to one, and without a pattern left."""
+    """The word with its bits mixed by a one-to-one function."""
     value = (value ^ (value >> SHIFT_30)) * FIRST_FACTOR
     value = (value ^ (value >> SHIFT_27)) * SECOND_FACTOR
     return value ^ (value >> SHIFT_31)
@@ -43,19 +43,19 @@ def draw(seed: np.uint64, first: Whole, second: Whole) -> np.uint64:
 
 @inlined
 def unit(bits: np.uint64) -> float:
-    """A number from 0 up to, never at, 1."""
+    """A uniform number from 0 up to, but never, 1."""
     return np.float64(bits >> SHIFT_11) * 2.0**-53
 
 
 @inlined
 def normal(bits: np.uint64) -> float:
-    """A number of the normal law with mean 0 and deviation 1 (Box and Muller)."""
+    """A normal number with mean 0 and standard deviation 1 (Box and Muller)."""
     return math.sqrt(-2.0 * math.log(1.0 - unit(bits))) * math.cos(2.0 * math.pi * unit(mix(bits + GOLDEN)))
 
 
 @inlined
 def ones(bits: np.uint64) -> Whole:
-    """How many bits of a word are set."""
+    """The number of bits set in a word."""
     bits = bits - ((bits >> SHIFT_1) & PAIRS)
     bits = (bits & QUADS) + ((bits >> SHIFT_2) & QUADS)
     return np.int64((((bits + (bits >> SHIFT_4)) & NIBBLES) * ONE_A_BYTE) >> SHIFT_56)

@@ -1,12 +1,12 @@
-"""When pages change: every page by a Poisson process of its own, known at any time without living through it.
+"""The changes of pages: a Poisson process for every page, which can be evaluated at any time without simulating it.
 
-Time is cut into blocks of 128 days. The number of changes in a block is drawn from the Poisson law; then the block is
-halved again and again, and each time Binomial(n, 1/2) of the n changes fall into the first half: as many as there are
-ones among n random bits. That is exactly the Poisson process, every number is a hash of (page, block, place), and
+Time is divided into blocks of 128 days. The number of changes in a block has the Poisson law. Then the block is halved
+again and again; each time Binomial(n, 1/2) of the n changes, the number of ones among n random bits, fall into the
+first half. This is exactly the Poisson process, every number is a hash of (page, block, place), and
 
-    version(page, t) = number of changes up to t        costs about log2(n) draws, and one search per block before.
+    version(page, t) = number of changes up to t        costs about log2(n) draws, and one search per earlier block.
 
-Instants are told apart down to 2^-33 of a block, about a millisecond. Rates are lognormal, a part of it common to the
+Times are resolved to 2^-33 of a block, about a millisecond. Rates are lognormal; a part of a rate is common to the
 site.
 """
 
@@ -24,7 +24,7 @@ BLOCK = 128 * DAY
 DEPTH = 33
 SPREAD, SITE_SPREAD = 1.3, 0.5  # of the logarithm of the rates
 LOWEST_RATE, HIGHEST_RATE = 1e-4, 24.0
-AT_ONCE = 16.0  # means up to this are drawn by one search
+AT_ONCE = 16.0  # the largest mean that is drawn by one search
 OLDEST = 3650 * DAY
 RATE, SITE_RATE, BLOCK_COUNT, HALVES, BEFORE = 32, 33, 34, 35, 36
 
@@ -33,14 +33,14 @@ ONE, WORD = np.uint64(1), np.uint64(64)
 
 @inlined
 def rate_of(layout: Layout, site: Whole, page: Whole) -> float:
-    """Changes of a page per day, in the long run."""
+    """The change rate of a page, in changes per day."""
     own = SPREAD * normal(draw(layout.seed, RATE, page)) + SITE_SPREAD * normal(draw(layout.seed, SITE_RATE, site))
     return min(HIGHEST_RATE, max(LOWEST_RATE, math.exp(layout.log_rate + own)))
 
 
 @kernel
 def _poisson(key: np.uint64, mean: float) -> Whole:
-    """A number of the Poisson law: a sum over parts, each found by adding up its probabilities."""
+    """A Poisson number: the sum of parts, each found by adding up probabilities."""
     parts = np.int64(mean / AT_ONCE) + 1
     part_mean = mean / parts
     total = 0
@@ -59,7 +59,7 @@ def _poisson(key: np.uint64, mean: float) -> Whole:
 
 @kernel
 def _first_half(key: np.uint64, node: np.uint64, count: Whole) -> Whole:
-    """How many of the changes fall into the first half: the ones among so many random bits."""
+    """How many of `count` changes fall into the first half: the number of ones among `count` random bits."""
     total, word = 0, 0
     while count >= 64:
         total += ones(draw(key, node, word))
@@ -77,7 +77,7 @@ def _key(layout: Layout, page: Whole, block: Whole) -> np.uint64:
 
 @kernel
 def changes_until(layout: Layout, site: Whole, page: Whole, time: float) -> Whole:
-    """How often a page has changed from the start of the box up to a time."""
+    """The number of changes of a page from the start of the box up to a time."""
     if time <= layout.start:
         return 0
     mean = rate_of(layout, site, page) * (BLOCK / DAY)
@@ -105,7 +105,7 @@ def changes_until(layout: Layout, site: Whole, page: Whole, time: float) -> Whol
 
 @kernel
 def time_of(layout: Layout, site: Whole, page: Whole, version: Whole) -> float:
-    """When a page came to a version; version 0 is as old as a change of its rate would be."""
+    """Time of the change that made a version of a page; version 0 has a random age by the page's rate."""
     rate = rate_of(layout, site, page)
     if version <= 0:
         return layout.start - min(OLDEST, -math.log(1.0 - unit(draw(layout.seed, BEFORE, page))) / rate * DAY)
@@ -127,14 +127,13 @@ def time_of(layout: Layout, site: Whole, page: Whole, version: Whole) -> float:
         else:
             count = first
             node, place = node << ONE, 2 * place
-    return (
-        layout.start + block * BLOCK + (place + 1.5) * (BLOCK / 2.0**DEPTH)
-    )  # within the first instant at which it counts
+    # in the middle of the first instant at which `changes_until` counts it
+    return layout.start + block * BLOCK + (place + 1.5) * (BLOCK / 2.0**DEPTH)
 
 
 @kernel
 def write_versions(layout: Layout, first: Whole, time: float, versions: Numbers) -> None:
-    """Writes the version at a time of as many pages as there is room for, from `first` on."""
+    """Writes the versions at a time of the pages from `first` on, one per element of `versions`."""
     for number in range(len(versions)):
         page = first + number
         versions[number] = changes_until(layout, site_of(layout, page), page, time)
@@ -142,7 +141,7 @@ def write_versions(layout: Layout, first: Whole, time: float, versions: Numbers)
 
 @kernel
 def write_rates(layout: Layout, first: Whole, rates: npt.NDArray[np.float64]) -> None:
-    """Writes the rate of as many pages as there is room for, from `first` on."""
+    """Writes the rates of the pages from `first` on, one per element of `rates`."""
     for number in range(len(rates)):
         page = first + number
         rates[number] = rate_of(layout, site_of(layout, page), page)
@@ -150,7 +149,7 @@ def write_rates(layout: Layout, first: Whole, rates: npt.NDArray[np.float64]) ->
 
 @kernel
 def write_times(layout: Layout, first: Whole, versions: Numbers, times: npt.NDArray[np.float64]) -> None:
-    """Writes when pages from `first` on came to the versions given."""
+    """Writes the times at which the pages from `first` on reached the given versions."""
     for number in range(len(versions)):
         page = first + number
         times[number] = time_of(layout, site_of(layout, page), page, versions[number])
@@ -158,7 +157,7 @@ def write_times(layout: Layout, first: Whole, versions: Numbers, times: npt.NDAr
 
 @kernel
 def write_history(layout: Layout, page: Whole, times: npt.NDArray[np.float64]) -> None:
-    """Writes the times of a page's first changes, as many as there is room for."""
+    """Writes the times of a page's first changes, one per element of `times`."""
     site = site_of(layout, page)
     for number in range(len(times)):
         times[number] = time_of(layout, site, page, number + 1)

@@ -1,4 +1,4 @@
-"""The clock of a box: it can run faster than time."""
+"""The clock of a box, which can run faster than real time."""
 
 import time
 from collections.abc import Callable
@@ -9,19 +9,19 @@ from centime.lab.webbox.box import WebBox
 
 
 def box_clock(webbox: WebBox) -> Callable[[], float]:
-    """A clock that shows the start of the box now and runs at its speed."""
+    """A clock that starts now at the start time of the box and runs at its speed."""
     began = time.monotonic()
     return lambda: webbox.start + webbox.speed * (time.monotonic() - began)
 
 
 @lru_cache(maxsize=65_536)
 def http_date(seconds: int) -> bytes:
-    """A time as HTTP writes it."""
+    """A time in the format of HTTP."""
     return formatdate(seconds, usegmt=True).encode()
 
 
 def from_http_date(text: bytes) -> float:
-    """The time that a date of HTTP says; long ago when it says none."""
+    """The time of an HTTP date; 0 if unparsable."""
     try:
         return parsedate_to_datetime(text.decode("latin-1")).timestamp()
     except ValueError:

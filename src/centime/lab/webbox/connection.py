@@ -1,8 +1,9 @@
-"""One connection to the box: HTTP/1.1 by hand, as little of it as crawlers and browsers need.
+"""One connection to the box: a small HTTP/1.1 server with what crawlers and browsers need, and full control of the
+bytes.
 
-Requests are answered strictly in their order. While an answer waits (a slow page), is streamed (a hostile one), or the
-client does not read, later requests stay where they are and the client is not read from: memory is bounded whatever the
-client does.
+Requests are answered strictly in sequence. While a reply is delayed (a slow page) or streamed (a hostile page), or
+while the client does not read, later requests wait and the server reads nothing more from the client: memory is bounded
+whatever the client does.
 """
 
 import asyncio
@@ -12,18 +13,18 @@ import time
 from collections.abc import Callable
 from typing import cast
 
-from centime.lab.webbox.reply import Asked, Reply, Stream, sentence
+from centime.lab.webbox.reply import Reply, Request, Stream, sentence
 
 LONGEST_HEAD = 65_536
 LONGEST_STREAM_SECONDS = 900.0
 NO_LINGER = struct.pack("ii", 1, 0)
 
-Answer = Callable[[Asked], Reply]
+Answer = Callable[[Request], Reply]
 Note = Callable[[float, bytes, bytes, int], None]
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, hands them to `reply`, writes what comes back; `note` is told of each."""
+    """Reads requests, passes each to `reply`, writes the reply, and calls `note` for the log."""
 
     def __init__(self, reply: Answer, note: Note, open_connections: set["Connection"]) -> None:
         self._reply = reply
@@ -31,19 +32,19 @@ class Connection(asyncio.Protocol):
         self._open = open_connections
         self._transport: asyncio.Transport
         self._received = b""
-        self._busy = False  # an answer waits or is streamed
-        self._choked = False  # the client does not read what was written
+        self._busy = False  # a reply is delayed or streamed
+        self._choked = False  # the client does not read
         self._ending = False
         self._stream: Stream | None = None
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Takes up a connection."""
+        """Registers the connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._open.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Lets go of everything."""
+        """Unregisters the connection and stops its stream."""
         self._ending = True
         self._open.discard(self)
         if self._timer is not None:
@@ -51,11 +52,11 @@ class Connection(asyncio.Protocol):
         self._stream = None
 
     def pause_writing(self) -> None:
-        """The client is slower than we are: wait for it."""
+        """Stops answering because the client reads too slowly."""
         self._choked = True
 
     def resume_writing(self) -> None:
-        """The client has caught up."""
+        """Resumes answering because the client has caught up."""
         self._choked = False
         if self._stream is not None:
             self._pump()
@@ -63,7 +64,7 @@ class Connection(asyncio.Protocol):
             self._work()
 
     def data_received(self, data: bytes) -> None:
-        """Takes in bytes and answers what is complete."""
+        """Buffers bytes and answers complete requests."""
         self._received = self._received + data if self._received else data
         if self._busy or self._choked:
             if len(self._received) > LONGEST_HEAD:
@@ -72,7 +73,7 @@ class Connection(asyncio.Protocol):
         self._work()
 
     def abort(self) -> None:
-        """Ends the connection at once."""
+        """Closes the connection at once."""
         self._ending = True
         self._transport.abort()
 
@@ -89,7 +90,7 @@ class Connection(asyncio.Protocol):
                 self._later(reply)
             else:
                 out.append(reply.data)
-                if len(out) >= 16:  # so that a client that asks and does not read chokes us, not our memory
+                if len(out) >= 16:  # a client that sends requests without reading stops us before memory grows
                     self._transport.write(b"".join(out))
                     out.clear()
             if reply.closes:
@@ -106,21 +107,21 @@ class Connection(asyncio.Protocol):
             and b"\r\n\r\n" not in self._received
         ):
             self._transport.write(
-                sentence(Asked(b"GET", b"", b""), 431, "The head of a request is at most 64 KiB.").data
+                sentence(Request(b"GET", b"", b""), 431, "The head of a request is at most 64 KiB.").data
             )
             self._transport.close()
         elif not (self._busy or self._choked) and not self._transport.is_reading():
             self._transport.resume_reading()
 
     def _answer(self, head: bytes) -> Reply:
-        asked_at = time.time()
+        received_at = time.time()
         line_end = head.find(b"\r\n")
         words = head[:line_end].split(b" ")
         lower = head.lower()
         if len(words) != 3 or not words[2].startswith(b"HTTP/1.") or not words[1].startswith(b"/"):
-            return sentence(Asked(b"GET", b"", b""), 400, "That is not a request.")._replace(closes=True)
+            return sentence(Request(b"GET", b"", b""), 400, "This is not an HTTP request.")._replace(closes=True)
         host = _value(head, lower, b"\r\nhost:").lower().partition(b":")[0]
-        asked = Asked(
+        request = Request(
             words[0],
             host,
             words[1],
@@ -129,17 +130,17 @@ class Connection(asyncio.Protocol):
             _value(head, lower, b"\r\naccept-encoding:"),
         )
         if words[0] in (b"GET", b"HEAD"):
-            reply = self._reply(asked)
+            reply = self._reply(request)
         else:
-            reply = sentence(asked, 405, "Only GET and HEAD can be asked for.")._replace(closes=True)
-        self._note(asked_at, host, words[1], reply.status)
+            reply = sentence(request, 405, "Only GET and HEAD are supported.")._replace(closes=True)
+        self._note(received_at, host, words[1], reply.status)
         wanted = _value(lower, lower, b"\r\nconnection:")
         if b"close" in wanted or (words[2] == b"HTTP/1.0" and b"keep-alive" not in wanted):
             return reply._replace(closes=True)
         return reply
 
     def _later(self, reply: Reply) -> None:
-        """Answers after a pause, or begins a stream; what was answered before goes out first."""
+        """Sends a delayed reply, or starts a stream, after the replies before it."""
         loop = asyncio.get_running_loop()
         self._stream = reply.stream if reply.stream is not None else iter([reply.data])
         self._stream_ends = loop.time() + LONGEST_STREAM_SECONDS
@@ -147,7 +148,7 @@ class Connection(asyncio.Protocol):
         self._timer = loop.call_later(reply.delay_seconds, self._pump)
 
     def _pump(self) -> None:
-        """Writes the next bytes of a stream; gives way to other connections after each."""
+        """Writes the next bytes of a stream, then lets other connections run."""
         loop = asyncio.get_running_loop()
         if self._ending or self._choked or self._stream is None:
             return
@@ -177,7 +178,7 @@ class Connection(asyncio.Protocol):
 
 
 def _value(head: bytes, lower: bytes, name: bytes) -> bytes:
-    """The value of a header; `lower` is the head in lower case, which tells where it is."""
+    """The value of a header; `lower` is the head in lower case, in which `name` is found."""
     begin = lower.find(name)
     if begin < 0:
         return b""

@@ -1,14 +1,14 @@
-"""The hostile site, http://hostile.localhost:PORT/: everything a crawler must survive, listed at its root.
+"""The hostile site, http://hostile.localhost:PORT/: everything that a crawler must survive, listed at its root.
 
-What is endless is made as it is sent, a small block at a time and only as fast as the client reads: the server's memory
-is bounded, and no answer lasts longer than `connection.LONGEST_STREAM_SECONDS`.
+Endless replies are generated while they are sent, a small block at a time and only as fast as the client reads. So the
+server's memory is bounded, and no reply lasts longer than `connection.LONGEST_STREAM_SECONDS`.
 """
 
 import itertools
 from collections.abc import Callable, Iterator
 
 from centime.lab.webbox.bomb import brotli_bomb, gzip_bomb, zstd_bomb
-from centime.lab.webbox.reply import Asked, Reply, Stream, answer, sentence
+from centime.lab.webbox.reply import Reply, Request, Stream, answer, sentence
 
 HTML_TYPE, XML_TYPE = b"text/html; charset=utf-8", b"application/xml"
 BLOCK = b"<p>This page never ends. <a href='/endless-link'>On</a></p>\n" * 500
@@ -48,7 +48,10 @@ OUTSIDE = b'<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY file SYSTEM "file:///et
 PARAMETER = b'<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY % out SYSTEM "http://127.0.0.1:22/"> %out;]>\n<a/>\n'
 NESTED = b"<!DOCTYPE html><title>Deep</title>" + b"<div><b>" * (DEPTH // 2) + b'<a href="/">Bottom</a>'
 NESTED_XML = b"<a>" * DEPTH + b"</a>" * DEPTH
-INVALID = b"<!DOCTYPE html><meta charset=utf-8><title>\xff\xfe\xc0\xaf</title><p>\xed\xa0\x80 \xf8\x88\x80\x80 <a href='/\xff'>\x80</a>\n"
+INVALID = (
+    b"<!DOCTYPE html><meta charset=utf-8><title>\xff\xfe\xc0\xaf</title>"
+    b"<p>\xed\xa0\x80 \xf8\x88\x80\x80 <a href='/\xff'>\x80</a>\n"
+)
 NULLS = b"<!DOCTYPE html><title>\0</title>" + b"\0" * 100_000 + b"<a href='/\0\0'>\0</a>\n"
 
 
@@ -146,26 +149,26 @@ NAMES = (*STREAMS, *RESETS, *REDIRECTS, *BODIES, ENDLESS_CHAIN)
 
 
 class HostileAnswers:
-    """The answers of the hostile site."""
+    """The replies of the hostile site."""
 
-    def reply(self, asked: Asked) -> Reply:
-        """What it does to a request."""
-        name = asked.path[1:].decode("latin-1")
+    def reply(self, request: Request) -> Reply:
+        """The reply to a request."""
+        name = request.path[1:].decode("latin-1")
         if name in STREAMS:
             return Reply(200, stream=STREAMS[name]())
         if name in RESETS:
             return Reply(200, stream=RESETS[name](), reset=True)
         if name in REDIRECTS:
-            return _redirect(asked, REDIRECTS[name])
+            return _redirect(request, REDIRECTS[name])
         if name in BODIES:
-            return answer(asked, 200, *BODIES[name])
+            return answer(request, 200, *BODIES[name])
         if name.startswith("chain-") and name[6:].isdecimal() and len(name) < 100:
-            return _redirect(asked, f"/chain-{int(name[6:]) + 1}")
+            return _redirect(request, f"/chain-{int(name[6:]) + 1}")
         if name == "":
             listed = "".join(f'<p><a href="/{each}">{each}</a></p>\n' for each in NAMES)
-            return answer(asked, 200, HTML_TYPE, f"<!DOCTYPE html><title>Beware</title>\n{listed}".encode())
-        return sentence(asked, 404, "There is nothing here, not even harm.")
+            return answer(request, 200, HTML_TYPE, f"<!DOCTYPE html><title>Beware</title>\n{listed}".encode())
+        return sentence(request, 404, "There is no page here.")
 
 
-def _redirect(asked: Asked, target: str) -> Reply:
-    return answer(asked, 302, b"text/plain", b"Elsewhere.\n", b"Location: %s\r\n" % target.encode())
+def _redirect(request: Request, target: str) -> Reply:
+    return answer(request, 302, b"text/plain", b"Elsewhere.\n", b"Location: %s\r\n" % target.encode())

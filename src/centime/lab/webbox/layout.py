@@ -1,4 +1,4 @@
-"""Where pages lie: page numbers, sites, sections, and the tree that makes every page reachable.
+"""The layout of a box: page numbers, sites, sections, and the tree that makes every page reachable.
 
 Site k has the page numbers from starts[k] up to starts[k + 1]; sites get smaller like (k + 1)^-0.8. Within a site of n
 pages:
@@ -6,13 +6,13 @@ pages:
     0                     the root
     1 ... S               its sections
     S + 1 ...             ordinary pages, `per_section` of them in each section
-    then P                private pages, which robots.txt asks not to read; they link nowhere
+    then P                private pages, which robots.txt disallows; they have no links
     n - 1                 the DTD of the site's XML documents, on sites of 20 pages or more
 
-The tree: site k's root links to the roots of sites 8k + 1 ... 8k + 8; a root to its sections, its private pages and its
-DTD; in a section the pages are a heap: place i (0 is the section's own page) links to places 8i + 1 ... 8i + 8. Pages
-with children are always ordinary HTML, so that whatever else chance makes of the others, everything can be reached from
-site 0's root.
+The tree: the root of site k links to the roots of sites 8k + 1 ... 8k + 8, to its sections, its private pages and its
+DTD. The pages of a section are a heap: place i (0 is the section's own page) links to places 8i + 1 ... 8i + 8. Pages
+with children are always ordinary HTML, so every page can be reached from the root of site 0, whatever the random forms
+of the other pages are.
 """
 
 from typing import NamedTuple
@@ -29,16 +29,10 @@ MOST_PRIVATE = 12
 LEAST_WITH_DTD = 20
 
 HTML, BARE, XML, TEXT, DTD, MOVED, MOVED_TEMPORARILY, DEAD = range(8)  # forms of a page; BARE is HTML without any link
-FORM_SHARES = (
-    0.04,
-    0.10,
-    0.13,
-    0.15,
-    0.16,
-    0.185,
-)  # added up, of the pages without children: BARE, XML, TEXT, MOVED, MOVED_TEMPORARILY, DEAD
+# cumulative shares of the pages without children: BARE, XML, TEXT, MOVED, MOVED_TEMPORARILY, DEAD
+FORM_SHARES = (0.04, 0.10, 0.13, 0.15, 0.16, 0.185)
 
-# Traits of a site, as bits.
+# traits of a site, as bits
 MODIFIED_MISSING, MODIFIED_NOW, MODIFIED_OLD = 1, 2, 4  # without one of these, Last-Modified is honest
 ETAG_STRONG, ETAG_WEAK, ETAG_FICKLE = 8, 16, 32
 COMPRESSES, QUERIES, TRAPPED, PRIVATE, CRAWL_DELAY, SITEMAP, SITEMAP_INDEX, SITEMAP_PACKED = (
@@ -53,7 +47,7 @@ COMPRESSES, QUERIES, TRAPPED, PRIVATE, CRAWL_DELAY, SITEMAP, SITEMAP_INDEX, SITE
 )
 LATIN, LATIN_UNDECLARED, NOISY = 16384, 32768, 65536
 ANY_ETAG = ETAG_STRONG | ETAG_WEAK | ETAG_FICKLE
-TRAIT_SHARES = (  # of each line a site has at most one
+TRAIT_SHARES = (  # a site has at most one trait of each line
     ((MODIFIED_MISSING, 0.15), (MODIFIED_NOW, 0.08), (MODIFIED_OLD, 0.05)),
     ((ETAG_STRONG, 0.40), (ETAG_WEAK, 0.15), (ETAG_FICKLE, 0.05)),
     ((LATIN, 0.08), (LATIN_UNDECLARED, 0.05)),
@@ -65,29 +59,27 @@ TRAIT_SHARES = (  # of each line a site has at most one
     ((CRAWL_DELAY, 0.20),),
     ((NOISY, 0.10),),
 )
-FIRST_SITE_TRAITS = ETAG_STRONG | SITEMAP  # where every crawl begins must be an ordinary site
+FIRST_SITE_TRAITS = ETAG_STRONG | SITEMAP  # every crawl starts here, so it is an ordinary site
 
 START, SECTIONS, PER_SECTION, PRIVATES, TRAITS = range(5)  # columns of the table of sites
 COLUMNS = 5
 
-SITE_TRAITS, PAGE_FORM = 1, 2  # what a number is drawn for
+SITE_TRAITS, PAGE_FORM = 1, 2  # purposes of random numbers
 
 Numbers = npt.NDArray[np.int64]
 
 
 class Layout(NamedTuple):
-    """What everything is drawn from, as the kernels take it: few parts, since each of them is handed on at every
-    call.
-    """
+    """The data from which kernels compute every page. It has few parts, because each is passed at every call."""
 
     seed: np.uint64
     sites: npt.NDArray[np.int64]  # a row for every site, and one for the end
     log_rate: float  # logarithm of the median rate of change, per day
-    start: float  # seconds since the epoch: when the box begins
+    start: float  # of the box, in seconds since the epoch
 
 
 def make_layout(hosts: int, pages: int, seed: int, median_rate: float, start: float) -> Layout:
-    """The layout of a web of so many sites and pages."""
+    """The layout of a web of `hosts` sites and `pages` pages."""
     shares = np.arange(1, hosts + 1, dtype=np.float64) ** -0.8
     sizes = 1 + np.floor((pages - hosts) * (shares / shares.sum())).astype(np.int64)
     sizes[0] += pages - sizes.sum()
@@ -139,13 +131,13 @@ def site_of(layout: Layout, page: Whole) -> Whole:
 
 @inlined
 def size_of(layout: Layout, site: Whole) -> Whole:
-    """How many pages a site has."""
+    """The number of pages of a site."""
     return np.int64(layout.sites[site + 1, START] - layout.sites[site, START])
 
 
 @inlined
 def ordinary_end(layout: Layout, site: Whole) -> Whole:
-    """The first place of a site after its ordinary pages: where the private ones begin."""
+    """The place after the ordinary pages of a site, where the private pages begin."""
     size = size_of(layout, site)
     return size - np.int64(layout.sites[site, PRIVATES]) - (1 if size >= LEAST_WITH_DTD else 0)
 
@@ -180,7 +172,7 @@ def children(layout: Layout, site: Whole, local: Whole) -> tuple[Whole, Whole]:
 
 @kernel
 def form_of(layout: Layout, site: Whole, local: Whole) -> Whole:
-    """What kind of thing a page is: HTML, BARE, XML and so on."""
+    """The form of a page: HTML, BARE, XML and so on."""
     size = size_of(layout, site)
     if size >= LEAST_WITH_DTD and local == size - 1:
         return DTD

@@ -1,11 +1,12 @@
-"""The links of a page: the template of its site, its children in the tree, and what its text links to.
+"""The links of a page: the template of its site, its children in the tree, and the links in its text.
 
-The text's links are drawn slot by slot. Seven in ten stay in the site, at a distance d with density 1/d; the others go
-to site k with density 1/(k + 1), to place x with density x^-0.8: in-degrees have a tail of exponent 2.25. Three in a
-hundred are nofollow.
+The links in the text are drawn slot by slot. Seven in ten stay in the site, at a distance d with density 1/d; the
+others go to site k with density 1/(k + 1), to place x with density x^-0.8: in-degrees have a tail of exponent 2.25.
+Three in a hundred are nofollow.
 
-A row names each page once and never its own. When a page changes, its template and its children stay; in half of the
-pages the text's links stay too, in others a quarter of them is drawn anew, at every fourth change or at every one.
+A row contains each target once and never the page itself. When a page changes, its template and its children stay. On
+half of the pages the links in the text stay too; on the others a quarter of them is drawn anew, at every fourth change
+or at every change.
 """
 
 import math
@@ -36,8 +37,8 @@ from centime.model.kernel import Whole, inlined, kernel
 
 MOST_LINKS = 128  # of a row
 MOST_IN_TEXT = 64
-MOST_IN_TEMPLATE = 7  # sections named on every page
-STAYING = 0.7  # of the text's links lead to the same site
+MOST_IN_TEMPLATE = 7  # sections that every page links to
+STAYING = 0.7  # of the links in the text lead to the same site
 UNFOLLOWED = 0.03
 LINK_COUNT, LINK_SLOT, LINK_PERIOD, REDIRECT = 16, 17, 18, 19
 
@@ -73,7 +74,7 @@ def _text_target(layout: Layout, site: Whole, local: Whole, bits: np.uint64) -> 
 
 @inlined
 def redirect_target(layout: Layout, site: Whole, local: Whole) -> Whole:
-    """Where a redirect leads: always to a lower page number, so that none leads round; one in four to the root of an
+    """The target of a redirect: always a lower page number, so that there are no loops; for one in four the root of an
     earlier site.
     """
     bits = draw(layout.seed, REDIRECT, layout.sites[site, START] + local)
@@ -87,7 +88,7 @@ def redirect_target(layout: Layout, site: Whole, local: Whole) -> Whole:
 def write_row(
     layout: Layout, site: Whole, local: Whole, form: Whole, version: Whole, targets: Numbers, flags: Flags
 ) -> tuple[Whole, Whole]:
-    """Writes the links of a page; gives back their number, and how many of them are the template's."""
+    """Writes the links of a page; returns their number, and how many of them belong to the template."""
     begin = layout.sites[site, START]
     page = begin + local
     if form in (MOVED, MOVED_TEMPORARILY):
@@ -138,8 +139,8 @@ def write_row(
 def write_rows(
     layout: Layout, first: Whole, versions: Numbers, without: Whole, ends: Numbers, links: npt.NDArray[np.int32]
 ) -> Whole:
-    """Writes the rows of as many pages as there are versions, from `first` on, without the links that carry one of
-    the flags.
+    """Writes the rows of the pages from `first` on, one per element of `versions`, without links that have one of the
+    flags `without`; returns the number of links.
     """
     targets, flags = np.empty(MOST_LINKS, dtype=np.int64), np.empty(MOST_LINKS, dtype=np.uint8)
     total = 0
@@ -157,7 +158,7 @@ def write_rows(
 
 @kernel
 def write_forms(layout: Layout, first: Whole, forms: npt.NDArray[np.uint8]) -> None:
-    """Writes the form of as many pages as there is room for, from `first` on."""
+    """Writes the forms of the pages from `first` on, one per element of `forms`."""
     for number in range(len(forms)):
         site = site_of(layout, first + number)
         forms[number] = form_of(layout, site, first + number - layout.sites[site, START])

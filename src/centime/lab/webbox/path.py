@@ -1,11 +1,11 @@
-"""Addresses: a page's number to its path and back, and the kernels that write bytes.
+"""URLs: from a page's number to its path and back, and the kernels that write bytes.
 
     /                               the root                    /section-3/page-1234.html    .xml, .txt by form
     /section-3/                     a section                   /section-3/item?id=1234      on sites that use queries
     /private/page-1300.html         a private page              /dtd/catalogue.dtd           the DTD
 
-The number in a path is the page's place in its site, so both ways take a few steps whatever the size of the web. All
-paths are in canonical form: a crawler need not change them.
+The number in a path is the page's place in its site, so both directions take a few steps, whatever the size of the web.
+All paths are canonical.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ SLASH, ZERO = 47, 48
 
 @kernel
 def piece(buffer: Bytes, at: Whole, ink: Ink, number: Whole) -> Whole:
-    """Writes one of the ink's texts at a place; gives back the place after it."""
+    """Writes a text of the ink at a place; returns the place after it."""
     begin = ink.ends[number]
     length = np.int64(ink.ends[number + 1] - begin)
     for place in range(length):
@@ -98,8 +98,8 @@ def put_path(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, site: Whole, lo
 
 @kernel
 def put_address(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, here: Whole, page: Whole) -> Whole:
-    """Writes a link to a page as it stands on a page of site `here`: without the host when it is the same; -1 is
-    nowhere.
+    """Writes the URL of a page as it stands on a page of site `here`: without the host if it is the same site; complete
+    if `here` is -1.
     """
     site = site_of(layout, page)
     if site != here:
@@ -111,7 +111,7 @@ def put_address(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, here: Whole,
 
 @kernel
 def write_addresses(layout: Layout, ink: Ink, first: Whole, buffer: Bytes, ends: Numbers) -> Whole:
-    """Writes the full addresses of consecutive pages, as many as there are ends; gives back how many found room."""
+    """Writes the URLs of the pages from `first` on, one per element of `ends`; returns how many fit into the buffer."""
     at: Whole = 0
     for number in range(len(ends)):
         if len(buffer) - at < 256:
@@ -122,8 +122,8 @@ def write_addresses(layout: Layout, ink: Ink, first: Whole, buffer: Bytes, ends:
 
 
 def place_in(path: bytes, sections: int, size: int) -> int:
-    """The place that a path seems to name in a site of so many pages, or -1; only writing its path again tells for
-    sure.
+    """The place that a path seems to name in a site of `size` pages, or -1; write the path of the place and compare to
+    be sure.
     """
     if path == b"/":
         return 0

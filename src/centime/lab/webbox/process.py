@@ -1,6 +1,4 @@
-"""A box in a process of its own: for tests and benchmarks, where it must not share an interpreter with what is
-measured.
-"""
+"""Serves a box in another process, for tests and benchmarks, where it must not share an interpreter with the crawl."""
 
 import asyncio
 import json
@@ -28,7 +26,7 @@ PROGRAM = "import sys; from centime.lab.webbox.process import main; main(sys.arg
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A box that is being served by another process; `webbox` has the port."""
+    """A box that another process serves; `webbox` has the port."""
 
     webbox: WebBox
     log: Path
@@ -36,25 +34,25 @@ class Served:
 
     @property
     def port(self) -> int:
-        """The port that is listened to."""
+        """The port of the server."""
         return self.webbox.port
 
     @property
     def seed_url(self) -> str:
-        """Where a crawl begins."""
+        """The URL at which a crawl starts."""
         return self.webbox.url(0)
 
     def requests(self) -> list[Seen]:
-        """All requests so far, without those for the truth."""
+        """All requests so far, except those to truth.localhost."""
         self.truth("/flush")
         return read_log(self.log)
 
     def time(self) -> float:
-        """What time it is in the box."""
+        """The time in the box."""
         return float(self.truth("/time")["time"])
 
     def truth(self, path: str) -> dict[str, Any]:
-        """What http://truth.localhost says at a path."""
+        """The reply of http://truth.localhost at a path."""
         connection = HTTPConnection(LOOPBACK, self.port, timeout=60)
         try:
             connection.request("GET", path, headers={"Host": "truth.localhost"})
@@ -65,7 +63,7 @@ class Served:
 
 @contextmanager
 def serve_in_process(webbox: WebBox, port: int = 0) -> Iterator[Served]:
-    """A box served by another process for as long as the block lasts; port 0 is a free one."""
+    """Serves a box in another process until the block ends; port 0 selects a free port."""
     with tempfile.TemporaryDirectory(prefix="webbox-") as folder:
         log = Path(folder) / "requests.tsv"
         settings = json.dumps(asdict(replace(webbox, port=port)))
@@ -77,14 +75,14 @@ def serve_in_process(webbox: WebBox, port: int = 0) -> Iterator[Served]:
             said = process.stdout.readline()
             try:
                 if not said:
-                    raise CentimeError("the box could not be started; what is wrong stands above")
+                    raise CentimeError("the box could not be started; its error is printed above")
                 yield Served(replace(webbox, port=int(said)), log, process.pid)
             finally:
                 process.stdin.close()  # the other process ends with its input, so it never outlives this one
 
 
 def main(settings: str, log: str) -> None:
-    """Serves a box until standard input ends; says its port on standard output."""
+    """Serves a box until standard input ends; writes its port to standard output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     uvloop.run(_serve(WebBox(**json.loads(settings)), Path(log)))
 

@@ -1,11 +1,11 @@
-"""What the server sends back: bytes at once, after a pause, or as a stream."""
+"""Requests and replies of the server; a reply is bytes at once, bytes after a delay, or a stream."""
 
 import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 Stream = Iterator[bytes | float]
-"""What is sent bit by bit: bytes, and pauses in seconds."""
+"""A reply in parts: bytes, and pauses in seconds."""
 
 REASONS = {
     200: b"OK",
@@ -20,8 +20,8 @@ REASONS = {
 }
 
 
-class Asked(NamedTuple):
-    """A request: the values that the server looks at."""
+class Request(NamedTuple):
+    """A request: the values that the server uses."""
 
     method: bytes
     host: bytes
@@ -32,18 +32,18 @@ class Asked(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """An answer in full, or a stream of it; a stream ends with the connection."""
+    """A complete reply, or a stream; the connection closes after a stream."""
 
     status: int
     data: bytes = b""
     delay_seconds: float = 0.0
     stream: Stream | None = None
-    reset: bool = False  # end the connection with a reset rather than in order
+    reset: bool = False  # close the connection by a TCP reset
     closes: bool = False
 
 
-def answer(asked: Asked, status: int, content_type: bytes, body: bytes, headers: bytes = b"") -> Reply:
-    """An answer with a body, which HEAD leaves out."""
+def answer(request: Request, status: int, content_type: bytes, body: bytes, headers: bytes = b"") -> Reply:
+    """A reply with a body; without it for HEAD."""
     head = b"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n" % (
         status,
         REASONS[status],
@@ -51,14 +51,14 @@ def answer(asked: Asked, status: int, content_type: bytes, body: bytes, headers:
         len(body),
         headers,
     )
-    return Reply(status, head if asked.method == b"HEAD" else head + body)
+    return Reply(status, head if request.method == b"HEAD" else head + body)
 
 
-def sentence(asked: Asked, status: int, text: str) -> Reply:
-    """An answer that says one sentence."""
-    return answer(asked, status, b"text/plain; charset=utf-8", text.encode() + b"\n")
+def sentence(request: Request, status: int, text: str) -> Reply:
+    """A reply of one sentence."""
+    return answer(request, status, b"text/plain; charset=utf-8", text.encode() + b"\n")
 
 
-def as_json(asked: Asked, value: Mapping[str, object], status: int = 200) -> Reply:
-    """An answer for programs."""
-    return answer(asked, status, b"application/json", json.dumps(value).encode() + b"\n")
+def as_json(request: Request, value: Mapping[str, object], status: int = 200) -> Reply:
+    """A reply in JSON."""
+    return answer(request, status, b"application/json", json.dumps(value).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""The server of a box: one socket on loopback, the Host header selects the site."""
+"""The server of a box: one socket on the loopback address; the Host header selects the site."""
 
 import asyncio
 import errno
@@ -11,18 +11,18 @@ from centime.lab.webbox.clock import box_clock
 from centime.lab.webbox.connection import Connection
 from centime.lab.webbox.hostile import HostileAnswers
 from centime.lab.webbox.log import RequestLog
-from centime.lab.webbox.reply import Asked, Reply, sentence
+from centime.lab.webbox.reply import Reply, Request, sentence
 from centime.lab.webbox.site import SiteAnswers
 from centime.lab.webbox.truth import TruthAnswers
 from centime.model.errors import BadSetting
 
 LOOPBACK = "127.0.0.1"
 ZERO = ord("0")
-LOG_SECONDS = 0.2  # a request is in the log's file at most so long after it was answered: many are written at once
+LOG_SECONDS = 0.2  # at most, from a request until it is in the file of the log: many are written at once
 
 
 class WebBoxServer:
-    """Serves a box; port 0 is a free one. `webbox` and `port` are what is served, once it is started."""
+    """Serves a box; port 0 selects a free port. After `start`, `webbox` and `port` have the port that is served."""
 
     def __init__(
         self, webbox: WebBox, *, now: Callable[[], float] | None = None, log: RequestLog | None = None
@@ -38,11 +38,11 @@ class WebBoxServer:
 
     @property
     def port(self) -> int:
-        """The port that is listened to."""
+        """The port of the server."""
         return self.webbox.port
 
     async def start(self) -> None:
-        """Listens; returns once requests are answered."""
+        """Starts listening; returns when requests are answered."""
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(
@@ -51,20 +51,20 @@ class WebBoxServer:
         except OSError as problem:
             if problem.errno == errno.EADDRINUSE:
                 raise BadSetting(
-                    f"port {self.webbox.port} is in use already; another can be given, 0 for any free one"
+                    f"port {self.webbox.port} is already in use; choose another one, or 0 for any free one"
                 ) from problem
             if problem.errno == errno.EACCES:
-                raise BadSetting(f"port {self.webbox.port} may not be listened to; ports from 1024 on may") from problem
+                raise BadSetting(f"port {self.webbox.port} is not permitted; choose one from 1024 on") from problem
             raise
         self.webbox = replace(self.webbox, port=self._server.sockets[0].getsockname()[1])
         self.now = self.now or box_clock(self.webbox)
         self._sites = SiteAnswers(self.webbox, self.now)
         self._truth = TruthAnswers(self.webbox, self.now)
         self._hostile = HostileAnswers() if self.webbox.hostile else None
-        self._sites.reply(Asked(b"GET", b"", b"/"), 0)  # compiled before anybody waits
+        self._sites.reply(Request(b"GET", b"", b"/"), 0)  # compiles the kernels before the first client waits
 
     async def close(self) -> None:
-        """Stops listening and ends every connection; the log is written out."""
+        """Stops listening, closes every connection and closes the log."""
         self._server.close()
         for connection in tuple(self._connections):
             connection.abort()
@@ -75,7 +75,7 @@ class WebBoxServer:
             self.log.close()
 
     def statistics(self) -> dict[str, object]:
-        """How many requests there were, by status, and of how many hosts."""
+        """Counts of requests, in total and by status, of hosts with a request, and of open connections."""
         return {
             "requests": self._statuses.total(),
             "hosts_asked": len(self._hosts),
@@ -83,19 +83,19 @@ class WebBoxServer:
             "by_status": {str(status): count for status, count in sorted(self._statuses.items())},
         }
 
-    def _reply(self, asked: Asked) -> Reply:
-        name, _, rest = asked.host.partition(b".")
+    def _reply(self, request: Request) -> Reply:
+        name, _, rest = request.host.partition(b".")
         if rest == b"localhost":
             site = self._site(name)
             if site is not None:
-                return self._sites.reply(asked, site)
+                return self._sites.reply(request, site)
             if name == b"truth":
-                if asked.path == b"/flush" and self.log is not None:
+                if request.path == b"/flush" and self.log is not None:
                     self.log.flush()
-                return self._truth.reply(asked)
+                return self._truth.reply(request)
             if name == b"hostile" and self._hostile is not None:
-                return self._hostile.reply(asked)
-        return sentence(asked, 404, f"No site of this box is called so; the first is {self.webbox.url(0)}")
+                return self._hostile.reply(request)
+        return sentence(request, 404, f"This box has no such site; the first one is {self.webbox.url(0)}")
 
     def _site(self, name: bytes) -> int | None:
         digits = name[4:]

@@ -1,8 +1,7 @@
-"""What the sites of a box answer: pages, as fast as bytes can be written, and around them robots.txt, sitemaps, feeds
-and traps.
+"""The replies of the sites of a box: pages, robots.txt, sitemaps, feeds and traps.
 
-Conditional requests are answered by what the site declares, not by the truth: a site that lies about Last-Modified says
-304 to a page that has changed.
+Conditional requests are answered by what the site declares, not by the truth: a site that lies about Last-Modified
+replies 304 for a page that has changed.
 """
 
 import zlib
@@ -35,7 +34,7 @@ from centime.lab.webbox.layout import (
     XML,
 )
 from centime.lab.webbox.markup import FACTS, FEEDS, HUGE, LONGEST_BODY, PATH_END, SLOW, TRAP, write_page
-from centime.lab.webbox.reply import Asked, Reply, answer, sentence
+from centime.lab.webbox.reply import Reply, Request, answer, sentence
 
 CONTENT_TYPES = {
     HTML: b"text/html",
@@ -50,7 +49,7 @@ DECADE = 315_360_000
 
 
 class SiteAnswers:
-    """The answers of all sites of a box; one page is written at a time, into one buffer."""
+    """The replies of all sites of a box; all pages are written into one buffer, one at a time."""
 
     def __init__(self, webbox: WebBox, now: Callable[[], float]) -> None:
         self.webbox = webbox
@@ -63,9 +62,9 @@ class SiteAnswers:
         self._times = np.zeros(1)
         self._served = 0
 
-    def reply(self, asked: Asked, site: int) -> Reply:
-        """What a site says to a request."""
-        page = self.webbox.page_at(site, asked.path)
+    def reply(self, request: Request, site: int) -> Reply:
+        """The reply of a site to a request."""
+        page = self.webbox.page_at(site, request.path)
         now = self.now()
         if page is not None:
             write_page(
@@ -78,36 +77,36 @@ class SiteAnswers:
                 self._facts,
                 self._times,
             )
-            if self._view[: self._facts[PATH_END]] == asked.path:
-                return self._page(asked, page, self._traits[site], now)
-        return self._beside(asked, site, now)
+            if self._view[: self._facts[PATH_END]] == request.path:
+                return self._page(request, page, self._traits[site], now)
+        return self._outside_truth(request, site, now)
 
-    def _page(self, asked: Asked, page: int, traits: int, now: float) -> Reply:
-        form, version, path_end, body_end, manner = self._facts.tolist()
+    def _page(self, request: Request, page: int, traits: int, now: float) -> Reply:
+        form, version, path_end, body_end, quirk = self._facts.tolist()
         if form in (MOVED, MOVED_TEMPORARILY):
             target = b"Location: %s\r\n" % self._view[path_end:body_end].tobytes()
-            return answer(asked, 301 if form == MOVED else 302, b"text/plain", b"This page has moved.\n", target)
+            return answer(request, 301 if form == MOVED else 302, b"text/plain", b"This page has moved.\n", target)
         if form == DEAD:
-            return sentence(asked, 410 if page % 4 == 0 else 404, "There is no page here.")
+            return sentence(request, 410 if page % 4 == 0 else 404, "There is no page here.")
         etag, modified = self._etag(page, version, traits), self._modified(traits, now)
         headers = (b"ETag: %s\r\n" % etag if etag else b"") + (b"Last-Modified: %s\r\n" % modified if modified else b"")
         headers += b"Date: %s\r\n" % http_date(int(now))
-        delay = self.webbox.delay_seconds if manner == SLOW else 0.0
-        if _unchanged(asked, etag, modified):
+        delay = self.webbox.delay_seconds if quirk == SLOW else 0.0
+        if _unchanged(request, etag, modified):
             return Reply(304, b"HTTP/1.1 304 Not Modified\r\n%s\r\n" % headers, delay)
         body = self._view[path_end:body_end].tobytes()
-        if manner == HUGE:
+        if quirk == HUGE:
             body += PADDING * (HUGE_BYTES // len(PADDING))
         if traits & NOISY and form == HTML:
             self._served += 1
             body += b"<p>Served at %s, session %08x.</p>\n" % (http_date(int(now)), self._served)
         if traits & COMPRESSES:
             headers += b"Vary: Accept-Encoding\r\n"
-            if b"gzip" in asked.accept_encoding:
+            if b"gzip" in request.accept_encoding:
                 body = zlib.compress(body, 1, wbits=31)
                 headers += b"Content-Encoding: gzip\r\n"
         content_type = CONTENT_TYPES[form] + (b"; charset=iso-8859-1" if traits & LATIN else b"; charset=utf-8")
-        reply = answer(asked, 200, content_type, body, headers)
+        reply = answer(request, 200, content_type, body, headers)
         return reply._replace(delay_seconds=delay) if delay else reply
 
     def _etag(self, page: int, version: int, traits: int) -> bytes:
@@ -125,23 +124,23 @@ class SiteAnswers:
             return http_date(int(self.webbox.start) - DECADE)
         return http_date(int(now if traits & MODIFIED_NOW else self._times[0]))
 
-    def _beside(self, asked: Asked, site: int, now: float) -> Reply:
-        found = announcement.of_path(self.webbox, site, asked.path, now)
+    def _outside_truth(self, request: Request, site: int, now: float) -> Reply:
+        found = announcement.of_path(self.webbox, site, request.path, now)
         if found is not None:
-            return answer(asked, 200, found.content_type, found.body, b"Date: %s\r\n" % http_date(int(now)))
+            return answer(request, 200, found.content_type, found.body, b"Date: %s\r\n" % http_date(int(now)))
         if self.webbox.traps and self._traits[site] & TRAPPED:
-            body = trap.body_of(asked.path)
+            body = trap.body_of(request.path)
             if body is not None:
-                return answer(asked, 200, b"text/html; charset=utf-8", body)
-        return sentence(asked, 404, "There is no page here.")
+                return answer(request, 200, b"text/html; charset=utf-8", body)
+        return sentence(request, 404, "There is no page here.")
 
 
-def _unchanged(asked: Asked, etag: bytes, modified: bytes) -> bool:
-    if asked.if_none_match:
-        known = [tag.strip().removeprefix(b"W/") for tag in asked.if_none_match.split(b",")]
+def _unchanged(request: Request, etag: bytes, modified: bytes) -> bool:
+    if request.if_none_match:
+        known = [tag.strip().removeprefix(b"W/") for tag in request.if_none_match.split(b",")]
         return bool(etag) and (etag.removeprefix(b"W/") in known or known == [b"*"])
-    if asked.if_modified_since and modified:
-        return asked.if_modified_since == modified or from_http_date(modified) <= from_http_date(
-            asked.if_modified_since
+    if request.if_modified_since and modified:
+        return request.if_modified_since == modified or from_http_date(modified) <= from_http_date(
+            request.if_modified_since
         )
     return False

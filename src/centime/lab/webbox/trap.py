@@ -1,8 +1,8 @@
-"""Traps: addresses without end, behind /trap/. None of them is a page of the box.
+"""Traps: endless URLs below /trap/. None of them is a page of the box.
 
-/trap/calendar/2026/11         every month links to the next and the one before
-/trap/loop/a/a/a/              every folder links to one below
-/trap/shop?sid=1f3a            every answer links on with another session
+/trap/calendar/2026/11         every month links to the next and the previous one
+/trap/loop/a/a/a/              every folder links to folders below it
+/trap/shop?sid=1f3a            every reply links to URLs with another session
 """
 
 import re
@@ -12,12 +12,15 @@ import xxhash
 CALENDAR = re.compile(rb"/trap/calendar/(\d{1,6})/(\d{1,2})")
 LOOP = re.compile(rb"/trap/loop/(?:[a-z]/){1,4000}")
 SHOP = re.compile(rb"/trap/shop\?(?:item=\d+&)?sid=([0-9a-f]{1,16})")
-PAGE = b'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>%s</title></head><body>\n<h1>%s</h1>\n%s</body></html>\n'
+PAGE = (
+    b'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>%s</title></head>'
+    b"<body>\n<h1>%s</h1>\n%s</body></html>\n"
+)
 LINK = b'<p><a href="%s">%s</a></p>\n'
 
 
 def body_of(path: bytes) -> bytes | None:
-    """The page of a trap, or nothing when the path leads to none."""
+    """The page of a trap at a path; None if there is none."""
     if found := CALENDAR.fullmatch(path):
         year, month = int(found[1]), int(found[2])
         months = 12 * year + month - 1
