@@ -1,5 +1,7 @@
 """Orders: what is packed is what is unpacked, none is too large, none is seen twice."""
 
+import struct
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -78,6 +80,7 @@ def test_a_publication_is_cut_into_orders_of_bounded_size_and_nothing_is_lost(
         ({"urls": b"\xff"}, "are text"),
         ({"urls": b"\n" * 20_000}, "not 20001"),
         ({"modified": bytes(7)}, "7 bytes for 1"),
+        ({"periods": struct.pack("<d", float("inf"))}, "not a finite number of seconds"),
         ({"source": "rumour"}, "no command"),
     ],
 )

@@ -7,6 +7,7 @@ never checked again: a stricter version must be able to replay what an older one
 import re
 
 import msgspec
+import numpy as np
 
 from centime.crawl.worker.xpath import check_xpath
 from centime.discover.canonical import canonical
@@ -19,6 +20,7 @@ from centime.shard.command import (
     PublishCommand,
     SetCommand,
     SubscribeCommand,
+    column_of,
     decode_command,
 )
 from centime.shard.subscriptions import Subscription
@@ -103,3 +105,5 @@ def _check_publication(command: PublishCommand) -> None:
             raise BadInput(
                 f"{name} of a publication has a number for each URL or none, not {len(column)} bytes for {count}"
             )
+    if not np.isfinite(column_of(command.periods, count)).all():
+        raise BadInput("a period of a publication is not a finite number of seconds")
