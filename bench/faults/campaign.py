@@ -9,7 +9,7 @@ from random import Random
 
 from bench.faults.crawler import start
 from bench.faults.fault import FAULTS, Patient
-from bench.faults.proof import Seeded, differences, found, reopened
+from bench.faults.proof import CrawlResult, differences, found, reopened
 
 FAULTS_PER_CRAWL = 8
 ENDED = "crawls brought to their end"
@@ -34,7 +34,7 @@ class Campaign:
     chance: Random
     options: tuple[str, ...] = ()
     tallies: dict[str, Tally] = field(default_factory=dict)
-    undisturbed: Seeded | None = None
+    undisturbed: CrawlResult | None = None
 
     @property
     def arguments(self) -> list[str]:
@@ -98,7 +98,7 @@ class Campaign:
         self.chance.shuffle(kinds)
         return kinds
 
-    def _finish(self, folder: Path, tell: Callable[[str], None]) -> Seeded:
+    def _finish(self, folder: Path, tell: Callable[[str], None]) -> CrawlResult:
         tell(ENDED)
         crawler = start(folder, [*self.arguments, "--rate", "100000"])
         code, said = crawler.wait()

@@ -20,7 +20,7 @@ from centime.store.journal import HEAD, HEAD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
-class Seeded:
+class CrawlResult:
     """What a crawl has found, by URL: it does not matter in which order."""
 
     outcomes: dict[str, tuple[int, int, int]]  # outcome, status, kind
@@ -108,7 +108,7 @@ def last_frame(segment: Path) -> int:
     return last
 
 
-def found(folder: Path) -> Seeded:
+def found(folder: Path) -> CrawlResult:
     """What a crawl that has ended has found."""
     crawl = read_crawl(folder)
     shard = crawl.shard
@@ -128,10 +128,10 @@ def found(folder: Path) -> Seeded:
     importance = dict(zip(urls, shard.ledger.importance().tolist(), strict=True))
     error = shard.ledger.error() if isinstance(shard.ledger, ExactLedger) else 0.0
     crawl.close()
-    return Seeded(outcomes, links, importance, error)
+    return CrawlResult(outcomes, links, importance, error)
 
 
-def differences(one: Seeded, other: Seeded) -> list[str]:
+def differences(one: CrawlResult, other: CrawlResult) -> list[str]:
     """In what two crawls of the same web differ."""
     problems = []
     if one.outcomes.keys() != other.outcomes.keys():

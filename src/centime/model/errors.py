@@ -13,7 +13,7 @@
     ├── InUse                 another process writes in this folder
     ├── JournalMismatch       a broken invariant: replaying the journal gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
-    ├── ScheduleBroken        a broken invariant: the frontier contradicts itself
+    ├── ScheduleBroken        a broken invariant: the frontier or the refresh book contradicts itself
     └── StoreBroken           a broken invariant: the store contradicts itself, or is used after it was closed
 
 The caller can correct a `BadInput`: it ends a command with exit code 2. The others end it with exit code 1.
@@ -73,7 +73,7 @@ class LedgerImbalance(CentimeError):
 
 
 class ScheduleBroken(CentimeError):
-    """The frontier contradicts itself: a defect, never a user's fault."""
+    """The frontier or the refresh book contradicts itself: a defect, never a user's fault."""
 
 
 class StoreBroken(CentimeError):
