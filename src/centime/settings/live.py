@@ -16,7 +16,8 @@ from typing import Any
 
 from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
-from centime.settings.crawl import NONE, CrawlSettings, hosts_named, settings_from
+from centime.settings.crawl import CrawlSettings
+from centime.settings.reading import NONE, hosts_named, replayed_settings, settings_from
 
 Value = str | float | list[str] | None
 
@@ -48,7 +49,17 @@ def read_values(words: Sequence[str]) -> dict[str, Value]:
 
 
 def changed(settings: CrawlSettings, values: Mapping[str, Value]) -> CrawlSettings:
-    """The settings with these values; BadSetting for a name that cannot be changed or a value that cannot be meant."""
+    """The settings with these values; BadSetting if a name cannot be changed or a value is out of range."""
+    return settings_from(_given(settings, values), where="set", start=settings)
+
+
+def changed_again(settings: CrawlSettings, values: Mapping[str, Value]) -> CrawlSettings:
+    """The settings with values that a journal holds: what `changed` returned when they were accepted."""
+    return replayed_settings(_given(settings, values), where="the journal", start=settings)
+
+
+def _given(settings: CrawlSettings, values: Mapping[str, Value]) -> dict[str, Any]:
+    """The values that a command changes, lists merged with those of the settings."""
     given: dict[str, Any] = {}
     for name, value in values.items():
         bare = name.rstrip("+-") if name[:-1] in LISTS else name
@@ -60,7 +71,7 @@ def changed(settings: CrawlSettings, values: Mapping[str, Value]) -> CrawlSettin
             given["ban"] = _listed(given.get("ban", settings.ban), name.removeprefix("ban"), _items(name, value))
         else:
             given[name] = value
-    return settings_from(given, where="set", start=settings)
+    return given
 
 
 def _unknown(name: str) -> str:

@@ -11,7 +11,7 @@ from centime.model.errors import BadSetting
 from centime.model.row_batch import Pages
 from centime.refresh.credit import weight
 from centime.settings.crawl import CrawlSettings
-from centime.settings.live import changed
+from centime.settings.live import changed, changed_again
 from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, column_of
 from centime.shard.joining import fingerprints_of, join
 from centime.shard.queueing import promote
@@ -63,7 +63,7 @@ def take_claims(state: ShardState, now: float, host: int, claims: npt.NDArray[np
 
 
 def _set(state: ShardState, command: SetCommand) -> None:
-    state.apply_live_settings(changed_live(state.settings, command))
+    state.apply_live_settings(changed_again(state.settings, command.values))
 
 
 def _publish(state: ShardState, now: float, command: PublishCommand) -> None:

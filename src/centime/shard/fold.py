@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from centime.model.errors import JournalMismatch
-from centime.settings.crawl import settings_from
+from centime.settings.reading import decode_settings
 from centime.shard import queueing
 from centime.shard.command import decode_command
 from centime.shard.commands import carry_out
@@ -55,7 +55,7 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
         case Settled():
             settle(state, frame)
         case Configured():
-            state.apply_settings(settings_from(msgspec.json.decode(frame.settings), where="the journal"))
+            state.apply_settings(decode_settings(msgspec.json.decode(frame.settings), where="the journal"))
         case Commanded():
             carry_out(state, frame.now, decode_command(frame.command))
         case Delivered():

@@ -9,7 +9,7 @@ import pytest
 from centime.cli.ending import run
 from centime.cli.main import app
 from centime.model.errors import BadSetting
-from centime.settings.crawl import bytes_per_second, per_second, seconds
+from centime.settings.units import bytes_per_second, per_second, seconds
 
 SEED = "http://nobody.invalid/"
 
@@ -27,26 +27,26 @@ def crawl(*arguments: object) -> int:
         ([SEED, "--scope", "galaxy"], "scope is one of"),
         ([SEED, "--delay", "-1"], "a time is a number"),
         ([SEED, "--address-delay", "soon"], "a time is a number"),
-        ([SEED, "--address-delay", "2d"], "address-delay lies"),
+        ([SEED, "--address-delay", "2d"], "address-delay is a number of seconds from 0 to 86400 or none, not '2d'"),
         ([SEED, "--for", "10y"], "a time is a number"),
         ([SEED, "--pages", "0"], "one page or more"),
         ([SEED, "--rate", "x"], "a rate is"),
-        ([SEED, "--rate", "0"], "rate lies between"),
+        ([SEED, "--rate", "0"], "rate is a number per second from 1e-06 to 1000000000 or none, not '0'"),
         ([SEED, "--bandwidth", "2XB/day"], "a bandwidth is"),
         ([SEED, "--include", "("], "not a regular expression"),
         ([SEED, "--focus", "x"], "PATTERN=WEIGHT"),
         ([SEED, "--focus", "x=nan"], "multiple of 1/16"),
         ([SEED, "--focus", "x=0.1"], "multiple of 1/16"),
         ([SEED, "--ledger", "gold"], "ledger is one of"),
-        ([SEED, "--damping", "1.5"], "damping lies"),
-        ([SEED, "--max-depth", "-1"], "max-depth lies"),
+        ([SEED, "--damping", "1.5"], "damping is a number from 0 to 0.999999, not 1.5"),
+        ([SEED, "--max-depth", "-1"], "max-depth is a whole number from 0 to 1000000 or none, not -1"),
         ([SEED, "--keep", "some"], "keep is one of"),
-        ([SEED, "--workers", "1000"], "workers lies"),
+        ([SEED, "--workers", "1000"], "workers is a whole number from 0 to 64, not 1000"),
         ([SEED, "--user-agent", "\n"], "user_agent"),
         ([SEED, "--allow-network", "300.0.0.0/8"], "not a network"),
         ([SEED, "--resolve", "x"], "NAME=ADDRESS"),
         ([SEED, "--resolve", "x=y"], "not an address"),
-        ([SEED, "--timeout", "0"], "timeout lies"),
+        ([SEED, "--timeout", "0"], "timeout is a number of seconds from 0.1 to 86400, not '0'"),
         ([SEED, "--config", "no-such-file.toml"], "cannot be read"),
     ],
 )
@@ -67,7 +67,7 @@ def test_wrong_input_is_one_sentence_and_nothing_is_made(
         ("delay = 'soon'", "a time is a number"),
         ("delay = true", "delay is a number"),
         ("address-delay = 'soon'", "a time is a number"),
-        ("scope = 3", "scope is a word"),
+        ("scope = 3", "scope is one of page, host, domain, any, not 3"),
         ("include = 3", "include is a list"),
         ("pages = 'many'", "one page or more"),
         ("seeds = 'http://x.example/'", "seeds is a list"),

@@ -10,7 +10,7 @@ import pytest
 from centime.cli.ending import run
 from centime.cli.main import app
 from tests.crawl.world import crawl
-from tests.settings.test_crawl import WRONG
+from tests.settings.test_reading import WRONG
 
 SEED = "http://127.0.0.1:9/"  # may not be asked, so that a crawl of it is over at once
 
@@ -86,7 +86,7 @@ def test_a_crawl_that_refreshes_becomes_continuous_and_back(folder: Path, capsys
 
 def test_a_depth_that_is_no_number_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("deep", "1.5", "²"):
-        assert "max-depth is a whole number or none, not" in said(
+        assert "max-depth is a whole number from 0 to 1000000 or none, not" in said(
             capsys, 2, "crawl", tmp_path / "c", SEED, "--max-depth", word
         )
     assert not (tmp_path / "c").exists()

@@ -100,7 +100,7 @@ def test_set_orders_other_settings_and_says_who_takes_them(crawl: Path, capsys: 
     ("words", "said"),
     [
         (["rat=5"], "did you mean 'rate'?"),
-        (["rate=x"], "a rate is a number a second"),
+        (["rate=x"], "a rate is a number per second"),
         (["alpha=0", "beta=0"], "both 0"),
         (["rate"], "a setting is NAME=VALUE"),
         (["focus=/a/=0.1"], "a multiple of 1/16"),

@@ -159,7 +159,7 @@ def _crawl(
     """
     from centime.crawl.engine import loop as engine
     from centime.crawl.engine.opening import open_crawl
-    from centime.settings.crawl import NONE, read_config
+    from centime.settings.reading import NONE, read_config
 
     given: dict[str, Any] = {
         "rate": rate,
@@ -243,7 +243,7 @@ def _pages(value: object) -> int | None:
 
 
 def _duration(value: Any) -> float | None:
-    from centime.settings.crawl import seconds
+    from centime.settings.units import seconds
 
     try:
         return None if value is None else seconds(value)

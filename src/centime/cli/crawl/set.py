@@ -36,11 +36,11 @@ def _set(
       centime set museum least-interval=1h --wait
     """
     from centime.crawl.report.opening import folder_of
-    from centime.settings.crawl import settings_from
     from centime.settings.live import changed, read_values
+    from centime.settings.reading import decode_settings
     from centime.shard.command import SetCommand, new_id
 
     values = read_values(words)
-    changed(settings_from(folder_of(folder).settings, where=str(folder)), values)
+    changed(decode_settings(folder_of(folder).settings, where=str(folder)), values)
     report = hand_over(folder, [SetCommand(id=new_id(), time=time.time(), values=values)], wait=wait)
     show({"settings": values, **report}, as_json=as_json)

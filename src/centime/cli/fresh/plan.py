@@ -47,7 +47,7 @@ def _plan(
     """
     from centime.crawl.report.opening import look_at
     from centime.crawl.report.plan import plan
-    from centime.settings.crawl import bytes_per_second, per_second
+    from centime.settings.units import bytes_per_second, per_second
 
     rate = None if budget is None else per_second(budget)
     octets = None if bandwidth is None else bytes_per_second(bandwidth)

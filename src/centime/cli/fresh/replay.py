@@ -44,7 +44,7 @@ def _replay(
     """
     from centime.crawl.report.opening import look_at
     from centime.crawl.report.replay import replay
-    from centime.settings.crawl import bytes_per_second, per_second
+    from centime.settings.units import bytes_per_second, per_second
 
     pages = None if rate is None else per_second(rate)
     octets = None if bandwidth is None else bytes_per_second(bandwidth)

@@ -104,7 +104,7 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
     from centime.crawl.commands.checking import check_subscription
     from centime.crawl.notify.delivering import unfit
     from centime.crawl.worker.xpath import check_pace
-    from centime.settings.crawl import seconds
+    from centime.settings.units import seconds
     from centime.shard.subscriptions import Subscription
 
     if to is None:
@@ -143,13 +143,13 @@ def _check_address(folder: Path, to: str) -> None:
     from centime.discover.canonical import canonical
     from centime.fetch.guard import Guard, literal
     from centime.model.address import host_of
-    from centime.settings.crawl import settings_from
+    from centime.settings.reading import decode_settings
 
     url = canonical(to)
     if url is None:
         raise BadSetting(f"{to!r} is not an http or https URL")
     host = re.sub(r":\d+$", "", host_of(url).partition("//")[2])
     address = literal(host) or ("127.0.0.1" if host == "localhost" or host.endswith(".localhost") else "")
-    allowed = settings_from(folder_of(folder).settings, where=str(folder)).allow_network
+    allowed = decode_settings(folder_of(folder).settings, where=str(folder)).allow_network
     if address and not Guard(allowed).allows(address):
         raise BadSetting(f"{address} is not a public address; centime crawl {folder} --allow-network CIDR allows it")

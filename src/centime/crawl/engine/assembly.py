@@ -19,7 +19,8 @@ from centime.ledger.opic import OpicLedger
 from centime.ledger.protocol import PageLedger
 from centime.ledger.window import Interpolation, VariableWindow, Window
 from centime.model.errors import DamagedFile
-from centime.settings.crawl import CrawlSettings, settings_from
+from centime.settings.crawl import CrawlSettings
+from centime.settings.reading import decode_settings
 from centime.shard.host_table import Hosts
 from centime.shard.pages import KnownPages
 from centime.shard.placement import Placement
@@ -87,7 +88,7 @@ def assemble(
     if snapshot is None:
         shard = make(settings, journal, pages, new_ledger(settings, pages.rows))
     else:
-        kept = settings_from(snapshot.facts["settings"], where=str(folder.path))
+        kept = decode_settings(snapshot.facts["settings"], where=str(folder.path))
         shard = make(kept, journal, pages, _ledger(kept, pages.rows, snapshot))
         _restore(shard, snapshot)
         damaged = snapshot.damaged

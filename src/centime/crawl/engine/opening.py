@@ -15,7 +15,8 @@ from centime.frontier.kind import PUBLISHED
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting
 from centime.model.pattern import check_pattern
-from centime.settings.crawl import CrawlSettings, settings_from
+from centime.settings.crawl import CrawlSettings
+from centime.settings.reading import decode_settings, settings_from
 from centime.shard.command import publications
 from centime.shard.fold import fold
 from centime.shard.message import Seeded
@@ -50,7 +51,7 @@ def open_crawl(
         folder = CrawlFolder.open(path, writable=True)
     try:
         if not fresh:
-            kept = settings_from(folder.settings, where=str(path))
+            kept = decode_settings(folder.settings, where=str(path))
             settings = settings_from(given, where=where, start=kept)
             for name in ("ledger", "damping", "focus"):
                 if getattr(settings, name) != getattr(kept, name):

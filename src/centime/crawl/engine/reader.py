@@ -16,7 +16,8 @@ from centime.crawl.engine.assembly import Assembled, assemble
 from centime.crawl.engine.state import CrawlState
 from centime.ledger.protocol import PageLedger
 from centime.model.errors import DamagedFile
-from centime.settings.crawl import CrawlSettings, settings_from
+from centime.settings.crawl import CrawlSettings
+from centime.settings.reading import decode_settings
 from centime.shard.fold import fold
 from centime.shard.pages import KnownPages
 from centime.shard.state import ShardState
@@ -85,7 +86,7 @@ def read_crawl(path: Path) -> CrawlReader:
 def _assembled(path: Path) -> tuple[CrawlFolder, Assembled[ShardState]]:
     for attempt in range(TRIES):
         folder = CrawlFolder.open(path, writable=False)
-        settings = settings_from(folder.settings, where=str(path))
+        settings = decode_settings(folder.settings, where=str(path))
         try:
             return folder, assemble(folder, settings, _reading, writable=False)
         except FileNotFoundError:

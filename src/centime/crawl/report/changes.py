@@ -30,7 +30,7 @@ from centime.model.errors import BadSetting
 from centime.model.kernel import kernel
 from centime.model.outcome import Outcome, PageKind
 from centime.model.pattern import compiled
-from centime.settings.crawl import seconds
+from centime.settings.units import seconds
 from centime.store.record import Mark
 from centime.store.records import HEAD_TYPE, UNIT, Records
 

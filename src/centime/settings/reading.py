@@ -1,0 +1,246 @@
+"""Settings as they are given, and as they are kept.
+
+    settings_from(facts)        what a user gives now: read, and every value checked
+    replayed_settings(facts)    the same values from a journal: read in the same way, and not checked again
+    decode_settings(facts)      all settings of a journal, snapshot or folder, as `CrawlSettings.facts` wrote them
+
+What was once accepted is never checked again, so that a stricter version reads what an older one wrote.
+
+Names are those of the command's options, also in a configuration file; an unknown one is refused with the nearest known
+one. A value must be of its setting's type: true is not a number, and 10.0 is the whole number 10 but 10.5 is not. Words
+have units (10m, 50/s, 2GB/day). The word `none` takes back a setting that may be absent, and empties a list. A refusal
+is a BadSetting of one sentence that names the setting, what it may be, and what was given.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+from msgspec import inspect, structs
+
+from centime.discover.canonical import canonical
+from centime.model.address import host_of
+from centime.model.errors import BadSetting
+from centime.model.pattern import check_pattern
+from centime.settings.crawl import CrawlSettings
+from centime.settings.units import bytes_per_second, per_second, seconds
+
+NONE = "none"
+_UNITS: dict[Callable[[str], float], str] = {
+    seconds: " of seconds",
+    per_second: " per second",
+    bytes_per_second: " of bytes per second",
+}
+_READERS: dict[str, Callable[[str], float]] = {
+    "delay": seconds,
+    "address-delay": seconds,
+    "refresh-after": seconds,
+    "timeout": seconds,
+    "least-interval": seconds,
+    "rate": per_second,
+    "first-rate": per_second,
+    "bandwidth": bytes_per_second,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """One setting: its name, and its type with and without its range."""
+
+    name: str
+    ranged: Any
+    bare: Any
+    kind: inspect.Type
+    optional: bool
+
+    def read(self, given: object, *, checked: bool = True) -> Any:
+        """The value that a user means."""
+        value = given
+        if isinstance(given, str):
+            with _naming(self.name):
+                value = self._of_word(given)
+        elif self.name == "discovery" and isinstance(given, int | float) and not isinstance(given, bool):
+            value = str(given)
+        value = self.converted(value, given, checked=checked)
+        if self.name == "ban":
+            with _naming(self.name):
+                return tuple(dict.fromkeys(host for name in value for host in hosts_named(name)))
+        return value
+
+    def converted(self, value: object, given: object, *, checked: bool) -> Any:
+        """The value as one of the setting's type, and within its range if that is to be checked."""
+        if isinstance(self.kind, inspect.IntType) and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        try:
+            return msgspec.convert(value, self.ranged if checked else self.bare)
+        except msgspec.ValidationError:
+            raise self.refusal(given) from None
+
+    def refusal(self, given: object) -> BadSetting:
+        """What the setting may be, and what was given instead."""
+        return BadSetting(f"{self.name} is {self._expected()}{' or none' if self.optional else ''}, not {given!r}")
+
+    def _of_word(self, word: str) -> object:
+        if self.optional and word == NONE:
+            return None
+        match self.kind:
+            case inspect.VarTupleType():
+                return () if word == NONE else (word,)
+            case inspect.TupleType():
+                return tuple(map(_number, word.split(",")))
+            case _:
+                return _READERS[self.name](word) if self.name in _READERS else word
+
+    def _expected(self) -> str:
+        match self.kind:
+            case inspect.BoolType():
+                return "true or false"
+            case inspect.IntType(ge=least, le=most):
+                return f"a whole number from {least} to {most}"
+            case inspect.FloatType(ge=least, le=most):
+                unit = _UNITS[_READERS[self.name]] if self.name in _READERS else ""
+                return f"a number{unit} from {least:.12g} to {most:.12g}"
+            case inspect.LiteralType():
+                return f"one of {', '.join(get_args(self.bare))}"
+            case inspect.VarTupleType():
+                return "a list of words"
+            case inspect.TupleType():
+                return "three numbers above 0 and below 1, as 0.5,0.5,0.5"
+            case _:
+                return "a word"
+
+
+def _settings() -> dict[str, _Setting]:
+    bare = get_type_hints(CrawlSettings)
+    made = {}
+    for field in structs.fields(CrawlSettings):
+        kind = inspect.type_info(field.type)
+        optional = isinstance(kind, inspect.UnionType)
+        kind = kind.types[0] if isinstance(kind, inspect.UnionType) else kind
+        made[field.encode_name] = _Setting(field.encode_name, field.type, bare[field.name], kind, optional)
+    return made
+
+
+_SETTINGS = _settings()
+SETTINGS = frozenset(_SETTINGS)
+
+
+def settings_from(facts: Mapping[str, Any], *, where: str, start: CrawlSettings | None = None) -> CrawlSettings:
+    """Settings with values that a user gives on top of `start`; BadSetting if one is unknown or out of range.
+
+    Only what is given is checked: `start` was checked when it was given, perhaps by a version with other ranges. Of
+    `continuous` and `refresh-after` the one that is given replaces the other in `start`.
+    """
+    with _naming(where):
+        given = {_known(name): _SETTINGS[_known(name)].read(value) for name, value in facts.items()}
+        settings = _with(start or CrawlSettings(), given)
+        _check(settings, given.keys())
+    return settings
+
+
+def replayed_settings(facts: Mapping[str, Any], *, where: str, start: CrawlSettings) -> CrawlSettings:
+    """What `settings_from` returned when these values were accepted, whatever ranges hold by now."""
+    with _naming(where):
+        given = {_known(name): _SETTINGS[_known(name)].read(value, checked=False) for name, value in facts.items()}
+    return _with(start, given)
+
+
+def decode_settings(facts: Mapping[str, Any], *, where: str) -> CrawlSettings:
+    """The settings that `CrawlSettings.facts` wrote: types are checked and ranges are not; what is missing takes its
+    default.
+    """
+    with _naming(where):
+        for name in facts.keys() - SETTINGS:
+            raise BadSetting(f"unknown setting {name!r}: a newer version of centime may have written it")
+        return CrawlSettings(
+            **{
+                _attribute(name): _SETTINGS[name].converted(value, value, checked=False)
+                for name, value in facts.items()
+            }
+        )
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The values of a configuration file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadSetting(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # also a number with too many digits, for which tomllib has no error of its own
+        raise BadSetting(f"{path} is not TOML: {error}") from error
+
+
+def hosts_named(text: str) -> list[str]:
+    """The hosts that a word means: one with a scheme, both schemes without."""
+    named = [text] if "://" in text else [f"http://{text}", f"https://{text}"]
+    urls = [canonical(name) for name in named]
+    if any(url is None or not url.endswith("/") or url.count("/") > 3 for url in urls) or any(
+        character in text for character in "?#@"
+    ):
+        raise BadSetting(f"a host is a name, as spam.example or https://spam.example:8443, not {text!r}")
+    return [host_of(url) for url in urls if url]
+
+
+def _known(name: str) -> str:
+    known = name.replace("_", "-")
+    if known not in SETTINGS:
+        near = difflib.get_close_matches(known, SETTINGS, 1)
+        raise BadSetting(f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    return known
+
+
+def _attribute(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _with(start: CrawlSettings, given: dict[str, Any]) -> CrawlSettings:
+    if given.get("continuous"):
+        given.setdefault("refresh-after", None)
+    elif given.get("refresh-after") is not None:
+        given.setdefault("continuous", False)
+    return structs.replace(start, **{_attribute(name): value for name, value in given.items()})
+
+
+def _check(settings: CrawlSettings, names: Set[str]) -> None:
+    """Refuses settings of these names for what their types cannot say."""
+    if names & {"alpha", "beta"} and not settings.alpha and not settings.beta:
+        raise BadSetting("alpha and beta are both 0: then no page is worth reading again")
+    if names & {"continuous", "refresh-after"} and settings.continuous and settings.refresh_after is not None:
+        raise BadSetting("either --continuous or --refresh-after decides when pages are read again: give one of them")
+    unlimited = settings.rate is None and settings.bandwidth is None
+    if names & {"continuous", "rate", "bandwidth"} and settings.continuous and unlimited:
+        raise BadSetting("--continuous spends a budget: give it as --rate 50/s or --bandwidth 2GB/day")
+    if "discovery" in names:
+        percent = _number(settings.discovery.removesuffix("%"))
+        if settings.discovery != "auto" and not (isinstance(percent, float) and 0.1 <= percent <= 99.9):
+            raise BadSetting(f"discovery is auto, or a percentage from 0.1 to 99.9, not {settings.discovery!r}")
+    for name in ("include", "exclude"):
+        for pattern in getattr(settings, name) if name in names else ():
+            with _naming(name):
+                check_pattern(pattern)
+    if "focus" in names:
+        settings.focus_rules()
+    if names & {"user-agent", "allow-network", "resolve"}:
+        settings.fetch_settings()
+
+
+def _number(text: str) -> float | str:
+    """The number that a word is; the word itself if it is not one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    """Puts what a refusal is about before its sentence."""
+    try:
+        yield
+    except BadSetting as error:
+        raise BadSetting(f"{what}: {error}") from None
