@@ -12,8 +12,7 @@ Wide = npt.NDArray[np.longdouble]
 
 @st.composite
 def graphs(draw: st.DrawFn, most_pages: int = 10) -> Graph:
-    """Small graphs with duplicate links, links of a page to itself, dangling pages, and sometimes weights of all
-    sizes, also 0."""
+    """Small graphs with duplicate links, self-links, dangling pages, and sometimes weights of all sizes, also 0."""
     pages = draw(st.integers(1, most_pages))
     page = st.integers(0, pages - 1)
     links = draw(st.lists(st.tuples(page, page), max_size=4 * pages))

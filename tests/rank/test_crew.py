@@ -52,5 +52,5 @@ def test_small_work_gets_one_thread_unless_asked_otherwise() -> None:
     with crew_for(10, 3) as crew:
         assert crew.parts == 3
     for wrong in (0, -1, MOST_THREADS + 1):
-        with pytest.raises(BadSetting, match=f"not at {wrong}"):
+        with pytest.raises(BadSetting, match=f"must be from 1 to 8, not {wrong}"):
             crew_for(10, wrong)

@@ -63,7 +63,7 @@ def test_plain_is_equation_2_and_all_scales_are_one_vector(graph: Graph, damping
     assert scales["sum"].scores.sum() == pytest.approx(1, rel=1e-12)
     assert scales["sum"].certified_error == scales["mean"].certified_error
     assert scales["mean"].scores / graph.pages == pytest.approx(scales["sum"].scores, rel=1e-12, abs=1e-300)
-    # Proposition 2.2: the same vector. `plain` is solved more finely, for scaling it coarsens its certificate.
+    # Proposition 2.2: the same vector. `plain` is solved to a smaller error, because scaling enlarges its certificate.
     one, other = scales["plain"], scales["sum"]
     assert (
         np.abs(one.scores / one.scores.sum() - other.scores).sum()
@@ -248,7 +248,7 @@ def test_an_error_below_rounding_ends_all_the_same(graph: Graph, damping: float,
         ({"error": 0.0}, "error"),
         ({"error": float("inf")}, "error"),
         ({"error": float("nan")}, "error"),
-        ({"method": "magic"}, "unknown method 'magic'; there are auto, push"),
+        ({"method": "magic"}, "unknown method 'magic'; the methods are auto, push"),
         ({"normalisation": "none"}, "unknown normalisation 'none'"),
         ({"stop_change": 0.0}, "change"),
         ({"stop_change": 1e-3, "stable_top": 3}, "by its change or by a stable top, not by both"),
@@ -282,7 +282,7 @@ def test_what_rounding_adds_to_a_sum_of_many_links_is_in_the_certified_error(met
 
 
 def test_a_change_can_be_measured_by_its_root_mean_square() -> None:
-    """|x - x'|_2 / sqrt(N) is never below |x - x'|_1 / N, so that it stops no sooner; and both stop where they say."""
+    """|x - x'|_2 / sqrt(N) is never below |x - x'|_1 / N, so it stops no sooner; and both stop at their limit."""
     chance = np.random.default_rng(3)
     graph = graph_from_links(300, chance.integers(0, 300, 1500), chance.integers(0, 30, 1500))
     by_sum = pagerank(graph, method="jacobi", stop_change=1e-5)

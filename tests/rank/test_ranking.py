@@ -121,8 +121,8 @@ def test_links_of_weight_0_do_not_keep_a_page_from_dangling() -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"vector": "beauty"}, "unknown vector 'beauty'; there are importance"),
-        ({"by": "planet"}, "unknown kind of ranking 'planet'; there are page"),
+        ({"vector": "beauty"}, "unknown vector 'beauty'; the vectors are importance"),
+        ({"by": "planet"}, "unknown kind of ranking 'planet'; the kinds are page"),
         ({"vector": "interest"}, "interest needs a bias"),
         ({"vector": "hubs", "bias": [1]}, "hubs is an eigenvector"),
         ({"vector": "hubs", "normalise": "plain"}, "hubs is an eigenvector"),

@@ -147,12 +147,12 @@ def test_weights_of_any_size_scale_the_eigenvalue_alone() -> None:
     assert other.eigenvalue == pytest.approx(one.eigenvalue * 1e200)
 
 
-def test_wrong_settings_are_refused_and_progress_is_told() -> None:
+def test_wrong_settings_are_refused_and_progress_is_reported() -> None:
     graph = strongly_connected(10, seed=1)
     with pytest.raises(BadSetting, match="error"):
         eigenvector(graph, "hubs", error=0)
     unknown: Any = "identity"
-    with pytest.raises(BadSetting, match="unknown matrix 'identity'; there are all-ones"):
+    with pytest.raises(BadSetting, match="unknown matrix 'identity'; the matrices are all-ones"):
         eigenvector(graph, unknown)
     seen: list[float] = []
     eigenvector(graph, "all-ones", progress=seen.append)

@@ -61,7 +61,7 @@ def test_a_failure_leaves_the_older_file_alone(tmp_path: Path) -> None:
 def test_a_name_that_cannot_become_a_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for name, sentence in [
-        ("scores.txt", "ends in .parquet or .csv"),
+        ("scores.txt", "must end in .parquet or .csv"),
         ("folder.csv", "this is a directory"),
         ("no/x.csv", "no such folder"),
     ]:

@@ -1,18 +1,20 @@
-"""The backend of NetworkX: `nx.pagerank(graph, backend="centime")`, found through the entry points `networkx.backends`.
+"""The NetworkX backend: `nx.pagerank(graph, backend="centime")`, found through the entry points `networkx.backends`.
 
-    x = d (W x + m q) + (1-d) p        p: `personalization`, q: `dangling`, adding up to 1; m: what the pages without links have
+    x = d (W x + m q) + (1-d) p        p: `personalization`, q: `dangling`, both adding up to 1;
+                                       m: the total score of the pages without links
 
-With q = p, which is NetworkX's default, this is `pagerank.py`. For any other q, what the solution P of P = dWP + (1-d)p loses at pages
-without links goes the way of the PageRank Q that q personalises: x = P + (1 - |P|_1) Q. (Both sides solve the equation, since
-1 - |P|_1 = d P_m / (1-d) by Lemma 2.1 of "Inside PageRank".)
+With q = p, the default of NetworkX, this is the equation of `pagerank.py`. For any other q, let P solve
+P = dWP + (1-d)p and let Q be the PageRank with personalisation q. What P loses at pages without links is distributed as
+Q: x = P + (1 - |P|_1) Q. (Both sides solve the equation, since 1 - |P|_1 = d P_m / (1-d) by Lemma 2.1 of "Inside
+PageRank".)
 
-The result adds up to 1 and is certified to be within `tol` of the exact one in L1. (NetworkX itself stops when the last
-*change* is below N times `tol`.) `max_iter` bounds the sweeps over the links; when they do not suffice, the error that
-NetworkX would have stopped at does, and when not even that is reached, PowerIterationFailedConvergence is raised. Not
-done, so that NetworkX says so or falls back to its own: `alpha` outside of [0, 1), weights or entries of the
-dictionaries that are negative or no finite numbers.
+The result adds up to 1, and its L1 distance to the exact solution is certified to be at most `tol`. (NetworkX itself
+stops when the last *change* is below N times `tol`.) `max_iter` bounds the sweeps over the links. If they do not
+suffice, the error at which NetworkX would have stopped is accepted; if even that is not reached,
+PowerIterationFailedConvergence is raised. An `alpha` outside [0, 1), and weights or dictionary entries that are
+negative or not finite, raise NotImplementedError, so that NetworkX reports it or falls back to its own code.
 
-This module loads nothing heavy at its top, because `import networkx` loads it to know what is there.
+This module imports nothing heavy at its top, because `import networkx` loads it to learn what the backend offers.
 """
 
 from collections.abc import Mapping
@@ -28,7 +30,7 @@ Entries = Mapping[Any, float] | None
 
 
 def about() -> dict[str, Any]:
-    """What NetworkX shows of this backend."""
+    """What NetworkX shows about this backend."""
     return {
         "backend_name": "centime",
         "project": "centime",
@@ -49,7 +51,7 @@ class Converted:
 
 
 def convert_from_nx(graph: Any, *, edge_attrs: Mapping[str, float] | None = None, **others: object) -> Converted:
-    """The rows of a NetworkX graph; None if it has no nodes."""
+    """The rows of a NetworkX graph; its `graph` is None if there are no nodes."""
     from centime.graphs.foreign import networkx_links
     from centime.model.errors import BadGraph
 
@@ -63,7 +65,7 @@ def convert_from_nx(graph: Any, *, edge_attrs: Mapping[str, float] | None = None
 
 
 def convert_to_nx(result: object, **others: object) -> object:
-    """The result as it is: this backend gives back dictionaries, never graphs."""
+    """Returns the result unchanged: this backend returns dictionaries, never graphs."""
     return result
 
 
@@ -77,15 +79,13 @@ def pagerank(
     weight: str | None = "weight",
     dangling: Entries = None,
 ) -> dict[Any, float]:
-    """The PageRank of every node, adding up to 1."""
+    """The PageRank of each node, adding up to 1."""
     converted: Converted = G
     graph, nodes = converted.graph, converted.nodes
     if graph is None:
         return {}
     if weight is None and graph.weights is not None:
-        graph = (
-            graph.unweighted()
-        )  # NetworkX hands over the graph that it converted for an earlier call, weights and all
+        graph = graph.unweighted()  # NetworkX may pass the graph of an earlier call, which has weights
     if not (0 <= alpha < 1 and tol > 0):
         raise NotImplementedError(
             f"the centime backend needs alpha from 0 to below 1 and tol above 0, not {alpha} and {tol}"
@@ -100,7 +100,7 @@ def pagerank(
 
 
 class _Enough(Exception):
-    """Too many sweeps; the error that was reached."""
+    """Too many sweeps; the argument is the error that was reached."""
 
 
 def _solve(
@@ -113,7 +113,7 @@ def _solve(
     max_iter: int,
     normalisation: "Normalisation",
 ) -> "Vector":
-    """The scores within the error, or what NetworkX would have taken for them, after `max_iter` sweeps at most."""
+    """The scores within the error, or within the error at which NetworkX stops, after at most `max_iter` sweeps."""
     from networkx import PowerIterationFailedConvergence
 
     from centime.rank.pagerank import pagerank as solve
@@ -148,7 +148,7 @@ def _solve(
 
 
 def _vector(entries: Entries, nodes: list[Any]) -> "Vector | None":
-    """One number for each node, 0 where the dictionary has none."""
+    """One number for each node, 0 if the dictionary has none."""
     if entries is None:
         return None
     import numpy as np

@@ -1,8 +1,8 @@
-"""A bias towards some pages: what personalises importance, and whereto interest leads.
+"""A bias towards some pages: it personalises importance, and it is the set of pages that interest leads to.
 
-It is given as a list of pages (each counts 1), a mapping from pages to what they count, an array with one number for
-each page, or a file with one page a line, perhaps followed by a tab and what it counts; lines that are empty or start
-with # are passed over. A page is known by its name, or by its number in the file where pages have no names.
+A bias is a list of pages (each has weight 1), a mapping from pages to weights, an array with one weight for each page,
+or a file with one page per line, optionally followed by a tab and a weight. Empty lines and lines that start with # are
+ignored. A page is given by its name, or by its number in the graph file if pages have no names.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ Bias: TypeAlias = (
 
 
 def bias_vector(bias: Bias, named: NamedGraph) -> Vector:
-    """What each page of a graph counts."""
+    """The weight of each page of a graph in a bias."""
     pages = named.graph.pages
     if isinstance(bias, np.ndarray):
         if bias.shape != (pages,):
@@ -39,24 +39,24 @@ def bias_vector(bias: Bias, named: NamedGraph) -> Vector:
 def chosen_pages(
     bias: str | Path | Mapping[Page, float] | Iterable[Page], names: PageNames | None, first: int, pages: int
 ) -> dict[int, float]:
-    """The pages of a bias by their numbers, and what each counts; not all of them nothing."""
+    """The weights of the pages of a bias, by page number; at least one weight is positive."""
     chosen = {}
     for where, page, counts in _entries(bias):
         number = _number(page, names, first, pages)
         if number is None:
             raise BadInput(f"{where}the graph has no page {page}")
         if not 0 <= counts < np.inf:
-            raise BadInput(f"{where}page {page} cannot count {counts}; a finite number, zero or more, is needed")
+            raise BadInput(f"{where}page {page} has the weight {counts}; it must be a finite number, zero or more")
         chosen[number] = counts
     if not any(chosen.values()):
         raise BadInput(
-            f"{f'{bias}: ' if isinstance(bias, str | Path) else ''}the bias names no page that counts more than 0"
+            f"{f'{bias}: ' if isinstance(bias, str | Path) else ''}the bias has no page with a weight above 0"
         )
     return chosen
 
 
 def page_number(page: Page, named: NamedGraph) -> int | None:
-    """The number of a page, if there is such a page."""
+    """The number of a page, or None if there is no such page."""
     return _number(page, named.names, named.first, named.graph.pages)
 
 
@@ -70,7 +70,7 @@ def _number(page: Page, names: PageNames | None, first: int, pages: int) -> int 
 
 
 def _entries(bias: str | Path | Mapping[Page, float] | Iterable[Page]) -> Iterator[tuple[str, Page, float]]:
-    """Where each page stands, for a sentence if it is unknown, the page, and what it counts."""
+    """The place of each entry, for error messages, with the page and its weight."""
     if isinstance(bias, str | Path):
         yield from _lines(Path(bias))
     elif isinstance(bias, Mapping):
@@ -88,7 +88,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Page, float]]:
         try:
             yield where, name, float(counts) if tab else 1.0
         except ValueError:
-            raise BadInput(f"{where}after the tab stands {counts!r}, which is no number") from None
+            raise BadInput(f"{where}{counts!r} after the tab is not a number") from None
 
 
 def _text(path: Path) -> str:

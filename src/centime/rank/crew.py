@@ -1,8 +1,8 @@
-"""Both cores: the pages cut into parts with as many links each, and a kernel run on every part at once.
+"""Several cores: the pages are cut into parts with equal numbers of links, and a kernel runs on all parts at once.
 
-The kernels release the interpreter lock, so plain threads do. (Against numba's own parallel loops: no second compiler
-pass of several seconds, no threading layer that breaks when two threads of a program rank at the same time. A round
-costs some 20 microseconds.)
+The kernels release the interpreter lock, so plain threads suffice. Compared with numba's parallel loops, they need no
+second compiler pass of several seconds, and no threading layer that breaks when two threads of a program rank at the
+same time. A round costs about 20 microseconds.
 """
 
 import os
@@ -21,7 +21,7 @@ MOST_THREADS = 8
 
 
 class Crew:
-    """Threads that do the parts of a piece of work side by side; with one part, nobody but the caller."""
+    """Threads that work on the parts of a task at the same time; with one part, the caller does it alone."""
 
     def __init__(self, parts: int) -> None:
         self.parts = parts
@@ -37,7 +37,7 @@ class Crew:
             self._pool.shutdown()
 
     def do(self, work: Callable[[int], R]) -> list[R]:
-        """What `work` gives for part 0, 1, ..., in that order."""
+        """The results of `work` for part 0, 1, ..., in that order."""
         if self._pool is None:
             return [work(0)]
         others = [self._pool.submit(work, part) for part in range(1, self.parts)]
@@ -46,16 +46,16 @@ class Crew:
 
 
 def crew_for(links: int, threads: int | None) -> Crew:
-    """As many threads as asked, or as there are cores and the work is worth."""
+    """A crew with the given number of threads; by default one per core, or one if there are few links."""
     if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise BadSetting(f"the number of threads lies between 1 and {MOST_THREADS}, not at {threads}")
+        raise BadSetting(f"the number of threads must be from 1 to {MOST_THREADS}, not {threads}")
     if threads is None:
         threads = min(len(os.sched_getaffinity(0)), MOST_THREADS) if links > 100_000 else 1
     return Crew(threads)
 
 
 def cut_evenly(offsets: Offsets, parts: int) -> Offsets:
-    """Where to cut the pages so that every part has about as many links and pages."""
+    """Where to cut the pages so that all parts have about the same number of links and pages."""
     weight = offsets + np.arange(len(offsets), dtype=np.int64)
     cuts = np.searchsorted(weight, np.linspace(0, weight[-1], parts + 1)).astype(np.int64)
     cuts[0], cuts[-1] = 0, len(offsets) - 1

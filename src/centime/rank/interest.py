@@ -2,21 +2,21 @@
 against them.
 
     PR'  = PR(inverse graph, E')     E': 1 / (size of the set) for its pages, 0 for the others
-    PR'' = PR(inverse graph, E'')    E'': the importance of the set's pages, 0 for the others
+    PR'' = PR(inverse graph, E'')    E'': the importance of the pages of the set, 0 for the others
 
 PR is the PageRank of `pagerank.py`, here the random walk on the inverse graph: a page that k pages link to gives each
-of them 1/k of what it has. The paper leaves open which degree divides. Its M^Out = M^t would make a page's interest the
-*mean* of the pages it links to, so that a page with one good link is worth as much as one with a hundred; its Section
-5.3 divides by OutDeg(j), which, taken in the graph as it is, gives back more than there was and diverges. "We run it on
-the inverse graph", where out-degrees are the in-degrees of the graph, is the reading under which money is kept, an
-iteration shrinks errors by d, and a page that links to *many* interesting pages is interesting, as the paper says it
-should be.
+of them 1/k of its score. The paper leaves open which degree divides. Its M^Out = M^t would make the interest of a page
+the *mean* of the pages it links to, so a page with one good link would score as much as a page with a hundred. Its
+Section 5.3 divides by OutDeg(j); with the out-degrees of the original graph, that returns more than there was and
+diverges. We follow "we run it on the inverse graph", where out-degrees are the in-degrees of the original graph: then
+money is conserved, an iteration shrinks errors by d, and a page that links to *many* interesting pages is interesting,
+as the paper wants.
 
-Guaranteed: as in `pagerank.py`. For PR'' the certified error also holds what the error of the importance can do: with e
-= wN/|w| and w the importance of the set, |x(e) - x(e*)|_1 <= |e - e*|_1 / (1-d) and |e - e*|_1 <= 2N |w - w*|_1 /
-|w|_1.
+Guaranteed: as in `pagerank.py`. For PR'' the certified error includes the effect of the error of the importance: with
+e = wN/|w| and w the importance of the set, |x(e) - x(e*)|_1 <= |e - e*|_1 / (1-d) and
+|e - e*|_1 <= 2N |w - w*|_1 / |w|_1.
 
-Trap: pages of the set are the most interesting ones themselves; who wants pages that lead there leaves them out of the
+Trap: the pages of the set themselves have the highest interest. To find pages that lead there, leave them out of the
 list.
 """
 
@@ -33,7 +33,7 @@ from centime.rank.scores import Scores, Vector
 
 
 class Common(TypedDict, total=False):
-    """What does not depend on the vector."""
+    """The options that do not depend on the vector."""
 
     damping: float
     threads: int | None
@@ -41,7 +41,7 @@ class Common(TypedDict, total=False):
 
 
 class Options(Common, total=False):
-    """How `pagerank` works: its settings but for the graph and the personalisation."""
+    """The options of `pagerank` without the personalisation."""
 
     error: float
     method: Method
@@ -53,12 +53,12 @@ class Options(Common, total=False):
 
 
 def interest(graph: Graph, wanted: npt.ArrayLike, **options: Unpack[Options]) -> Scores:
-    """PR': the interest of every page; `wanted` holds one number for each page, more than zero for those of the set."""
+    """PR': the interest of each page; `wanted` has one number for each page, above 0 for the pages of the set."""
     return pagerank(graph.transpose(), personalisation=wanted, **options)
 
 
 def interest_by_importance(graph: Graph, wanted: npt.ArrayLike, **options: Unpack[Options]) -> Scores:
-    """PR'': the interest of every page, where the pages of the set count by their importance."""
+    """PR'': the interest of each page, where the pages of the set are weighted by their importance."""
     weight = page_vector("the set", wanted, graph.pages)
     if weight is None or not graph.pages:
         return pagerank(graph)
@@ -81,7 +81,7 @@ def interest_by_importance(graph: Graph, wanted: npt.ArrayLike, **options: Unpac
 
 
 def _reach(importance: Scores, weight: Vector, damping: float) -> float:
-    """How far the error of the importance can move PR'', over N."""
+    """The most that the error of the importance can move PR'', divided by N."""
     return float(
         2 * importance.certified_error * len(weight) * weight.max() / (importance.scores @ weight) / (1 - damping)
     )

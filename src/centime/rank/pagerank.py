@@ -1,17 +1,19 @@
 """PageRank of a link graph, with a certified error.
 
-    x = d W x + (V/N) e        W: column j is page j's row, its weights adding up to 1; e: the personalisation, adding up to N;
-                               V: what is not paid along links, the share 1-d of every page and all of a page that dangles
+    x = d W x + (V/N) e        W: column j is the row of page j, its weights adding up to 1;
+                               e: the personalisation, adding up to N;
+                               V: what is not paid along links: 1-d of each page, and all of a dangling page
 
-Three scales of the same vector ("Inside PageRank", Section 2): `mean`, adding up to N; `sum`, adding up to 1 (Eq. 4 and
-13); `plain`, Eq. 2 as it stands, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps
-it, Proposition 2.1). The order of pages is the same in all three (Proposition 2.2).
+The same vector has three scales ("Inside PageRank", Section 2): `mean` adds up to N; `sum` adds up to 1 (Eq. 4 and 13);
+`plain` is Eq. 2 itself, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps it,
+Proposition 2.1). The order of pages is the same in all three (Proposition 2.2).
 
-Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. What floating point can add to
-that is counted in, so an error below it is never reached: then the certified error says what was.
+Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration from h. The certified error includes
+what floating-point rounding can add. An error below that cannot be reached; the certified error then states the error
+that was reached.
 
-Methods: `push` is the quick one; `sliced` takes over for graphs whose vectors outgrow a cache (`auto` chooses);
-`jacobi` and `gauss-seidel` are the textbook's and can also stop by change or by a stable top.
+Methods: `push` is the fastest; `sliced` is for graphs whose vectors are larger than a cache (`auto` chooses between
+them); `jacobi` and `gauss-seidel` are the textbook methods and can also stop by change or by a stable top.
 """
 
 import time
@@ -34,12 +36,12 @@ from centime.rank.sliced.solver import SliceSolver, Values
 Method = Literal["auto", "push", "sliced", "jacobi", "gauss-seidel"]
 Normalisation = Literal["mean", "sum", "plain"]
 Norm = Literal["l1", "l2"]
-NEARER = 0.98  # of the error asked for, so that rounding does not lift the certificate above it
+NEARER = 0.98  # of the requested error, so that rounding does not lift the certificate above it
 MOST_ITERATIONS = 100_000
-IDLE = 5  # iterations in a row without a smaller change: nothing but rounding is left
-MANY_PAGES = 4_000_000  # vectors larger than a cache: links are better read slice by slice
-LEAST_DAMPING = 1e-6  # of `sliced`, which keeps d y / k for y
-STEADY = 3  # a top that stays the same for so many iterations is stable
+IDLE = 5  # iterations in a row without a smaller change: only rounding is left
+MANY_PAGES = 4_000_000  # vectors larger than a cache: reading links slice by slice is faster
+LEAST_DAMPING = 1e-6  # of `sliced`, which stores d y / k instead of y
+STEADY = 3  # a top that stays the same for this many iterations is stable
 NO_WEIGHTS: Weights = np.empty(0)
 
 
@@ -58,11 +60,11 @@ def pagerank(
     threads: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Scores:
-    """The PageRank of every page, to a certified |x - x*|_1 / N of at most `error`.
+    """The PageRank of each page, with a certified |x - x*|_1 / N of at most `error`.
 
-    `stop_change` stops when |x - x'|_1 / N falls below it (with `change_norm` "l2", |x - x'|_2 / sqrt(N)), `stable_top`
-    when the order of so many best pages has stood still; either goes with the textbook methods. `progress` is called
-    now and then with the certified error so far.
+    `stop_change` stops when |x - x'|_1 / N falls below it (with `change_norm` "l2", |x - x'|_2 / sqrt(N)); `stable_top`
+    stops when the order of the first `stable_top` pages no longer changes. Both need a textbook method. `progress` is
+    called from time to time with the current error bound.
     """
     started = time.perf_counter()
     check_settings(damping, error, method, normalisation, stop_change, stable_top, change_norm)
@@ -77,13 +79,13 @@ def pagerank(
     if method == "auto":
         chosen = "jacobi" if textbook else "sliced" if plain and graph.pages >= MANY_PAGES else "push"
     if textbook and chosen in ("push", "sliced"):
-        raise BadSetting("stopping by change or by a stable top goes with the methods jacobi and gauss-seidel")
+        raise BadSetting("only the methods jacobi and gauss-seidel can stop by change or by a stable top")
     if chosen == "sliced" and not plain:
         raise BadSetting(
-            f"the method sliced takes links that share alike, a damping of {LEAST_DAMPING} or more, no personalisation and no start"
+            f"the method sliced takes no weights, no personalisation, no start and no damping below {LEAST_DAMPING}"
         )
     if normalisation == "plain":
-        error *= 1 - damping  # what scaling to Eq. 2 can make of it
+        error *= 1 - damping  # scaling to Eq. 2 can multiply the error by 1 / (1 - damping)
     with crew_for(graph.links, threads) as crew:
         if chosen == "push":
             found = _push(Pushing(graph, weights, damping, emphasis, begin, crew), emphasis, error, progress)
@@ -111,14 +113,14 @@ def _push(pushing: Pushing, emphasis: Vector | None, error: float, progress: Cal
     damping, pages = pushing.damping, pushing.graph.pages
     factor = damping / (1 - damping)
     goal = NEARER * error
-    # The bound lies between once and twice the factor times the debt: a look at all pages is only worth it in between.
+    # The bound lies between once and twice the factor times the debt, so it is computed only if that is not decisive.
     while factor * pushing.debt > goal * pushing.total or pushing.bound(emphasis) > goal:
         before = pushing.debt
         pushing.sweep()
         if progress is not None:
             progress(2 * factor * pushing.debt / pushing.total if pushing.total > 0 else np.inf)
         if pushing.sweeps > 1 and pushing.debt >= before:
-            break  # nothing but rounding is left
+            break  # only rounding is left
     scores, moved, hidden = pushing.certify(emphasis)
     certified = certified_error(damping, moved, hidden, pages)
     return Scores(scores, "push", pushing.sweeps, pushing.links / max(1, pushing.graph.links), moved, certified)
@@ -201,8 +203,9 @@ def _iterate(
 
 
 def certified_error(damping: float, moved: float, hidden: float, pages: int) -> float:
-    """|x - x*|_1 / N at most, where x is off Gh by no more than `hidden`: (1-d) |x - x*|_1 <= d |x - h|_1 + |x -
-    Gh|_1.
+    """The bound on |x - x*|_1 / N, where |x - Gh|_1 <= `hidden`.
+
+    (1-d) |x - x*|_1 <= d |x - h|_1 + |x - Gh|_1, and `moved` is |x - h|_1.
     """
     return (damping * moved + hidden) / pages / (1 - damping)
 
@@ -222,7 +225,7 @@ def _scaled(
 
 
 def _unlinked(scores: Vector, graph: Graph, weights: Weights, damping: float) -> float:
-    """V: what the pages do not pay along links."""
+    """V, what the pages do not pay along links."""
     dangling = graph.out_degree == 0
     if len(weights):
         carried = np.add.reduceat(np.append(weights, 0.0), graph.offsets[:-1]) if graph.links else np.zeros(graph.pages)
@@ -239,15 +242,16 @@ def check_settings(
     stable_top: int | None,
     change_norm: str = "l1",
 ) -> None:
-    """Refuses settings out of their range."""
+    """Raises BadSetting if a setting is out of range."""
     if not 0 <= damping < 1:
         raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
     if not 0 < error < np.inf:
         raise BadSetting(f"the error must be a number above 0, not {error}")
     if method not in get_args(Method):
-        raise BadSetting(f"unknown method {method!r}; there are {', '.join(get_args(Method))}")
+        raise BadSetting(f"unknown method {method!r}; the methods are {', '.join(get_args(Method))}")
     if normalisation not in get_args(Normalisation):
-        raise BadSetting(f"unknown normalisation {normalisation!r}; there are {', '.join(get_args(Normalisation))}")
+        known = ", ".join(get_args(Normalisation))
+        raise BadSetting(f"unknown normalisation {normalisation!r}; the normalisations are {known}")
     if change_norm not in get_args(Norm):
         raise BadSetting(f"a change is measured by {' or '.join(get_args(Norm))}, not {change_norm!r}")
     if stop_change is not None and not 0 < stop_change < np.inf:
@@ -255,16 +259,16 @@ def check_settings(
     if stop_change is not None and stable_top is not None:
         raise BadSetting("iteration stops by its change or by a stable top, not by both")
     if stable_top is not None and stable_top < 1:
-        raise BadSetting(f"a stable top has one page or more, not {stable_top}")
+        raise BadSetting(f"a stable top needs at least one page, not {stable_top}")
 
 
 def page_vector(what: str, values: npt.ArrayLike | None, pages: int) -> Vector | None:
-    """A vector of one number for each page, zero or more, made to add up to N."""
+    """Checks a vector with one number, zero or more, for each page, and scales it to add up to N."""
     if values is None:
         return None
     vector = np.array(values, dtype=np.float64)
     if vector.shape != (pages,):
-        raise BadSetting(f"{what} needs one number for each of the {pages} pages, its shape is {vector.shape}")
+        raise BadSetting(f"{what} needs one number for each of the {pages} pages; its shape is {vector.shape}")
     if not (np.isfinite(vector).all() and (vector >= 0).all() and (pages == 0 or vector.max() > 0)):
         raise BadSetting(f"{what} must hold finite numbers, zero or more, and not only zeros")
     if pages:

@@ -1,4 +1,4 @@
-"""The most memory that this process has held so far."""
+"""The peak memory of this process."""
 
 import resource
 from pathlib import Path
@@ -7,9 +7,9 @@ STATUS = Path("/proc/self/status")
 
 
 def peak_memory_bytes() -> int:
-    """The peak of the resident memory of this process, in bytes."""
+    """The peak resident memory of this process so far, in bytes."""
     try:
-        # Linux also counts what the parent held before `exec` in getrusage; this line does not.
+        # On Linux, getrusage includes the memory of the parent before `exec`; this line does not.
         line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
     except (OSError, StopIteration):

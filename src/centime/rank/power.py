@@ -1,19 +1,18 @@
-"""Scores off-line: the plain power iteration, the reference that everything else is held against.
+"""Off-line scores by plain power iteration, the reference for all other solvers.
 
 With N pages, damping d and rows w_j whose weights add up to 1, one iteration is
 
     y   = d * sum over links j->i of x_j w_ji        (what the links bring)
-    x_i = y_i + (1 - (sum of y) / N)                 (what the virtual page brings: V/N to everyone)
+    x_i = y_i + (1 - (sum of y) / N)                 (what the virtual page brings: V/N to each page)
 
-The bracket is V/N, because the x add up to N: whatever is not paid along a link, the share 1-d of every page and all of
-a page that dangles, goes to the virtual page, and that pays everyone alike. It is "Inside PageRank", Eq. 2, scaled to
-mean 1.
+The bracket is V/N, because the x add up to N: what is not paid along links (1-d of each page, and all of a dangling
+page) goes to the virtual page, which pays all pages equally. This is Eq. 2 of "Inside PageRank", scaled to mean 1.
 
 Guaranteed: the scores add up to N, and |x - x*|_1 / N <= `certified_error` = d/(1-d) * `change` / N, where x* is the
 fixpoint and `change` is |x_k - x_(k-1)|_1, because an iteration shrinks every L1 distance by d or more.
 
-Traps: a row whose weights are all 0 dangles. Rounding adds about 1e-16/(1-d) to the error and is not in the
-certificate, so an error below that is never reached; the iterations are bounded by what exact arithmetic would need.
+Traps: a row whose weights are all 0 dangles. Rounding adds about 1e-16/(1-d) to the error; the certificate does not
+include it, and an error below it cannot be reached. The number of iterations is bounded by what exact arithmetic needs.
 """
 
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ Vector = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A score for every page (mean 1), and how far it may be from the fixpoint."""
+    """A score for each page (mean 1), with a bound on the distance to the fixpoint."""
 
     scores: Vector
     iterations: int
@@ -48,12 +47,12 @@ def power_iteration(
     iterations: int | None = None,
     start: npt.ArrayLike | None = None,
 ) -> Scores:
-    """The scores of all pages, iterated until the certified error is at most `error` or `iterations` are done."""
+    """The scores of all pages after at most `iterations` iterations, or with a certified error of at most `error`."""
     steps = power_steps(graph, damping, start)
     if not (isfinite(error) and error > 0):
         raise BadSetting(f"the error must be a positive number, not {error}")
     if iterations is not None and iterations < 1:
-        raise BadSetting(f"power iteration needs one iteration or more, not {iterations}")
+        raise BadSetting(f"power iteration needs at least one iteration, not {iterations}")
     limit = _iterations_needed(damping, error) if iterations is None else iterations
     result = Scores(np.empty(0), 0, 0.0, 0.0)
     for result in islice(steps, limit):
@@ -63,7 +62,7 @@ def power_iteration(
 
 
 def power_steps(graph: Graph, damping: float = 0.85, start: npt.ArrayLike | None = None) -> Iterator[Scores]:
-    """The scores after one iteration, after two, and so on without end; each vector is the caller's to keep."""
+    """The scores after one iteration, after two, and so on without end; no vector is overwritten later."""
     if not 0 <= damping < 1:
         raise BadSetting(f"the damping must be at least 0 and below 1, not {damping}")
     return _steps(graph, damping, _start(graph.pages, start))
@@ -96,7 +95,7 @@ def _start(pages: int, start: npt.ArrayLike | None) -> Vector:
     vector = np.array(start, dtype=np.float64)
     if vector.shape != (pages,):
         raise BadSetting(
-            f"the start vector must have one number for each of the {pages} pages, its shape is {vector.shape}"
+            f"the start vector must have one number for each of the {pages} pages; its shape is {vector.shape}"
         )
     if not (np.isfinite(vector).all() and (vector >= 0).all() and (pages == 0 or vector.max() > 0)):
         raise BadSetting("the start vector must hold finite numbers, zero or more, and not only zeros")
@@ -107,9 +106,7 @@ def _start(pages: int, start: npt.ArrayLike | None) -> Vector:
 
 
 def _iterations_needed(damping: float, error: float) -> int:
-    """How many iterations exact arithmetic needs at most: the first change is at most 2 N, each next one d times the
-    last.
-    """
+    """The most iterations that exact arithmetic needs: a change is at most 2 N, and each iteration shrinks it by d."""
     if damping == 0:
         return 1
     return max(1, 1 + ceil(log(error * (1 - damping) / (2 * damping)) / log(damping)))
@@ -117,7 +114,7 @@ def _iterations_needed(damping: float, error: float) -> int:
 
 @kernel
 def _pull(offsets: Offsets, sources: Targets, weights: Weights, values: Vector, brought: Vector) -> None:
-    """Adds up for every page what the links to it bring."""
+    """Adds up what the links to each page bring."""
     weighted = len(weights) > 0
     for page in range(len(offsets) - 1):
         total = 0.0

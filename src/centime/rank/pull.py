@@ -1,17 +1,19 @@
-"""The textbook solvers: Jacobi (power iteration) and Gauss-Seidel, pulling along the links to each page.
+"""The textbook solvers: Jacobi (power iteration) and Gauss-Seidel, which pull along the links to each page.
 
-Both solve y = dWy + b as `push` does, but visit every page at every iteration:
+Both solve y = dWy + b like `push`, but visit every page in every iteration:
 
-    Jacobi          x_i = d * sum over links j->i of x_j w_ji + (V/N) e_i            from the values of the last iteration
-    Gauss-Seidel    y_i = (d * sum over links j->i, j != i, of y_j w_ji + b_i) / (1 - d w_ii)      from the newest values
+    Jacobi          x_i = d * sum over links j->i of x_j w_ji + (V/N) e_i
+                    from the values of the last iteration
+    Gauss-Seidel    y_i = (d * sum over links j->i, j != i, of y_j w_ji + b_i) / (1 - d w_ii)
+                    from the newest values
 
-Jacobi keeps the sum at N (the virtual page pays everyone, V is what the links did not carry), which is Eq. 4 of "Inside
-PageRank". Eq. 6 of the Xyleme paper keeps it by multiplying all scores by r: the same where no page dangles, else the
-scores of the damping r d. Gauss-Seidel gains from the order of the pages and from settling a page's links to itself at
-once; it is scaled at the end. They are here because papers and people compare with them, and because they can stop when
-the change, or the order at the top, stands still.
+Jacobi keeps the sum at N (the virtual page pays all pages, V is what the links did not carry); this is Eq. 4 of "Inside
+PageRank". Eq. 6 of the Xyleme paper keeps the sum by multiplying all scores by r: the same if no page dangles,
+otherwise the scores for the damping r d. Gauss-Seidel gains from the order of the pages and from solving the self-links
+of a page directly; it is scaled at the end. Both exist because papers and users compare with them, and because they can
+stop when the change is small or the top no longer changes.
 
-Needs the links turned round, 4 bytes a link more than `push`.
+They need the reversed links, 4 bytes per link more than `push`.
 """
 
 from collections.abc import Iterator
@@ -28,9 +30,7 @@ from centime.rank.scores import Vector
 def jacobi(
     graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew
 ) -> Iterator[Vector]:
-    """The scores after one iteration, after two, ..., adding up to N; each vector is overwritten two iterations
-    later.
-    """
+    """The scores after each iteration, adding up to N; a vector is overwritten two iterations later."""
     links, shares, weights = _turned(graph, weights, damping)
     cuts = cut_evenly(links.offsets, crew.parts)
     scores = np.ones(graph.pages) if start is None else start.copy()
@@ -53,13 +53,13 @@ def jacobi(
 def gauss_seidel(
     graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None
 ) -> Iterator[Vector]:
-    """The same by Gauss-Seidel, one thread, scaled to add up to N; each vector is overwritten by the next."""
+    """The scores after each iteration of Gauss-Seidel on one thread, scaled to add up to N; overwritten by the next."""
     links, shares, weights = _turned(graph, weights, damping)
     base = np.full(graph.pages, 1.0 - damping) if emphasis is None else (1.0 - damping) * emphasis
     scores = np.empty(graph.pages)
     solution = base / (1.0 - damping) if start is None else start.copy()
-    # The start adds up to N, the solution only if no page dangles: scaled so that what it does not pay along links is
-    # what comes in.
+    # The start adds up to N, but the solution only if no page dangles. So scale the start: what it does not pay along
+    # links must equal what comes in.
     carried = pull(links.offsets, links.targets, weights, solution * shares, scores, 0, graph.pages)
     solution *= (1.0 - damping) * graph.pages / (solution.sum() - carried)
     while True:
@@ -74,7 +74,7 @@ def change(one: Vector, other: Vector) -> float:
 
 
 def _turned(graph: Graph, weights: Weights, damping: float) -> tuple[Graph, Vector, Weights]:
-    """The links turned round, what each page pays along a link of weight 1, and the weights of the links."""
+    """The reversed links, what each page pays along a link of weight 1, and the weights of the links."""
     if len(weights):
         links = Graph(graph.offsets, graph.targets, weights).transpose()
         assert links.weights is not None

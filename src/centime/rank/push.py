@@ -1,26 +1,28 @@
-"""The quick solver: pay what is owed where it is much, with a falling threshold, on both cores.
+"""The fastest solver: the pages that owe most pay, with a falling threshold, on all cores.
 
-It solves y = dWy + b, b = (1-d) e with e the personalisation (adding up to N), whose solution points where PageRank
-does: scaled to add up to N it is the score of "dangling pages pay everyone" (Proposition 2.2 of "Inside PageRank",
-which holds for any e). Kept are y and
+It solves y = dWy + b, b = (1-d) e, where e is the personalisation (adding up to N). The solution is proportional to
+PageRank: scaled to add up to N, it is the score with "dangling pages pay everyone" (Proposition 2.2 of "Inside
+PageRank", which holds for any e). The solver keeps y and
 
     r = b + dWy - y                                                  (what each page owes)
 
-A page that pays lets y_i grow by r_i / (1 - d w_ii), and d w_ij times that goes to each page it links to. The divisor
-is what the page pays itself, settled at once: on a real graph a quarter of the pages link to themselves, and without it
-those decide how long it takes (73 sweeps against 42 on cnr-2000). A page without links pays nobody, so it is never in
-the way.
+When a page pays, y_i grows by r_i / (1 - d w_ii), and d w_ij times that amount goes to each page that it links to. The
+divisor solves the self-links of the page directly. On a real graph a quarter of the pages link to themselves, and
+without the divisor these determine the running time (73 sweeps instead of 42 on cnr-2000). A page without links never
+pays.
 
-Sweeps go over the pages in their order, in blocks of 32: the pages of a block pay if they owe more than 0.45 times the
-mean, all or none. Deciding page by page reads a tenth fewer links and takes twice as long: the reader of memory cannot
-see ahead, and every second decision is guessed wrong. Each thread owns a range of pages and a vector as long as all
-pages: in its own range that is the live debt, elsewhere the mail for the others, handed over after each sweep. So
-threads share no cache line that anyone writes, and the result depends on the number of threads but not on chance.
+A sweep visits the pages in order, in blocks of 32. The pages of a block all pay if they owe more than 0.45 times the
+mean, otherwise none pays. Deciding page by page reads a tenth fewer links but takes twice as long: the processor cannot
+prefetch, and it mispredicts every second branch. Each thread owns a range of pages and a vector over all pages: within
+its range the vector is the current debt, elsewhere it is mail for other threads, which they collect after each sweep.
+So no thread writes to a cache line that another uses, and the result depends on the number of threads but not on
+timing.
 
-Guaranteed (see `certify`): x = Gh with h = y N / |y|, G the stochastic matrix of PageRank, and |x - x*|_1 <= d/(1-d) |x
-- h|_1. The last pass computes Gh from the links anew, so that no rounding of the sweeps is hidden. Its own is bounded
-as it goes: an addition is off by at most 2^-53 of the sum it gives, so the sum of all partial sums tells (1e-14 of the
-scores on cnr-2000, 2e-11 for a page with a million links to it).
+Guaranteed (see `certify`): x = Gh with h = y N / |y|, where G is the stochastic matrix of PageRank, and
+|x - x*|_1 <= d/(1-d) |x - h|_1. The last pass computes Gh from the links again, so the rounding of the sweeps does not
+matter. The rounding of the last pass is bounded while it runs: an addition is off by at most 2^-53 of its result, so
+the sum of all partial sums gives the bound (1e-14 of the scores on cnr-2000, 2e-11 for a page with a million links to
+it).
 """
 
 import numpy as np
@@ -31,14 +33,14 @@ from centime.model.kernel import Whole, inlined, kernel
 from centime.rank.crew import Crew, cut_evenly
 from centime.rank.scores import Vector
 
-UNIT = 2.0**-53  # what one operation rounds, at most, as a share of its result
+UNIT = 2.0**-53  # the largest relative rounding error of one operation
 BLOCK = 32
-SHARE = 0.45  # the threshold for the mean debt of a block, as a share of that of all pages
+SHARE = 0.45  # the threshold for the mean debt of a block, relative to the mean debt of all pages
 NO_EMPHASIS: Vector = np.empty(0)
 
 
 class Pushing:
-    """One solution on its way."""
+    """The state of one computation."""
 
     def __init__(
         self, graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew
@@ -66,7 +68,7 @@ class Pushing:
         self._measure()
 
     def sweep(self) -> None:
-        """Lets the pages that owe more than the threshold pay, once."""
+        """Visits all pages once; those that owe more than the threshold pay."""
         threshold = SHARE * self.debt / self.graph.pages if self.sweeps else 0.0
         graph = self.graph
 
@@ -95,7 +97,7 @@ class Pushing:
             self._measure()
 
     def bound(self, emphasis: Vector | None) -> float:
-        """What the certified error would be now, but for rounding: d/(1-d) |r - e (sum of r)/N|_1 / |y|."""
+        """The certified error of the current solution, without rounding: d/(1-d) |r - e (sum of r)/N|_1 / |y|."""
         self._measure()
         if self.debt > self.total:
             return np.inf
@@ -118,7 +120,7 @@ class Pushing:
         return self.damping / (1 - self.damping) * sum(lean) / self.total
 
     def certify(self, emphasis: Vector | None) -> tuple[Vector, float, float]:
-        """As `one_iteration`, from h = y N / |y|. The solution ends here: its vectors are used up."""
+        """The result of `one_iteration` from h = y N / |y|; overwrites the vectors, so nothing can follow."""
         graph = self.graph
         for part, debt in enumerate(self.debts):
             absorb(graph.offsets, self.paid, debt, *self._ends(part))
@@ -127,9 +129,7 @@ class Pushing:
         return one_iteration(graph, self.weights, self.damping, emphasis, self.paid, self.crew, self.debts)
 
     def _begin_with(self, start: Vector) -> None:
-        """y = c start, with c such that what it does not pay along links is what comes in: r then adds up to
-        nothing.
-        """
+        """Sets y = c start, with c such that r adds up to 0: what y does not pay along links equals what comes in."""
         graph, paid = self.graph, [np.zeros(self.graph.pages) for _ in range(self.crew.parts)]
 
         def work(part: int) -> float:
@@ -144,7 +144,7 @@ class Pushing:
         self.links += graph.links
 
     def _hand_over(self) -> float:
-        """Hands the mail over; the sum of |r| over the pages with links."""
+        """Delivers the mail between threads and returns the sum of |r| over the pages with links."""
 
         def work(part: int) -> float:
             for other, mail in enumerate(self.debts):
@@ -155,7 +155,7 @@ class Pushing:
         return sum(self.crew.do(work))
 
     def _measure(self) -> None:
-        """The sum of y, which only grows, with what pages without links were paid. Not worth it after every sweep."""
+        """Computes the sum of y, which only grows; too expensive to do after every sweep."""
         self._measured = self.debt
         self.total = sum(
             self.crew.do(lambda part: float(sum_of(self.gain, self.paid, self.debts[part], *self._ends(part))))
@@ -177,8 +177,9 @@ def one_iteration(
     crew: Crew,
     room: list[Vector] | None = None,
 ) -> tuple[Vector, float, float]:
-    """x = Gh of a vector h adding up to N, |x - h|_1, and at most how much of |x|_1 is rounding; in `room`, a vector
-    for each thread.
+    """x = Gh for a vector h that adds up to N, with |x - h|_1 and a bound on the rounding error of x.
+
+    `room` has a scratch vector for each thread.
     """
     cuts = cut_evenly(graph.offsets, crew.parts)
     vectors = room or [np.empty(graph.pages) for _ in range(crew.parts)]
@@ -208,14 +209,12 @@ def one_iteration(
 
 
 def rounding_of_sums(terms: npt.NDArray[np.int64], scores: Vector) -> float:
-    """The same bound where the partial sums were not watched: a sum of k terms is off by at most k 2^-53 of itself."""
+    """A bound on rounding without the partial sums: a sum of k terms is off by at most k 2^-53 of its value."""
     return float(UNIT * (terms @ scores + operations(len(scores)) * scores.sum()))
 
 
 def operations(pages: int) -> float:
-    """What else rounds, for each page: a few operations, and its part in the sum of all pages and in that of the
-    personalisation.
-    """
+    """The other roundings of each page: a few operations, and its part in the sums of scores and personalisation."""
     return float(16 + 4 * np.log2(pages + 1))
 
 
@@ -223,7 +222,7 @@ def operations(pages: int) -> float:
 def gains(
     offsets: Offsets, targets: Targets, weights: Weights, damping: float, gain: Vector, first: Whole, end: Whole
 ) -> None:
-    """1 / (1 - d w_ii) for every page with links, 0 for one without."""
+    """Computes 1 / (1 - d w_ii) for each page with links and 0 for the others."""
     for page in range(first, end):
         own = 0.0
         for link in range(offsets[page], offsets[page + 1]):
@@ -253,7 +252,7 @@ def push_alike(
     first: Whole,
     end: Whole,
 ) -> Whole:
-    """One sweep over pages that share alike; how many links were paid along."""
+    """One sweep over pages whose links have equal weights; returns the number of links used."""
     pushed = np.int64(0)
     for block in range(first, end, BLOCK):
         after = min(end, block + BLOCK)
@@ -285,7 +284,7 @@ def push_by_weight(
     first: Whole,
     end: Whole,
 ) -> Whole:
-    """One sweep over pages whose links have weights; how many links were paid along."""
+    """One sweep over pages whose links have weights; returns the number of links used."""
     pushed = np.int64(0)
     for block in range(first, end, BLOCK):
         after = min(end, block + BLOCK)
@@ -314,8 +313,9 @@ def spread(
     first: Whole,
     end: Whole,
 ) -> float:
-    """Adds to `received` what pages of these values pay along their links; the sum of all partial sums, and of what
-    weights were off by.
+    """Adds what pages with these values pay along their links to `received`.
+
+    Returns the sum of all partial sums plus what the rounding of the weights contributes.
     """
     partial = 0.0
     for page in range(first, end):
@@ -338,7 +338,7 @@ def spread(
 
 @kernel
 def collect(debt: Vector, mail: Vector, first: Whole, end: Whole) -> None:
-    """Takes the mail for a range out of another's vector; most of it is empty."""
+    """Moves the mail for a range of pages out of another thread's vector; most entries are 0."""
     for page in range(first, end):
         if mail[page] != 0.0:
             debt[page] += mail[page]
@@ -374,7 +374,7 @@ def skew(offsets: Offsets, debt: Vector, emphasis: Vector, level: float, first: 
 
 @kernel
 def absorb(offsets: Offsets, paid: Vector, debt: Vector, first: Whole, end: Whole) -> None:
-    """Adds to y what pages without links were paid."""
+    """Adds what pages without links were paid to y."""
     for page in range(first, end):
         if offsets[page] == offsets[page + 1]:
             paid[page] += debt[page]
@@ -382,7 +382,7 @@ def absorb(offsets: Offsets, paid: Vector, debt: Vector, first: Whole, end: Whol
 
 @kernel
 def distance(one: Vector, other: Vector) -> float:
-    """|one - other|_1, without a vector for the difference."""
+    """|one - other|_1, without allocating a vector."""
     total = 0.0
     for page in range(len(one)):
         total += abs(one[page] - other[page])
@@ -391,7 +391,7 @@ def distance(one: Vector, other: Vector) -> float:
 
 @kernel
 def sum_of(gain: Vector, paid: Vector, debt: Vector, first: Whole, end: Whole) -> float:
-    """The sum of y, with what pages without links were paid."""
+    """The sum of y, including what pages without links were paid."""
     total = 0.0
     for page in range(first, end):
         total += paid[page] + debt[page] * (gain[page] == 0.0)

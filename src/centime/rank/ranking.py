@@ -1,4 +1,4 @@
-"""`centime.pagerank`: a graph of any kind in, a ranking out, with the facts of how it was found.
+"""`centime.pagerank`: takes a graph of any kind and returns a ranking with its error, method and timings.
 
     >>> from centime import pagerank
     >>> from centime.model.graph import graph_from_links
@@ -6,8 +6,8 @@
     >>> [f"{page}: {score:.6f}" for page, score in ranking.top(2)]
     ['2: 1.562608', '1: 0.844653']
 
-What is computed is in `pagerank` (importance), `interest` (PR' and PR'') and `spectral` (hubs, authorities, all-ones,
-undirected).
+The vectors are defined in `pagerank` (importance), `interest` (PR' and PR'') and `spectral` (hubs, authorities,
+all-ones, undirected).
 """
 
 import time
@@ -39,14 +39,14 @@ LINES_SHOWN = 5
 
 
 class RankedPage(NamedTuple):
-    """A page, by its name or else its number, and its score."""
+    """A page (its name, or its number if it has no name) and its score."""
 
     page: Page
     score: float
 
 
 class Seconds(NamedTuple):
-    """How long it took to read the graph, to build what is ranked, and to solve."""
+    """The time to read the graph, to build the graph to rank, and to solve."""
 
     read: float
     build: float
@@ -55,10 +55,10 @@ class Seconds(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ranking:
-    """A score for every page, and how it was found.
+    """A score for each page, and how it was computed.
 
-    `certified_error` bounds |x - x*|_1 / N (for scores that add up to 1: |x - x*|_1). The eigenvectors have no such
-    bound: they have an `eigenvalue` and a `residual` instead. `ranking[page]` is the score of a page by its name or
+    `certified_error` bounds |x - x*|_1 / N (for scores that add up to 1: |x - x*|_1). Eigenvectors have no such bound;
+    they have an `eigenvalue` and a `residual` instead. `ranking[page]` is the score of the page with this name or
     number.
     """
 
@@ -76,17 +76,17 @@ class Ranking:
 
     @property
     def pages(self) -> int:
-        """How many pages are ranked."""
+        """The number of ranked pages."""
         return self.named.graph.pages
 
     @property
     def links(self) -> int:
-        """How many links they have."""
+        """The number of links of the ranked pages."""
         return self.named.graph.links
 
     @property
     def names(self) -> PageNames | None:
-        """The names of the pages, if they have some."""
+        """The names of the pages, None if they have only numbers."""
         return self.named.names
 
     def __len__(self) -> int:
@@ -99,7 +99,7 @@ class Ranking:
         return float(self.scores[number])
 
     def top(self, count: int = 20) -> list[RankedPage]:
-        """The pages with the highest scores, the first first."""
+        """The `count` pages with the highest scores, best first."""
         best = Scores(self.scores, self.method, self.iterations, 0.0, 0.0, 0.0).top(count)
         called = self.named.first if self.names is None else 0
         return [
@@ -108,7 +108,7 @@ class Ranking:
         ]
 
     def facts(self, top: int = 20) -> dict[str, Any]:
-        """All of it but the scores, in types that JSON knows, with so many of the best pages."""
+        """Everything but the scores, in types of JSON, with the `top` best pages."""
         spectral = (
             {} if self.certified_error is not None else {"eigenvalue": self.eigenvalue, "residual": self.residual}
         )
@@ -132,9 +132,8 @@ class Ranking:
             if self.certified_error is None
             else f"certified error {self.certified_error:.1e}"
         )
-        lines = [
-            f"{self.vector} of {self.pages} pages with {self.links} links, {error}, {self.method}, {self.iterations} iterations"
-        ]
+        size = f"{self.vector} of {self.pages} pages with {self.links} links"
+        lines = [f"{size}, {error}, {self.method}, {self.iterations} iterations"]
         lines += [f"{score:14.6g}  {page}" for page, score in self.top(LINES_SHOWN)]
         return "\n".join([*lines, *([f"{'...':>14}"] if self.pages > LINES_SHOWN else [])])
 
@@ -157,20 +156,20 @@ def pagerank(
     weight: str | None = "weight",
     progress: Callable[[float], None] | None = None,
 ) -> Ranking:
-    """The ranking of a graph: a Graph, the name of a graph file, a NetworkX graph or a SciPy sparse matrix.
+    """Ranks a graph: a Graph, the name of a graph file, a NetworkX graph or a SciPy sparse matrix.
 
     `bias` personalises importance, and is the set of pages that interest leads to. `by` ranks sites (hosts) or
-    registrable domains instead of pages. `start` is where to begin, such as yesterday's scores. `weight` is the edge
-    attribute of a NetworkX graph that weighs it.
+    registrable domains instead of pages. `start` is the vector to start from, such as yesterday's scores. `weight` is
+    the edge attribute of a NetworkX graph that holds the weights.
     """
-    # Before a large file is read.
+    # Settings are checked before a large file is read.
     check_settings(damping, error, method, normalise, stop_change, stable_top, change_norm)
     _check(vector, by, method, bias, normalise, (stop_change, stable_top, start))
     began = time.perf_counter()
     named = as_graph(graph, weight)
     read = time.perf_counter()
     if by != "page":
-        # The list of public suffixes takes a while to load, and ranking pages does without it.
+        # The list of public suffixes takes long to load, and ranking pages does not need it.
         from centime.rank.site import site_graph
 
         named = site_graph(named, "host" if by == "site" else by)
@@ -229,22 +228,22 @@ def _solve(graph: Graph, vector: VectorName, emphasis: Vector | None, options: O
 
 def _check(vector: str, by: str, method: str, bias: object, normalise: str, others: tuple[object, ...]) -> None:
     if vector not in get_args(VectorName):
-        raise BadSetting(f"unknown vector {vector!r}; there are {', '.join(get_args(VectorName))}")
+        raise BadSetting(f"unknown vector {vector!r}; the vectors are {', '.join(get_args(VectorName))}")
     if by not in get_args(By):
-        raise BadSetting(f"unknown kind of ranking {by!r}; there are {', '.join(get_args(By))}")
+        raise BadSetting(f"unknown kind of ranking {by!r}; the kinds are {', '.join(get_args(By))}")
     if vector.startswith("interest") and bias is None:
-        raise BadSetting("interest needs a bias: the pages that it shall lead to")
+        raise BadSetting("interest needs a bias: the pages that it leads to")
     if vector in ("importance", "interest", "interest-by-importance"):
         return
     if bias is not None or method != "auto" or normalise == "plain" or any(other is not None for other in others):
         raise BadSetting(
-            f"{vector} is an eigenvector: it takes no bias, no method, no start, no other stop rule, and no plain scale"
+            f"{vector} is an eigenvector: it takes no bias, no method, no start, no other stop rule and no plain scale"
         )
 
 
 @kernel
 def count_dangling(offsets: Offsets, weights: Weights) -> Whole:
-    """How many pages have no link of a weight above 0."""
+    """The number of pages without a link of a weight above 0."""
     dangling = 0
     for page in range(len(offsets) - 1):
         carries = len(weights) == 0 and offsets[page] < offsets[page + 1]

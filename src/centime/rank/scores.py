@@ -1,4 +1,4 @@
-"""What a ranking gives back: a number for every page, how it was found and how far it may be from the truth."""
+"""The result of a solver: a score for each page, how it was computed, and a bound on its error."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ Vector = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A score for every page.
+    """A score for each page.
 
-    `certified_error` bounds |x - x*|_1 over the number of pages (in units of the scores themselves when they add up to
-    something else); `passes` is how often the links were read, in whole graphs; `change` is |x - x'|_1, x' being the
-    vector one iteration before.
+    `certified_error` bounds |x - x*|_1 / N for scores that add up to N; for another scale it has the unit of the
+    scores. `passes` is the number of links read, in units of the whole graph. `change` is |x - x'|_1, where x' is the
+    vector one iteration earlier.
     """
 
     scores: Vector
@@ -26,12 +26,11 @@ class Scores:
     seconds: float = 0.0
 
     def top(self, count: int = 20) -> npt.NDArray[np.int64]:
-        """The numbers of the pages with the highest scores, the first first; of equal ones the lower number first."""
+        """The numbers of the `count` pages with the highest scores, best first; ties by lower number."""
         count = max(0, min(count, len(self.scores)))
         if not count:
             return np.empty(0, dtype=np.int64)
-        # All that reach the score of the last of them, so that equal scores at the edge are decided by their numbers
-        # too.
+        # Takes all pages with the score of the last one, so that ties there are broken by number too.
         edge = np.partition(self.scores, len(self.scores) - count)[len(self.scores) - count]
         best = np.flatnonzero(self.scores >= edge)
         return best[np.lexsort((best, -self.scores[best]))][:count]

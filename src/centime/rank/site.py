@@ -1,13 +1,13 @@
-"""The graph of sites: pages joined by host or by registrable domain, links counted.
+"""The graph of sites: pages are merged by host or by registrable domain, and their links are added up.
 
-The host of `https://user@WWW.Example.co.uk:8080/path` is `www.example.co.uk`, its registrable domain `example.co.uk`:
-one label more than the public suffix, by the Public Suffix List that the package `publicsuffixlist` carries; nothing is
-looked up in the network. A numeric address, and a host that is itself a public suffix, is a domain of its own. A name
-without `//` counts as a host with perhaps a path.
+The host of `https://user@WWW.Example.co.uk:8080/path` is `www.example.co.uk`, and its registrable domain is
+`example.co.uk`: one label more than the public suffix in the Public Suffix List, which is part of the package
+`publicsuffixlist` and needs no network. A numeric address, or a host that is itself a public suffix, is a domain of its
+own. A name without `//` is a host, optionally followed by a path.
 
-The weight of the link between two sites is the sum of the weights of the links between their pages. Links within a site
-are weighed by `internal`: 0 leaves them out, 1 counts them like others. Sites are numbered in the order of their first
-page; targets in a row are sorted.
+The weight of the link between two sites is the sum of the weights of the links between their pages. `internal` is the
+factor of links within a site: 0 leaves them out, 1 counts them like others. Sites are numbered in the order of their
+first page; rows are sorted.
 
 Memory: 12 bytes per link that is kept, and the names of the sites.
 """
@@ -29,21 +29,19 @@ BLOCK_PAGES = 1 << 16
 
 
 def site_graph(named: NamedGraph, by: str = "host", internal: float = 0.0) -> NamedGraph:
-    """The graph of the sites of a graph's pages; `by` is "host" or "domain", `internal` the factor of links within a
-    site.
-    """
+    """The graph of the sites of the pages; `by` is "host" or "domain", `internal` the factor of links within a site."""
     if by not in ("host", "domain"):
-        raise BadSetting(f"sites are made by host or by domain, not by {by!r}")
+        raise BadSetting(f"sites are formed by host or by domain, not by {by!r}")
     if not (isfinite(internal) and internal >= 0):
         raise BadSetting(f"the factor of internal links must be a finite number, zero or more, not {internal}")
     if named.names is None:
-        raise BadInput("the pages of the graph have no names, so their sites are not known")
+        raise BadInput("the pages of the graph have no names, so their sites are unknown")
     site_of, names = sites_of(named.names, by)
     return NamedGraph(_joined(named.graph, site_of, len(names), internal), names)
 
 
 def sites_of(names: PageNames, by: str) -> tuple[Targets, PageNames]:
-    """The number of the site of every page, and the names of the sites."""
+    """The number of the site of each page, and the names of the sites."""
     table = NameTable()
     site_of = np.empty(len(names), dtype=np.int32)
     for start in range(0, len(names), BLOCK_PAGES):
@@ -64,7 +62,7 @@ def _domains(host_of: Targets, hosts: PageNames) -> tuple[Targets, PageNames]:
 
 
 def registrable_domain(host: str, suffixes: PublicSuffixList) -> str:
-    """The domain that somebody has registered, of which the host is a part; the host itself if there is none."""
+    """The registrable domain of a host; the host itself if there is none."""
     try:
         ip_address(host.strip("[]"))
     except ValueError:
@@ -73,7 +71,7 @@ def registrable_domain(host: str, suffixes: PublicSuffixList) -> str:
 
 
 def _joined(graph: Graph, site_of: Targets, sites: int, internal: float) -> Graph:
-    """Adds up the links between sites: the pages of a site one after the other, with one counter per site."""
+    """Adds up the links between sites, with one counter per target site, one source site after the other."""
     order = np.argsort(site_of, kind="stable").astype(np.int32)
     ends = np.zeros(sites + 1, dtype=np.int64)
     np.cumsum(np.bincount(site_of, minlength=sites), out=ends[1:])
@@ -92,7 +90,7 @@ def _joined(graph: Graph, site_of: Targets, sites: int, internal: float) -> Grap
 
 @kernel
 def _find_hosts(text: Bytes, offsets: Offsets, starts: Offsets, ends: Offsets) -> None:
-    """Finds where the host stands in each of the names, and makes its letters small."""
+    """Finds start and end of the host in each name, and makes it lower case."""
     for page in range(len(starts)):
         first, last = offsets[page], offsets[page + 1]
         at = first
@@ -133,9 +131,7 @@ def _join(
     row_targets: Targets,
     row_weights: Weights,
 ) -> None:
-    """Without room for targets, counts the links of site i in `rows[i + 1]`; with it, fills the rows that start at
-    `rows[i]`.
-    """
+    """Counts the links of site i in `rows[i + 1]` if `row_targets` is empty; else fills row i from `rows[i]` on."""
     counting = len(row_targets) == 0
     for site in range(len(ends) - 1):
         found = 0

@@ -1,29 +1,29 @@
 """Scores by other link matrices (WWW 2003 paper, Section 1): the eigenvector of the largest eigenvalue, without
 damping.
 
-    matrix         L                            a page scores high when
+    matrix         L                            a page scores high if
     all-ones       L = K^T                      pages that score high link to it
-    undirected     L = max(K, K^T)              it is linked with such pages, either way
+    undirected     L = max(K, K^T)              a link in either direction connects it with such pages
     authorities    L = K^T K                    good hubs link to it (HITS)
     hubs           L = K K^T                    it links to good authorities
 
-K[i, j] is 1 if page i links to page j, however often; with weights it is their sum. Iterated is the paper's (†'),
+K[i, j] is 1 if page i links to page j, however often; with weights it is their sum. The iteration is (†') of the paper,
 
     x <- (L + sI) x / |(L + sI) x|              from x = 1, with r = |Lx| / |x| and s = r/8
 
-whose limit is also one of x <- Lx/|Lx|, but which converges on periodic graphs too. (The paper has s = 1: right as
-well, and slow where eigenvalues are large, since -r then shrinks by (r-1)/(r+1) only. Against s = 0, an eighth costs
-little.)
+Its limit is also a limit of x <- Lx/|Lx|, but it converges on periodic graphs too. (The paper has s = 1: also correct,
+but slow if eigenvalues are large, since the part of -r then shrinks only by (r-1)/(r+1). Compared with s = 0, an eighth
+costs little.)
 
-What comes out: x adds up to N and nothing in it is negative; `residual`, |Lx - rx|_1 / (r |x|_1), is at most `error`,
-or `MOST_ITERATIONS` were done. Where the largest eigenvalue belongs to several parts of the graph, x is the projection
-of the start on their eigenvectors, so that each part gets what it had at the start. No links: L = 0, every vector is
-right, and all pages score alike. No cycles (all-ones only): the eigenvalue is 0 and the pages without links have
-everything.
+The result: x adds up to N, and no entry is negative. `residual`, |Lx - rx|_1 / (r |x|_1), is at most `error`, unless
+`MOST_ITERATIONS` were done. If several parts of the graph have the largest eigenvalue, x is the projection of the start
+on their eigenvectors, so each part keeps its share of the start. Without links, L = 0, every vector is a solution, and
+all pages have the same score. Without cycles (all-ones only), the eigenvalue is 0 and the pages without links have all
+of the score.
 
-Traps: pages outside of the parts with the largest eigenvalue, and what leads from those, score 0: "the core of the web
-would have a null importance" says the paper, and prefers the random walk. Two parts with the same eigenvalue, one of
-which leads to the other, converge as slowly as 1/k; the residual says so.
+Traps: pages outside the parts with the largest eigenvalue score 0, unless those parts lead to them: "the core of the
+web would have a null importance", says the paper, and prefers the random walk. If one of two parts with the same
+eigenvalue leads to the other, convergence is as slow as 1/k; the residual shows it.
 """
 
 import time
@@ -42,7 +42,7 @@ from centime.rank.scores import Vector
 from centime.rank.union import either_way, without_cycles, without_repeats
 
 SHIFT = 1 / 8  # s, as a share of the eigenvalue
-NOTHING = 1e-15  # an eigenvalue below this share of the first estimate is 0
+NOTHING = 1e-15  # an eigenvalue below this fraction of the first estimate is taken as 0
 MOST_ITERATIONS = 10_000
 
 Matrix = Literal["all-ones", "undirected", "hubs", "authorities"]
@@ -52,8 +52,9 @@ Product = Callable[[Vector], Vector]
 
 @dataclass(frozen=True, slots=True)
 class Eigenvector:
-    """A score for every page (mean 1), the eigenvalue r, |Lx - rx|_1 / (r |x|_1) (without r if it is 0), and the
-    iterations it took.
+    """A score for each page (mean 1) with its eigenvalue r.
+
+    `residual` is |Lx - rx|_1 / (r |x|_1), without the divisor r if r is 0.
     """
 
     scores: Vector
@@ -66,16 +67,16 @@ class Eigenvector:
 def eigenvector(
     graph: Graph, matrix: Matrix, *, error: float = 1e-8, threads: int | None = None, progress: Progress = None
 ) -> Eigenvector:
-    """The scores by one of the matrices."""
+    """The scores for one of the matrices."""
     if matrix == "hubs":
         return hubs_and_authorities(graph, error=error, threads=threads, progress=progress)[0]
     if matrix == "authorities":
         return hubs_and_authorities(graph, error=error, threads=threads, progress=progress)[1]
     if matrix not in get_args(Matrix):
-        raise BadSetting(f"unknown matrix {matrix!r}; there are {', '.join(get_args(Matrix))}")
+        raise BadSetting(f"unknown matrix {matrix!r}; the matrices are {', '.join(get_args(Matrix))}")
     started = time.perf_counter()
     links, scale = _scaled(either_way(graph) if matrix == "undirected" else without_repeats(graph).transpose())
-    # Without cycles every vector near the end of the paths looks like one of a tiny eigenvalue; only 0 is right.
+    # Without cycles, vectors near the end of the paths seem to have a tiny eigenvalue; the correct one is 0.
     bound = 0.0 if matrix == "all-ones" and without_cycles(links) else _checked(error)
     with crew_for(links.links, threads) as crew:
         return _dominant(_product(links, crew), graph.pages, scale, bound, progress, started)
@@ -84,13 +85,13 @@ def eigenvector(
 def hubs_and_authorities(
     graph: Graph, *, error: float = 1e-8, threads: int | None = None, progress: Progress = None
 ) -> tuple[Eigenvector, Eigenvector]:
-    """The scores as hub and as authority (HITS); both eigenvalues tend to the square of K's largest singular value."""
+    """Hub and authority scores (HITS); both eigenvalues converge to the square of the largest singular value of K."""
     started = time.perf_counter()
     links, scale = _scaled(without_repeats(graph))
     with crew_for(links.links, threads) as crew:
         down, up = _product(links, crew), _product(links.transpose(), crew)
         authorities = _dominant(lambda x: up(down(x)), graph.pages, scale * scale, _checked(error), progress, started)
-        # K times an authority vector is a hub vector; one more product tells its own residual.
+        # K times an authority vector is a hub vector; one more product gives its residual.
         hubs = down(authorities.scores)
         if not hubs.any():
             return replace(authorities, scores=authorities.scores.copy()), authorities
@@ -103,7 +104,7 @@ def hubs_and_authorities(
 
 
 def _checked(error: float) -> float:
-    """The error, if it is one."""
+    """Returns the error if it is valid."""
     if not 0 < error < np.inf:
         raise BadSetting(f"the error must be a number above 0, not {error}")
     return error
@@ -134,7 +135,7 @@ def _dominant(
 
 
 def _scaled(graph: Graph) -> tuple[Graph, float]:
-    """The graph with weights up to 1, so that no product overflows, and what they were divided by."""
+    """The graph with weights of at most 1, so that no product overflows, and the divisor."""
     if graph.weights is None or not graph.links or not graph.weights.max() > 0:
         return graph, 1.0
     scale = float(graph.weights.max())
@@ -142,7 +143,7 @@ def _scaled(graph: Graph) -> tuple[Graph, float]:
 
 
 def _product(graph: Graph, crew: Crew) -> Product:
-    """x -> Kx, on all threads."""
+    """The function x -> Kx, on all threads."""
     cuts = cut_evenly(graph.offsets, crew.parts)
     weights = np.empty(0) if graph.weights is None else graph.weights
 
@@ -162,7 +163,7 @@ def _product(graph: Graph, crew: Crew) -> Product:
 def gather(
     offsets: Offsets, targets: Targets, weights: Weights, vector: Vector, image: Vector, first: Whole, end: Whole
 ) -> None:
-    """The rows of a range times a vector."""
+    """Multiplies the rows of a range by a vector."""
     for page in range(first, end):
         total = 0.0
         for link in range(offsets[page], offsets[page + 1]):

@@ -1,8 +1,6 @@
-"""Scores in a file: a table with the columns `page` (its name, or its number if it has none) and `score`, in the order
-of the pages.
+"""Writes scores to a table with the columns `page` (the name of the page, or its number) and `score`, in page order.
 
-The end of the name tells the kind: `.parquet` or `.csv`. The file appears when it is whole, in the place of an older
-one.
+The suffix of the file gives its format: `.parquet` or `.csv`. The file replaces an older one only when it is complete.
 """
 
 from collections.abc import Callable
@@ -24,9 +22,9 @@ BLOCK_ROWS = 1 << 20
 
 
 def check_table(path: Path) -> None:
-    """Refuses, before any work is done, a name that cannot become a table."""
+    """Raises BadInput if a table cannot be written to this path; call it before the work starts."""
     if path.suffix not in SUFFIXES:
-        raise BadInput(f"{path}: scores are written to a file that ends in {' or '.join(SUFFIXES)}")
+        raise BadInput(f"{path}: a file for scores must end in {' or '.join(SUFFIXES)}")
     if path.is_dir() or not path.parent.is_dir():
         raise BadInput(f"{path}: {'this is a directory' if path.is_dir() else 'there is no such folder'}")
 
@@ -34,8 +32,9 @@ def check_table(path: Path) -> None:
 def write_table(
     path: Path, pages: int, part: Callable[[int, int], Vector], names: PageNames | None, base: int = 0
 ) -> None:
-    """Writes the score of every page; `part` gives the scores from one page to before another; pages without names
-    count from `base`.
+    """Writes the score of each page; `part(a, b)` returns the scores of pages a to b-1.
+
+    Pages without names are numbered from `base`.
     """
     check_table(path)
     schema = pa.schema([("page", pa.int64() if names is None else pa.large_string()), ("score", pa.float64())])

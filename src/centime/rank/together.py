@@ -1,23 +1,22 @@
 """Several vectors in one pass over the links (Xyleme paper, Section 5.3, "Combined computation of multiple ranking").
 
-One scan of the same out-rows moves importance forward and interest backward, for any number of personalisations e of
-each:
+One scan of the out-rows moves importance forward and interest backward, for any number of personalisations e of each:
 
-    for each page i, for each j in Out(i):    importance'_j += d importance_i w_ij         w_ij: shares of row i, adding up to 1
-                                              interest'_i   += d interest_j v_ij           v_ij: shares of all links to j
+    for each page i, for each j in Out(i):    importance'_j += d importance_i w_ij
+                                              interest'_i   += d interest_j v_ij
     then, in both:                            x' += (1 - (sum of x') / N) e
 
-The values of a page stand side by side in memory, so a link costs one visit to its target, whatever the number of
-vectors.
+    w_ij: the share of the link in row i, adding up to 1; v_ij: its share in all links to j, adding up to 1
 
-Guaranteed: |x - x*|_1 / N <= `certified_error` for every vector, by d/(1-d) of its last change; the result is the same
-bits for the same number of threads. What comes out is what `pagerank` and `interest` give, within the certified errors
-of both.
+The values of a page are adjacent in memory, so a link costs one visit to its target, whatever the number of vectors.
 
-Worth it when links are dear to reach or vectors are many. It is plain iteration, a hundred passes where `push` reads as much as
-twenty-five, so for graphs whose vectors fit a cache and for few vectors the choice is `push`, one vector after the other: on cnr-2000 to
-1e-8 that takes about a fifth of the time for one vector, two thirds for four, and as long for sixteen.
-Memory of the one pass: for each thread and vector 8 bytes a page, and 24 more for each vector.
+Guaranteed: |x - x*|_1 / N <= `certified_error` for each vector, which is d/(1-d) of its last change. The same number of
+threads gives the same bits. The result equals that of `pagerank` and `interest` within the certified errors of both.
+
+One pass pays off if links are expensive to read or vectors are many. It is plain iteration: a hundred passes, where
+`push` reads the equivalent of twenty-five. So if vectors fit into a cache and are few, `push` is used for one vector
+after the other: on cnr-2000, to 1e-8, that takes about a fifth of the time for one vector, two thirds for four, and the
+same time for sixteen. Memory of the one pass: 8 bytes per page for each thread and vector, and 24 more for each vector.
 """
 
 import time
@@ -38,11 +37,11 @@ from centime.rank.scores import Scores
 
 Table = npt.NDArray[np.float64]
 FEW = 8
-"""Vectors that are found sooner one after the other."""
+"""The most vectors for which one after the other is faster."""
 
 
 class Together(NamedTuple):
-    """The vectors of one computation, in the order asked for; each has mean 1."""
+    """The vectors of one computation, in the requested order; each has mean 1."""
 
     importance: list[Scores]
     interest: list[Scores]
@@ -59,10 +58,9 @@ def rank_together(
     threads: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Together:
-    """The importance by each personalisation of a list (None: everyone alike) and the interest by each of another.
+    """The importance for each personalisation of one list (None: all pages equal) and the interest for each of another.
 
-    `one_pass` says whether all are to be found in the same passes over the links; without it, what is expected to be
-    quicker is done.
+    `one_pass` forces or forbids the same passes over the links for all vectors; by default the faster way is chosen.
     """
     started = time.perf_counter()
     if not 0 <= damping < 1:
@@ -114,7 +112,7 @@ def rank_together(
             estimate = damping / (1 - damping) * moved.max() / pages
             if progress is not None:
                 progress(float(estimate))
-            exhausted = moved.max() >= least  # nothing but rounding is left: without it, changes shrink by d or more
+            exhausted = moved.max() >= least  # only rounding is left: otherwise changes shrink by d or more
             if estimate <= error or exhausted:
                 hidden = [rounding_of_sums(terms[column < forward], new[:, column]) for column in range(count)]
                 certified = [certified_error(damping, moved[column], hidden[column], pages) for column in range(count)]
@@ -141,14 +139,14 @@ def rank_together(
 def _one_by_one(
     graph: Graph, importance: Sequence[npt.ArrayLike | None], interest: Sequence[npt.ArrayLike | None], options: Options
 ) -> Together:
-    """The same by the quick solver, each vector on its own."""
+    """Computes each vector on its own with `push`."""
     found = [pagerank(graph, personalisation=given, **options) for given in importance]
     turned = graph.transpose() if interest else graph
     return Together(found, [pagerank(turned, personalisation=given, **options) for given in interest])
 
 
 def _shares(graph: Graph, damping: float, forward: int, count: int) -> tuple[Table, Weights, Weights]:
-    """What a page pays along a link of weight 1, in each vector, and the weights of the links forward and backward."""
+    """What a page pays along a link of weight 1 in each vector, and the weights of the links forward and backward."""
     shares = np.full((graph.pages, count), damping)
     if graph.weights is None:
         shares[:, :forward] /= np.maximum(graph.out_degree, 1)[:, None]
@@ -164,10 +162,10 @@ def _shares(graph: Graph, damping: float, forward: int, count: int) -> tuple[Tab
 
 
 def _terms(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """How many terms the sums of each page have: backward, along its own links, and forward, along the links to it.
+    """The number of terms in the sums of each page: backward, along its own links, and forward, along the links to it.
 
-    Weights are shares of sums themselves, and off by as many roundings as those have terms; so with weights, terms
-    count with the largest.
+    A weight is a share of a sum and has as many roundings as that sum has terms, so with weights the largest number of
+    terms is added.
     """
     backward, forward = graph.out_degree, graph.in_degree
     if graph.weights is None or not graph.links:
@@ -176,7 +174,7 @@ def _terms(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 def _back_in_order(graph: Graph, turned: Graph) -> Weights:
-    """The weights of the turned links at the places of the links themselves."""
+    """The weights of the reversed links, in the order of the original links."""
     assert turned.weights is not None
     placed = np.empty(graph.links)
     place_back(graph.offsets, graph.targets, turned.offsets[:-1].copy(), turned.weights, placed)
@@ -185,7 +183,7 @@ def _back_in_order(graph: Graph, turned: Graph) -> Weights:
 
 @kernel
 def place_back(offsets: Offsets, targets: Targets, place: Offsets, turned: Weights, placed: Weights) -> None:
-    """Goes through the links as `Graph.transpose` does, and fetches what stands where it put them."""
+    """Visits the links as `Graph.transpose` does, and copies each weight from where it put the link."""
     for page in range(len(offsets) - 1):
         for link in range(offsets[page], offsets[page + 1]):
             placed[link] = turned[place[targets[link]]]
@@ -224,10 +222,10 @@ def scan(
 
 @kernel
 def settle(new: Table, old: Table, emphasis: Table) -> npt.NDArray[np.float64]:
-    """Lets the virtual page pay, so that each column adds up to N, and tells how far each has moved."""
+    """Lets the virtual page pay, so that each column adds up to N; returns how far each column has moved."""
     pages, count = new.shape
     total = np.zeros(count)
-    lost = np.zeros(count)  # what rounding took from the sum (Kahan): in a long vector it would move every page
+    lost = np.zeros(count)  # the rounding error of the sum (Kahan): in a long vector it would move every page
     moved = np.zeros(count)
     for page in range(pages):
         for column in range(count):

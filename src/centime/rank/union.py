@@ -1,6 +1,6 @@
-"""A graph as a matrix K: one entry for each pair of pages, and its union with the inverse graph, max(K, K^T).
+"""A graph as a matrix K with one entry for each pair of pages, and its union with the inverse graph, max(K, K^T).
 
-K[i, j] is 1 if page i links to page j, however often; with weights, it is the sum of theirs. Rows come out sorted.
+K[i, j] is 1 if page i links to page j, however often; with weights it is their sum. Rows are sorted.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from centime.model.kernel import Whole, kernel
 
 
 def without_repeats(graph: Graph) -> Graph:
-    """The graph with one link for each pair of pages; the same graph if it is so already."""
+    """The graph with one link for each pair of pages; the same object if it has no repeats."""
     if rises(graph.offsets, graph.targets):
         return graph
     return _joined(
@@ -19,15 +19,13 @@ def without_repeats(graph: Graph) -> Graph:
 
 
 def either_way(graph: Graph) -> Graph:
-    """The graph with a link from i to j, and one back, for each pair that is linked either way, of the larger
-    weight.
-    """
+    """The graph with links in both directions between each linked pair of pages, with the larger of the two weights."""
     once = without_repeats(graph)
     return _joined(once, once.transpose())
 
 
 def without_cycles(graph: Graph) -> bool:
-    """Whether no page leads back to itself by links of a weight above 0."""
+    """Whether the links of a weight above 0 form no cycle."""
     weights = np.empty(0) if graph.weights is None else graph.weights
     return int(count_settled(graph.offsets, graph.targets, weights)) == graph.pages
 
@@ -47,7 +45,7 @@ def _joined(one: Graph, other: Graph) -> Graph:
 
 @kernel
 def rises(offsets: Offsets, targets: Targets) -> bool:
-    """Whether every row is sorted and names no page twice."""
+    """Whether each row is sorted and has no page twice."""
     for page in range(len(offsets) - 1):
         for link in range(offsets[page] + 1, offsets[page + 1]):
             if targets[link] <= targets[link - 1]:
@@ -57,7 +55,7 @@ def rises(offsets: Offsets, targets: Targets) -> bool:
 
 @kernel
 def count_settled(offsets: Offsets, targets: Targets, weights: Weights) -> Whole:
-    """How many pages can be taken away one by one, each when nothing links to it any more."""
+    """The number of pages that can be removed one by one, each when no remaining page links to it."""
     pages = len(offsets) - 1
     waiting = np.zeros(pages, np.int32)
     for link in range(len(targets)):
@@ -94,9 +92,7 @@ def merge(
     row_targets: Targets,
     row_weights: Weights,
 ) -> None:
-    """Without room for targets, counts the links of page i in `rows[i + 1]`; with it, fills the rows that start at
-    `rows[i]`.
-    """
+    """Counts the links of page i in `rows[i + 1]` if `row_targets` is empty; else fills row i from `rows[i]` on."""
     counting = len(row_targets) == 0
     for page in range(len(offsets) - 1):
         at, end = offsets[page], offsets[page + 1]

@@ -1,4 +1,4 @@
-"""Ranking under a memory cap: right in every plan, kept to the cap by the system, and going on after a kill."""
+"""Ranking under a memory cap: correct with every plan, within the enforced cap, resumed after a kill."""
 
 import signal
 import subprocess
@@ -90,11 +90,11 @@ def test_the_plan_fits_the_cap() -> None:
     assert not plan(10**9, 400 * MEGABYTE, 2).narrow_in_memory
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
-    told: dict[str, float] = {}
+def test_progress_is_reported(tmp_path: Path) -> None:
+    reported: dict[str, float] = {}
 
     def step(what: str, share: float, error: float = 0.0) -> None:
-        told[what] = told.get(what, 0.0) + share
+        reported[what] = reported.get(what, 0.0) + share
 
     rank_out_of_core(
         file_of(random_graph(50, 200, 0), tmp_path / "graph.txt"),
@@ -103,8 +103,8 @@ def test_progress_is_told(tmp_path: Path) -> None:
         error=1e-3,
         step=step,
     )
-    assert told["reading links"] == pytest.approx(1.0)
-    assert told["iteration 1"] == pytest.approx(1.0)
+    assert reported["reading links"] == pytest.approx(1.0)
+    assert reported["iteration 1"] == pytest.approx(1.0)
 
 
 def test_finished_slices_are_not_made_again_unless_the_file_or_the_cap_changes(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_wrong_use_is_refused(tmp_path: Path) -> None:
     for settings, sentence in (({"damping": 1.0}, "damping"), ({"error": 0.0}, "error"), ({"threads": 99}, "threads")):
         with pytest.raises(BadSetting, match=sentence):
             rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **settings)
-    with pytest.raises(BadSetting, match="8 MB or more"):
+    with pytest.raises(BadSetting, match="at least 8 MB"):
         rank_out_of_core(path, tmp_path / "work", MEGABYTE)
     (tmp_path / "weighted.txt").write_text("0 1 0.5\n1 0 2\n")
     with pytest.raises(BadInput, match="weights"):
@@ -249,9 +249,9 @@ def test_names_are_there_when_ranking_goes_on(tmp_path: Path) -> None:
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
     path = file_of(random_graph(30, 100, seed=4), tmp_path / "graph.txt")
     with pytest.raises(
-        BadInput, match=r"the folder has other things in it, such as graph\.txt; name one that is empty or new"
+        BadInput, match=r"the folder has other files, such as graph\.txt; give a folder that is empty or new"
     ):
         rank_out_of_core(path, tmp_path, 8 * MEGABYTE)
-    with pytest.raises(BadInput, match="this is not a folder to work in"):
+    with pytest.raises(BadInput, match="this is not a folder"):
         rank_out_of_core(path, path, 8 * MEGABYTE)
     assert list(tmp_path.iterdir()) == [path]

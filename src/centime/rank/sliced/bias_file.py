@@ -1,7 +1,6 @@
-"""The personalisation e of a bias as a file, one 64-bit number for each page, adding up to N: for ranking in bounded
-memory.
+"""The personalisation e of a bias as a file, for ranking in bounded memory: one 64-bit number per page, adding up to N.
 
-Memory: the pages of the bias themselves and a block, nothing for the pages of the graph.
+Memory: the pages of the bias and a block, nothing for the other pages of the graph.
 """
 
 from hashlib import blake2b
@@ -16,7 +15,7 @@ BLOCK_PAGES = 1 << 16
 
 
 def write_bias(path: Path, bias: Path, names: PageNames | None, first: int, pages: int) -> str:
-    """Writes the file; a digest by which the same bias is known again."""
+    """Writes the file and returns a digest that identifies the bias."""
     chosen = chosen_pages(bias, names, first, pages)
     order = np.argsort(np.fromiter(chosen, dtype=np.int64, count=len(chosen)))
     numbers = np.fromiter(chosen, dtype=np.int64, count=len(chosen))[order]

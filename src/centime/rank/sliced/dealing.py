@@ -1,7 +1,7 @@
-"""From a graph file to slices on disk, in bounded memory, whatever the order of its links.
+"""Distributes the links of a graph file to slices on disk, in bounded memory, whatever the order of the links.
 
-One look at the file finds its extent and whether links come in the order of their sources. If they do, they are dealt
-as they come. If not, they are first laid into heaps by their source, each small enough to be put in order in memory.
+A first pass finds the number of pages and whether the links are sorted by source. If they are, a second pass
+distributes them. Otherwise they first go to heaps on disk by source, each small enough to be sorted in memory.
 """
 
 import shutil
@@ -23,7 +23,7 @@ DEALT_AT_ONCE = 1 << 20
 
 
 class Extent:
-    """What one look at a file has found."""
+    """The result of a first pass over a file."""
 
     def __init__(self, file: LinkFile, step: Callable[[float], None]) -> None:
         self.links = 0
@@ -35,7 +35,7 @@ class Extent:
             if len(block.sources):
                 if block.weights is not None and bool((block.weights != 1.0).any()):
                     raise BadInput(
-                        f"{file.name}: links have weights; ranking in bounded memory takes links that share alike"
+                        f"{file.name}: the links have weights, which ranking in bounded memory does not support"
                     )
                 self.least = min(self.least, int(block.sources.min()), int(block.targets.min()))
                 self.largest = max(self.largest, int(block.sources.max()), int(block.targets.max()))
@@ -52,7 +52,7 @@ class Extent:
 
 
 class Turned:
-    """The links of a file, each turned round: what interest is worked out from."""
+    """The reversed links of a file, from which interest is computed."""
 
     def __init__(self, file: LinkFile) -> None:
         self.file = file
@@ -60,15 +60,15 @@ class Turned:
 
     @property
     def done(self) -> float:
-        """The share of the file that the blocks have gone through so far."""
+        """The share of the file that the current pass has read."""
         return self.file.done
 
     def blocks(self) -> Iterator[Links]:
-        """All links, block by block."""
+        """All reversed links, block by block."""
         return (Links(block.targets, block.sources, block.weights) for block in self.file.blocks())
 
     def declared(self) -> Declared:
-        """What the file says of itself."""
+        """What the file declares."""
         return self.file.declared()
 
     def names(self) -> PageNames | None:
@@ -84,7 +84,7 @@ def deal_file(
     graph: dict[str, object],
     step: Callable[[float], None],
 ) -> Manifest:
-    """Slices of a graph file in a folder; `bits_for` chooses the width of a slice for a number of pages."""
+    """Writes the slices of a graph file to a folder; `bits_for(pages)` gives the width of a slice."""
     extent = Extent(file, step)
     writer = SliceWriter(folder, extent.pages, bits_for(extent.pages), memory // 8)
     blocks = file.blocks() if extent.in_order else _in_order(file, extent, folder / HEAPS, memory)
@@ -102,7 +102,7 @@ def deal_file(
 
 
 def _in_order(file: LinkFile, extent: Extent, folder: Path, memory: int) -> Iterator[Links]:
-    """The links of a file in the order of their sources, by way of heaps on disk."""
+    """The links of a file, sorted by source with heaps on disk."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     heaps = max(1, -(-24 * extent.links // max(memory // 4, 1 << 20)))
@@ -126,7 +126,7 @@ def _in_order(file: LinkFile, extent: Extent, folder: Path, memory: int) -> Iter
 
 @kernel
 def rises(sources: Targets, last: Whole) -> bool:
-    """Whether no source is below the one before it."""
+    """Whether the sources are sorted and none is below `last`."""
     for k in range(len(sources)):
         if sources[k] < last:
             return False
@@ -138,7 +138,7 @@ def rises(sources: Targets, last: Whole) -> bool:
 def put_in_order(
     pairs: npt.NDArray[np.int32], first: Whole, place: npt.NDArray[np.int64], sources: Targets, targets: Targets
 ) -> None:
-    """Puts links in the order of their sources, keeping the order within each."""
+    """Sorts links by source; links of one source keep their order."""
     for k in range(len(pairs)):
         place[pairs[k, 0] - first + 1] += 1
     for page in range(1, len(place)):

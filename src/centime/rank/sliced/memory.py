@@ -1,8 +1,8 @@
 """Slices in memory, for graphs whose vectors are larger than a cache.
 
-Reading links slice by slice costs a fifth of what pulling row by row does when the vector of 10 million pages is far
-larger than the cache (see the decision note): only the sums of one slice are touched at random. The links are kept a
-second time, 4 bytes each.
+For 10 million pages, whose vector is far larger than the cache, reading links slice by slice takes a fifth of the time
+of pulling row by row (see docs/decisions/ranking-off-line.md): only the sums of one slice are accessed at random. The
+links are stored a second time, 4 bytes each.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ BITS = 19
 
 
 class MemorySlices:
-    """The links of a graph that share alike, in slices."""
+    """The links of an unweighted graph, in slices."""
 
     def __init__(self, graph: Graph, bits: int = BITS) -> None:
         self.pages, self.links, self.bits = graph.pages, graph.links, bits
@@ -35,15 +35,15 @@ class MemorySlices:
         _lay(graph.offsets, graph.targets, bits, self.words, self._starts[:-1].copy(), last, self._own)
 
     def units(self, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
-        """The words of a slice, in one piece."""
+        """The words of a slice as one unit, with the first and the last page."""
         yield 0, self.pages - 1, self.words[self._starts[number] : self._starts[number + 1]]
 
     def degrees(self, first: int, end: int) -> npt.NDArray[np.uint32]:
-        """How many links pages have."""
+        """The out-degrees of pages `first` to `end - 1`."""
         return self._degrees[first:end]
 
     def own(self, first: int, end: int) -> npt.NDArray[np.uint32]:
-        """How many of them lead to the page itself."""
+        """The numbers of self-links of pages `first` to `end - 1`."""
         return self._own[first:end]
 
 
@@ -57,7 +57,7 @@ def _lay(
     last: npt.NDArray[np.int64],
     own: npt.NDArray[np.uint32],
 ) -> None:
-    """Lays every link as a word at its slice's place; without words it only counts them. See `slices` for the words."""
+    """Writes each link as a word (see `slices.py`) into its slice, or only counts the words if `words` is empty."""
     farthest = min((1 << (31 - bits)) - 1, FARTHEST)
     writing = len(words) > 0
     for page in range(len(offsets) - 1):

@@ -1,18 +1,18 @@
-"""Ranking beyond memory: a graph of any size under a stated cap, resumable.
+"""Ranking beyond memory: ranks a graph of any size under a memory cap, and can be resumed.
 
-    read once -> slices on disk (`dealing`, `slices`) -> iterations over them (`sliced`) -> scores in a file, certified
+    read the file -> slices on disk (`dealing`, `slices`) -> iterate (`solver`) -> certified scores in a file
 
-The cap is on what ranking takes above the interpreter with its libraries. What is planned to fit it: for each thread
-the sums and numbers of one slice and a buffer of links; the values of all pages, as 64-bit numbers if they fit, else as
-32-bit numbers, else on disk. With 32 bits the values stop getting better at an error of about 1e-7; if less is asked
-for, the last iterations go on with 64-bit values on disk.
+The cap applies to what ranking needs in addition to the interpreter and its libraries. The plan covers, for each
+thread, the sums and numbers of one slice and a buffer of links; and the values of all pages, as 64-bit numbers if they
+fit, else as 32-bit numbers, else on disk. With 32 bits the error does not fall below about 1e-7; for a smaller error,
+the last iterations use 64-bit values on disk.
 
-A folder holds everything. It can be killed at any time: slices that are finished are not made again, and the values are
-saved every few seconds, beside the old ones and renamed, so that ranking goes on with at most that much to do again.
-The folder names its graph file by size, time and settings; for another one it is made anew.
+A folder holds all intermediate files. The process can be killed at any time: finished slices are not built again, and
+the values are saved every few seconds, so a resumed ranking repeats at most a few seconds of work. The folder
+identifies its graph file by name, size, time and settings, and is built again for another file.
 
-Importance or interest (the same of the links turned round), personalised or not, in any of the three scales. Links
-share alike: weights would need 8 bytes a link instead of 4, and are refused.
+Supported: importance or interest (the importance of the reversed links), personalised or not, in any of the three
+scales. Weights are refused: they would need 8 bytes per link instead of 4.
 """
 
 import json
@@ -41,33 +41,29 @@ from centime.rank.sliced.slices import Manifest, read_manifest, read_numbers, sa
 from centime.rank.sliced.solver import DiskSlices, SliceSolver, Values
 
 LEAST_MEMORY = 8_000_000
-SLICE_BYTES = 49  # of a page of the slice that a thread is working on
+SLICE_BYTES = 49  # per page of the slice that a thread works on
 WIDEST, NARROWEST = 20, 10
 SAVED_EVERY_SECONDS = 10.0
 VALUES, STATE, SCORES, EMPHASIS = "values", "state.json", "scores", "emphasis"
 OURS = re.compile(
     r"\.?(manifest|state)\.json|(manifest|state)\.json\.new|slice-\d+\.links|(pages|names)\.\w+|saved-[01]|values|scores|emphasis|heaps"
 )
-"""Names of what a ranking leaves in its folder."""
-LOST = 0.9  # an iteration that leaves more than this of the change before it has reached what its numbers can say
+"""The names of the files of a ranking in its folder."""
+LOST = 0.9  # if the change shrinks by less than this factor, the precision of the numbers is exhausted
 COARSE = 1e-6
 
 
 class Step(Protocol):
-    """To be called with what is being done, the share of it done since the last call, and the error so far (0: not
-    known).
-    """
+    """A progress callback."""
 
     def __call__(self, what: str, share: float, error: float = 0.0) -> None:
-        """Takes notice."""
+        """Receives the current activity, the share of it done since the last call, and the error (0: unknown)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FiledScores:
-    """Scores in a file, adding up to the number of pages there and then scaled, and how far they may be from the
-    truth.
-    """
+    """Scores in a file, with a bound on their error; they add up to N in the file and are scaled when read."""
 
     path: Path
     scale: float
@@ -80,15 +76,15 @@ class FiledScores:
     solve_seconds: float
     names: PageNames | None
     first: int
-    """The number that the file gives its first page."""
+    """The number of the first page in the graph file."""
 
     def part(self, first: int, end: int) -> npt.NDArray[np.float64]:
-        """The scores of pages `first` to `end`."""
+        """The scores of pages `first` to `end - 1`."""
         scores: npt.NDArray[np.float64] = read_numbers(self.path, np.float64, first, end)
         return scores if self.scale == 1.0 else scores * self.scale
 
     def top(self, count: int = 20, at_once: int = 1 << 18) -> list[tuple[int, float]]:
-        """The pages with the highest scores, the first first."""
+        """The `count` pages with the highest scores, best first; reads `at_once` scores at a time."""
         best: list[tuple[float, int]] = []
         for first in range(0, self.pages, at_once):
             scores = self.part(first, min(first + at_once, self.pages))
@@ -99,7 +95,7 @@ class FiledScores:
 
 
 class Problem(TypedDict):
-    """What the slices are solved for: saved values serve no other."""
+    """The problem that saved values belong to; they are not used for another."""
 
     damping: float
     bias: str | None
@@ -107,7 +103,7 @@ class Problem(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a cap is used."""
+    """How the memory under a cap is used."""
 
     bits: int
     buffer_words: int
@@ -116,11 +112,9 @@ class Plan:
 
 
 def plan(pages: int, memory: int, threads: int) -> Plan:
-    """The widest slices that leave room for the values, if the values fit at all."""
+    """The widest slices that leave memory for the values, if the values fit at all."""
     buffer = max(1 << 16, min(4 << 20, memory // 16 // threads))
-    left = (
-        memory * 9 // 10 - threads * buffer
-    )  # a tenth for what allocators and a pass over the slices need for a moment
+    left = memory * 9 // 10 - threads * buffer  # a tenth is for allocators and short-lived arrays
     for bytes_a_page in (8, 4, 0):
         room = left - bytes_a_page * pages
         bits = max((b for b in range(NARROWEST, WIDEST + 1) if threads * SLICE_BYTES << b <= room), default=0)
@@ -130,7 +124,7 @@ def plan(pages: int, memory: int, threads: int) -> Plan:
 
 
 def _silent(what: str, share: float, error: float = 0.0) -> None:
-    """Takes no notice."""
+    """Ignores progress."""
 
 
 def rank_out_of_core(
@@ -146,25 +140,23 @@ def rank_out_of_core(
     threads: int | None = None,
     step: Step = _silent,
 ) -> FiledScores:
-    """The importance or interest in a graph file under a memory cap, worked out in a folder that holds all that is
-    on its way.
-    """
+    """Computes importance or interest of a graph file under a memory cap, with intermediate files in a folder."""
     file = open_links(graph)
     if bias is not None:
-        with opened(bias):  # before a large file is read
+        with opened(bias):  # reports a missing file before the large graph is read
             pass
     status = graph.stat()
-    told = {"file": graph.name, "bytes": status.st_size, "changed": status.st_mtime_ns, "vector": vector}
+    identity = {"file": graph.name, "bytes": status.st_size, "changed": status.st_mtime_ns, "vector": vector}
     turned = vector == "interest"
     links: LinkFile = Turned(file) if turned else file
     options: Solving = {"damping": damping, "error": error, "threads": threads, "step": step}
     return rank_links(
-        links, told, folder, memory_bytes, turned=turned, bias=bias, normalisation=normalisation, **options
+        links, identity, folder, memory_bytes, turned=turned, bias=bias, normalisation=normalisation, **options
     )
 
 
 class Solving(TypedDict, total=False):
-    """Settings that do not depend on the vector."""
+    """The settings that do not depend on the vector."""
 
     damping: float
     error: float
@@ -174,7 +166,7 @@ class Solving(TypedDict, total=False):
 
 def rank_links(
     file: LinkFile,
-    told: dict[str, object],
+    identity: dict[str, object],
     folder: Path,
     memory_bytes: int,
     *,
@@ -186,31 +178,30 @@ def rank_links(
     threads: int | None = None,
     step: Step = _silent,
 ) -> FiledScores:
-    """The same for links from anywhere; `told` says what they are, so that slices of others are not taken for
-    theirs.
-    """
+    """Ranks any links under a memory cap; `identity` identifies them, so that slices of other links are not reused."""
     check_settings(damping, error, "auto", normalisation, None, None)
     if damping < LEAST_DAMPING:
         raise BadSetting(f"damping must be at least {LEAST_DAMPING} and below 1 with a memory cap, not {damping}")
     if memory_bytes < LEAST_MEMORY:
         raise BadSetting(
-            f"ranking needs a memory of {LEAST_MEMORY // 10**6} MB or more, not {memory_bytes / 1e6:.3g} MB"
+            f"ranking needs at least {LEAST_MEMORY // 10**6} MB of memory, not {memory_bytes / 1e6:.3g} MB"
         )
     started = time.perf_counter()
-    told = {**told, "memory": memory_bytes}
+    identity = {**identity, "memory": memory_bytes}
     with crew_for(1 << 30, threads) as crew:
-        manifest = _slices(folder, told)
+        manifest = _slices(folder, identity)
         if manifest is None:
             _clear(folder)
             bits = partial(_bits, memory=memory_bytes, threads=crew.parts)
-            manifest = deal_file(file, folder, bits, memory_bytes, told, partial(step, "reading links"))
+            manifest = deal_file(file, folder, bits, memory_bytes, identity, partial(step, "reading links"))
         names = saved_names(folder)
         problem: Problem = {"damping": damping, "bias": None}
         if bias is not None:
             problem["bias"] = write_bias(folder / EMPHASIS, bias, names, manifest.first, manifest.pages)
         read = time.perf_counter() - started
         planned = plan(manifest.pages, memory_bytes, crew.parts)
-        aim = error * (1 - damping) if normalisation == "plain" else error  # what scaling to Eq. 2 can make of it
+        # Scaling to Eq. 2 can multiply the error by 1 / (1 - damping).
+        aim = error * (1 - damping) if normalisation == "plain" else error
         solver, found = _solve(DiskSlices(folder, manifest), planned, problem, aim, crew, step)
     scale = {"mean": 1.0, "sum": 1.0 / manifest.pages}.get(normalisation, 0.0)
     if normalisation == "plain":
@@ -236,20 +227,20 @@ def _bits(pages: int, memory: int, threads: int) -> int:
     return plan(pages, memory, threads).bits
 
 
-def _slices(folder: Path, told: dict[str, object]) -> Manifest | None:
+def _slices(folder: Path, identity: dict[str, object]) -> Manifest | None:
     manifest = read_manifest(folder)
-    return manifest if manifest is not None and manifest.graph == told else None
+    return manifest if manifest is not None and manifest.graph == identity else None
 
 
 def _clear(folder: Path) -> None:
-    """Makes the folder, or empties it if nothing but what is left of a ranking is there."""
+    """Creates the folder, or empties it if it has only files of a ranking."""
     if folder.exists():
         if not folder.is_dir():
-            raise BadInput(f"{folder}: this is not a folder to work in")
+            raise BadInput(f"{folder}: this is not a folder")
         strange = next((path for path in sorted(folder.iterdir()) if not OURS.fullmatch(path.name)), None)
         if strange is not None:
             raise BadInput(
-                f"{folder}: the folder has other things in it, such as {strange.name}; name one that is empty or new"
+                f"{folder}: the folder has other files, such as {strange.name}; give a folder that is empty or new"
             )
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -258,7 +249,7 @@ def _clear(folder: Path) -> None:
 def _solve(
     slices: DiskSlices, planned: Plan, problem: Problem, error: float, crew: Crew, step: Step
 ) -> tuple[SliceSolver, float]:
-    """Iterates until the certificate says so, with narrow values first where only those fit."""
+    """Iterates until the error is certified, with 32-bit values first if only those fit in memory."""
     folder, pages = slices.folder, slices.pages
     emphasis = None if problem["bias"] is None else folder / EMPHASIS
     kinds: list[tuple[type[np.float32] | type[np.float64], Path | None]] = [
@@ -307,7 +298,7 @@ def _iterate(solver: SliceSolver, folder: Path, problem: Problem, error: float, 
 
 
 def _save(folder: Path, solver: SliceSolver, problem: Problem) -> None:
-    """Keeps the values, as 64-bit numbers, and only then says that they are there."""
+    """Saves the values as 64-bit numbers, and then the state that refers to them."""
     name = f"saved-{solver.iterations % 2}"
     with (folder / name).open("wb", buffering=0) as file:
         for number in range(solver.slices.slices):
@@ -319,7 +310,7 @@ def _save(folder: Path, solver: SliceSolver, problem: Problem) -> None:
 
 
 def _saved(folder: Path, problem: Problem) -> int | None:
-    """How many iterations the saved values have behind them; nothing when there are none for this damping and bias."""
+    """The number of iterations of the saved values; None if there are none for this damping and bias."""
     path = folder / STATE
     if not path.exists():
         return None

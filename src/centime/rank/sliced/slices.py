@@ -1,20 +1,19 @@
-"""The link matrix in slices on disk: Section 5.3 of the Xyleme paper, one 32-bit word a link.
+"""The link matrix in slices on disk: Section 5.3 of the Xyleme paper, one 32-bit word per link.
 
-A slice holds the links that lead to a range of 2^b pages. Its links stand in the order of their sources, each as one
-word,
+A slice holds the links that lead to a range of 2^b pages. Its links are sorted by source, each as one word,
 
-    (source minus the source of the word before) * 2^b'  +  (target minus the first page of the slice)        b' = b + 1 bits for the target
+    (source - source of the word before) * 2^b'  +  (target - first page of the slice)
 
-so a slice is read front to back, what the sources pay is read front to back with it, and only the sums of the slice's
-own pages are touched at random; those fit a cache. A step to a source too far for the word's bits goes by way of words
-that pay a target that is nobody. Links of a page to itself are left out and counted beside the page's degree: a solver
-settles them at once.
+with b' = b + 1 bits for the target. So a slice is read sequentially, what the sources pay is read sequentially along
+with it, and only the sums of the pages of the slice are accessed at random; those fit into a cache. If the distance to
+the next source does not fit into a word, extra words that pay a dummy target cover it. Self-links are left out and
+counted next to the degree of the page: a solver handles them directly.
 
-Files of a folder: `manifest.json` (written last: a folder without it is not finished), `slice-00000.links` and so on,
-`pages.degrees` (32 bits a page), `pages.own` (32 bits: its links to itself) and, if pages have names, `names.heap` and
-`names.offsets` (see `names`).
+Files in a folder: `manifest.json` (written last: a folder without it is incomplete), `slice-00000.links` and so on,
+`pages.degrees` (32 bits per page), `pages.own` (32 bits per page: its self-links) and, if pages have names,
+`names.heap` and `names.offsets` (see `graphs/names.py`).
 
-Memory: a buffer for each slice, nothing for a page or a link.
+Memory: a buffer for each slice, nothing per page or link.
 """
 
 import json
@@ -34,7 +33,7 @@ from centime.model.kernel import Whole, kernel
 
 Words = npt.NDArray[np.uint32]
 FORMAT = 1
-FARTHEST = (1 << 16) - 1  # a step to the next source is never longer, so that a window of values always reaches it
+FARTHEST = (1 << 16) - 1  # the longest step to the next source, so that a window of values always reaches it
 DEGREES, OWN = "pages.degrees", "pages.own"
 """Names of the files with a number for each page."""
 HEAP, OFFSETS = "names.heap", "names.offsets"
@@ -42,7 +41,7 @@ HEAP, OFFSETS = "names.heap", "names.offsets"
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a folder of slices holds."""
+    """The description of a folder of slices."""
 
     pages: int
     links: int
@@ -50,16 +49,16 @@ class Manifest:
     bits: int
     graph: dict[str, object]
     first: int
-    """The number that the file gives its first page."""
+    """The number of the first page in the graph file."""
     units: list[list[int]] = field(repr=False)
-    """For each slice, the source that stands before every unit of words."""
+    """For each slice, the source before each unit of words."""
     words: list[int] = field(repr=False)
     unit: int = 0
     format: int = FORMAT
 
     @property
     def slices(self) -> int:
-        """How many slices there are."""
+        """The number of slices."""
         return len(self.words)
 
     def span(self, slice_: int) -> tuple[int, int]:
@@ -69,7 +68,7 @@ class Manifest:
 
 
 class SliceWriter:
-    """Deals links, which come in the order of their sources, to the slices."""
+    """Distributes links that are sorted by source to the slices."""
 
     def __init__(self, folder: Path, pages: int, bits: int, buffer_bytes: int) -> None:
         self.folder = folder
@@ -82,16 +81,15 @@ class SliceWriter:
         self._last = np.zeros(slices, dtype=np.int64)
         self._units: list[list[int]] = [[0] for _ in range(slices)]
         self._words = [0] * slices
-        self._page = np.zeros(
-            4, dtype=np.int64
-        )  # the page whose row is being dealt, its links, its links to itself, dangling pages so far
+        # The current page, its links so far, its self-links so far, the dangling pages so far.
+        self._page = np.zeros(4, dtype=np.int64)
         self._links = 0
         self._files = [slice_path(folder, number).open("wb", buffering=0) for number in range(slices)]
         self._degrees = (folder / DEGREES).open("wb")
         self._own = (folder / OWN).open("wb")
 
     def deal(self, sources: npt.NDArray[np.int32], targets: npt.NDArray[np.int32]) -> None:
-        """Takes the next links; their sources do not fall."""
+        """Adds the next links; their sources must not decrease."""
         at: Whole = 0
         degrees = np.empty(1 << 16, dtype=np.uint32)
         own = np.empty(1 << 16, dtype=np.uint32)
@@ -105,7 +103,7 @@ class SliceWriter:
         self._links += len(sources)
 
     def finish(self, graph: dict[str, object], first: int = 0) -> Manifest:
-        """Writes what is left, and the manifest last of all."""
+        """Writes the rest and, last, the manifest."""
         degrees = np.empty(1 << 16, dtype=np.uint32)
         own = np.empty(1 << 16, dtype=np.uint32)
         while self._page[0] < self.pages:
@@ -143,12 +141,12 @@ class SliceWriter:
 
 
 def slice_path(folder: Path, number: int) -> Path:
-    """Where a slice lies."""
+    """The path of a slice."""
     return folder / f"slice-{number:05}.links"
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a folder; nothing when the folder is not finished."""
+    """The manifest of a folder; None if the folder is incomplete."""
     path = folder / "manifest.json"
     if not path.exists():
         return None
@@ -161,26 +159,27 @@ def read_manifest(folder: Path) -> Manifest | None:
     for number, words in enumerate(manifest.words):
         found = slice_path(folder, number)
         if not found.exists() or found.stat().st_size != 4 * words:
-            raise DamagedFile(f"{found}: should have {4 * words} bytes; remove the folder to begin anew")
+            raise DamagedFile(f"{found}: should have {4 * words} bytes; remove the folder to start again")
     return manifest
 
 
 def save_names(folder: Path, names: PageNames) -> None:
-    """Keeps the names of the pages with the slices, so that the graph file need not be read again for them."""
+    """Stores the names of the pages with the slices, so that the graph file need not be read again."""
     names.heap.tofile(folder / HEAP)
     names.offsets.tofile(folder / OFFSETS)
 
 
 def saved_names(folder: Path) -> PageNames | None:
-    """The names of the pages, if they have some."""
+    """The stored names of the pages, None if there are none."""
     if not (folder / OFFSETS).exists():
         return None
     return PageNames(np.fromfile(folder / HEAP, dtype=np.uint8), np.fromfile(folder / OFFSETS, dtype=np.int64))
 
 
 def read_units(folder: Path, manifest: Manifest, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
-    """A slice front to back, as many units at a time as the buffer holds: the sources before and at the end of them,
-    and the words.
+    """Reads a slice sequentially, as many units at a time as fit into the buffer.
+
+    Yields the source before the units, the source at their end, and the words.
     """
     starts = manifest.units[number]
     room = max(1, len(buffer) // manifest.unit)
@@ -194,7 +193,7 @@ def read_units(folder: Path, manifest: Manifest, number: int, buffer: Words) -> 
 
 
 def read_numbers(path: Path, kind: npt.DTypeLike, first: int, end: int) -> npt.NDArray[Any]:
-    """Numbers `first` to `end` of a file that holds one for each page."""
+    """The numbers of pages `first` to `end - 1` in a file with one number per page."""
     size = np.dtype(kind).itemsize
     values = np.empty(end - first, dtype=kind)
     with path.open("rb", buffering=0) as file:
@@ -225,8 +224,9 @@ def _deal(
     degrees: npt.NDArray[np.uint32],
     own: npt.NDArray[np.uint32],
 ) -> tuple[Whole, Whole, Whole]:
-    """Deals links until a buffer or the room for degrees is full: the next link, the pages closed, and the full
-    slice or -1.
+    """Distributes links until a buffer or `degrees` is full.
+
+    Returns the next link, the number of finished pages, and the slice whose buffer is full, or -1.
     """
     farthest = min((1 << (31 - bits)) - 1, FARTHEST)
     nobody = 1 << bits
@@ -262,7 +262,7 @@ def _deal(
 def _close(
     page: npt.NDArray[np.int64], degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32], counted: Whole
 ) -> Whole:
-    """Ends the row of the current page."""
+    """Finishes the row of the current page."""
     degrees[counted] = page[1]
     own[counted] = page[2]
     if page[1] == 0:
@@ -277,7 +277,7 @@ def _close(
 def _close_pages(
     page: npt.NDArray[np.int64], pages: Whole, degrees: npt.NDArray[np.uint32], own: npt.NDArray[np.uint32]
 ) -> Whole:
-    """Ends the rows that are left, as many as there is room for."""
+    """Finishes the remaining rows, as many as fit into `degrees`."""
     counted: Whole = 0
     while page[0] < pages and counted < len(degrees):
         counted = _close(page, degrees, own, counted)

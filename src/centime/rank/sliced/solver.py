@@ -1,23 +1,24 @@
-"""The solver over slices: links streamed from disk or memory, sums kept for one slice a thread, Gauss-Seidel between
-slices.
+"""The solver over slices: it streams links from disk or memory, holds the sums of one slice per thread, and iterates by
+Gauss-Seidel between slices.
 
-It solves y = dWy + b, b = (1-d) e, as `push` does. What is kept for a page is v_j = d y_j / k_j, what page j pays along
+It solves y = dWy + b, b = (1-d) e, like `push`. For each page j it stores v_j = d y_j / k_j, what the page pays along
 a link (0 if it dangles):
 
     y_i = (sum over links j->i, j != i, of v_j  +  (1 - d) e_i) / (1 - d own_i / k_i)
 
-A slice's new v are used by the slices after it (Section 5.3 of the Xyleme paper). Slices go in groups of one a thread;
-a group's values are written when all its slices are done, so the result does not depend on which thread was quicker.
+The new v of a slice are used by the slices after it (Section 5.3 of the Xyleme paper). Slices are processed in groups,
+one per thread. The values of a group are written when all its slices are done, so the result does not depend on which
+thread was faster.
 
-`Values` holds v in memory, as 32-bit or 64-bit numbers, or on disk, where each slice reads along as its sources go by:
-then neither links nor vectors need memory. y is v k / d by definition, so 32 bits cost accuracy but never the
-certificate: it is worked out from the v that there are.
+`Values` holds v in memory, as 32-bit or 64-bit numbers, or on disk, where each slice reads the values of its sources in
+order; then neither links nor vectors need memory. Since y is v k / d by definition, 32 bits cost accuracy but never the
+certificate, which is computed from the stored v.
 
-e is 1 for every page, or the personalisation in a file (`bias_file`), which each slice reads along too.
+e is 1 for each page, or the personalisation in a file (`bias_file.py`), which each slice reads in order too.
 
-Guaranteed: `certify` makes one iteration of the whole graph from frozen values, x = Gh, and |x - x*|_1 <= d/(1-d) |x -
-h|_1 (see `push`). The scores go to a file, 64 bits a page; nothing that grows with the pages is in memory except
-`Values`, if it was put there.
+Guaranteed: `certify` computes one iteration of the whole graph from frozen values, x = Gh, and
+|x - x*|_1 <= d/(1-d) |x - h|_1 (see `push.py`). The scores go to a file, 64 bits per page. Nothing in memory grows with
+the pages, except `Values` if it is in memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ EVERYONE_ALIKE: Vector = np.ones(1)
 
 
 class Slices(Protocol):
-    """Links in slices, wherever they are."""
+    """Links in slices, in memory or on disk."""
 
     pages: int
     links: int
@@ -47,15 +48,15 @@ class Slices(Protocol):
     slices: int
 
     def units(self, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
-        """The words of a slice in pieces, each with the sources before and at its end."""
+        """The words of a slice in pieces, each with the source before it and the source at its end."""
         ...
 
     def degrees(self, first: int, end: int) -> npt.NDArray[np.uint32]:
-        """How many links pages have."""
+        """The out-degrees of pages `first` to `end - 1`."""
         ...
 
     def own(self, first: int, end: int) -> npt.NDArray[np.uint32]:
-        """How many of them lead to the page itself."""
+        """The numbers of self-links of pages `first` to `end - 1`."""
         ...
 
 
@@ -68,20 +69,20 @@ class DiskSlices:
         self.pages, self.links, self.bits, self.slices = manifest.pages, manifest.links, manifest.bits, manifest.slices
 
     def units(self, number: int, buffer: Words) -> Iterator[tuple[int, int, Words]]:
-        """The words of a slice in pieces, each with the sources before and at its end."""
+        """The words of a slice in pieces, each with the source before it and the source at its end."""
         return read_units(self.folder, self.manifest, number, buffer)
 
     def degrees(self, first: int, end: int) -> npt.NDArray[np.uint32]:
-        """How many links pages have."""
+        """The out-degrees of pages `first` to `end - 1`."""
         return read_numbers(self.folder / DEGREES, np.uint32, first, end)
 
     def own(self, first: int, end: int) -> npt.NDArray[np.uint32]:
-        """How many of them lead to the page itself."""
+        """The numbers of self-links of pages `first` to `end - 1`."""
         return read_numbers(self.folder / OWN, np.uint32, first, end)
 
 
 class Values:
-    """v of all pages: in memory (32 or 64 bits a page), or in a file (64 bits)."""
+    """v of all pages: in memory (32 or 64 bits per page), or in a file (64 bits)."""
 
     def __init__(self, pages: int, kind: type[np.float32] | type[np.float64], path: Path | None = None) -> None:
         self.pages = pages
@@ -93,17 +94,17 @@ class Values:
                 file.truncate(8 * pages)
 
     def window(self, first: int) -> tuple[Numbers, int]:
-        """Values from page `first` on, or more, and the page of the first of them."""
+        """A range of values that begins at page `first` or before, and the page of its first value."""
         if self._path is None:
             return self._memory, 0
         return self.part(first, min(self.pages, first + WINDOW_PAGES)), first
 
     def part(self, first: int, end: int) -> Numbers:
-        """The values of pages `first` to `end`."""
+        """The values of pages `first` to `end - 1`."""
         return self._memory[first:end] if self._path is None else read_numbers(self._path, self.kind, first, end)
 
     def write(self, first: int, values: Vector) -> None:
-        """Puts new values from page `first` on."""
+        """Writes new values from page `first` on."""
         if self._path is None:
             self._memory[first : first + len(values)] = values
         else:
@@ -113,7 +114,7 @@ class Values:
 
 
 class SliceSolver:
-    """One solution on its way."""
+    """The state of one computation."""
 
     def __init__(
         self,
@@ -132,8 +133,8 @@ class SliceSolver:
         self.iterations = 0
         self.moved = np.inf  # sum of |y - y'| over the pages with links, in the last iteration
         self.total = 0.0  # sum of y
-        self.kept = 0.0  # of the scores certified last, what pages without links have
-        self.unreached = 0  # pages that no link leads to, known from then on as well
+        self.kept = 0.0  # the total score of pages without links, set by `certify`
+        self.unreached = 0  # pages that no link leads to, set by `certify`
         width = (1 << slices.bits) + 1
         self._sums = [
             np.zeros(min(width, slices.pages + 1) if slices.slices == 1 else width) for _ in range(crew.parts)
@@ -141,13 +142,13 @@ class SliceSolver:
         self._buffers = [np.empty(buffer_words, dtype=np.uint32) for _ in range(crew.parts)]
 
     def begin(self) -> None:
-        """Puts v where every page has y = e, so that what nothing leads to from there stays exactly nothing."""
+        """Starts with y = e, so that the score of pages that e does not reach stays exactly 0."""
         for number in range(self.slices.slices):
             first, end = self._span(number)
             self.values.write(first, _shares(self.slices.degrees(first, end), self.damping) * self._leaning(first, end))
 
     def iterate(self, step: Callable[[float], None] | None = None) -> None:
-        """Works out every slice once, each from the newest values."""
+        """Computes each slice once, from the newest values."""
         moved = total = 0.0
         for group in range(0, self.slices.slices, self.crew.parts):
             numbers = range(group, min(group + self.crew.parts, self.slices.slices))
@@ -165,7 +166,7 @@ class SliceSolver:
         self.iterations += 1
 
     def certify(self, scores: Path) -> tuple[float, float]:
-        """Writes x = Gh, adding up to N, to a file; |x - h|_1, and what rounding can have added to x."""
+        """Writes x = Gh, adding up to N, to a file; returns |x - h|_1 and a bound on the rounding error of x."""
         surplus = whole = rounded = self.kept = 0.0
         self.unreached = 0
         with scores.open("wb", buffering=0) as file:
@@ -194,7 +195,7 @@ class SliceSolver:
         return apart, UNIT * (rounded * scale + operations(self.slices.pages) * self.slices.pages)
 
     def scores(self) -> tuple[Vector, float]:
-        """The same in memory: x = Gh, adding up to N, and |x - h|_1."""
+        """x = Gh in memory, adding up to N, and |x - h|_1."""
         new, old = np.empty(self.slices.pages), np.empty(self.slices.pages)
         for number in range(self.slices.slices):
             first, end = self._span(number)
@@ -217,7 +218,7 @@ class SliceSolver:
         return values, float(moved), float(total)
 
     def _frozen(self, number: int) -> tuple[npt.NDArray[np.uint32], Vector, Vector]:
-        """Degrees, y, and dWy + b of a slice, all from the values as they are."""
+        """Out-degrees, y, and dWy + b of a slice, from the current values."""
         first, end = self._span(number)
         sums = self._brought(number, 0)
         degrees, own = self.slices.degrees(first, end), self.slices.own(first, end)
@@ -226,7 +227,7 @@ class SliceSolver:
         return degrees, values * (degrees / self.damping), new
 
     def _brought(self, number: int, part: int) -> Vector:
-        """What the links of others bring to each page of a slice."""
+        """What the links of other pages bring to each page of a slice."""
         sums = self._sums[part]
         sums[:] = 0.0
         for before, _, words in self.slices.units(number, self._buffers[part]):
@@ -238,7 +239,7 @@ class SliceSolver:
         return sums
 
     def _terms(self, number: int) -> npt.NDArray[np.int64]:
-        """How many terms the sum of each page of a slice has."""
+        """The number of terms in the sum of each page of a slice."""
         first, end = self._span(number)
         terms = np.zeros(len(self._sums[0]), dtype=np.int64)
         for _, _, words in self.slices.units(number, self._buffers[0]):
@@ -246,7 +247,7 @@ class SliceSolver:
         return terms[: end - first] + 1
 
     def _leaning(self, first: int, end: int) -> Vector:
-        """e of pages `first` to `end`; a single 1 for all of them, if nobody is preferred."""
+        """e of pages `first` to `end - 1`; a single 1 for all of them if there is no personalisation."""
         return EVERYONE_ALIKE if self.emphasis is None else read_numbers(self.emphasis, np.float64, first, end)
 
     def _span(self, number: int) -> tuple[int, int]:
@@ -262,8 +263,9 @@ def _shares(degrees: npt.NDArray[np.uint32], damping: float) -> Vector:
 def _bring(
     words: Words, done: Whole, source: Whole, values: Numbers, base: Whole, sums: Vector, bits: Whole
 ) -> tuple[Whole, Whole]:
-    """Adds to the sums what the sources of words pay, as far as their values are at hand: the words done, and the
-    next source.
+    """Adds what the sources of words pay to the sums, as far as `values` reaches.
+
+    Returns the number of words done and the current source.
     """
     shift = np.uint32(bits + 1)
     mask = np.uint32((1 << (bits + 1)) - 1)
@@ -297,8 +299,9 @@ def _settle(
     default: Vector,
     values: Vector,
 ) -> tuple[float, float]:
-    """New values of a slice's pages; the sum of |y - y'| over those with links, and the sum of y. One default serves
-    all pages.
+    """Computes the new values of a slice; returns the sum of |y - y'| over pages with links, and the sum of y.
+
+    A `default` of length 1 applies to all pages.
     """
     moved = 0.0
     total = 0.0
