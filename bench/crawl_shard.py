@@ -37,7 +37,7 @@ import xxhash
 
 from bench.crawl_pages import page_cost
 from bench.figure import Figure
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.worker.outlinks import LinkReader
 from centime.discover.scope import Scope
@@ -161,7 +161,7 @@ def ingest() -> Iterator[Figure]:
     """How quickly links to new URLs become pages."""
     folder = Path(tempfile.mkdtemp(prefix="ingest-"))
     try:
-        with open_crawl(folder / "crawl", ["https://www.host0.example/"], SETTINGS) as opened:
+        with open_writer(folder / "crawl", ["https://www.host0.example/"], SETTINGS) as opened:
             made = MadeUp(opened)
             made.grow(SMALL)
             best = max(made.grow((2 + repeat) * 2 * SMALL) for repeat in range(3))
@@ -237,7 +237,7 @@ def _parts(opened: CrawlWriter) -> dict[str, float]:
 
 
 def _build(folder: Path, pages: int) -> None:
-    with open_crawl(folder, ["https://www.host0.example/"], SETTINGS) as opened:
+    with open_writer(folder, ["https://www.host0.example/"], SETTINGS) as opened:
         made = MadeUp(opened)
         made.grow(2_000)
         made.crawl(200)
@@ -256,7 +256,7 @@ def _build(folder: Path, pages: int) -> None:
 
 def _open(folder: Path) -> None:
     started, worked = time.perf_counter(), time.process_time()
-    with open_crawl(folder, [], {}) as opened:
+    with open_writer(folder, [], {}) as opened:
         seconds, cpu, frames = time.perf_counter() - started, time.process_time() - worked, opened.folded
         opened.close()
     print(json.dumps({"seconds": seconds, "cpu": cpu, "frames": frames}))

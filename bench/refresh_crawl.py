@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.figure import Figure
 from centime.crawl.engine.loop import Engine, Limits
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.plan import plan
 from centime.lab.webbox import WebBox, serve_in_process
@@ -69,7 +69,7 @@ def crawl_fresh() -> Iterator[Figure]:
     with (
         tempfile.TemporaryDirectory(prefix="fresh-") as folder,
         serve_in_process(box) as served,
-        open_crawl(Path(folder) / "crawl", [served.seed_url], given) as opened,
+        open_writer(Path(folder) / "crawl", [served.seed_url], given) as opened,
     ):
         watch = Watch(MEASURED * DAY_SECONDS / 86_400.0)
         crawl = Engine(opened, Limits(seconds=(WARM_UP + MEASURED) * DAY_SECONDS))

@@ -1,18 +1,36 @@
-"""Centime: page importance on-line, with a certified error.
+"""Centime keeps a part of the web ranked and fresh under a stated budget, and knows its error.
 
-    from centime import Ledger
+    from centime import Crawl, open_crawl, Ledger, pagerank
 
-The public names are loaded when they are first used, so that `import centime` costs next to nothing.
+`docs/python.md` describes every public name; whatever is not named there or here is private and may change. Public names
+are loaded when they are first used, so that `import centime` costs next to nothing.
 """
 
 from typing import TYPE_CHECKING
 
-__all__ = ["ExactLedger", "Graph", "Ledger", "OpicLedger", "__version__", "pagerank"]
+__all__ = [
+    "BadInput",
+    "CentimeError",
+    "Crawl",
+    "ExactLedger",
+    "FetchedPage",
+    "Graph",
+    "Ledger",
+    "OpicLedger",
+    "Reader",
+    "__version__",
+    "open_crawl",
+    "pagerank",
+]
 
 if TYPE_CHECKING:
+    from centime.api.crawl import Crawl
+    from centime.api.reader import Reader, open_crawl
+    from centime.crawl.worker.hook import FetchedPage
     from centime.ledger.exact import ExactLedger
     from centime.ledger.named import Ledger
     from centime.ledger.opic import OpicLedger
+    from centime.model.errors import BadInput, CentimeError
     from centime.model.graph import Graph
     from centime.rank.ranking import pagerank
 
@@ -21,10 +39,16 @@ else:
     from importlib import import_module
 
     _HOMES = {
+        "BadInput": "centime.model.errors",
+        "CentimeError": "centime.model.errors",
+        "Crawl": "centime.api.crawl",
         "ExactLedger": "centime.ledger.exact",
+        "FetchedPage": "centime.crawl.worker.hook",
         "Graph": "centime.model.graph",
         "Ledger": "centime.ledger.named",
         "OpicLedger": "centime.ledger.opic",
+        "Reader": "centime.api.reader",
+        "open_crawl": "centime.api.reader",
         "pagerank": "centime.rank.ranking",
     }
 

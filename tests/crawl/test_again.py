@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from centime.crawl.engine.loop import Engine, Limits
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.discover.scope import Scope
@@ -33,7 +33,7 @@ def served() -> Iterator[Served]:
 
 def ending(folder: Path, seeds: list[str], given: dict[str, Any], pages: int | None = None) -> tuple[str, int]:
     """Why a run ended, and how many pages are read by then."""
-    with open_crawl(folder, seeds, given) as opened:
+    with open_writer(folder, seeds, given) as opened:
         crawl = Engine(opened, Limits(pages=pages))
         return crawl.run(lambda crawl, now: None), opened.shard.read_count
 

@@ -11,7 +11,7 @@ import pytest
 
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.loop import Engine, Limits
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.fetch.watch import STANDSTILL_SECONDS, Attempt, Watch
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.hostile import NAMES
@@ -83,7 +83,7 @@ def test_a_hostile_host_costs_bounded_memory_and_time_and_never_stops_the_others
     }
     with serve_in_process(box) as served:
         hostile = f"http://hostile.localhost:{served.port}/"
-        with open_crawl(
+        with open_writer(
             tmp_path / "c", [hostile, *(hostile + name for name in BOMBS), served.seed_url], given
         ) as opened:
             crawl = Watched(opened, Limits(seconds=MOST_SECONDS))

@@ -8,7 +8,7 @@ import pytest
 
 from bench.faults.campaign import ENDED, Campaign
 from bench.faults.fault import FAULTS
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.errors import InUse
@@ -53,7 +53,7 @@ def test_a_crawl_killed_while_its_folder_was_made_is_begun_again(tmp_path: Path)
     for part in ("journal", "state"):
         for path in (tmp_path / "c" / part).iterdir():
             path.unlink()
-    with open_crawl(tmp_path / "c", [SEED], {"delay": 1.0}) as opened:
+    with open_writer(tmp_path / "c", [SEED], {"delay": 1.0}) as opened:
         assert opened.shard.pages.count == 1
 
 

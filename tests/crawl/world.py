@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome, PageKind
@@ -65,7 +65,7 @@ class World:
 @contextmanager
 def crawl(path: Path, **given: Any) -> Iterator[CrawlWriter]:
     """A crawl of the world, opened."""
-    with open_crawl(path, [] if path.exists() else [SEED], {"scope": "any", "delay": 1.0} | given) as opened:
+    with open_writer(path, [] if path.exists() else [SEED], {"scope": "any", "delay": 1.0} | given) as opened:
         yield opened
 
 

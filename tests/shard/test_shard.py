@@ -317,9 +317,9 @@ def test_a_replay_that_grants_other_pages_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_crawl_without_a_seed_and_one_with_another_ledger_are_refused(tmp_path: Path) -> None:
-    from centime.crawl.engine.opening import open_crawl
+    from centime.crawl.engine.opening import open_writer
 
-    with pytest.raises(BadInput, match="seed"), open_crawl(tmp_path / "c", [], {}):
+    with pytest.raises(BadInput, match="seed"), open_writer(tmp_path / "c", [], {}):
         pass
     with crawl(tmp_path / "c") as opened:
         opened.close()

@@ -14,7 +14,7 @@ import pytest
 from centime.crawl.check.check import check_crawl
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.loop import Engine, Limits
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.model.errors import DamagedFile, InUse, OldFormat
 from centime.model.outcome import Outcome
@@ -83,7 +83,7 @@ def test_a_crawl_upgrades_by_itself_and_continues(golden: Path) -> None:
     world.outcomes = {3: Outcome.GONE}
     clock.now = said(golden)["now"] + 10.0
     transport = InMemory(world, clock)
-    with open_crawl(golden, [], {}) as opened:
+    with open_writer(golden, [], {}) as opened:
         assert opened.upgraded
         visits = sum(opened.shard.outcomes.values())
         engine = Engine(opened, Limits(pages=30), transport=lambda: transport, clock=clock)
@@ -156,7 +156,7 @@ def test_a_damaged_snapshot_does_not_stop_an_upgrade(golden: Path) -> None:
     newest = sorted((golden / "snapshots").iterdir())[-1]
     (newest / "hosts.bin").write_bytes(b"x")
     upgrade(golden)
-    with open_crawl(golden, [], {}) as opened:
+    with open_writer(golden, [], {}) as opened:
         assert opened.damaged
         assert opened.shard.pages.count == said(golden)["known"]
         opened.close()

@@ -160,13 +160,14 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int | None
     keep: Keep
     bodies: str
+    on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
 
     def scope(self) -> Scope:
         """Which URLs may be known."""
         return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
 
 
-def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path) -> FetcherSettings:
+def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path, on_page: str = "") -> FetcherSettings:
     """What one fetcher of the crawl is told."""
     return FetcherSettings(
         name=name,
@@ -178,6 +179,7 @@ def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path) -> Fetche
         max_depth=settings.max_depth,
         keep=settings.keep,
         bodies=str(bodies),
+        on_page=on_page,
     )
 
 

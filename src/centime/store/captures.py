@@ -91,6 +91,17 @@ def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -
     return fitting[-1] if fitting else None
 
 
+def every_capture(folder: Path) -> Iterator[Capture]:
+    """All captures of an archive, file by file, each file in the order of its index."""
+    for path in sorted([*folder.glob("[!.]*.cdxj"), *folder.glob("*" + OPEN)]):
+        try:
+            with path.open("rb") as file:
+                yield from (capture_of(line) for line in file if line.endswith(b"\n"))
+        except FileNotFoundError:  # it has just been closed
+            with path.with_suffix("").open("rb") as file:
+                yield from (capture_of(line) for line in file)
+
+
 def read_body(folder: Path, capture: Capture) -> bytes:
     """The body of a capture; of a revisit, the one that it found again. DamagedFile if it is not there as it was."""
     if capture.revisit:

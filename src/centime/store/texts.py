@@ -66,6 +66,21 @@ class Texts:
             for begin, end in zip(self._ends_of(numbers - 1).tolist(), self._ends_of(numbers).tolist(), strict=True)
         ]
 
+    def packed(self, begin: int, end: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        """The URLs of pages `begin` to `end` - 1 as UTF-8 one after the other, and where each begins and ends in there.
+
+        The bytes are a view of the file unless some of them are still in a reader's memory.
+        """
+        ends = self._ends_of(np.arange(begin - 1, end, dtype=np.int64)).astype(np.int64)
+        first, last, border = int(ends[0]), int(ends[-1]), len(self.texts.base)
+        if last <= border:
+            octets = self.texts.base[first:last]
+        elif first >= border:
+            octets = self.texts.tail[first - border : last - border]
+        else:
+            octets = np.concatenate([self.texts.base[first:], self.texts.tail[: last - border]])
+        return ends - first, octets
+
     def every(self, batch: int = 65_536) -> Iterator[str]:
         """The URLs of all pages in their order."""
         for begin in range(0, self.count, batch):

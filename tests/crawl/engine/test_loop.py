@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from centime.crawl.engine.loop import Engine, Limits
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.state import rows_of
 from centime.crawl.engine.writer import CrawlWriter
@@ -43,7 +43,7 @@ def run(opened: CrawlWriter, **limits: Any) -> Engine:
 
 
 def test_a_whole_crawl_finds_every_page_and_its_true_importance(tmp_path: Path, served: Served) -> None:
-    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"workers": 2}) as opened:
+    with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"workers": 2}) as opened:
         crawl = run(opened)
         assert crawl.run_facts.ending == "everything known was read"
         assert opened.shard.pages.count == PAGES
@@ -57,7 +57,7 @@ def test_a_whole_crawl_finds_every_page_and_its_true_importance(tmp_path: Path, 
 @pytest.mark.parametrize("visits", [1, 37, 200])
 def test_at_any_moment_the_true_error_is_below_the_certified_one(tmp_path: Path, served: Served, visits: int) -> None:
     """True: PageRank of the links that the crawl knows, by the off-line solver."""
-    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN) as opened:
+    with open_writer(tmp_path / "c", [served.seed_url], GIVEN) as opened:
         assert run(opened, pages=visits).run_facts.visits == visits
     shard = read_crawl(tmp_path / "c").shard
     assert isinstance(shard.ledger, ExactLedger)
@@ -71,9 +71,9 @@ def test_at_any_moment_the_true_error_is_below_the_certified_one(tmp_path: Path,
 
 def test_the_same_command_goes_on_where_the_crawl_stopped(tmp_path: Path, served: Served) -> None:
     for _ in range(4):
-        with open_crawl(tmp_path / "c", [] if (tmp_path / "c").exists() else [served.seed_url], GIVEN) as opened:
+        with open_writer(tmp_path / "c", [] if (tmp_path / "c").exists() else [served.seed_url], GIVEN) as opened:
             run(opened, pages=90)
-    with open_crawl(tmp_path / "c", [], {}) as opened:
+    with open_writer(tmp_path / "c", [], {}) as opened:
         run(opened)
         assert opened.shard.pages.count == PAGES
         outcomes = opened.shard.outcomes
@@ -105,12 +105,12 @@ def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: 
 
 
 def test_a_rate_and_a_bandwidth_are_kept(tmp_path: Path, served: Served) -> None:
-    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 60.0}) as opened:
+    with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 60.0}) as opened:
         crawl = run(opened, pages=150)
         assert (
             time.time() - crawl.run_facts.started >= (crawl.run_facts.visits - 60 - 1) / 60
         )  # without what a second's room holds
-    with open_crawl(tmp_path / "d", [served.seed_url], GIVEN | {"bandwidth": 200_000.0}) as opened:
+    with open_writer(tmp_path / "d", [served.seed_url], GIVEN | {"bandwidth": 200_000.0}) as opened:
         crawl = run(opened, seconds=3.0)
         seconds = time.time() - crawl.run_facts.started
         assert (
@@ -119,10 +119,10 @@ def test_a_rate_and_a_bandwidth_are_kept(tmp_path: Path, served: Served) -> None
 
 
 def test_scope_depth_and_patterns_keep_pages_out(tmp_path: Path, served: Served) -> None:
-    with open_crawl(tmp_path / "host", [served.seed_url], GIVEN | {"scope": "host"}) as opened:
+    with open_writer(tmp_path / "host", [served.seed_url], GIVEN | {"scope": "host"}) as opened:
         run(opened)
         assert {url.split("/")[2] for url in opened.shard.pages.texts.every()} == {served.seed_url.split("/")[2]}
-    with open_crawl(
+    with open_writer(
         tmp_path / "depth", [served.seed_url], GIVEN | {"max-depth": 1, "exclude": ["section-2"]}
     ) as opened:
         run(opened)
@@ -137,7 +137,7 @@ def test_bodies_are_kept_and_can_be_read_again(tmp_path: Path, served: Served) -
 
     from centime.store.captures import find_bodies, read_body
 
-    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"keep": "all", "scope": "host"}) as opened:
+    with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"keep": "all", "scope": "host"}) as opened:
         run(opened, pages=30)
         [capture] = find_bodies(opened.folder.bodies, served.seed_url)
         assert b"<title>" in read_body(opened.folder.bodies, capture)
@@ -151,7 +151,7 @@ def test_bodies_are_kept_and_can_be_read_again(tmp_path: Path, served: Served) -
 def test_sitemaps_are_seeds_plain_and_packed_and_in_parts(tmp_path: Path) -> None:
     with serve_in_process(WebBox(hosts=12, pages=240, delay_seconds=0.0, crawl_delay_seconds=0.0)) as box:
         seeds = [f"sitemap:{box.webbox.origin(site)}/sitemap.xml" for site in range(12)]
-        with open_crawl(tmp_path / "c", seeds, GIVEN | {"scope": "host", "max-depth": 0}) as opened:
+        with open_writer(tmp_path / "c", seeds, GIVEN | {"scope": "host", "max-depth": 0}) as opened:
             run(opened)
             urls = set(opened.shard.pages.texts.every())
             gone = opened.shard.outcomes[Outcome.GONE]
@@ -180,7 +180,7 @@ def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, 
     import os
 
     crawl_process = os.getpid()
-    with open_crawl(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 100.0}) as opened:
+    with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 100.0}) as opened:
         crawl = Engine(opened, Limits())
         crawl.run(kill_one)
         assert killed

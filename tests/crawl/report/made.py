@@ -13,7 +13,7 @@ import numpy as np
 from centime.crawl.check.check import check_crawl
 from centime.crawl.check.findings import Proof
 from centime.crawl.engine.loop import Engine, Limits
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.opening import look_at
 from centime.lab.webbox import WebBox, serve_in_process
@@ -64,7 +64,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 def hand_made(folder: Path, **settings: Any) -> Iterator[CrawlWriter]:
     """A crawl of ten pages on two hosts: read, gone, refused, failing, moved, leased, changed and waiting ones;
     still open."""
-    with open_crawl(folder, [ROOT], {"delay": 0.0, "scope": "any", **settings}) as opened:
+    with open_writer(folder, [ROOT], {"delay": 0.0, "scope": "any", **settings}) as opened:
         shard = opened.shard
         (root,) = shard.lease(NOW, 100)
         shard.record(NOW, [visit(root.page, links=LINKS)])
@@ -89,7 +89,7 @@ def closed_twice(folder: Path) -> Path:
     """The crawl made by hand with two snapshots, closed."""
     with hand_made(folder) as opened:
         opened.close()
-    with open_crawl(folder, [], {}) as opened:
+    with open_writer(folder, [], {}) as opened:
         opened.close()
     return folder
 
@@ -122,6 +122,6 @@ def crawled(place: Path) -> Crawled:
             "keep": "all",
             "rate": 200.0,
         }
-        with open_crawl(folder, [served.seed_url], given) as opened:
+        with open_writer(folder, [served.seed_url], given) as opened:
             Engine(opened, Limits(pages=200)).run(look)
     return Crawled(folder, seen)

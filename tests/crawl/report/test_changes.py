@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report import changes as module
@@ -117,7 +117,7 @@ def test_a_reader_sees_changes_that_lie_in_its_own_memory(tmp_path: Path) -> Non
     """The records of the journal behind the snapshot are appended to the reader's tail."""
     with hand_made(tmp_path / "c", **{"refresh-after": 1000.0}) as opened:
         opened.close()
-    with open_crawl(tmp_path / "c", [], {}) as opened:
+    with open_writer(tmp_path / "c", [], {}) as opened:
         before = told(read_crawl(tmp_path / "c"))
         from tests.crawl.report.made import visit
 
@@ -247,7 +247,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 
 def test_a_crawl_without_visits_has_no_changes(tmp_path: Path) -> None:
-    with open_crawl(tmp_path / "c", [ROOT], {}) as opened:
+    with open_writer(tmp_path / "c", [ROOT], {}) as opened:
         assert len(find_changes(opened)) == 0
         assert list(newest_first(opened, find_changes(opened))) == []
         assert np.array_equal(find_changes(opened).kind, [])

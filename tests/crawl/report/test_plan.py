@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from centime.crawl.engine.opening import open_crawl
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.plan import DAY, plan
 from centime.model.errors import BadInput, BadSetting
@@ -97,7 +97,7 @@ def test_the_book_and_the_plan_agree_on_what_a_read_is_worth(followed: CrawlWrit
 
 def test_what_cannot_be_planned_is_said_in_one_sentence(followed: CrawlWriter, tmp_path: Path) -> None:
     with (
-        open_crawl(tmp_path / "new", ["http://h.example/"], {}) as opened,
+        open_writer(tmp_path / "new", ["http://h.example/"], {}) as opened,
         pytest.raises(BadInput, match="has read no page yet"),
     ):
         plan(opened, now=NOW)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.page import about_page
-from centime.crawl.report.top import ORDERS, first_by, standing
+from centime.crawl.report.top import ORDERS, first_by, top_pages
 from centime.model.errors import BadSetting
 from tests.crawl.report.made import LATE, LINKS, NOW, ROOT, A, B, hand_made
 
@@ -18,7 +18,7 @@ def urls(report: dict[str, list[dict[str, str]]]) -> list[str]:
 
 
 def test_the_most_important_pages_come_with_both_errors(small: CrawlReader) -> None:
-    report = standing(small, 3)
+    report = top_pages(small, 3)
     importance = small.shard.ledger.importance()
     assert [row["importance"] for row in report["top"]] == sorted(importance, reverse=True)[:3]
     assert urls(report) == small.shard.pages.texts.get_many(np.argsort(-importance, kind="stable")[:3])
@@ -28,8 +28,8 @@ def test_the_most_important_pages_come_with_both_errors(small: CrawlReader) -> N
 
 
 def test_the_importance_of_sites_is_that_of_their_pages(small: CrawlReader) -> None:
-    rows = standing(small, 10, site=True)["top"]
-    pages = {row["url"]: row["importance"] for row in standing(small, 100)["top"]}
+    rows = top_pages(small, 10, site=True)["top"]
+    pages = {row["url"]: row["importance"] for row in top_pages(small, 100)["top"]}
     for row in rows:
         assert row["importance"] == pytest.approx(
             sum(x for url, x in pages.items() if url.startswith(f"{row['host']}/"))
@@ -38,29 +38,29 @@ def test_the_importance_of_sites_is_that_of_their_pages(small: CrawlReader) -> N
 
 
 def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: CrawlReader) -> None:
-    rows = standing(small, 10, "worth", now=NOW + 100)["top"]
+    rows = top_pages(small, 10, "worth", now=NOW + 100)["top"]
     best = small.shard.placement.frontier.best(10, small.shard.ledger.class_shares())
     assert [row["url"] for row in rows] == small.shard.pages.texts.get_many(best)
     assert {row["url"] for row in rows} == set(LATE)
     assert {(row["level"], row["host_ready"], row["why"]) for row in rows} == {
         ("discovery", "now", "it was never read")
     }
-    (site,) = standing(small, 10, "worth", site=True, now=NOW)["top"]
+    (site,) = top_pages(small, 10, "worth", site=True, now=NOW)["top"]
     assert (site["host"], site["waiting"]) == (B, 2)
     assert site["importance"] == pytest.approx(sum(row["importance"] for row in rows))
 
 
 def test_by_change_come_pages_that_were_found_changed_and_no_others(small: CrawlReader, later: CrawlReader) -> None:
-    assert standing(small, 10, "change")["top"] == []
-    (row,) = standing(later, 10, "change")["top"]
+    assert top_pages(small, 10, "change")["top"] == []
+    (row,) = top_pages(later, 10, "change")["top"]
     assert (row["url"], row["changes"], row["visits"], row["changes_per_visit"]) == (ROOT, 1, 2, 0.5)
     assert row["last_changed"] == "2027-01-15T09:23:21Z"
-    (site,) = standing(later, 10, "change", site=True)["top"]
+    (site,) = top_pages(later, 10, "change", site=True)["top"]
     assert (site["host"], site["changes"], site["visits"]) == (A, 1, 9)
 
 
 def test_by_errors_come_pages_that_could_not_be_read_and_why(small: CrawlReader) -> None:
-    rows = {row["url"]: row for row in standing(small, 10, "errors")["top"]}
+    rows = {row["url"]: row for row in top_pages(small, 10, "errors")["top"]}
     assert {url: row["outcome"] for url, row in rows.items()} == {
         f"{A}/gone": "gone",
         f"{A}/refused": "disallowed",
@@ -71,7 +71,7 @@ def test_by_errors_come_pages_that_could_not_be_read_and_why(small: CrawlReader)
         1,
         500,
     )
-    (site,) = standing(small, 10, "errors", site=True)["top"]
+    (site,) = top_pages(small, 10, "errors", site=True)["top"]
     assert (site["host"], site["failing"], site["trouble"]) == (A, 3, "server error: it said no")
 
 
@@ -79,9 +79,9 @@ def test_by_errors_come_pages_that_could_not_be_read_and_why(small: CrawlReader)
 def test_a_ledger_that_certifies_nothing_says_so_and_everything_else_works(ledger: str, tmp_path: Path) -> None:
     with hand_made(tmp_path / "crawl", ledger=ledger, focus=["/two=4"]):
         opened = read_crawl(tmp_path / "crawl")
-        report = standing(opened, 3)
+        report = top_pages(opened, 3)
         assert (report["certified_error"], report["largest_error"], len(report["top"])) == (None, None, 3)
-        assert {row["url"] for row in standing(opened, 10, "worth")["top"]} == set(LATE)
+        assert {row["url"] for row in top_pages(opened, 10, "worth")["top"]} == set(LATE)
         facts = about_page(opened, f"{A}/two", now=NOW)
         assert (facts["focus"], facts["links_in"], facts["largest_error"]) == ("/two=4", 3, None)
         assert check_crawl(tmp_path / "crawl").problems == []
@@ -89,11 +89,11 @@ def test_a_ledger_that_certifies_nothing_says_so_and_everything_else_works(ledge
 
 def test_an_unknown_order_or_a_count_below_nothing_is_refused(small: CrawlReader) -> None:
     with pytest.raises(BadSetting, match="importance, worth, change or errors, not by 'age'"):
-        standing(small, 1, "age")
+        top_pages(small, 1, "age")
     with pytest.raises(BadSetting, match="not -1"):
-        standing(small, -1)
+        top_pages(small, -1)
     for order in ORDERS:
-        assert standing(small, 0, order)["top"] == []
+        assert top_pages(small, 0, order)["top"] == []
 
 
 @given(st.lists(st.integers(0, 5)), st.integers(0, 10))

@@ -158,7 +158,7 @@ def _crawl(
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
     from centime.crawl.engine import loop as engine
-    from centime.crawl.engine.opening import open_crawl
+    from centime.crawl.engine.opening import open_writer
     from centime.settings.reading import NONE, read_config
 
     given: dict[str, Any] = {
@@ -207,7 +207,7 @@ def _crawl(
             given.setdefault(name.replace("_", "-"), value)
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     where = "options" if config is None else str(config)
-    with open_crawl(folder, words, given, where=where) as opened:
+    with open_writer(folder, words, given, where=where) as opened:
         from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
 

@@ -36,7 +36,7 @@ def _demo(
     from centime.cli.crawl.stopping import stopped_by_signals
     from centime.cli.crawl.view import CrawlView
     from centime.crawl.engine.loop import Engine, Limits
-    from centime.crawl.engine.opening import open_crawl
+    from centime.crawl.engine.opening import open_writer
     from centime.lab.crawled import compare, draw
     from centime.lab.webbox import WebBox, serve_in_process
     from centime.store.folder import is_crawl
@@ -51,7 +51,7 @@ def _demo(
     out.mkdir(parents=True, exist_ok=True)
     box = WebBox(hosts=HOSTS, pages=pages, traps=False, feeds=False, crawl_delay_seconds=0.0)
     given = {"scope": "any", "delay": 0.0, "allow-network": ["127.0.0.0/8"]}
-    with serve_in_process(box) as served, open_crawl(folder, [served.seed_url], given) as opened:
+    with serve_in_process(box) as served, open_writer(folder, [served.seed_url], given) as opened:
         crawl = Engine(opened, Limits())
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)

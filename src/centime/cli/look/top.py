@@ -38,9 +38,9 @@ def _top(
       centime top museum --site --json
     """
     from centime.crawl.report.opening import look_at
-    from centime.crawl.report.top import standing
+    from centime.crawl.report.top import top_pages
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         opened = look_at(folder)
-        report = standing(opened, count, by, site=site, now=time.time())
+        report = top_pages(opened, count, by, site=site, now=time.time())
     show(report, as_json=as_json)

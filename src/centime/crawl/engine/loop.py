@@ -23,6 +23,7 @@ from centime.crawl.engine.budget import Bucket
 from centime.crawl.engine.fetchers import Fetchers, Transport
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
+from centime.crawl.worker.hook import FAILED
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
@@ -58,6 +59,7 @@ class Run:
     visits: int = 0
     read: int = 0
     wire_bytes: int = 0
+    hook_failures: int = 0  # pages for which `on_page` raised
     ending: str = ""
     recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, visits, bytes
 
@@ -82,11 +84,13 @@ class Engine:
         *,
         transport: Callable[[], Transport] | None = None,
         clock: Callable[[], float] = time.time,
+        on_page: str = "",
     ) -> None:
         self.opened = opened
         self.shard = opened.shard
         self.limits = limits or Limits()
         self._clock = clock
+        self._on_page = on_page
         self._open_transport = transport or self._start_fetchers
         self._transport: Transport | None = None
         self._stop = 0
@@ -149,6 +153,16 @@ class Engine:
         self._close()
         return self.run_facts.ending or "stopped"
 
+    def pause(self) -> None:
+        """Waits for pages under way, returns their leases and ends the fetchers; the next `step` starts others."""
+        if self._transport is not None:
+            try:
+                self._drain()
+            finally:
+                self.abandon()
+            self.shard.returned(Returned(self._clock(), [], all=True))
+            self.shard.journal.sync()
+
     def abandon(self) -> None:
         """Ends the fetchers and the delivering process at once; the journal has everything that was recorded."""
         if self._transport is not None:
@@ -172,7 +186,9 @@ class Engine:
         stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(self._clock()))
         return Fetchers(
             opened.settings.worker_count,
-            lambda number: fetcher_settings(opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies),
+            lambda number: fetcher_settings(
+                opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies, self._on_page
+            ),
         )
 
     def statistics(self, now: float) -> dict[str, Any]:
@@ -266,6 +282,7 @@ class Engine:
             if visit.outcome not in NOT_ASKED:
                 run.visits += 1
                 run.read += visit.outcome == Outcome.READ
+                run.hook_failures += visit.detail.startswith(FAILED)
                 run.wire_bytes += visit.wire_bytes
                 self._bytes.spend(visit.wire_bytes)
                 self._page_bytes += (visit.wire_bytes - self._page_bytes) / 50

@@ -29,7 +29,7 @@ HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
 
 
 @contextmanager
-def open_crawl(
+def open_writer(
     path: Path, seeds: Sequence[str], given: dict[str, Any], *, where: str = "options"
 ) -> Iterator[CrawlWriter]:
     """The crawl in a folder, opened for writing; created if it is not there. `given` are new settings, by option name."""
@@ -65,7 +65,7 @@ def open_crawl(
                 folder.keep_settings(settings.facts())
         mend(folder.bodies)
         opened = _opened(folder, settings)
-        opened.upgraded = upgraded
+        opened.upgraded = tuple(upgraded)
         opened.make_safe()
         if settings != opened.shard.settings or not opened.shard.journal.next_index:
             opened.shard.configure(time.time(), settings)

@@ -24,7 +24,7 @@ class CrawlWriter(CrawlState):
     """A crawl opened for writing."""
 
     shard: Shard
-    upgraded: list[str] = []  # what opening changed because the folder was of an older format
+    upgraded: tuple[str, ...] = ()  # what opening changed because the folder was of an older format
 
     def __init__(self, folder: CrawlFolder, shard: Shard, *, damaged: tuple[str, ...] = ()) -> None:
         super().__init__(folder, shard, damaged=damaged)

@@ -4,7 +4,7 @@ Written a batch of pages at a time, so memory is a batch, the importance of all 
 to each. A page never visited has nothing in the columns that a visit fills. Times are UTC.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +62,8 @@ FARTHEST = 253_402_300_799.0  # the end of year 9999
 Step = Callable[[float], None]
 
 
-def write_pages(opened: CrawlState, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
-    """Writes the table, which takes its place when it is whole; its rows. `step` is told how many more pages, twice
-    for each page.
-    """
+def page_batches(opened: CrawlState, step: Step = lambda done: None) -> Iterator[pa.RecordBatch]:
+    """The table as record batches; `step` receives the number of further pages done, twice for each page."""
     count = opened.shard.pages.count
     links_in = np.zeros(count, dtype=np.int64)
     for pages, _, targets in rows_of(opened.shard):
@@ -73,13 +71,23 @@ def write_pages(opened: CrawlState, path: Path, *, csv: bool, step: Step = lambd
         step(len(pages))
     importance = importance_of_all(opened)
     hosts = pa.array([host.name for host in opened.shard.hosts.all], type=pa.string())
+    for pages in batches(count):
+        columns = _columns(opened, pages, hosts) | {"importance": importance[pages], "links_in": links_in[pages]}
+        arrays = [
+            column if isinstance(column, pa.Array) and column.type == field.type else pa.array(column, type=field.type)
+            for field in SCHEMA
+            for column in (columns[field.name],)
+        ]
+        yield pa.record_batch(arrays, schema=SCHEMA)
+        step(len(pages))
+
+
+def write_pages(opened: CrawlState, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
+    """Writes the table, which takes its place when it is whole; returns its rows."""
     with replacing_files(path) as files, _writer(files.new(path), csv=csv) as writer:
-        for pages in batches(count):
-            columns = _columns(opened, pages, hosts) | {"importance": importance[pages], "links_in": links_in[pages]}
-            arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]
-            writer.write_batch(pa.record_batch(arrays, schema=SCHEMA))
-            step(len(pages))
-    return count
+        for batch in page_batches(opened, step):
+            writer.write_batch(batch)
+    return opened.shard.pages.count
 
 
 def _writer(path: Path, *, csv: bool) -> Any:
@@ -95,7 +103,7 @@ def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array) 
     redirect = heads["redirect"].astype(np.int64)
     columns: dict[str, Any] = {
         "page": pages,
-        "url": known.texts.get_many(pages),
+        "url": url_column(opened, int(pages[0]), int(pages[-1]) + 1),
         "host": hosts.take(pa.array(origins["host"].astype(np.int64))),
         "kind": _words(KINDS, kinds_of(heads["kind"], heads["outcome"]), None),
         "outcome": _words(OUTCOMES.values(), heads["outcome"], never),
@@ -115,6 +123,12 @@ def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array) 
     for mark in (Mark.TRUNCATED, Mark.NOINDEX, Mark.NOFOLLOW):
         columns[str(mark.name).lower()] = pa.array((heads["marks"] & mark) > 0, mask=never)
     return columns
+
+
+def url_column(opened: CrawlState, begin: int, end: int) -> pa.Array:
+    """The URLs of pages `begin` to `end` - 1 as an Arrow column over the bytes of the file."""
+    bounds, octets = opened.shard.pages.texts.packed(begin, end)
+    return pa.StringArray.from_buffers(end - begin, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(octets))
 
 
 def _words(names: Iterable[str], numbers: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None) -> pa.Array:

@@ -26,7 +26,7 @@ ORDERS = ("importance", "worth", "change", "errors")
 Rows = list[dict[str, Any]]
 
 
-def standing(
+def top_pages(
     opened: CrawlState, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0
 ) -> dict[str, Any]:
     """The first pages, or sites, by one of ORDERS, and how sure that is."""

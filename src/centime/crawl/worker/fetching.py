@@ -2,7 +2,7 @@
 
     python -m centime.crawl.worker.fetching SOCKET
 
-Leases come in batches, a task each (`servant.py`); visits go back in batches, so that a message costs next to nothing a
+Leases come in batches, a task each (`processes/child.py`); visits go back in batches, so that a message costs next to nothing a
 page. What it holds when it ends is nobody's loss: the shard leases it again.
 """
 
@@ -12,6 +12,7 @@ import gc
 
 import msgspec
 
+from centime.crawl.worker.hook import load_hook
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.fetch.fetcher import Fetcher
@@ -34,6 +35,7 @@ class FetchingProcess:
         self.fetcher = Fetcher(settings.fetch)
         self.links = LinkReader(settings.scope(), settings.max_depth)
         self.archive = Archive(settings.bodies, settings.name, settings.keep) if settings.keep != "none" else None
+        self.hook = load_hook(settings.on_page) if settings.on_page else None
         self._done: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
         self._work = Work()
@@ -51,7 +53,7 @@ class FetchingProcess:
 
     async def _visit(self, lease: Lease) -> None:
         try:
-            came = await visit(lease, self.fetcher, self.links, self.archive)
+            came = await visit(lease, self.fetcher, self.links, self.archive, self.hook)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # one page must never stop the others: the visit says what went wrong in here

@@ -12,6 +12,7 @@ import re
 import msgspec
 import numpy as np
 
+from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
@@ -26,7 +27,9 @@ from centime.shard.message import Lease, Visit
 from centime.store.archive import Archive
 
 
-async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Archive | None) -> Visit:
+async def visit(
+    lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Archive | None, hook: Hook | None = None
+) -> Visit:
     """Reads one page: what came of it, with the fingerprints of its links."""
     if left_out := links.scope.exclusion(lease.url):  # by a pattern that was given after the page was found
         return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=left_out)
@@ -41,6 +44,7 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
     document = read_document(
         response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated
     )
+    trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or said.nofollow
     sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
     targets, fresh, texts = (
@@ -57,7 +61,7 @@ async def visit(lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Arch
         noindex=document.noindex or said.noindex,
         signature=document.signature,
         digest=document.digest,
-        detail=document.trouble,
+        detail=trouble or document.trouble,
         links=targets.tobytes(),
         fresh=fresh.tobytes(),
         texts=texts,

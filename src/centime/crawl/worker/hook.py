@@ -1,0 +1,106 @@
+"""`on_page`: a function of the user's program, called in the fetcher processes for every page that was read.
+
+The function is named by MODULE:NAME, or by FILE.py:NAME for one of the main program, and imported by each fetcher: the
+page's body stays in the process that fetched it. The function sees a `FetchedPage`. What it returns is ignored. What it
+raises does not stop the crawl: the visit's record says it, and the engine counts it. It runs in the fetcher's event
+loop, so pages wait while it works.
+"""
+
+import importlib
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from centime.model.document import Document
+from centime.model.errors import BadSetting
+from centime.model.outcome import PageKind
+from centime.model.response import Response
+
+FAILED = "on_page: "  # a visit's detail begins so if the function raised
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A page as it was read just now."""
+
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]  # names in lower case
+    body: bytes  # decompressed; cut at `--most-page-bytes`
+    truncated: bool
+    fetched_at: float  # seconds since the epoch
+    document: Document  # kind, encoding, title, language, links as written
+
+    @property
+    def kind(self) -> PageKind:
+        """HTML, XML, DTD or OTHER."""
+        return self.document.kind
+
+    @property
+    def title(self) -> str:
+        """The title of an HTML page, or ""."""
+        return self.document.title
+
+    @property
+    def text(self) -> str:
+        """The body decoded by the page's encoding; characters that cannot be decoded are replaced."""
+        return self.body.decode(self.document.encoding or "utf-8", errors="replace")
+
+
+Hook = Callable[[FetchedPage], object]
+
+
+def name_of(hook: Hook | str) -> str:
+    """The name by which fetchers import a function; BadSetting if they could not."""
+    if isinstance(hook, str):
+        load_hook(hook)
+        return hook
+    module, name = getattr(hook, "__module__", ""), getattr(hook, "__qualname__", "")
+    if not module or not name.isidentifier():
+        raise BadSetting(f"on_page must be a function at the top level of a module, not {hook!r}")
+    if module == "__main__":
+        main = getattr(sys.modules["__main__"], "__file__", None)
+        if main is None:
+            raise BadSetting("on_page cannot be defined in an interactive session: put the function into a module")
+        return f"{Path(main).resolve()}:{name}"
+    return f"{module}:{name}"
+
+
+def load_hook(name: str) -> Hook:
+    """The function of this name; BadSetting if there is none."""
+    place, _, function = name.rpartition(":")
+    if not place or not function.isidentifier():
+        raise BadSetting(f"on_page is named MODULE:FUNCTION or FILE.py:FUNCTION, not {name!r}")
+    try:
+        found: Any = (
+            runpy.run_path(place, run_name="__centime_page__").get(function)
+            if place.endswith(".py")
+            else getattr(importlib.import_module(place), function)
+        )
+    except (ImportError, AttributeError, OSError, SyntaxError) as trouble:
+        raise BadSetting(f"on_page: {name} cannot be imported: {trouble}") from trouble
+    if not callable(found):
+        raise BadSetting(f"on_page: {name} is not a function")
+    hook: Hook = found
+    return hook
+
+
+def called(hook: Hook, response: Response, document: Document) -> str:
+    """Calls a hook for a page; returns what it raised, in a line, or ""."""
+    page = FetchedPage(
+        response.url,
+        response.status,
+        response.headers,
+        response.body,
+        response.truncated,
+        response.asked_at,
+        document,
+    )
+    try:
+        hook(page)
+    except Exception as trouble:  # the user's code may raise anything, and one page must not stop the others
+        return f"{FAILED}{type(trouble).__name__}: {trouble}"[:200]
+    return ""

@@ -1,0 +1,3 @@
+from tests.crawl.report.conftest import box, small_folder
+
+__all__ = ["box", "small_folder"]

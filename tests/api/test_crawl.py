@@ -1,0 +1,198 @@
+"""Crawls run by a Python program: by steps, to limits, in threads, in asyncio, with a function for every page."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import centime
+from centime import Crawl, open_crawl
+from centime.model.errors import BadInput, BadSetting, InUse
+from centime.testing import TestWeb, webbox
+from tests.api import hooks
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[TestWeb]:
+    with webbox(pages=80) as served:
+        yield served
+
+
+def test_a_crawl_runs_to_its_end_and_its_importance_is_the_truth(tmp_path: Path, web: TestWeb) -> None:
+    with Crawl(tmp_path / "c", web.seed_url, **web.settings) as crawl:
+        assert crawl.run() == "everything known was read" == crawl.ending
+        assert crawl.fetched == crawl.statistics()["visits"]
+    truth = web.importance()
+    with open_crawl(tmp_path / "c") as reader:
+        assert reader.certified_error is not None
+        for page in reader.pages:
+            assert page.importance == pytest.approx(truth[page.url], abs=1e-4)
+
+
+def test_limits_hold_for_each_call_and_the_crawl_goes_on(tmp_path: Path, web: TestWeb) -> None:
+    with Crawl(tmp_path / "c", [web.seed_url], **web.settings) as crawl:
+        assert "10 pages" in crawl.run(pages=10)
+        assert crawl.fetched == 10
+        assert "5 pages" in crawl.run(pages=5).replace("15 pages", "5 pages")
+        assert crawl.fetched == 15
+        assert "seconds are over" in crawl.run(seconds="0s")
+        assert crawl.run(lambda crawl: crawl.fetched >= 30) == "until"
+        assert crawl.fetched >= 30
+        while crawl.step():
+            pass
+        assert crawl.ending == "everything known was read"
+        known = crawl.statistics()["known"]
+    with Crawl(tmp_path / "c") as again:
+        assert again.statistics()["known"] == known
+        assert again.run() == "everything known was read"
+        assert again.fetched == 0
+
+
+def test_a_program_sees_what_it_crawls_while_it_crawls(tmp_path: Path, web: TestWeb) -> None:
+    with Crawl(tmp_path / "c", web.seed_url, **web.settings) as crawl:
+        crawl.run(pages=5)
+        with crawl.reader() as reader:
+            before = len(reader.pages)
+            crawl.run(pages=20)
+            with crawl.reader() as fresh:
+                reader.follow()
+                assert before < len(reader.pages) == len(fresh.pages) == crawl.statistics()["known"]
+
+
+def test_on_page_is_called_in_the_fetchers_for_every_page_that_was_read(
+    tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CENTIME_TEST_HOOK", str(tmp_path / "seen"))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    )
+    with Crawl(tmp_path / "c", web.seed_url, on_page=hooks.save, workers=2, **web.settings) as crawl:
+        crawl.run()
+        assert crawl.hook_failures == 0
+        read = crawl.statistics()["outcomes"]["read"]
+    lines = (tmp_path / "seen").read_text().splitlines()
+    assert len(lines) == read
+    assert os.getpid() not in {int(line.split()[0]) for line in lines}
+    assert {line.split()[1] for line in lines} == {"200"}
+    assert web.seed_url in {line.split()[4] for line in lines}
+
+
+def test_what_on_page_raises_is_counted_and_stops_nothing(
+    tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    )
+    with Crawl(tmp_path / "c", web.seed_url, on_page="tests.api.hooks:fail", **web.settings) as crawl:
+        crawl.run(pages=10)
+        assert crawl.hook_failures == crawl.statistics()["outcomes"]["read"] > 0
+        with crawl.reader() as reader:
+            assert "on_page: ValueError: no use for" in str(reader.page(web.seed_url))
+
+
+@pytest.mark.parametrize(
+    ("hook", "what"),
+    [
+        (lambda page: None, "top level"),
+        ("nowhere", "MODULE:FUNCTION"),
+        ("no.such.module:f", "cannot be imported"),
+        ("tests.api.hooks:missing", "cannot be imported"),
+        ("tests.api.hooks:os", "not a function"),
+    ],
+)
+def test_a_function_that_fetchers_cannot_import_is_refused(tmp_path: Path, hook: object, what: str) -> None:
+    with pytest.raises(BadSetting, match=what):
+        Crawl(tmp_path / "c", "http://a.example/", on_page=hook)  # type: ignore[arg-type]
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_crawl_runs_in_a_thread_and_is_stopped_from_another(tmp_path: Path, web: TestWeb) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    endings: list[str] = []
+    started = threading.Event()
+    holder: list[Crawl] = []
+
+    def work() -> None:
+        with Crawl(tmp_path / "c", web.seed_url, **(web.settings | {"rate": 20})) as crawl:
+            holder.append(crawl)
+            started.set()
+            endings.append(crawl.run())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    started.wait()
+    holder[0].stop()
+    thread.join(120)
+    assert endings == ["stopped"]
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    with open_crawl(tmp_path / "c") as reader:
+        assert reader.check() == []
+
+
+def test_an_asyncio_program_goes_on_while_a_crawl_runs(tmp_path: Path, web: TestWeb) -> None:
+    async def program() -> tuple[int, str, str]:
+        ticks = 0
+        with Crawl(tmp_path / "c", web.seed_url, **web.settings) as crawl:
+            first = asyncio.create_task(crawl.run_async(pages=20))
+            while not first.done():
+                ticks += 1
+                await asyncio.sleep(0.01)
+            return ticks, await first, await crawl.run_async()
+
+    ticks, first, second = asyncio.run(program())
+    assert ticks > 5
+    assert first == "read the 20 pages asked for"
+    assert second == "everything known was read"
+    with open_crawl(tmp_path / "c") as reader:
+        assert reader.check() == []
+
+
+def test_a_cancelled_task_stops_the_crawl_in_good_order(tmp_path: Path, web: TestWeb) -> None:
+    async def program() -> None:
+        with Crawl(tmp_path / "c", web.seed_url, **(web.settings | {"rate": 20})) as crawl:
+            task = asyncio.create_task(crawl.run_async())
+            await asyncio.sleep(0.5)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(program())
+    with open_crawl(tmp_path / "c") as reader:
+        assert reader.check() == []
+
+
+def test_an_exception_in_the_program_closes_the_crawl(tmp_path: Path, web: TestWeb) -> None:
+    def program() -> None:
+        with Crawl(tmp_path / "c", web.seed_url, **web.settings) as crawl:
+            crawl.run(pages=5)
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        program()
+    with Crawl(tmp_path / "c") as again:
+        assert again.statistics()["visits"] == 5
+
+
+def test_wrong_use_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no crawl to continue"):
+        Crawl(tmp_path / "c")
+    with pytest.raises(BadSetting, match="delya"):
+        Crawl(tmp_path / "c", "http://a.example/", delya=3)
+    with pytest.raises(BadSetting, match="delay"):
+        Crawl(tmp_path / "c", "http://a.example/", delay=-1)
+    with pytest.raises(BadInput, match="no such folder"):
+        open_crawl(tmp_path / "nowhere")
+    with Crawl(tmp_path / "c", "http://a.example/") as crawl, pytest.raises(InUse):
+        Crawl(crawl.folder)
+
+
+def test_importing_centime_loads_nothing_heavy() -> None:
+    code = "import sys, centime; print([m for m in ('numpy', 'numba', 'pyarrow', 'aiohttp') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+    assert set(centime.__all__) <= set(dir(centime))

@@ -1,0 +1,89 @@
+"""A crawl read by a Python program: as values, and as Arrow tables that other libraries take as they are."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centime import Reader, open_crawl
+from centime.model.errors import BadInput, UnknownPage
+from tests.crawl.report.made import NOW, ROOT, A
+
+
+@pytest.fixture
+def reader(small_folder: Path) -> Reader:
+    return open_crawl(small_folder)
+
+
+def test_pages_as_values_and_as_a_table_say_the_same(reader: Reader) -> None:
+    table = reader.pages.to_arrow()
+    pages = list(reader.pages)
+    assert len(pages) == len(reader.pages) == table.num_rows
+    assert table["url"].to_pylist() == [page.url for page in pages]
+    assert table["importance"].to_pylist() == pytest.approx([page.importance for page in pages])
+    assert table["kind"].to_pylist() == [page.kind for page in pages]
+    assert [(one or 0) for one in table["status"].to_pylist()] == [page.status for page in pages]
+    assert sum(page.importance for page in pages) == pytest.approx(len(pages))
+    assert {page.outcome for page in pages if not page.visits} <= {""}
+
+
+def test_links_as_values_and_as_a_table_say_the_same(reader: Reader) -> None:
+    urls = [page.url for page in reader.pages]
+    table = reader.links.to_arrow()
+    found = {
+        (urls[source], urls[target])
+        for source, target in zip(table["source"].to_pylist(), table["target"].to_pylist(), strict=True)
+    }
+    assert {(link.source, link.target) for link in reader.links} == found
+    assert len(reader.links) == table.num_rows == reader.statistics()["links"]
+    assert (ROOT, f"{A}/one") in found
+
+
+def test_changes_come_newest_first_and_can_be_chosen(small_folder: Path) -> None:
+    with open_crawl(small_folder) as reader:
+        changes = list(reader.changes())
+        assert {change.change for change in changes} == {"new"}
+        assert [change.seen for change in changes] == sorted((change.seen for change in changes), reverse=True)
+        assert {change.url for change in reader.changes(match="/one$")} == {f"{A}/one"}
+        assert list(reader.changes(since=NOW + 1e6)) == []
+        assert reader.changes().to_arrow()["url"].to_pylist() == [change.url for change in changes]
+        assert reader.changes(since=NOW + 1e6).to_arrow().num_rows == 0
+
+
+def test_bodies_are_those_that_were_served(box: Path) -> None:
+    with open_crawl(box) as reader:
+        bodies = list(reader.bodies)
+        assert bodies
+        first = bodies[0]
+        assert first.status == 200
+        assert first.read()
+        assert first.content_type.startswith("text/html")
+        table = reader.bodies.to_arrow()
+        assert table.num_rows == len(bodies)
+        assert table["content"][0].as_py() == first.read()
+
+
+def test_one_page_is_explained(reader: Reader) -> None:
+    assert reader.page(ROOT)["url"] == ROOT
+    assert reader.importance(ROOT) == pytest.approx(reader.top(1)[0].importance)
+    assert reader.top(1)[0].url == ROOT
+    with pytest.raises(UnknownPage):
+        reader.importance("http://elsewhere.example/")
+    assert reader.check() == []
+    assert reader.settings["scope"] == "any"
+
+
+def test_tables_reach_pandas_like_libraries_without_a_copy(reader: Reader) -> None:
+    column = reader.links.to_arrow()["source"].combine_chunks()
+    assert isinstance(column, pa.Int64Array)
+    view = column.to_numpy(zero_copy_only=True)
+    assert np.shares_memory(view, np.frombuffer(column.buffers()[1], dtype=np.int64))
+
+
+def test_without_pyarrow_a_sentence_says_what_to_install(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for view in (reader.pages, reader.links, reader.changes(), reader.bodies):
+        with pytest.raises(BadInput, match=r"centime\[arrow\]"):
+            view.to_arrow()
