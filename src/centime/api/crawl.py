@@ -24,7 +24,7 @@ from centime.api.reader import Reader
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
-from centime.settings.crawl import seconds as seconds_of
+from centime.settings.units import seconds as seconds_of
 
 __all__ = ["Crawl", "FetchedPage"]
 

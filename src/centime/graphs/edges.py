@@ -135,8 +135,8 @@ class LinkLines:
 
     def _links(self, fault: int, block: Bytes, at: int, room: "Room", links: int, expected: str) -> Links:
         if fault != GOOD:
-            weight = ", a weight" if self.weighted else ""
-            raise BadGraph(f"{self._place(block, at)}: expected {expected}{weight} and nothing else")
+            more = ", a weight" if self.weighted else ""
+            raise BadGraph(f"{self._place(block, at)}: expected {expected}{more} and nothing else")
         for link in np.flatnonzero(room.odd[:links, 1]) if self.weighted else ():
             start, end = room.odd[link]
             word = block[start:end].tobytes()
