@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from centime.cli.ending import run
 from centime.cli.look import bodies, export, hosts, page, stats, top
 from centime.crawl.engine.reader import read_crawl
 from tests.crawl.report.made import crawled, hand_made
+
+DOCUMENT = (Path(__file__).parents[3] / "docs/crawl.md").read_text()
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 for module in (top, page, hosts, check, stats, export, bodies):
@@ -234,3 +237,25 @@ def test_a_damaged_crawl_is_one_sentence_of_every_other_command(
     said = capsys.readouterr()
     assert said.err.startswith("centime: no snapshot can be read: ")
     assert said.err.count("\n") == 1
+
+
+def cells(line: str) -> list[str]:
+    return re.split(r"  +", line.strip())
+
+
+def test_the_document_shows_the_words_that_the_commands_print(
+    box: Path, seed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = Path(shutil.copytree(box, tmp_path / "broken"))
+    (broken / "state/texts.bin").write_bytes(bytes((broken / "state/texts.bin").stat().st_size))
+    places = {"box": str(box), "broken": str(broken), "http://site0.localhost:8800/section-2/": seed}
+    shown = re.findall(r"^\$ centime (top|page|hosts|stats|check) (.+)\n((?:(?!```|\$).*\n)+)", DOCUMENT, re.MULTILINE)
+    assert len(shown) == 8
+    for name, rest, printed in shown:
+        centime(name, *(places.get(word, word) for word in rest.split()))
+        said = [cells(line) for line in capsys.readouterr().out.splitlines()]
+        for line in map(cells, printed.splitlines()):
+            words = [cell for cell in line if re.fullmatch(r"[a-z ]+", cell)]
+            if line[0] in words:  # the name of a value or of a table, or the columns of a table
+                count = len(words) if words == line or [*words, "..."] == line else 1
+                assert line[:count] in [one[:count] for one in said]
