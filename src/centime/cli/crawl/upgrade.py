@@ -18,7 +18,7 @@ def _upgrade(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Bring a crawl folder to the newest format.
+    """Brings a crawl folder to the newest format.
 
     `centime crawl` does this by itself. Use this command to look into an old crawl without continuing it. The upgrade
     can be stopped at any moment and run again. It cannot be undone, so keep a copy of a folder that an older Centime
