@@ -164,7 +164,7 @@ def test_only_the_kinds_asked_for_are_kept_and_nothing_kept_makes_no_file(tmp_pa
     assert list(tmp_path.iterdir()) == []
     assert kept(archive.keep(response("http://a.example/x.xml", b"<x/>"), XML)).offset > 0
     archive.close()
-    with pytest.raises(BadSetting, match="all or xml, not of 'some'"):
+    with pytest.raises(BadSetting, match="all or xml, not 'some'"):
         Archive(tmp_path, "y", keep="some")
 
 

@@ -24,17 +24,17 @@ def test_a_crawl_is_created_once_and_opened_again(tmp_path: Path) -> None:
     again = CrawlFolder.open(path, writable=True)
     assert (again.created, again.settings) == (5.0, {"pages": 20})
     again.close()
-    with pytest.raises(BadInput, match="a crawl lives here already"):
+    with pytest.raises(BadInput, match="this is a crawl already"):
         CrawlFolder.create(path, created=6.0, settings={})
 
 
 def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(BadInput, match="holds something that is not a crawl"):
+    with pytest.raises(BadInput, match="neither empty nor a crawl"):
         CrawlFolder.create(tmp_path, created=0.0, settings={})
-    with pytest.raises(BadInput, match="holds something that is not a crawl"):
+    with pytest.raises(BadInput, match="neither empty nor a crawl"):
         CrawlFolder.create(tmp_path / "thesis.tex", created=0.0, settings={})
-    with pytest.raises(BadInput, match="no crawl lives here"):
+    with pytest.raises(BadInput, match="this is not a crawl"):
         CrawlFolder.open(tmp_path, writable=False)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -48,7 +48,7 @@ def test_a_damaged_description_is_reported(tmp_path: Path, content: str) -> None
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "centime.json").write_text(json.dumps({"format": 3, "created": 0, "settings": {}}))
-    with pytest.raises(DamagedFile, match="a crawl of format 3; this version knows format 2"):
+    with pytest.raises(DamagedFile, match="this crawl has format 3; this version of Centime reads 2"):
         CrawlFolder.open(tmp_path, writable=False)
 
 

@@ -187,12 +187,12 @@ def test_a_missing_swapped_or_newer_segment_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DamagedFile, match=r"000002\.log: this segment of the journal is missing"):
         Journal.open(tmp_path, writable=False)
     middle.write_bytes((tmp_path / "000001.log").read_bytes())
-    with pytest.raises(DamagedFile, match=r"000002\.log: this is segment 1 under another name"):
+    with pytest.raises(DamagedFile, match=r"000002\.log: this is segment 1 under the wrong name"):
         Journal.open(tmp_path, writable=False)
     other = tmp_path / "other"
     write(other, [[(1, b"x"), (1, b"y")], [(1, b"z")]])
     middle.write_bytes((other / "000002.log").read_bytes())
-    with pytest.raises(DamagedFile, match=r"000002\.log: begins with frame 2 where frame 1 is due"):
+    with pytest.raises(DamagedFile, match=r"000002\.log: begins with frame 2 instead of frame 1"):
         list(Journal.open(tmp_path, writable=False).frames())
     middle.write_bytes(kept)
     assert len(read(tmp_path)) == 3

@@ -1,15 +1,16 @@
-"""The archive of bodies: WARC 1.1 files, one at a time for each fetcher, that other tools read.
+"""The archive of bodies: standard WARC 1.1 files; each fetcher writes one at a time.
 
-    bodies/centime-NAME-00001.warc.gz   each record its own gzip member: warcinfo, then for every answer a request and a response or revisit
-    bodies/centime-NAME-00001.cdxj      captures.py
+    bodies/centime-NAME-00001.warc.gz   one gzip member per record: a warcinfo, then for every response a request and a
+                                        response or revisit
+    bodies/centime-NAME-00001.cdxj      the index of captures, see captures.py
 
-The document of an answer that lies in the archive already under the same URL becomes a revisit record. Whoever keeps
-everything keeps answers without a document too, redirects and errors, so that a replay finds its way through them;
-nothing ever is a revisit of those.
+If the archive has the same body under the same URL already, the new record is a revisit. With `keep="all"`, the archive
+also keeps responses without a document (redirects and errors), so that a replay can follow them. These are never
+revisited.
 
-Request and response are one write, the line of the index follows: what the index names is there. A file is never
-written to again once its process has ended: a killed one leaves its index open, and `mend` cuts the file behind the
-last record that is named and whole.
+Request and response are written at once, and their line in the index follows: every capture in the index exists. A file
+is complete when its process ends, and nothing is appended later. A killed process leaves its index open, and `mend`
+truncates the file after the last complete record that the index names.
 """
 
 import base64
@@ -35,11 +36,11 @@ KEEP = {"all": frozenset(PageKind), "xml": frozenset({PageKind.XML, PageKind.DTD
 
 
 class Archive:
-    """Keeps bodies under a name that no other process uses; `keep` is `all` or `xml`."""
+    """Writes bodies to files with a name that no other process uses; `keep` is `all` or `xml`."""
 
     def __init__(self, folder: Path | str, name: str, keep: str = "all", software: str = "centime") -> None:
         if keep not in KEEP:
-            raise BadSetting(f"bodies are kept of {' or '.join(sorted(KEEP))}, not of {keep!r}")
+            raise BadSetting(f"the archive keeps {' or '.join(sorted(KEEP))}, not {keep!r}")
         self.folder = Path(folder)
         self.name = name
         self.kinds = KEEP[keep]
@@ -50,16 +51,13 @@ class Archive:
         self._size = self._index_size = 0
         self._warcinfo = ""
         self._path = self.folder
-        self._last: dict[
-            int, tuple[str, str]
-        ] = {}  # of the file at hand: digest and WARC-Date of the last document of a URL
-        self._written: dict[
-            int, str
-        ] = {}  # of the file at hand, whose index is not sorted yet: digest and URL, WARC-Date
+        # Both are about the current file, whose index cannot be searched yet. Keys are hashes.
+        self._last: dict[int, tuple[str, str]] = {}  # URL: digest and WARC-Date of its last document
+        self._written: dict[int, str] = {}  # digest and URL: WARC-Date
 
     def keep(self, response: Response, document: Document, unchanged: bool = False) -> Capture | None:
-        """Keeps one body; where it lies, None if bodies of its kind are not kept. NoRoom leaves the archive as it
-        was.
+        """Writes one body; returns its capture, or None if bodies of its kind are not kept. NoRoom leaves the archive
+        unchanged.
         """
         if document.kind not in self.kinds:
             return None
@@ -68,7 +66,7 @@ class Archive:
         return self._keep(response, named, digest, self._original(response.url, named) if unchanged else "")
 
     def verified(self, response: Response) -> Capture | None:
-        """Notes that the server called the body that was kept last unchanged (304); nothing if none was kept."""
+        """Records that the server reported the last kept body as unchanged (304); None if no body was kept."""
         known = self._last.get(xxh3_64_intdigest(response.url.encode()))
         if known is None:
             captures = [one for one in find_bodies(self.folder, response.url, with_open=False) if not one.revisit]
@@ -77,8 +75,8 @@ class Archive:
         return self._keep(response, digest, base64.b32decode(digest), original) if original else None
 
     def answered(self, response: Response) -> Capture | None:
-        """Keeps an answer without a document, such as a redirect or a 404; None if those are not kept, or if there
-        was no answer.
+        """Writes a response without a document, such as a redirect or a 404; None if those are not kept, or if there
+        was no response.
         """
         if PageKind.ERROR not in self.kinds or not response.status:
             return None
@@ -86,7 +84,7 @@ class Archive:
         return self._keep(response, base64.b32encode(digest).decode(), digest, "")
 
     def _keep(self, response: Response, named: str, digest: bytes, original: str) -> Capture:
-        """Writes one answer; without its body if that was kept before, in the record of the WARC-Date `original`."""
+        """Writes one response; as a revisit if the record with the WARC-Date `original` has its body."""
         if self._handle < 0 or self._size >= LARGEST_FILE:
             self._next_file()
         identity = f"<urn:uuid:{uuid.uuid4()}>"
@@ -110,7 +108,7 @@ class Archive:
         return capture
 
     def close(self) -> None:
-        """Ends the file at hand: its index is sorted and gets its name."""
+        """Completes the current file: sorts its index and gives it its final name."""
         if self._handle >= 0:
             os.fsync(self._handle)
             os.close(self._handle)
@@ -119,8 +117,8 @@ class Archive:
             _sort_index(_index_of(self._path))
 
     def _original(self, url: str, digest: str) -> str:
-        """The WARC-Date of this body under this URL, as far as a quick look tells; nothing otherwise, and then it is
-        kept again.
+        """The WARC-Date of this body under this URL; empty if it is not in the current file or a closed one, and then
+        the body is kept again.
         """
         date = self._written.get(xxh3_64_intdigest(f"{digest} {url}".encode()))
         if date is None:
@@ -166,12 +164,12 @@ class Archive:
 
 
 def mend(folder: Path) -> list[str]:
-    """Ends the files that killed processes left open, cut behind the last whole record; a sentence for each. Nobody
-    may be writing.
+    """Completes the files that killed processes left open, truncated after the last complete record; returns a sentence
+    about each file. No process may be writing.
     """
     mended = []
     for path in folder.glob("*.warc.gz"):
-        if not path.stat().st_size and not _index_of(path).exists():  # killed between the first two steps of a file
+        if not path.stat().st_size and not _index_of(path).exists():  # killed between the creation of file and index
             path.unlink()
     for index in sorted(folder.glob("*" + OPEN)):
         path = index.with_name(index.name.removesuffix(OPEN) + ".warc.gz")
@@ -190,7 +188,7 @@ def mend(folder: Path) -> list[str]:
         else:
             path.unlink()
             index.unlink()
-        mended.append(f"{path.name}: {len(whole)} captures, {size - end} bytes cut")
+        mended.append(f"{path.name}: {len(whole)} captures, {size - end} bytes truncated")
     return mended
 
 
@@ -204,7 +202,7 @@ def _is_there(handle: int, line: bytes) -> bool:
 
 
 def _mime(response: Response) -> str:
-    """What the server calls it, but for the word by which an index tells revisits."""
+    """The content type that the server declares; `unk` if it is missing, or if it would look like a revisit."""
     said = re.split("[; ]", response.header("content-type"), maxsplit=1)[0]
     return said if said and said != REVISIT else "unk"
 
@@ -214,7 +212,7 @@ def _index_of(path: Path) -> Path:
 
 
 def _sort_index(index: Path) -> None:
-    """Gives an open index its final form; readers find one or the other at any time."""
+    """Sorts an open index into its final file; readers find one or the other at any time."""
     replace_file(index.with_suffix(""), b"".join(sorted(index.read_bytes().splitlines(keepends=True))))
     index.unlink()
     sync_folder(index.parent)

@@ -1,13 +1,12 @@
-"""Captures: where the kept answers lie, one CDXJ line each, in the order and with the fields that pywb's indexer gives
-them.
+"""Captures: the index of archived responses, one CDXJ line each, with the fields and in the order of pywb's indexer.
 
-    com,example)/ 20260102030405 {"url": ..., "mime": ..., "status": ..., "digest": ..., "length": ..., "offset": ..., "filename": ...}
+    com,example)/ 20260102030405 {"url": ..., "mime": ..., "status": ..., "digest": ..., "length": ..., "offset": ...,
+                                  "filename": ...}                                              (on one line)
 
-While a WARC file is written its lines go to NAME.cdxj.open, in the order of writing; when it is closed they are sorted
-by bytes (as `LC_ALL=C sort` does) into NAME.cdxj, where a key is found by bisection. A revisit has the mime
-`warc/revisit` and no status; its body is that of another capture of the same key and digest. An answer with a status of
-2xx has a document, a redirect or an error has none: its capture is there for those who replay the archive, and is no
-body of the page.
+While a WARC file is open, its lines are appended to NAME.cdxj.open. When it is closed, they are sorted by bytes (as
+`LC_ALL=C sort` does) into NAME.cdxj, where a binary search finds a key. A revisit has the mime `warc/revisit` and no
+status; its body is in another capture with the same key and digest. A response with a 2xx status has a document. A
+redirect or an error has none: its capture serves the replay of the archive, and is not a body of the page.
 """
 
 import base64
@@ -28,7 +27,7 @@ OPEN = ".cdxj.open"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """One answer that was kept, or one visit that found the same body again."""
+    """One archived response, or one visit that found the same body again."""
 
     url: str
     timestamp: str  # YYYYMMDDhhmmss, UTC
@@ -41,16 +40,16 @@ class Capture:
 
     @property
     def revisit(self) -> bool:
-        """Whether the body lies elsewhere."""
+        """Whether the body is in another capture."""
         return self.mime == REVISIT
 
     @property
     def document(self) -> bool:
-        """Whether the body is here, and is what the page said."""
+        """Whether this capture has the body of a page."""
         return not self.revisit and 200 <= self.status < 300
 
     def line(self) -> bytes:
-        """Its line in the index."""
+        """The line of this capture in the index."""
         said = {"url": self.url, "mime": self.mime, "status": str(self.status), "digest": self.digest}
         place = {"length": str(self.length), "offset": str(self.offset), "filename": self.filename}
         if self.revisit:
@@ -59,7 +58,7 @@ class Capture:
 
 
 def capture_of(line: bytes) -> Capture:
-    """The capture of a line of an index; ValueError or KeyError if it is none."""
+    """The capture of a line of an index; ValueError or KeyError if the line is not valid."""
     _, timestamp, said = line.decode().split(" ", 2)
     facts = json.loads(said)
     return Capture(
@@ -75,16 +74,16 @@ def capture_of(line: bytes) -> Capture:
 
 
 def find_bodies(folder: Path, url: str, with_open: bool = True) -> list[Capture]:
-    """The captures of a URL that was read, oldest first; without the open files, which must be gone through, if
-    told.
+    """The captures of a URL that have a body or revisit one, oldest first. Open files need a full scan; `with_open`
+    includes them.
     """
     captures = _same_key(folder, url, with_open)
     return [capture for capture in captures if capture.url == url and (capture.document or capture.revisit)]
 
 
 def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -> Capture | None:
-    """The newest capture with a document of this digest under this URL; without the open files, which must be gone
-    through, if told.
+    """The newest capture with a document of this digest under this URL; None if there is none. Open files need a full
+    scan; `with_open` includes them.
     """
     captures = _same_key(folder, url, with_open)
     fitting = [capture for capture in captures if capture.url == url and capture.digest == digest and capture.document]
@@ -103,7 +102,7 @@ def every_capture(folder: Path) -> Iterator[Capture]:
 
 
 def read_body(folder: Path, capture: Capture) -> bytes:
-    """The body of a capture; of a revisit, the one that it found again. DamagedFile if it is not there as it was."""
+    """The body of a capture, or of the capture that it revisits; DamagedFile if it is missing or damaged."""
     if capture.revisit:
         original = find_original(folder, capture.url, capture.digest)
         if original is None:
@@ -120,7 +119,7 @@ def read_body(folder: Path, capture: Capture) -> bytes:
 
 
 def date_of(folder: Path, capture: Capture) -> str:
-    """The WARC-Date of a capture, finer than its line in the index tells; nothing if its record cannot be read."""
+    """The WARC-Date of a capture, which is more precise than its timestamp; empty if the record cannot be read."""
     try:
         with (folder / capture.filename).open("rb") as file:
             file.seek(capture.offset)
@@ -134,9 +133,8 @@ def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
     lines: set[bytes] = set()
     for path in folder.glob("[!.]*.cdxj"):
         lines.update(_bisect(path, key))
-    for path in (
-        folder.glob("*" + OPEN) if with_open else ()
-    ):  # after the sorted ones: a file that is closed in between is seen twice, never missed
+    # Open indexes come after the sorted ones: one that is closed meanwhile is seen twice, and never missed.
+    for path in folder.glob("*" + OPEN) if with_open else ():
         try:
             lines.update(
                 line
@@ -151,11 +149,11 @@ def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
 
 
 def _bisect(path: Path, key: bytes) -> Iterator[bytes]:
-    """The lines of a sorted file that begin with a key."""
+    """The lines of a sorted file that begin with a key, by binary search."""
     if path.stat().st_size == 0:
         return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        low, high = 0, len(text)  # the first fitting line begins in here, at the start of a line
+        low, high = 0, len(text)  # the first match begins between these, which are starts of lines
         while low < high:
             middle = text.rfind(b"\n", low, (low + high) // 2) + 1 or low
             end = text.find(b"\n", middle) + 1

@@ -1,6 +1,6 @@
-"""One value for every page and name: arrays by page number that grow together, a quarter ahead, and begin as zeros.
+"""Named columns of values by page number. They grow together, reserve a quarter more than needed, and begin as zeros.
 
-Trap: `columns[name]` is a view of the part in use; when the columns grow it goes stale, so take it anew after `reach`.
+Trap: `columns[name]` is a view of the used part, and becomes stale when the columns grow: take it again after `reach`.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from centime.model.errors import StoreBroken
 
 
 class Columns:
-    """Named arrays of one length."""
+    """Named arrays of the same length."""
 
     def __init__(self, types: Mapping[str, npt.DTypeLike], state: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
         if state:
@@ -30,11 +30,11 @@ class Columns:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use, with the room taken ahead."""
+        """Bytes of memory, reserved space included."""
         return sum(room.nbytes for room in self._room.values())
 
     def reach(self, count: int) -> None:
-        """Has values for at least `count` pages, zeros where there were none."""
+        """Grows the columns to at least `count` pages; new values are zeros."""
         if count <= self.count:
             return
         for name, room in self._room.items():
@@ -45,5 +45,5 @@ class Columns:
         self.count = count
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that a snapshot keeps."""
+        """The arrays for a snapshot."""
         return {name: self[name] for name in self._room}

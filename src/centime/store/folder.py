@@ -1,13 +1,13 @@
-"""The crawl folder: all that a crawl is, in one place that describes itself.
+"""The crawl folder: everything about a crawl, in one self-describing place.
 
-    centime.json      formats of the folder and its parts, time of creation, the settings that were given last
-    lock              held by the process that writes here; the system lets go of it when that process ends, however it ends
+    centime.json      formats of the folder and its parts, time of creation, current settings
+    lock              held by the process that writes here; the system releases it when that process ends, in any way
     journal/          journal.py
     snapshots/        snapshot.py
     state/            texts, link rows, visit records: files that only grow
     bodies/           archive.py
 
-Readers need no lock: everything they read is written whole before it is named, or only grows.
+Readers need no lock: every file that they read is complete before it gets its name, or only grows.
 """
 
 import fcntl
@@ -25,28 +25,28 @@ from centime.model.errors import BadInput, DamagedFile, InUse, OldFormat
 FORMAT = 3
 PARTS = {"journal": 1, "snapshots": 2, "state": 1, "bodies": 1, "commands": 2}  # the format of each part
 ABOUT = "centime.json"
-BEGUN = ("lock", f".{ABOUT}")  # files that are there before the crawl is
+BEGUN = ("lock", f".{ABOUT}")  # files that `create` makes before ABOUT
 
 _held: set[int] = set()
 
 
-def _let_go_in_child() -> None:
-    """A forked child must not keep a lock alive that its parent no longer has."""
+def _release_in_child() -> None:
+    """Closes the locks in a forked child, which must not hold a lock that its parent has released."""
     for handle in _held:
         os.close(handle)
     _held.clear()
 
 
-os.register_at_fork(after_in_child=_let_go_in_child)
+os.register_at_fork(after_in_child=_release_in_child)
 
 
 def is_crawl(path: Path) -> bool:
-    """Whether a crawl lives in this folder."""
+    """Whether this folder is a crawl."""
     return (path / ABOUT).is_file()
 
 
 def _is_unused(path: Path) -> bool:
-    """Whether nothing lies in a folder but what `create` makes first: it may have been killed there."""
+    """Whether a folder has nothing but what `create` makes first, because a process may have been killed there."""
     return all(
         entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and not any(entry.iterdir()))
         for entry in path.iterdir()
@@ -55,7 +55,7 @@ def _is_unused(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What `centime.json` says."""
+    """The content of `centime.json`."""
 
     format: int
     parts: dict[str, int]
@@ -64,15 +64,15 @@ class About:
 
 
 def read_about(path: Path) -> About:
-    """What the folder of a crawl says about itself, of whatever format it is."""
+    """Reads `centime.json` of a crawl of any format."""
     if not is_crawl(path):
-        raise BadInput(f"{path}: no crawl lives here (there is no {ABOUT})")
+        raise BadInput(f"{path}: this is not a crawl (there is no {ABOUT})")
     try:
         about = json.loads((path / ABOUT).read_bytes())
         parts = {str(part): int(number) for part, number in dict(about.get("parts", {})).items()}
         return About(int(about["format"]), parts, float(about["created"]), dict(about["settings"]))
     except (ValueError, KeyError, TypeError, AttributeError) as trouble:
-        raise DamagedFile(f"{path / ABOUT}: damaged or not ours") from trouble
+        raise DamagedFile(f"{path / ABOUT}: damaged, or not written by Centime") from trouble
 
 
 class CrawlFolder:
@@ -90,10 +90,10 @@ class CrawlFolder:
 
     @classmethod
     def create(cls, path: Path, created: float, settings: Mapping[str, Any]) -> "CrawlFolder":
-        """A new crawl, in a folder that is empty or not there yet, locked for this process."""
+        """Creates a crawl in a folder that is empty or does not exist yet, and locks it for this process."""
         if path.exists() and (not path.is_dir() or not _is_unused(path)):
             raise BadInput(
-                f"{path}: {'a crawl lives here already' if is_crawl(path) else 'holds something that is not a crawl'}"
+                f"{path}: {'this is a crawl already' if is_crawl(path) else 'this folder is neither empty nor a crawl'}"
             )
         path.mkdir(parents=True, exist_ok=True)
         folder = cls(path, created, dict(settings))
@@ -106,13 +106,15 @@ class CrawlFolder:
 
     @classmethod
     def open(cls, path: Path, writable: bool) -> "CrawlFolder":
-        """The crawl of a folder, locked for this process if it is to write there."""
+        """Opens the crawl in a folder, and locks it for this process if `writable`."""
         about = read_about(path)
         if about.format < FORMAT:
-            raise OldFormat(f"{path}: a crawl of format {about.format}; centime upgrade {path} brings it to {FORMAT}")
+            raise OldFormat(
+                f"{path}: this crawl has format {about.format}; centime upgrade {path} converts it to format {FORMAT}"
+            )
         if about.format > FORMAT:
             raise DamagedFile(
-                f"{path}: a crawl of format {about.format}, made by a newer Centime; this version knows format {FORMAT}"
+                f"{path}: this crawl has format {about.format}, made by a newer Centime; this version reads {FORMAT}"
             )
         folder = cls(path, about.created, about.settings)
         if writable:
@@ -122,7 +124,7 @@ class CrawlFolder:
     def keep_settings(
         self, settings: Mapping[str, Any], formats: tuple[int, Mapping[str, int]] = (FORMAT, PARTS)
     ) -> None:
-        """Writes `centime.json`: the settings that the next run begins with, and the formats of the folder."""
+        """Writes `centime.json`: the settings for the next run, and the formats of the folder."""
         self.settings = dict(settings)
         about = {
             "format": formats[0],
@@ -133,7 +135,7 @@ class CrawlFolder:
         replace_file(self.path / ABOUT, json.dumps(about, indent=1).encode() + b"\n")
 
     def lock(self) -> None:
-        """Makes this the one process that writes here; InUse names the one that does already."""
+        """Makes this the only process that may write here; InUse names the process that holds the lock."""
         handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -149,9 +151,9 @@ class CrawlFolder:
         self._lock = handle
 
     def close(self) -> None:
-        """Lets go of the lock."""
+        """Releases the lock."""
         if self._lock >= 0:
             _held.discard(self._lock)
-            fcntl.flock(self._lock, fcntl.LOCK_UN)  # for a forked child too that has not come to let go of it yet
+            fcntl.flock(self._lock, fcntl.LOCK_UN)  # also for a forked child that has not closed it yet
             os.close(self._lock)
             self._lock = -1

@@ -1,6 +1,4 @@
-"""Items of one size by their number, in a file that only grows: what never changes about a page need not be in
-memory.
-"""
+"""Items of fixed size by number, in a file that only grows: facts about a page that never change need no memory."""
 
 from typing import Any
 
@@ -11,7 +9,7 @@ from centime.files.appended import HEAD_BYTES, AppendedFile
 
 
 class Items:
-    """A column on disk, of one dtype (or structured dtype)."""
+    """A column on disk with one dtype, which may be structured."""
 
     def __init__(self, file: AppendedFile, dtype: npt.DTypeLike) -> None:
         self.file = file
@@ -19,15 +17,15 @@ class Items:
 
     @property
     def count(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return (self.file.length - HEAD_BYTES) // self.dtype.itemsize
 
     def append(self, items: npt.NDArray[Any]) -> None:
-        """Appends items behind the others."""
+        """Appends items at the end."""
         self.file.append(np.ascontiguousarray(items, dtype=self.dtype))
 
     def take(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """The items of these numbers."""
+        """The items with these numbers."""
         first = self._items(self.file.base, HEAD_BYTES)
         if not len(self.file.tail):
             return first[numbers]
@@ -44,7 +42,7 @@ class Items:
         return np.frombuffer(self.file.read(HEAD_BYTES + number * size, size), dtype=self.dtype)[0]
 
     def every(self) -> npt.NDArray[Any]:
-        """All items: a copy."""
+        """A copy of all items."""
         return np.concatenate([self._items(self.file.base, HEAD_BYTES), self._items(self.file.tail, 0)])
 
     def _items(self, octets: npt.NDArray[np.uint8], start: int) -> npt.NDArray[Any]:

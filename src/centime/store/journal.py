@@ -1,15 +1,16 @@
-"""The journal: everything that ever changed the crawl, as numbered frames in append-only segments `000001.log`,
-`000002.log`, ...
+"""The journal: every change of the crawl as a numbered frame, in append-only segments `000001.log`, `000002.log`, ...
 
-    segment   "CENTJRNL", format version u32, segment number u32, index of its first frame u64, xxh3-64 of these 24 bytes; then frames
+    segment   "CENTJRNL", format version u32, segment number u32, index of its first frame u64, xxh3-64 of these
+              24 bytes; then frames
 
-Guarantee: what `sync` returned for is read back bit for bit, or `DamagedFile` names the segment and the byte. Only the
-last segment can be torn, because a segment is synced before the next one begins and a new one gets its name when its
-head is on disk. A torn tail (bad bytes with nothing valid behind them) was never promised to anyone: a writer cuts it,
-a reader stops before it. A bad frame with a valid one behind it, or in an older segment, is damage and never skipped.
+Guarantee: every frame appended before a successful `sync` is read back bit for bit, or `DamagedFile` names the segment
+and the byte. Only the last segment can be torn, because a segment is synced before the next one begins, and a new
+segment gets its name when its head is on disk. A torn tail (invalid bytes with no valid frame after them) was never
+confirmed by `sync`: a writer truncates it, a reader stops before it. An invalid frame with a valid one after it, or in
+an older segment, is damage and is never skipped.
 
-Traps: `append` only buffers. After `NoRoom` the frames that were not written still wait, and the next `flush` tries
-again. After a failed sync nothing is certain, so the journal closes. A reader may see less than the writer has written,
+Traps: `append` only buffers. After `NoRoom`, the frames stay buffered and the next `flush` tries again. After a failed
+sync, the state of the disk is unknown, so the journal closes. A reader may see less than the writer has written, but
 never anything else.
 """
 
@@ -35,7 +36,7 @@ CHUNK = 1 << 20
 
 
 class Cursor(NamedTuple):
-    """A place between two frames: the segment, the byte in it, and the index of the frame behind the place."""
+    """A place between two frames: the segment, the byte in it, and the index of the frame after it."""
 
     segment: int
     at: int
@@ -43,21 +44,21 @@ class Cursor(NamedTuple):
 
 
 class Journal:
-    """Frames of one crawl, in the order in which they changed it; made by `open`."""
+    """The frames of one crawl in their order; made by `open`."""
 
     def __init__(self, folder: Path, writable: bool) -> None:
         self.folder = folder
         self.writable = writable
-        self.next_index = 0  # of the frame that is appended next
-        self.cut_bytes = 0  # of the torn tail that a writer cut at opening
+        self.next_index = 0  # of the next frame to append
+        self.cut_bytes = 0  # length of the torn tail that `open` truncated
         self._firsts: dict[int, int] = {}  # segment number: index of its first frame
         self._waiting: list[bytes] = []
         self._handle = -1  # of the last segment
-        self._size = 0  # of its whole frames
+        self._size = 0  # of its head and complete frames
 
     @classmethod
     def open(cls, folder: Path, writable: bool) -> "Journal":
-        """The journal of a folder; a writer begins one where there is none, and cuts a torn tail."""
+        """Opens the journal of a folder; a writer creates it if there is none, and truncates a torn tail."""
         journal = cls(folder, writable)
         if writable:
             folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +73,7 @@ class Journal:
 
     @property
     def first_index(self) -> int:
-        """The index of the oldest frame kept."""
+        """The index of the oldest frame in the journal."""
         return next(iter(self._firsts.values()), 0)
 
     @property
@@ -81,7 +82,7 @@ class Journal:
         return sum(path.stat().st_size for path in self.folder.glob("[0-9]*.log"))
 
     def append(self, kind: int, payload: bytes) -> int:
-        """Buffers one frame; its index."""
+        """Buffers one frame; returns its index."""
         if not 1 <= kind <= 255 or len(payload) > LARGEST_FRAME:
             raise StoreBroken(
                 f"{self.folder}: a frame has a kind from 1 to 255 and at most {LARGEST_FRAME} bytes, "
@@ -93,9 +94,7 @@ class Journal:
         return index
 
     def flush(self) -> None:
-        """Hands all buffered frames to the system in one write; NoRoom leaves the file as it was and the frames
-        buffered.
-        """
+        """Writes all buffered frames to the file at once; NoRoom leaves the file unchanged and the frames buffered."""
         self._must_be_open()
         if not self._waiting:
             return
@@ -108,24 +107,22 @@ class Journal:
         self._waiting, self._size = [], self._size + len(data)
 
     def sync(self) -> None:
-        """Flushes and waits until the disk has it; a failure closes the journal, since nobody knows what the disk
-        has then.
-        """
+        """Flushes and waits for the disk; a failure closes the journal, because the state of the disk is unknown."""
         self.flush()
         try:
             with room_for(self._path(self._last)):
                 os.fdatasync(self._handle)
         except BaseException:
-            self._let_go()
+            self._close_segment()
             raise
 
     def rotate(self) -> None:
-        """Begins a new segment behind all that was appended."""
+        """Syncs and begins a new segment."""
         self.sync()
         self._begin_segment(self._last + 1)
 
     def drop_before(self, index: int) -> int:
-        """Deletes the segments that hold nothing but frames before `index`, oldest first; how many those were."""
+        """Deletes the segments that contain only frames before `index`, oldest first; returns their number."""
         self._must_be_open()
         segments = list(self._firsts)
         doomed = [segment for segment, follower in pairwise(segments) if self._firsts[follower] <= index]
@@ -136,14 +133,13 @@ class Journal:
         return len(doomed)
 
     def frames(self, start: int = 0) -> Iterator[tuple[int, int, bytes]]:
-        """Index, kind and payload of every flushed frame from `start` on, a chunk of the file in memory at a time."""
+        """Index, kind and payload of every flushed frame from `start` on; reads the files in chunks."""
         for cursor, kind, payload in self.follow(None, start):
             yield cursor.frame - 1, kind, payload
 
     def follow(self, cursor: Cursor | None, start: int = 0) -> Iterator[tuple[Cursor, int, bytes]]:
-        """Every flushed frame behind a cursor, or from `start` on without one, each with the cursor behind it.
-
-        FileNotFoundError: the writer has dropped the segment that is needed.
+        """Kind and payload of every flushed frame after a cursor, or from `start` on without one, each with the cursor
+        after it. FileNotFoundError means that the writer has dropped a segment that is needed.
         """
         if cursor is None:
             if not self._firsts:
@@ -152,13 +148,13 @@ class Journal:
                 return
             if start < self.first_index:
                 raise DamagedFile(
-                    f"{self.folder}: frame {start} is asked for, but the journal begins with frame {self.first_index}"
+                    f"{self.folder}: frame {start} is needed, but the journal begins with frame {self.first_index}"
                 )
             segment = max(number for number, first in self._firsts.items() if first <= start)
             cursor = Cursor(segment, HEAD_BYTES, self._firsts[segment])
         while True:
             segment = cursor.segment
-            # asked before reading, so that what is read then is all of an older segment
+            # Tested before the segment is read: if a newer segment exists, this one is complete.
             newer = self._path(segment + 1).exists()
             for index, kind, payload, end in self._read_segment(cursor, last=not newer):
                 cursor = Cursor(segment, end, index + 1)
@@ -166,18 +162,13 @@ class Journal:
                     yield cursor, kind, payload
             if not newer:
                 return
-            first = self._first_of(segment + 1)
-            if first != cursor.frame:
-                raise DamagedFile(
-                    f"{self._path(segment + 1)}: begins with frame {first} where frame {cursor.frame} is due"
-                )
-            cursor = Cursor(segment + 1, HEAD_BYTES, first)
+            cursor = Cursor(segment + 1, HEAD_BYTES, cursor.frame)
 
     def close(self) -> None:
-        """Syncs what is buffered and lets go of the file."""
+        """Syncs and closes the file."""
         if self._handle >= 0:
             self.sync()
-            self._let_go()
+            self._close_segment()
 
     @property
     def _last(self) -> int:
@@ -186,7 +177,7 @@ class Journal:
     def _path(self, segment: int) -> Path:
         return self.folder / f"{segment:06}.log"
 
-    def _let_go(self) -> None:
+    def _close_segment(self) -> None:
         os.close(self._handle)
         self._handle = -1
 
@@ -198,12 +189,12 @@ class Journal:
         head = HEAD.pack(MAGIC, VERSION, segment, self.next_index)
         replace_file(self._path(segment), head + xxh3_64_intdigest(head).to_bytes(8, "little"))
         if self._handle >= 0:
-            self._let_go()
+            self._close_segment()
         self._handle, self._size = os.open(self._path(segment), os.O_RDWR), HEAD_BYTES
         self._firsts[segment] = self.next_index
 
     def _list_segments(self) -> None:
-        """Finds the segments; the oldest may vanish under a reader while it looks."""
+        """Finds the segments; retries if the writer deletes the oldest ones meanwhile."""
         while True:
             found = sorted(int(path.stem) for path in self.folder.glob("[0-9]*.log"))
             gaps = [number for number, follower in pairwise(found) if follower != number + 1]
@@ -229,11 +220,11 @@ class Journal:
         if version != VERSION:
             raise DamagedFile(f"{path}: format version {version}; this version reads {VERSION}")
         if number != segment:
-            raise DamagedFile(f"{path}: this is segment {number} under another name")
+            raise DamagedFile(f"{path}: this is segment {number} under the wrong name")
         return int(first)
 
     def _find_end(self) -> None:
-        """Finds the last whole frame; a writer cuts what is behind it."""
+        """Finds the last complete frame; a writer truncates the segment after it."""
         self.next_index, self._size = self._firsts[self._last], HEAD_BYTES
         start = Cursor(self._last, HEAD_BYTES, self.next_index)
         for index, _, _, end in self._read_segment(start, last=True):
@@ -246,15 +237,15 @@ class Journal:
                 os.fsync(self._handle)
 
     def _read_segment(self, cursor: Cursor, last: bool) -> Iterator[tuple[int, int, bytes, int]]:
-        """Index, kind, payload and end of every whole frame behind a cursor in its segment; the last segment may have a
-        torn tail.
+        """Index, kind, payload and end of every complete frame of a segment after a cursor; only the last segment may
+        have a torn tail.
         """
         segment, at, index = cursor
         if at == HEAD_BYTES and self._first_of(segment) != index:
             raise DamagedFile(
-                f"{self._path(segment)}: begins with frame {self._first_of(segment)} where frame {index} is due"
+                f"{self._path(segment)}: begins with frame {self._first_of(segment)} instead of frame {index}"
             )
-        data, begin = b"", at  # `data` is what lies from `begin` on
+        data, begin = b"", at  # a chunk of the file, and its place
         with self._path(segment).open("rb", buffering=0) as file:
             while True:
                 frame = frame_at(data, at - begin, index)
@@ -269,8 +260,8 @@ class Journal:
                     index += 1
 
     def _ends_at(self, segment: int, last: bool, index: int, at: int) -> bool:
-        """Whether what lies there is a torn tail; False if a running writer has just made it whole, DamagedFile if
-        it is neither.
+        """Whether a torn tail begins at `at`; False if the writer has completed the frame meanwhile. Raises DamagedFile
+        otherwise.
         """
         path = self._path(segment)
         with path.open("rb") as file:
@@ -289,7 +280,7 @@ class Journal:
 
 
 def _read_from(handle: int, at: int) -> bytes:
-    """A chunk of a file, or more if the frame that begins there is longer."""
+    """A chunk of a file, long enough for the frame at its beginning."""
     data = os.pread(handle, CHUNK, at)
     if len(data) >= FRAME.size:
         length = FRAME.size + int.from_bytes(data[:4], "little")

@@ -1,9 +1,9 @@
-"""Link rows on disk: each page's last known links, found by page number, handed to the ledger many at a time.
+"""Link rows on disk: the last known links of each page, by page number, read and written in batches by the ledger.
 
-Rows are appended to a file; a column of 4 bytes a page says where the last one lies (0: no links known). A row that is
-replaced leaves garbage behind; `compacted` copies the live rows to the file of the next generation. The old file must
-stay as long as a kept snapshot names it: a crash goes back to that snapshot and fills the old file again from the
-journal, with the same rows.
+Rows are appended to a file; a column of 4 bytes per page holds the place of the last row (0: no known links). A
+replaced row becomes garbage; `compacted` copies the live rows to the file of the next generation. The old file must
+stay as long as a snapshot refers to it: after a crash, the crawl returns to that snapshot and appends the same rows to
+the old file again, from the journal.
 
 `DiskRows` is a `centime.model.row_batch.RowStore`.
 """
@@ -21,7 +21,7 @@ from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 from centime.store.columns import Columns
 from centime.store.row_code import LONGEST_HEAD, UNIT, count_links, decode, encode, measure
 
-SOME = 65_536  # pages that are looked at together when all are gone through
+SOME = 65_536  # pages in a batch when all rows are copied
 NO_LIMIT = 1 << 31  # of page numbers
 NO_BYTES = np.empty(0, dtype=np.uint8)
 
@@ -32,13 +32,13 @@ class DiskRows:
     def __init__(self, file: AppendedFile, columns: Columns, generation: int, live_units: int) -> None:
         self.file = file
         self.generation = generation
-        self.known: Callable[[], int] = lambda: NO_LIMIT  # how many pages a row may lead to
+        self.known: Callable[[], int] = lambda: NO_LIMIT  # the number of pages that a row may link to
         self._columns = columns
         self._live_units = live_units
 
     @classmethod
     def open(cls, folder: Path, state: Mapping[str, npt.NDArray[Any]], writable: bool) -> "DiskRows":
-        """The rows of a folder as they were in that state; an empty one begins anew."""
+        """Opens the rows of a folder as they were in this state; an empty state creates a new file."""
         generation, live_units = state["row_facts"].tolist() if state else (1, 0)
         file = AppendedFile.open(cls.path(folder, generation), "rows", state.get("rows"), writable, UNIT)
         return cls(file, Columns({"row_at": np.uint32}, state), generation, live_units)
@@ -55,12 +55,12 @@ class DiskRows:
 
     @property
     def garbage(self) -> float:
-        """Which part of the file nobody needs any more."""
+        """The share of the file that is garbage, from 0 to 1."""
         units = (self.file.length - HEAD_BYTES) // UNIT
         return 1.0 - self._live_units / units if units else 0.0
 
     def gather(self, pages: Pages) -> RowBatch:
-        """The last known rows of these pages; a page never recorded has an empty one."""
+        """The last known rows of these pages; empty for a page without a row."""
         starts, lengths = np.empty(len(pages), dtype=np.int64), np.empty(len(pages), dtype=np.int64)
         where = (pages, self._columns["row_at"], self.file.base, self.file.tail)
         total, weighted = count_links(*where, starts, lengths)
@@ -74,7 +74,7 @@ class DiskRows:
         return RowBatch(starts, lengths, targets, weights)
 
     def replace(self, pages: Pages, rows: RowBatch) -> None:
-        """Keeps these rows instead; no page is named twice."""
+        """Replaces the rows of these pages, which must be distinct."""
         if not len(pages):
             return
         links = int(rows.lengths.sum())
@@ -87,7 +87,7 @@ class DiskRows:
         self._columns["row_at"][pages] = np.where(begins < 0, 0, (begins + at) // UNIT)
 
     def compacted(self) -> "DiskRows":
-        """The same rows without garbage, in the file of the next generation; this one stays as it is."""
+        """Copies the live rows to the file of the next generation and returns it; this file stays unchanged."""
         path = self.path(self.file.path.parent, self.generation + 1)
         fresh = DiskRows(
             AppendedFile.open(path, "rows", None, True, UNIT), Columns({"row_at": np.uint32}), self.generation + 1, 0
@@ -105,16 +105,16 @@ class DiskRows:
         return fresh
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that a snapshot keeps: what `open` needs."""
+        """The arrays for a snapshot, from which `open` restores the rows."""
         facts = np.array([self.generation, self._live_units], dtype=np.int64)
         return {**self._columns.state(), "rows": self.file.state(), "row_facts": facts}
 
     def sync(self) -> None:
-        """Waits until the disk has all that was appended."""
+        """Waits until everything appended is on disk."""
         self.file.sync()
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self.file.close()
 
     def _damage(self, page: int) -> DamagedFile:
@@ -122,7 +122,7 @@ class DiskRows:
         return DamagedFile(f"{self.file.path}: the row of page {page} is damaged at byte {at}")
 
     def _units_of(self, pages: Pages) -> int:
-        """How many units the rows of these pages take."""
+        """The number of units that the rows of these pages occupy."""
         units = np.empty(len(pages), dtype=np.int64)
         measure(pages, self._columns["row_at"], self.file.base, self.file.tail, units)
         return int(units.sum())

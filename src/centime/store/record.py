@@ -1,4 +1,4 @@
-"""One visit of a page as it is remembered: the Refresh-Data and the Status-Data of the Xyleme paper (Section 4)."""
+"""The record of one visit: the Refresh-Data and the Status-Data of the Xyleme paper (Section 4)."""
 
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
@@ -9,22 +9,22 @@ NO_PAGE = -1
 
 
 class Mark(IntFlag):
-    """What else is to be said about a visit; the numbers are written to disk and must not change."""
+    """Flags of a visit; the numbers are written to disk and must not change."""
 
-    CHANGED = 1  # the content that matters differs from the time before
+    CHANGED = 1  # the signature differs from the previous visit
     TRUNCATED = 2  # the body was longer than the limit
-    NOFOLLOW = 4  # the page asks that its links be not followed
+    NOFOLLOW = 4  # the page asks crawlers not to follow its links
     NOINDEX = 8
-    CONDITIONAL = 16  # the server was asked for changes only
-    KEPT = 32  # the body lies in the archive
-    LINKS_CUT = 64  # it had more links than are kept
+    CONDITIONAL = 16  # the request was conditional
+    KEPT = 32  # the body is in the archive
+    LINKS_CUT = 64  # the page had more links than the limit
 
 
 NO_MARK = Mark(0)
 
 
 class Loading(IntEnum):
-    """How far the loading of a document has come; the numbers are written to disk and must not change."""
+    """The progress of loading a document; the numbers are written to disk and must not change."""
 
     NOT_WANTED = 0
     WAITING = 1  # for its DTD or its entities
@@ -34,17 +34,15 @@ class Loading(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One visit, and what was known about the page after it. Times are seconds since the epoch, 0 where there is
-    none.
-    """
+    """One visit, and what is known about the page after it. Times are seconds since the epoch, 0 if unknown."""
 
     page: int
-    previous: int = 0  # where the record of the visit before lies, 0 without; filled in when this is appended
+    previous: int = 0  # the place of the previous record of this page, 0 if there is none; set by `Records.append`
     time: float
     first_time: float = 0.0  # of the first visit
     changed_time: float = 0.0  # when a change was last detected
-    modified_time: float = 0.0  # of the last change, as the server says
-    baseline_time: float = 0.0  # since when visits and changes are counted
+    modified_time: float = 0.0  # of the last change, according to the server
+    baseline_time: float = 0.0  # the start of the counts of visits and changes
     importance: float = 0.0
     signature: int = 0
     digest: bytes = bytes(16)
@@ -54,13 +52,13 @@ class Record:
     body_bytes: int = 0
     latency_milliseconds: int = 0
     links: int = 0
-    redirect: int = NO_PAGE  # the page that this one leads on to
+    redirect: int = NO_PAGE  # the page that this one redirects to
     status: int = 0
     depth: int = 0
     marks: Mark = NO_MARK
     outcome: Outcome
     kind: PageKind = PageKind.UNREAD
-    failures: int = 0  # in a row; 255 stands for all above
+    failures: int = 0  # in a row; 255 stands for 255 or more
     priority: int = 0
     loading: Loading = Loading.NOT_WANTED
     etag: str = ""

@@ -1,17 +1,18 @@
-"""Visit records: one for every attempt to read a page, appended and never changed, each leading to the one before it.
+"""Visit records: one for every attempt to fetch a page, appended and never changed, linked to the previous one.
 
-Together with the URL texts, the link rows and the ledger they are what the Xyleme paper (Section 4) calls metadata:
+Together with the URL texts, the link rows and the ledger, they are what the Xyleme paper (Section 4) calls metadata:
 
     Map-Data       page number to URL and back: `texts.py`, `url_table.py`
-    Refresh-Data   when a page was first and last read, when a change was last detected, when the server says it changed, its signature,
-                   how often it was read and found changed since a base line, its type, its importance at that time
-    Link-Data      how many links it had; the links themselves lie in `rows.py`
-    Status-Data    how the attempt ended, and how far loading has come where a document waits for its entities
+    Refresh-Data   times of the first and the last visit, of the last detected change and of the last change according
+                   to the server; signature; numbers of visits and of changes since a base line; kind; importance at
+                   that time
+    Link-Data      the number of links; the links themselves are in `link_rows.py`
+    Status-Data    the outcome of the attempt, and the progress of loading where a document waits for its entities
 
-    record         the fixed head, lengths of its texts, the texts; padded to 8 bytes
+    record         the fixed head, the lengths of its texts, the texts; padded to 8 bytes
 
-A column of 4 bytes a page says where the last record lies, in units of 8 bytes (0: never visited). The head is also a
-numpy type, so that the last heads of millions of pages are one array.
+A column of 4 bytes per page holds the place of the last record in units of 8 bytes (0: never visited). The head is also
+a numpy type, so that the last heads of millions of pages are one array.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from centime.store.record import Loading, Mark, Record
 UNIT = 8
 LONGEST_TEXT = 4096
 
-_NUMBERS = {  # struct code and numpy type: the fields of each kind in the order in which they lie
+_NUMBERS = {  # struct code and numpy type: the fields of this type, in the order of the file
     ("I", "<u4"): ("page", "previous"),
     ("d", "<f8"): ("time", "first_time", "changed_time", "modified_time", "baseline_time", "importance"),
     ("Q", "<u8"): ("signature",),
@@ -59,7 +60,7 @@ _TEXT_FIELDS = (
 _HEAD = Struct("<" + "".join(code * len(names) for (code, _), names in _NUMBERS.items()))
 _LENGTHS = Struct(f"<{len(_TEXT_FIELDS)}H")
 _NAMES = [name for names in _NUMBERS.values() for name in names if name != "reserved"]
-_VALIDATORS = 2  # of the texts, the first: worthless when cut
+_VALIDATORS = 2  # the first two texts, etag and modified: useless if truncated
 _head_of, _texts_of = attrgetter(*_NAMES), attrgetter(*_TEXT_FIELDS)
 _PREVIOUS, _FAILURES = _NAMES.index("previous"), _NAMES.index("failures")
 
@@ -67,7 +68,7 @@ HEAD_TYPE = np.dtype([(name, kind) for (_, kind), names in _NUMBERS.items() for 
 
 
 class Records:
-    """The visits of every page, the last one first."""
+    """The visit records of every page, newest first."""
 
     def __init__(self, file: AppendedFile, columns: Columns) -> None:
         self.file = file
@@ -75,7 +76,7 @@ class Records:
 
     @classmethod
     def open(cls, folder: Path, state: Mapping[str, npt.NDArray[Any]], writable: bool) -> "Records":
-        """The records of a folder as they were in that state; an empty one begins anew."""
+        """Opens the records of a folder as they were in this state; an empty state creates a new file."""
         file = AppendedFile.open(folder / "records.bin", "records", state.get("records"), writable, UNIT)
         return cls(file, Columns({"record_at": np.uint32}, state))
 
@@ -86,15 +87,15 @@ class Records:
 
     @property
     def record_at(self) -> npt.NDArray[np.uint32]:
-        """Where the last record of each page lies, 0 if it was never visited; pages behind the end were not."""
+        """The place of the last record of each page, 0 if never visited; pages after the end were never visited."""
         return self._columns["record_at"]
 
     def append(self, record: Record) -> int:
-        """Appends one visit, which becomes the last of its page; where it lies."""
+        """Appends one visit, which becomes the last of its page; returns its place."""
         return self.append_many([record])[0]
 
     def append_many(self, records: Sequence[Record]) -> list[int]:
-        """Appends visits of different pages in one go, which costs a third of one by one; where they lie."""
+        """Appends visits of distinct pages at once, at a third of the cost of one by one; returns their places."""
         if not records:
             return []
         pages = [record.page for record in records]
@@ -118,7 +119,7 @@ class Records:
         return places
 
     def read(self, at: int) -> Record:
-        """The record that lies there."""
+        """The record at a place."""
         begin = at * UNIT
         head = self.file.read(begin, _HEAD.size + _LENGTHS.size)
         values: dict[str, Any] = dict(zip(_NAMES, _HEAD.unpack_from(head), strict=False))
@@ -132,42 +133,42 @@ class Records:
 
     @property
     def first(self) -> int:
-        """Where the first record of all lies."""
+        """The place of the first record in the file."""
         return HEAD_BYTES // UNIT
 
     @property
     def end(self) -> int:
-        """Where the next record will lie."""
+        """The place of the next record to append."""
         return self.file.length // UNIT
 
     def head(self, at: int) -> np.void:
-        """The head of the record that lies there."""
+        """The head of the record at a place."""
         head: np.void = np.frombuffer(self.file.read(at * UNIT, HEAD_TYPE.itemsize), dtype=HEAD_TYPE)[0]
         return head
 
     def behind(self, at: int) -> int:
-        """Where the record behind this one lies."""
+        """The place of the record that follows this one in the file."""
         lengths: tuple[int, ...] = _LENGTHS.unpack(self.file.read(at * UNIT + _HEAD.size, _LENGTHS.size))
         return at + -(-(_HEAD.size + _LENGTHS.size + sum(lengths)) // UNIT)
 
     def last(self, page: int) -> Record | None:
-        """The last visit of a page, None if there was none."""
+        """The last visit of a page; None if it was never visited."""
         return next(self.history(page), None)
 
     def history(self, page: int) -> Iterator[Record]:
-        """All visits of a page, the last one first."""
+        """All visits of a page, newest first."""
         at = int(self.record_at[page]) if page < self._columns.count else 0
         while at:
             record = self.read(at)
             yield record
             if record.previous >= at:
                 raise DamagedFile(
-                    f"{self.file.path}: the record at byte {at * UNIT} claims to come before one that is not older"
+                    f"{self.file.path}: the record at byte {at * UNIT} refers to a previous one that is not older"
                 )
             at = record.previous
 
     def heads(self, pages: Pages) -> npt.NDArray[np.void]:
-        """The heads of the last records of these pages as one array (HEAD_TYPE), all zeros for a page never visited."""
+        """The heads of the last records of these pages as one array of HEAD_TYPE; zeros for a page never visited."""
         heads = np.zeros(len(pages), dtype=HEAD_TYPE)
         _copy_heads(
             pages,
@@ -179,20 +180,22 @@ class Records:
         return heads
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that a snapshot keeps: what `open` needs."""
+        """The arrays for a snapshot, from which `open` restores the records."""
         return {**self._columns.state(), "records": self.file.state()}
 
     def sync(self) -> None:
-        """Waits until the disk has all that was appended."""
+        """Waits until everything appended is on disk."""
         self.file.sync()
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self.file.close()
 
 
 def _cut(text: str, place: int) -> bytes:
-    """A text as it is stored: no more than LONGEST_TEXT bytes of it, whole characters only."""
+    """A text as it is stored: truncated to complete characters of at most LONGEST_TEXT bytes; a validator whole or not
+    at all.
+    """
     encoded = text.encode(errors="replace")
     if len(encoded) <= LONGEST_TEXT:
         return encoded

@@ -1,12 +1,13 @@
-"""How a row lies on disk, and the kernels that write and read many at once.
+"""The format of a row on disk, and the kernels that write and read many rows at once.
 
-    row       varint 2 * links + 1 if weighted, varint bytes that follow; then the targets, ascending, the first as it is and the others as
-              the difference to the one before, each a varint; then, if weighted, the weights in the same order, 8 bytes each
-    varint    seven bits a byte, low ones first, the high bit set on all bytes but the last (LEB128)
+    row       varint 2 * links + (1 if weighted), varint number of bytes that follow; then the targets in ascending
+              order, each a varint: the first as it is, the others as the difference from the one before; then, if
+              weighted, the weights in the same order, 8 bytes each
+    varint    seven bits per byte, low ones first, the high bit set in all bytes but the last (LEB128)
 
-A row is a multiset: the order of its links is not kept, their weights are, bit for bit. A row whose weights are all
-exactly 1 / links is stored without them. Reading keeps within the bytes and says which row is damaged, whatever they
-are; a row that is wrong and well formed is for the checksums to find. Trap: weights are handed over as bytes.
+A row is a multiset: the order of its links is lost, their weights are kept bit for bit. A row with all weights exactly
+1 / links is stored without weights. The reader never leaves the given bytes, whatever they contain, and reports the row
+that is damaged; only checksums can find a row that is well formed but wrong. Trap: weights are passed as bytes.
 """
 
 import numpy as np
@@ -20,7 +21,7 @@ Places = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int64]
 
 UNIT = 4
-LONGEST_HEAD = 16  # two varints, and what is lost to the unit
+LONGEST_HEAD = 16  # two varints and the padding to a unit
 
 
 @inlined
@@ -34,7 +35,7 @@ def _varint_size(value: Whole) -> Whole:
 
 @inlined
 def _write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
-    """Writes a number; where the next one goes."""
+    """Writes a number; returns the place after it."""
     while value >= 128:
         octets[at] = np.uint8((value & 127) | 128)
         value >>= 7
@@ -45,7 +46,7 @@ def _write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
 
 @inlined
 def _read_varint(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
-    """A number and where the next one begins; behind the end are zeros."""
+    """The number at `at` and the place after it; zeros follow the end of the bytes."""
     octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
     at += 1
     value = octet & 127
@@ -68,8 +69,8 @@ def _share_alike(weights: npt.NDArray[np.float64], start: Whole, length: Whole) 
 
 @kernel
 def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers) -> Whole:
-    """Writes all rows one after the other, each begun at a unit (-1 for an empty one, which takes no room); the
-    bytes used.
+    """Writes all rows one after the other, each at a multiple of UNIT (`begins`; -1 for an empty row, which takes no
+    space); returns the number of bytes.
     """
     at: Whole = np.int64(0)
     for k in range(len(rows.lengths)):
@@ -109,7 +110,7 @@ def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers
 
 @kernel
 def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Numbers) -> None:
-    """Writes how many units the row of each page takes."""
+    """Writes the number of units of the row of each page to `units`."""
     for k in range(len(pages)):
         page = pages[k]
         units[k] = 0
@@ -126,9 +127,8 @@ def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Num
 def count_links(
     pages: Pages, row_at: Places, base: Octets, tail: Octets, starts: Numbers, lengths: Numbers
 ) -> tuple[Whole, bool]:
-    """Writes where each row will lie among all and how long it is; the sum of links, and whether any row is weighted.
-
-    Of a row that is damaged it gives back the place k as -1 - k.
+    """Writes the start and length of each row of the batch; returns the number of links, and whether any row is
+    weighted. If row k is damaged, it returns -1 - k.
     """
     total = np.int64(0)
     any_weighted = False
@@ -161,8 +161,8 @@ def decode(
     weight_bytes: Octets,
     known: int,
 ) -> Whole:
-    """Writes the targets of each row at its start, and the weights if there is room for any; the place of a damaged
-    row, or -1.
+    """Writes the targets of each row at its start, and the weights unless `weights` is empty; returns the number of the
+    first damaged row, or -1.
     """
     for k in range(len(pages)):
         page = pages[k]

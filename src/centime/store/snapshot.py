@@ -1,14 +1,15 @@
-"""Snapshots: the whole state at one frame of the journal, so that opening need not begin at the first.
+"""Snapshots: the whole state at one frame of the journal, so that opening a crawl replays only the frames after it.
 
-    snapshots/000042/manifest.json   format version, facts, and type, shape and xxh3-64 of every array; itself under a checksum
-    snapshots/000042/NAME.bin        one array as it lies in memory, little-endian
+    snapshots/000042/manifest.json   format version, facts, and type, shape and xxh3-64 of every array; it has its own
+                                     checksum
+    snapshots/000042/NAME.bin        one array as it is in memory, little-endian
 
-A snapshot is written beside its place, synced and renamed: it is there whole or not at all, and what a killed writer
-left is removed when the folder is next opened for writing. Two are kept. A damaged one is reported and the one before
-it taken, so the journal must reach back to the older of the two, and appended files must not lose what that one names:
-see `facts_of_all`.
+A snapshot is written under a temporary name, synced and renamed, so it is complete or absent. The remains of a killed
+writer are removed when the folder is next opened for writing. Two snapshots are kept. If the newest is damaged, this is
+reported and the one before it is used; so the journal must reach back to the older of the two, and appended files must
+keep everything that it refers to: see `facts_of_all`.
 
-Facts are what JSON can hold: at least the index of the first frame that is not in the snapshot.
+Facts are JSON values; one of them is the index of the first frame that is not in the snapshot.
 """
 
 import json
@@ -35,7 +36,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was read; `damaged` says in one sentence each what is wrong with newer ones."""
+    """A snapshot that was read; `damaged` has one sentence about each newer snapshot that is damaged."""
 
     name: str
     facts: dict[str, Any]
@@ -44,7 +45,7 @@ class Snapshot:
 
 
 def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Writes the next snapshot and removes those before the last two; its name."""
+    """Writes the next snapshot and removes all but the last two; returns its name."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
     beside = folder / f".{name}.{os.getpid()}"
@@ -71,8 +72,8 @@ def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt
 
 
 def read_newest(folder: Path, writable: bool) -> Snapshot | None:
-    """The newest snapshot that is right, None if there never was one; a writer sets damaged ones aside and removes
-    unfinished ones.
+    """The newest undamaged snapshot; None if there never was one. A writer renames damaged ones and removes unfinished
+    ones.
     """
     if writable:
         for unfinished in folder.glob(".[0-9]*"):
@@ -83,7 +84,7 @@ def read_newest(folder: Path, writable: bool) -> Snapshot | None:
         name = left.pop()
         try:
             facts, arrays = read_snapshot(folder / name)
-        except FileNotFoundError:  # a running crawl has removed it: there are newer ones
+        except FileNotFoundError:  # a running crawl has removed it, so there is a newer one
             left = names(folder)
             continue
         except DamagedFile as trouble:
@@ -99,8 +100,8 @@ def read_newest(folder: Path, writable: bool) -> Snapshot | None:
 
 
 def read_snapshot(path: Path, version: int = VERSION) -> tuple[dict[str, Any], Arrays]:
-    """Facts and arrays of one snapshot, every bit checked; DamagedFile says what is wrong, FileNotFoundError that it
-    is gone.
+    """Facts and arrays of one snapshot, all checksums verified; DamagedFile says what is wrong, FileNotFoundError that
+    the snapshot was removed.
     """
     content = _read_manifest(path, version)
     return content["facts"], {
@@ -109,9 +110,7 @@ def read_snapshot(path: Path, version: int = VERSION) -> tuple[dict[str, Any], A
 
 
 def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
-    """The facts of the snapshots kept, oldest first, by name: what the journal and the appended files must still
-    reach back to.
-    """
+    """The facts of all snapshots by name, oldest first: the journal and the appended files must reach back to these."""
     return {name: _read_manifest(folder / name)["facts"] for name in names(folder)}
 
 
@@ -130,7 +129,7 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 
 def _write_array(path: Path, array: npt.NDArray[Any]) -> dict[str, Any]:
-    """Writes an array; how the manifest describes it."""
+    """Writes an array; returns its description for the manifest."""
     kept = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     octets = kept.reshape(-1).view(np.uint8).data
     digest = xxh3_64()

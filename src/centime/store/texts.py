@@ -1,6 +1,4 @@
-"""URL texts by page number: all texts one behind the other in one file, where each one ends in another, 8 bytes a
-page.
-"""
+"""URL texts by page number: one file has all texts one after the other, a second one their ends, 8 bytes per page."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,26 +21,26 @@ class Texts:
 
     @classmethod
     def open(cls, folder: Path, state: Mapping[str, npt.NDArray[np.uint64]], writable: bool) -> "Texts":
-        """The texts of a folder as they were in that state; an empty one begins anew."""
+        """Opens the texts of a folder as they were in this state; an empty state creates new files."""
         texts = AppendedFile.open(folder / "texts.bin", "texts", state.get("texts"), writable)
         return cls(texts, AppendedFile.open(folder / "text_ends.bin", "textends", state.get("text_ends"), writable))
 
     def state(self) -> dict[str, npt.NDArray[np.uint64]]:
-        """The arrays that a snapshot keeps: what `open` needs."""
+        """The arrays for a snapshot, from which `open` restores the texts."""
         return {"texts": self.texts.state(), "text_ends": self.ends.state()}
 
     def sync(self) -> None:
-        """Waits until the disk has all that was appended."""
+        """Waits until everything appended is on disk."""
         self.texts.sync()
         self.ends.sync()
 
     @property
     def count(self) -> int:
-        """How many pages have a text."""
+        """The number of pages with a text."""
         return (self.ends.length - HEAD_BYTES) // END_BYTES
 
     def append_many(self, urls: bytes, lengths: npt.NDArray[np.integer]) -> None:
-        """Appends the texts of the next pages: one after the other in `urls`, each of its length in bytes."""
+        """Appends the texts of the next pages: `urls` has them one after the other, with these `lengths` in bytes."""
         if int(lengths.sum()) != len(urls):
             raise StoreBroken(f"lengths add up to {int(lengths.sum())}, the texts have {len(urls)} bytes")
         before = self.texts.length
@@ -82,17 +80,17 @@ class Texts:
         return ends - first, octets
 
     def every(self, batch: int = 65_536) -> Iterator[str]:
-        """The URLs of all pages in their order."""
+        """The URLs of all pages by page number."""
         for begin in range(0, self.count, batch):
             yield from self.get_many(np.arange(begin, min(begin + batch, self.count)))
 
     def close(self) -> None:
-        """Lets go of both files."""
+        """Closes both files."""
         self.texts.close()
         self.ends.close()
 
     def _ends_of(self, pages: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-        """Where the texts of these pages end; page -1 ends where page 0 begins."""
+        """The ends of the texts of these pages; page -1 ends where page 0 begins."""
         if len(pages) and not (-1 <= pages.min() and pages.max() < self.count):
             raise UnknownPage(f"page {pages.max()} has no text: known are 0 to {self.count - 1}")
         in_file = self.ends.base[HEAD_BYTES:].view(np.uint64)

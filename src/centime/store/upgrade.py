@@ -70,10 +70,10 @@ def _parts(about: About, path: Path) -> dict[str, int]:
     """The formats of a folder's parts."""
     if about.format > FORMAT:
         raise DamagedFile(
-            f"{path}: a crawl of format {about.format}, made by a newer Centime; this version knows formats up to {FORMAT}"
+            f"{path}: this crawl has format {about.format}, made by a newer Centime; this version reads {FORMAT}"
         )
     if about.format < 2:
-        raise DamagedFile(f"{path}: a crawl of format {about.format}; this version upgrades formats 2 to {FORMAT}")
+        raise DamagedFile(f"{path}: this crawl has format {about.format}; this version upgrades formats 2 to {FORMAT}")
     return dict(PARTS_OF_FORMAT_2 | about.parts)
 
 
@@ -110,17 +110,17 @@ def _snapshots(folder: Path, version: int) -> Iterator[tuple[str, dict[str, Any]
         shutil.rmtree(folder / name, ignore_errors=True)
         finished.rename(folder / name)
     for name in snapshot.names(folder):
-        with suppress(DamagedFile):  # opening the crawl sets a damaged snapshot aside and says so
+        with suppress(DamagedFile):  # opening the crawl reports a damaged snapshot and renames it
             if snapshot.version_of(folder / name) == version:
                 yield name, *snapshot.read_snapshot(folder / name, version=version)
 
 
 def _replace_snapshot(folder: Path, name: str, facts: Mapping[str, Any], arrays: snapshot.Arrays) -> None:
-    """Writes a snapshot beside the one of its name and puts it in its place."""
+    """Writes a snapshot under a temporary name and puts it in the place of the one with its name."""
     beside = folder / f".{name}.upgrading"
     shutil.rmtree(beside, ignore_errors=True)
     snapshot.write_content(beside, facts, arrays)
-    whole = folder / f".{name}.upgraded"  # by this name the next attempt knows that it is whole
+    whole = folder / f".{name}.upgraded"  # this name tells the next attempt that the snapshot is complete
     beside.rename(whole)
     sync_folder(folder)
     shutil.rmtree(folder / name)

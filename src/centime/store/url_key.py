@@ -1,10 +1,10 @@
-"""The key of a URL in an index of captures: its SURT form, as the tools of web archives sort and look up by.
+"""The key of a URL in an index of captures: its SURT form, by which the tools of web archives sort and search.
 
     http://www.example.com:8080/A/?b=2&a=1   is   com,example:8080)/a?a=1&b=2
 
-The host is turned round, scheme, `www`, default port and fragment go, path and query are lower case, parameters sorted,
-session identifiers left out, percent-encoding undone and done once. It is lossy on purpose: captures also carry their
-URL.
+The labels of the host are reversed; scheme, `www`, default port, fragment and session identifiers are removed; path and
+query are lower case; parameters are sorted; percent-encoding is normalised. The key loses information on purpose:
+captures also have their URL.
 """
 
 import re
@@ -61,7 +61,7 @@ def _query_key(query: str) -> str:
 
 
 def _plain(text: str) -> bytes:
-    """With percent-encoding undone until nothing is left of it."""
+    """The text with percent-encoding decoded until none is left."""
     before, plain = b"", text.encode()
     while plain != before:
         before, plain = plain, unquote_to_bytes(plain)

@@ -1,14 +1,14 @@
 """The URL table: from the 64-bit fingerprint of a URL to its page number and back.
 
-    fingerprints   one 8-byte column by page number; all that must be kept, the rest follows from it
-    slots          open addressing, linear probing: page + 1, or 0 for an empty slot; the slot of a fingerprint is its low bits
+    fingerprints   8 bytes per page, by page number; a snapshot has only these, the slots follow from them
+    slots          a hash table with open addressing and linear probing: page + 1, or 0 for an empty slot; the low bits
+                   of a fingerprint are its first slot
 
-New pages get the next numbers in the order in which they first appear, so the same fingerprints in the same order give
-the same numbers, however they are cut into batches. At most 3/4 of the slots are used: 8 + 4 / load bytes a page, at
-most 18.7.
+New pages get the next numbers in the order of their first appearance, so the same fingerprints in the same order give
+the same numbers, in any batches. At most 3/4 of the slots are used: 8 + 4 / load bytes per page, at most 18.7.
 
-Trap: two URLs of one fingerprint would be one page. With 10 million pages the chance that any two meet is 3 in a
-million.
+Trap: two URLs with the same fingerprint would be one page. With 10 million pages, the probability of any collision is 3
+in a million.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ SMALLEST = 1024
 
 
 class UrlTable:
-    """Which page a fingerprint is, for a set of pages that only grows."""
+    """Maps fingerprints to page numbers, for a set of pages that only grows."""
 
     def __init__(self, fingerprints: Fingerprints | None = None) -> None:
         self._column = np.empty(0, dtype=np.uint64) if fingerprints is None else fingerprints
@@ -39,28 +39,26 @@ class UrlTable:
 
     @property
     def fingerprints(self) -> Fingerprints:
-        """The fingerprint of every page, by its number; enough to make this table again."""
+        """The fingerprint of every page by number; enough to restore this table."""
         return self._column[: self.count]
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use, with the room taken ahead."""
+        """Bytes of memory, reserved space included."""
         return self._column.nbytes + self._slots.nbytes
 
     def state(self) -> dict[str, npt.NDArray[np.uint64]]:
-        """The arrays that a snapshot keeps."""
+        """The arrays for a snapshot."""
         return {"fingerprints": self.fingerprints}
 
     def find(self, fingerprints: Fingerprints) -> Pages:
-        """The page of each fingerprint, -1 where there is none."""
+        """The page of each fingerprint; -1 if it is unknown."""
         pages = np.empty(len(fingerprints), dtype=np.int64)
         _find(fingerprints, self._column, self._slots, pages)
         return pages
 
     def find_or_add(self, fingerprints: Fingerprints) -> tuple[Pages, npt.NDArray[np.bool_]]:
-        """The page of each fingerprint, made where there was none, and which of them were new at their first
-        appearance here.
-        """
+        """The page of each fingerprint, which is added if it is unknown, and whether this place added it."""
         pages = np.empty(len(fingerprints), dtype=np.int64)
         is_new = np.zeros(len(fingerprints), dtype=np.bool_)
         done = 0
@@ -71,9 +69,7 @@ class UrlTable:
             self._grow()
 
     def check(self) -> None:
-        """Raises StoreBroken unless every page has its own fingerprint, is found by it, and nothing else is in the
-        slots.
-        """
+        """Raises StoreBroken unless every page is found by its fingerprint and the slots have nothing else."""
         found = self.find(self.fingerprints)
         wrong = np.flatnonzero(found != np.arange(self.count))
         if len(wrong):
@@ -83,9 +79,9 @@ class UrlTable:
             raise StoreBroken(f"URL table: {used} slots in use for {self.count} pages")
 
     def _grow(self) -> None:
-        """Makes room in whatever is full."""
+        """Enlarges the column or the slots, whichever is full."""
         if self.count >= LARGEST_PAGE_COUNT:
-            raise NoRoom(f"URL table: {self.count} pages, all that 32-bit page numbers reach")
+            raise NoRoom(f"URL table: {self.count} pages, the most that 32-bit page numbers allow")
         if self.count == len(self._column):
             room = np.empty(max(SMALLEST, self.count * 5 // 4), dtype=np.uint64)
             room[: self.count] = self._column
@@ -97,7 +93,7 @@ class UrlTable:
 
 @inlined
 def _search(fingerprint: np.uint64, column: Fingerprints, slots: Slots, mask: np.uint64) -> tuple[Whole, Whole]:
-    """The slot where a fingerprint is or would be, and its page or -1."""
+    """The slot of a fingerprint, or the empty slot where it belongs, and its page or -1."""
     slot = np.int64(fingerprint & mask)
     while True:
         entry = np.int64(slots[slot])
@@ -126,8 +122,8 @@ def _find_or_add(
     pages: Pages,
     is_new: npt.NDArray[np.bool_],
 ) -> tuple[int, int]:
-    """Goes on from `begin` until all are done or there is no room for another page; how far it got, and the pages
-    known then.
+    """Continues from `begin` until all fingerprints are done or the table is full; returns the number done and the new
+    number of pages.
     """
     mask = np.uint64(len(slots) - 1)
     limit = min(len(column), len(slots) * 3 // 4)
@@ -147,7 +143,7 @@ def _find_or_add(
 
 @kernel
 def _place_all(column: Fingerprints, count: int, slots: Slots) -> None:
-    """Enters pages that are known to differ into empty slots."""
+    """Fills empty slots with pages that have distinct fingerprints."""
     mask = np.uint64(len(slots) - 1)
     for page in range(count):
         slot = np.int64(column[page] & mask)

@@ -1,9 +1,8 @@
-"""Records of WARC 1.1 as bytes, each a gzip member of its own.
+"""WARC 1.1 records as bytes, each a gzip member.
 
-The payload is the body as decoded; Content-Encoding, Transfer-Encoding and the Content-Length of the wire are kept
-under names of their own (X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not
-kept; their records say that they are truncated. A revisit has the profile identical-payload-digest or, after a 304,
-server-not-modified.
+The payload is the decoded body. Content-Encoding, Transfer-Encoding and the original Content-Length are renamed
+(X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not kept; their records are
+marked as truncated. A revisit has the profile identical-payload-digest or, after a 304, server-not-modified.
 """
 
 import io
@@ -17,9 +16,8 @@ from centime.model.outcome import Outcome
 from centime.model.response import Response
 
 with warnings.catch_warnings():
-    warnings.simplefilter(
-        "ignore", DeprecationWarning
-    )  # on import fastwarc warns of old classes of its own, which are not used here
+    # On import, fastwarc warns about old classes of its own, which are not used here.
+    warnings.simplefilter("ignore", DeprecationWarning)
     from fastwarc.stream_io import FastWARCError, GzipWriter
     from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
@@ -33,7 +31,7 @@ _OF_THE_WIRE = re.compile(
 
 
 def warcinfo(filename: str, software: str) -> tuple[bytes, str]:
-    """The first record of a file, and its identifier for the others to name."""
+    """The first record of a file, and its identifier, to which the others refer."""
     record = WarcRecord()
     record.init_headers(WarcRecordType.warcinfo)
     record.headers["WARC-Filename"] = filename
@@ -43,7 +41,7 @@ def warcinfo(filename: str, software: str) -> tuple[bytes, str]:
 
 
 def request(response: Response, warcinfo: str, identity: str) -> bytes:
-    """What was asked to get this response, whose record has that identity."""
+    """The request record of a response whose record has this identity."""
     record = _start(response, WarcRecordType.request, warcinfo)
     record.headers["WARC-Concurrent-To"] = identity
     record.headers["Content-Type"] = "application/http; msgtype=request"
@@ -52,7 +50,7 @@ def request(response: Response, warcinfo: str, identity: str) -> bytes:
 
 
 def answer(response: Response, warcinfo: str, identity: str, digest: bytes, original: str) -> bytes:
-    """What came back; without the body if that was kept before, in the record of the WARC-Date `original`."""
+    """The response record, or a revisit record if the record with the WARC-Date `original` has the body."""
     record = _start(response, WarcRecordType.revisit if original else WarcRecordType.response, warcinfo)
     record.headers["WARC-Record-ID"] = identity
     record.headers["Content-Type"] = "application/http; msgtype=response"
@@ -69,7 +67,7 @@ def answer(response: Response, warcinfo: str, identity: str, digest: bytes, orig
 
 
 def payload_of(data: bytes) -> bytes | None:
-    """The HTTP payload of the one record in these bytes, None if they are no whole record."""
+    """The HTTP payload of the record in these bytes; None if they are not a complete record."""
     try:
         for record in ArchiveIterator(io.BytesIO(data), parse_http=True):
             return bytes(record.reader.read())
@@ -79,7 +77,7 @@ def payload_of(data: bytes) -> bytes | None:
 
 
 def date_in(file: BinaryIO) -> str:
-    """The WARC-Date of the record that begins here, nothing if there is none; no more is read than its head needs."""
+    """The WARC-Date of the record at the file's position, empty if there is none; reads only the record's head."""
     try:
         for record in ArchiveIterator(file, parse_http=False):
             return record.headers.get("WARC-Date") or ""
@@ -89,17 +87,17 @@ def date_in(file: BinaryIO) -> str:
 
 
 def moment_of(response: Response) -> datetime:
-    """When it was answered."""
+    """The time of the request."""
     return datetime.fromtimestamp(response.asked_at, UTC)
 
 
 def warc_date(response: Response) -> str:
-    """When it was answered, as its record says."""
+    """The same as a WARC-Date."""
     return moment_of(response).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _start(response: Response, kind: WarcRecordType, warcinfo: str) -> WarcRecord:
-    """A record of this kind with what all have in common."""
+    """A record of this kind with the headers that all records have."""
     record = WarcRecord()
     record.init_headers(kind)
     record.headers["WARC-Target-URI"] = response.url
@@ -111,7 +109,7 @@ def _start(response: Response, kind: WarcRecordType, warcinfo: str) -> WarcRecor
 
 
 def _left_out(response: Response) -> bool:
-    """Whether a body was announced that the fetcher did not want: that of a redirect or an error."""
+    """Whether the server announced a body that the fetcher skipped, because it is that of a redirect or an error."""
     if response.outcome is Outcome.READ or response.body or response.status == HTTPStatus.NOT_MODIFIED:
         return False
     return bool(response.header("transfer-encoding")) or response.header("content-length").strip("0") != ""
@@ -121,12 +119,12 @@ def _member(record: WarcRecord, payload_digest: bytes | None = None) -> bytes:
     out = io.BytesIO()
     writer = GzipWriter(out, LEVEL)
     record.write(writer, checksum_data=True, payload_digest=payload_digest)
-    writer.finish()  # one member a record: readers jump to it
+    writer.finish()  # one gzip member per record, so that readers can seek to it
     return out.getvalue()
 
 
 def _head(response: Response) -> bytes:
-    """The head of the answer as it was received, but with what the wire did to the body under other names."""
+    """The head of the response as received, with the headers about the body's encoding renamed."""
     head = response.response_head.rstrip(b"\r\n")
     if not head:
         phrase = HTTPStatus(response.status).phrase if response.status in set(HTTPStatus) else ""

@@ -388,5 +388,5 @@ def test_a_folder_without_a_crawl_is_refused(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert centime(command[0], tmp_path, *command[1:]) == 2
-    assert "no crawl lives here" in capsys.readouterr().err
+    assert "this is not a crawl" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -188,7 +188,7 @@ def test_where_there_is_no_crawl_every_command_says_so(
     for path, sentence in (
         (tmp_path / "none", "there is no such folder"),
         (file, "this is a file"),
-        (tmp_path, "no crawl lives here"),
+        (tmp_path, "this is not a crawl"),
     ):
         assert centime(name, path, *rest) == 2
         said = capsys.readouterr()

@@ -221,7 +221,7 @@ def test_where_no_crawl_can_be_nothing_is_checked(tmp_path: Path) -> None:
     for path, sentence in (
         (tmp_path / "none", "no such folder"),
         (file, "this is a file"),
-        (tmp_path, "no crawl lives here"),
+        (tmp_path, "this is not a crawl"),
     ):
         with pytest.raises(BadInput, match=sentence):
             check_crawl(path)

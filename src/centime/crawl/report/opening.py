@@ -27,7 +27,7 @@ def check_folder(path: Path) -> None:
     if not path.is_dir():
         raise BadInput(f"{path}: this is a file; a crawl is a folder")
     if not is_crawl(path):
-        raise BadInput(f"{path}: no crawl lives here (there is no centime.json)")
+        raise BadInput(f"{path}: this is not a crawl (there is no centime.json)")
 
 
 def moment(seconds: float) -> str | None:
