@@ -10,7 +10,7 @@ import pytest
 
 from centime.model.errors import BadInput, DamagedFile, InUse
 from centime.processes.background import in_background
-from centime.store.folder import CrawlFolder, is_crawl
+from centime.store.folder import FORMAT, CrawlFolder, is_crawl
 
 
 def test_a_crawl_is_created_once_and_opened_again(tmp_path: Path) -> None:
@@ -47,8 +47,10 @@ def test_a_damaged_description_is_reported(tmp_path: Path, content: str) -> None
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "centime.json").write_text(json.dumps({"format": 3, "created": 0, "settings": {}}))
-    with pytest.raises(DamagedFile, match="this crawl has format 3; this version of Centime reads 2"):
+    (tmp_path / "centime.json").write_text(json.dumps({"format": FORMAT + 1, "created": 0, "settings": {}}))
+    with pytest.raises(
+        DamagedFile, match=f"has format {FORMAT + 1}, made by a newer Centime; this version reads {FORMAT}"
+    ):
         CrawlFolder.open(tmp_path, writable=False)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from centime.model.errors import DamagedFile, NoRoom
 from centime.processes.background import in_background
-from centime.store.snapshot import facts_of_all, read_newest, read_snapshot, write_snapshot
+from centime.store.snapshot import VERSION, facts_of_all, read_newest, read_snapshot, write_snapshot
 
 ARRAYS: dict[str, npt.NDArray[Any]] = {
     "numbers": np.arange(1000, dtype=np.int64),
@@ -93,10 +93,10 @@ def test_when_all_are_damaged_nothing_is_made_up(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_of_a_newer_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("centime.store.snapshot.VERSION", 2)
+    monkeypatch.setattr("centime.store.snapshot.VERSION", VERSION + 1)
     write(tmp_path, 1)
-    monkeypatch.setattr("centime.store.snapshot.VERSION", 1)
-    with pytest.raises(DamagedFile, match="format version 2; this version reads 1"):
+    monkeypatch.undo()
+    with pytest.raises(DamagedFile, match=f"format version {VERSION + 1}; this version reads {VERSION}"):
         read_snapshot(tmp_path / "000001")
 
 

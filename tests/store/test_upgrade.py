@@ -61,7 +61,7 @@ def same_as_said(folder: Path) -> None:
 
 def test_an_old_folder_is_not_read_but_the_way_is_said(golden: Path) -> None:
     before = sorted((path, path.stat().st_mtime_ns) for path in golden.rglob("*"))
-    with pytest.raises(OldFormat, match=f"centime upgrade {golden} brings it to {FORMAT}"):
+    with pytest.raises(OldFormat, match=f"centime upgrade {golden} converts it to format {FORMAT}"):
         read_crawl(golden)
     assert [problem.part for problem in check_crawl(golden).problems] == ["folder"]
     assert pending(golden)
