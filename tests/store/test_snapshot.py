@@ -96,7 +96,7 @@ def test_a_snapshot_of_a_newer_format_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("centime.store.snapshot.VERSION", VERSION + 1)
     write(tmp_path, 1)
     monkeypatch.undo()
-    with pytest.raises(DamagedFile, match=f"format version {VERSION + 1}; this version reads {VERSION}"):
+    with pytest.raises(DamagedFile, match=f"has format {VERSION + 1} instead of {VERSION}"):
         read_snapshot(tmp_path / "000001")
 
 

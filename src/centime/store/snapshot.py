@@ -172,7 +172,7 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
     if not right:
         raise DamagedFile(f"{path / 'manifest.json'}: damaged or cut short")
     if version is not None and content["version"] != version:
-        raise DamagedFile(f"{path}: a snapshot of format {content['version']} where format {version} is expected")
+        raise DamagedFile(f"{path}: this snapshot has format {content['version']} instead of {version}")
     return content
 
 
