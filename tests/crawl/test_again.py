@@ -58,8 +58,8 @@ async def _visits(paths: list[str], **rules: Any) -> list[Visit]:
     routes: dict[str, bytes | Handler] = {
         "/robots.txt": answer(b"User-agent: *\nDisallow: /private"),
         "/away": answer(status="301 Moved Permanently", Location="http://www.a.example/x"),
-        "/odd": answer(status="302 Seeded", Location="javascript:x"),
-        "/here": answer(status="302 Seeded", Location="/"),
+        "/odd": answer(status="302 Found", Location="javascript:x"),
+        "/here": answer(status="302 Found", Location="/"),
     }
     async with Server(routes) as server:
         fetcher = Fetcher(settings())

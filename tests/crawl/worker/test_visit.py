@@ -20,7 +20,7 @@ ROUTES: dict[str, bytes | Handler] = {
     "/": answer(b"<?xml version='1.0'?><a/>", Content_Type="application/xml"),
     "/moved": answer(b"<p>there", "301 Moved Permanently", Location="/"),
     "/found": answer(status="307 Temporary Redirect", Location="http://b.example/"),
-    "/nowhere": answer(status="302 Seeded"),
+    "/nowhere": answer(status="302 Found"),
     "/gone": answer(b"<p>gone", "410 Gone", Content_Type="text/html"),
     "/busy": answer(status="503 Service Unavailable", Retry_After="9"),
     "/broken": b"nonsense\r\n\r\n",
