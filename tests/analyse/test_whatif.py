@@ -143,7 +143,7 @@ def test_a_link_that_is_not_there_cannot_be_removed() -> None:
     graph = linked(3, [(1, 2), (1, 2)])
     names = Numbers(3)
     change(graph, names, [], [(0, 1, 1.0), (0, 1, 1.0)])
-    with pytest.raises(BadRow, match="no link from 0 to 1 that could be removed, or not as many"):
+    with pytest.raises(BadRow, match="no link from 0 to 1 to remove, or fewer"):
         change(graph, names, [], [(0, 1, 1.0)] * 3)
     with pytest.raises(BadRow, match="no link from 1 to 2"):
         change(graph, names, [], [(1, 2, 1.0)])
@@ -158,7 +158,7 @@ def test_links_are_read_from_lines_of_two_pages_and_perhaps_a_weight(tmp_path: P
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("0 1\n1\n", "line 2: expected two pages and perhaps a weight"),
+        ("0 1\n1\n", "line 2: expected two pages and, optionally, a weight"),
         ("0 7\n", "line 1: the graph has no page 7"),
         ("x 1\n", "line 1: the graph has no page x"),
         ("0 1 -2\n", "line 1: a weight must be a finite number, zero or more, not -2"),

@@ -1,20 +1,19 @@
-"""The three golden rules (Section 1.2) as advice for one community, each with what it would bring.
+"""The three golden rules (Section 1.2) as advice for one community, each with its gain.
 
 a. Split: the same content on more pages has more default energy. A new page that links to page p of the community
-brings at least
-   (1-d) (1 + d kept_p) energy (`fate`), up to 1 where nothing leaks.
-b. Link back: a dangling page p loses all that it has. One link from it to page r brings at least d x*_p kept_r. c.
-Move: links out of the community cost least on pages with a small score and many links inside. Their loss on page i is
-about
-   d x*_i (1 - f_i) times what a unit is worth along its other links; moved to page j they dilute j's links instead.
+   brings at least (1-d) (1 + d kept_p) energy (`fate`), up to 1 if nothing leaks.
+b. Link back: a dangling page p loses all of its score. One link from it to page r brings at least d x*_p kept_r.
+c. Move: links out of the community cost least on pages with a small score and many links inside. On page i they cost
+   about d x*_i (1 - f_i) times the value of a unit along its other links. After a move to page j, they dilute the links
+   of page j instead.
 
-Guaranteed: for b and c `gain` is what the change brings while the rest of the web gives the community what it gives
-now, within 1e-4 of Theorem 5.3's bound; for a it is a lower bound. Only what gains is advised; the most gainful first.
-The cost is that of the community.
+Guaranteed: for b and c, `gain` is the effect of the change if the rest of the web gives the community as much as
+before, within 1e-4 of the bound of Theorem 5.3; for a it is a lower bound. Only advice with a gain is listed, the
+largest gain first. The cost depends on the size of the community, not of the graph.
 
-Traps: gains of several pieces of advice do not add up exactly. A link back from a page of the community takes nothing
-from anyone inside, but the rest of the web has what the community gains less. Links that leave are why others link to
-you: the paper knows only energy.
+Traps: the gains of several pieces of advice do not add up exactly. A link back takes nothing from pages inside the
+community, but the rest of the web loses what the community gains. Links out of a community may be the reason why others
+link to it: the paper considers only energy.
 """
 
 from collections.abc import Iterator
@@ -33,27 +32,29 @@ from centime.analyse.transition import Vector
 from centime.analyse.whatif import effect
 from centime.model.graph import Graph
 
-EACH = 5  # pieces of advice of one kind that are tried out
-ACCURACY = 1e-4  # of the bound of Theorem 5.3: advice is compared, not booked
+EACH = 5  # pieces of advice of one kind whose gain is computed
+ACCURACY = 1e-4  # of the bound of Theorem 5.3: enough to compare pieces of advice
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Something that a community can do for its energy."""
+    """A change that increases the energy of a community."""
 
     rule: Literal["split", "link back", "move links"]
     page: int
     """The page to change."""
     other: int
-    """Split: the page that new pages link to, the same. Link back: where to. Move links: to which page its links out are moved."""
+    """Split: the same page, to which new pages link. Link back: the target of the new link. Move links: the page that
+    gets the links.
+    """
     links: int
-    """How many links are made or moved."""
+    """The number of links that are added or moved."""
     gain: float
-    """How much energy the community gains."""
+    """The energy that the community gains."""
 
 
 def advice(graph: Graph, scores: Vector, community: Subgraph, fate: Fate, most: int = 10) -> list[Advice]:
-    """What the community can do, the most gainful first."""
+    """At most `most` pieces of advice for a community, the largest gain first."""
     found = chain(
         _split(community, fate), _link_back(graph, scores, community, fate), _move(graph, scores, community, fate)
     )
@@ -85,7 +86,7 @@ def _another(community: Subgraph, fate: Fate, page: int) -> int | None:
 def _move(graph: Graph, scores: Vector, community: Subgraph, fate: Fate) -> Iterator[Advice]:
     own = scores[community.pages]
     inside = community.marks(graph.pages)
-    worth = fate.kept - 1.0  # d times what a unit is worth along the links inside
+    worth = fate.kept - 1.0  # d times the value of a unit along the links inside
     stays = community.leaving & (community.kept > 0.0)
     leaks = np.where(stays, own * worth * (1.0 - community.kept) / np.maximum(community.kept, 1e-12), 0.0)
     homes = np.flatnonzero(~community.dangling & (community.kept > 0.0))
@@ -109,7 +110,7 @@ def _move(graph: Graph, scores: Vector, community: Subgraph, fate: Fate) -> Iter
 def _gain(
     graph: Graph, scores: Vector, community: Subgraph, fate: Fate, added: list[Link], removed: list[Link]
 ) -> float:
-    """What a change of links brings the community."""
+    """The energy that the community gains by a change of links."""
     proposed = change(graph, Numbers(graph.pages), added, removed).within(community)
     own = scores[community.pages]
     return float(

@@ -1,14 +1,15 @@
-"""How far two orders of the same pages agree: Kendall's tau.
+"""The agreement of two orders of the same pages: Kendall's tau.
 
     tau_b = (C - D) / sqrt((n0 - n1) (n0 - n2))
 
-with C and D the pairs of pages in the same and in the opposite order, n0 all pairs, n1 and n2 the pairs tied in one and
-the other vector.
+C and D are the numbers of pairs of pages in the same and in the opposite order, n0 the number of all pairs, n1 and n2
+the numbers of pairs that are tied in the first and in the second vector.
 
-Guaranteed: exact for any number of pages, in n log n steps (Knight's algorithm: sort by one, count the exchanges that
-sort the other).
+Guaranteed: exact for any number of pages, in n log n steps (Knight's algorithm: sort by one vector, count the exchanges
+that sort the other).
 
-Trap: scores that differ by less than their error are in no order. `resolution` decides what counts as equal.
+Trap: the order of scores that differ by less than their error is meaningless. Scores within `resolution` count as
+equal.
 """
 
 from math import sqrt
@@ -23,7 +24,7 @@ Steps = npt.NDArray[np.int64]
 
 
 def kendall_tau(first: Vector, second: Vector, resolution: float) -> float:
-    """Tau between two score vectors, 1 for the same order, -1 for the opposite; 1 when one of them ties all pages."""
+    """Tau of two score vectors: 1 for the same order, -1 for the opposite; 1 if one of them ties all pages."""
     a, b = (np.rint(values / resolution).astype(np.int64) for values in (first, second))
     order = np.lexsort((b, a))
     a, b = a[order], b[order]
@@ -37,7 +38,7 @@ def kendall_tau(first: Vector, second: Vector, resolution: float) -> float:
 
 
 def _runs(values: Steps) -> Steps:
-    """How often each value occurs, in a sorted list."""
+    """The number of occurrences of each value in a sorted list."""
     return np.diff(np.flatnonzero(np.concatenate([[True], np.diff(values) != 0, [True]])))
 
 
@@ -47,7 +48,7 @@ def _pairs(counts: Steps) -> int:
 
 @kernel
 def _exchanges(values: Steps, room: Steps) -> int:
-    """How many pairs stand in falling order; sorts the values by merging longer and longer runs."""
+    """The number of pairs in decreasing order; sorts the values by merging runs."""
     count = len(values)
     exchanges = 0
     width = 1

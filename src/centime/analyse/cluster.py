@@ -1,16 +1,16 @@
 """The cluster around a page: the pages that are linked more closely with it and each other than with the rest.
 
-From the page a walk that returns with probability 1 - d at each step, over links in both directions, visits near pages
-most. Pages are put in the order of visits per link, and the cluster is the start of that order with the least
-conductance
+A random walk from the page follows links in both directions and returns to the page with probability 1 - d in each
+step. It visits nearby pages most. Pages are sorted by visits per link, and the cluster is the prefix of this order with
+the least conductance
 
     links between the cluster and the rest / links that touch the cluster, or the rest if that is less
 
 (the sweep of Andersen, Chung and Lang, "Local graph partitioning using PageRank vectors", 2006).
 
-Guaranteed: the page itself is in its cluster; the cost depends on `FINEST`, not on the graph, but for turning it once.
+Guaranteed: the page itself is in its cluster. The cost depends on `FINEST`, not on the graph, except for one transpose.
 
-Trap: it knows links and not meaning. A page in the middle of a large site gets a part of the site.
+Trap: the cluster depends on links, not on content. For a page in the middle of a large site it is a part of the site.
 """
 
 import numpy as np
@@ -20,11 +20,11 @@ from centime.model.graph import Graph, Offsets, Targets
 from centime.model.kernel import kernel
 
 DAMPING = 0.85
-FINEST = 1e-5  # visits per link that are not followed any more
+FINEST = 1e-5  # fewer visits per link than this are not followed
 
 
 def cluster(graph: Graph, page: int) -> Pages:
-    """The pages of the cluster around a page, rising."""
+    """The pages of the cluster around a page, sorted."""
     turned = graph.transpose()
     degree = np.maximum(np.diff(graph.offsets) + np.diff(turned.offsets), 1).astype(np.float64)
     visits = np.zeros(graph.pages)
@@ -40,7 +40,7 @@ Rows = tuple[Offsets, Targets]
 
 @kernel
 def _visit(links: Rows, turned: Rows, degree: Vector, page: int, visits: Vector) -> Pages:
-    """Follows the walk until no page has more than `FINEST` visits per link under way; returns the pages visited."""
+    """Follows the walk until no page has more than `FINEST` pending visits per link; returns the visited pages."""
     pages = len(degree)
     under_way = np.zeros(pages)
     waiting = np.zeros(pages, dtype=np.bool_)
@@ -73,7 +73,7 @@ def _visit(links: Rows, turned: Rows, degree: Vector, page: int, visits: Vector)
 
 @kernel
 def _sweep(links: Rows, turned: Rows, order: Pages, ends: float) -> int:
-    """The length of the start of the order that has the least conductance; the whole graph does not count."""
+    """The length of the prefix with the least conductance, which is never the whole graph."""
     inside = np.zeros(len(links[0]) - 1, dtype=np.bool_)
     crossing, touching = 0.0, 0.0
     best, best_count = np.inf, 1

@@ -1,17 +1,17 @@
-"""Communities: any set of pages, chosen by a file, a host, a domain, a pattern, or as the cluster around a page.
+"""Communities: sets of pages, given by a file, a host, a domain, a pattern, or as the cluster around a page.
 
 | source | the pages |
 |---|---|
 | `host:www.example.org` | whose URL has this host |
-| `domain:example.org` | whose URL has this host or one below it |
+| `domain:example.org` | whose URL has this host or a subdomain of it |
 | `pattern:REGEX` | whose name the regular expression matches somewhere |
-| `cluster:PAGE` | that are linked more closely with this page than with the rest (`cluster`) |
-| anything else | named in this file, one per line; empty lines and lines that start with # are passed over |
+| `cluster:PAGE` | that are linked more closely with this page than with the rest (`cluster.py`) |
+| anything else | listed in this file, one per line; empty lines and lines that start with # are ignored |
 
-Guaranteed: a community has at least one page, each counted once; a name that the graph does not have is refused by its
-line.
+Guaranteed: a community has at least one page, and each page once. A name that the graph does not have is refused with
+its line number.
 
-Trap: hosts and domains need pages that are named by URLs; whoever reads the graph says which host a page has.
+Trap: hosts and domains need URLs as page names; the caller provides the host of each page.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,20 +28,20 @@ from centime.model.pattern import check_pattern, compiled
 
 
 class Names(Protocol):
-    """The names of a graph's pages."""
+    """The names of the pages of a graph."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, page: int, /) -> str: ...
 
     def find(self, name: str, /) -> int | None:
-        """The page of this name, if there is one."""
+        """The page with this name, or None."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Names of pages that have none: their numbers, from `first`."""
+    """The names of pages without names: their numbers, starting at `first`."""
 
     pages: int
     first: int = 0
@@ -53,31 +53,31 @@ class Numbers:
         return str(page + self.first)
 
     def find(self, name: str) -> int | None:
-        """The page of this number, if there is one."""
+        """The page with this number, or None."""
         page = int(name) - self.first if name.isascii() and name.isdecimal() else -1
         return page if 0 <= page < self.pages else None
 
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """A named set of pages, their numbers rising."""
+    """A named set of pages, sorted by number."""
 
     name: str
     pages: Pages
 
 
 Sites = Callable[[], tuple[npt.NDArray[np.integer[Any]], Names]]
-"""Gives the number of every page's host, and the hosts."""
+"""Returns the number of the host of each page, and the hosts."""
 Cluster = Callable[[int], Pages]
-"""Gives the pages around one."""
+"""Returns the cluster around a page."""
 
 
 def chosen_community(choice: str, names: Names, sites: Sites, cluster: Cluster) -> Community:
-    """The community of NAME=SOURCE."""
+    """The community that NAME=SOURCE describes."""
     name, equals, source = choice.partition("=")
     if not (name and equals and source):
         raise BadInput(
-            f"a community is NAME=FILE, or NAME= and host:.., domain:.., pattern:.. or cluster:.., not {choice!r}"
+            f"a community is NAME=FILE, or NAME= with host:.., domain:.., pattern:.. or cluster:.., not {choice!r}"
         )
     kind, colon, value = source.partition(":")
     match kind if colon else "":
@@ -99,7 +99,7 @@ def chosen_community(choice: str, names: Names, sites: Sites, cluster: Cluster) 
 
 
 def page_named(name: str, names: Names) -> int:
-    """The number of the page of this name; a sentence if there is none."""
+    """The page with this name; BadInput if there is none."""
     page = names.find(name)
     if page is None:
         raise BadInput(
@@ -127,7 +127,7 @@ def _listed(path: Path, names: Names) -> list[int]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file that say something, each with its number and without the blanks around it."""
+    """The lines of a text file that are neither empty nor comments, stripped, with their line numbers."""
     try:
         text = path.read_text("utf-8-sig")
     except OSError as reason:

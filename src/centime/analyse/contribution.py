@@ -1,19 +1,20 @@
-"""What each page brings to a community, and what becomes of it (Theorem 4.3).
+"""What each page brings to a community, and what happens to it (Theorem 4.3).
 
-A page p outside I brings c, of which e is entrapped in I, s is lost in I's dangling pages and o is spread over the web:
+A page p outside I brings c, of which e is entrapped in I, s is lost in the dangling pages of I, and o is spread over
+the rest of the web:
 
     c_p = d/(1-d) f_p x*_p
     e_p = d             * sum over links p->r into I of w_(r,p) kept_r    * x*_p
     s_p = d/(1-d) * d   * sum over links p->r into I of w_(r,p) sunk_r    * x*_p
     o_p = c_p - e_p - s_p
 
-with kept and sunk of `fate`. A page p of I brings its default energy c_p = 1, of which e_p = (1-d) kept_p, s_p = d
-sunk_p.
+with kept and sunk of `fate.py`. A page p of I brings its default energy c_p = 1, of which e_p = (1-d) kept_p and
+s_p = d sunk_p.
 
-Guaranteed: c = e + s + o, nothing is negative but for rounding, and e_p >= (1 - d^(L_p)) c_p (Theorem 4.4).
+Guaranteed: c = e + s + o, nothing is negative except for rounding, and e_p >= (1 - d^(L_p)) c_p (Theorem 4.4).
 
-Traps: the paper calls c/e the entrapped portion: it is e/c. Its sums of e over in(I) give the external energy, not all
-of E_I.
+Traps: the paper calls c/e the entrapped portion; it is e/c. Its sum of e over in(I) is the external energy, not all of
+E_I.
 """
 
 from dataclasses import dataclass
@@ -30,14 +31,14 @@ from centime.model.kernel import kernel
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """For each of some pages, what it brings to a community and what becomes of that."""
+    """What each of some pages brings to a community, and what happens to it."""
 
     pages: Pages
     brought: Vector
     entrapped: Vector
     lost: Vector
     steps_to_leak: Distances
-    """L_p: the least number of links from the page to a leak of the community; `NEVER` when it reaches none."""
+    """L_p: the least number of links from the page to a leak of the community; `NEVER` if it reaches none."""
 
     @property
     def spread(self) -> Vector:
@@ -48,7 +49,7 @@ class Contributions:
 def contributions(
     walk: Transition, scores: Vector, community: Subgraph, fate: Fate, pages: npt.ArrayLike
 ) -> Contributions:
-    """What the given pages bring to a community: those outside along their links, those of the community by default."""
+    """What pages bring to a community: a page outside along its links, a page inside by its default energy."""
     damping = fate.damping
     check(walk, scores, damping)
     chosen = np.asarray(pages, dtype=np.int64)
@@ -94,7 +95,7 @@ def _follow(
     sums: npt.NDArray[np.float64],
     steps: Distances,
 ) -> None:
-    """Adds up along each page's links into the community: the shares, what is kept of them and what sinks."""
+    """Adds up, over the links of each page into the community, the shares, what is kept and what sinks."""
     weighted = len(weights) > 0
     for place in range(len(chosen)):
         page = chosen[place]

@@ -1,10 +1,9 @@
-"""The picture of how scores are spread: the share of pages with a score of x or more, over x, both in logarithms.
+"""A plot of the distribution of scores: the share of pages with a score of at least x, over x, on logarithmic axes.
 
-Where importance follows a power law, P(X >= x) ~ x^-(a-1), the tail is a straight line. Its exponent a is estimated
-from the best tenth of the pages by the mean of log(x / x_least) (Hill): a - 1 = 1 / that mean.
+If importance follows a power law, P(X >= x) ~ x^-(a-1), the tail is a straight line. Its exponent a is estimated from
+the best tenth of the pages with the mean of log(x / x_least) (Hill): a - 1 = 1 / mean.
 
-Trap: a straight line in this picture is no proof of a power law; the exponent says how steep the tail is, not what made
-it.
+Trap: a straight line does not prove a power law; the exponent states how steep the tail is, not what caused it.
 """
 
 import io
@@ -18,14 +17,14 @@ POINTS = 400
 
 
 def tail_exponent(scores: npt.NDArray[np.float64]) -> float:
-    """a of the best tenth; infinite where those are all alike."""
+    """The exponent a of the best tenth; infinite if those scores are all equal."""
     best = np.sort(scores)[::-1][: max(2, int(len(scores) * TAIL))]
     mean = float(np.log(best / best[-1]).mean()) if best[-1] > 0 else 0.0
     return 1.0 + 1.0 / mean if mean > 0 else float("inf")
 
 
 def draw_distribution(scores: npt.NDArray[np.float64], title: str, small_print: str) -> bytes:
-    """A PNG file of the distribution."""
+    """The plot as the bytes of a PNG file."""
     ordered = np.sort(scores[scores > 0])[::-1]
     places = np.unique(np.geomspace(1, max(1, len(ordered)), POINTS).astype(np.int64)) - 1
     figure = Figure(figsize=(7.2, 4.6), dpi=120, layout="constrained")

@@ -1,19 +1,20 @@
-"""The energy of a community and where it comes from and goes (Theorem 4.2).
+"""The energy balance of a community (Theorem 4.2).
 
     E_I = sum over I of x*_i = |I| + E_in - E_out - E_dp
     E_in  = d/(1-d) * sum over in(I)  of f_i x*_i            what other pages bring
     E_out = d/(1-d) * sum over out(I) of (1 - f_i) x*_i      what links out of I spread
     E_dp  = d/(1-d) * sum over dp(I)  of x*_i                what dangling pages lose
-          = d |dp(I)| + d^2/(1-d) * sum over all i of g_i x*_i    (Corollary 4.1; g_i: fraction of i's links to dp(I))
+          = d |dp(I)| + d^2/(1-d) * sum over all i of g_i x*_i    (Corollary 4.1; g_i: fraction of links of i to dp(I))
 
-E_I is also what the community would have by itself plus what others give it (Definition 4.1, Theorem 4.1): the internal
-PageRank x^i = (1-d) (I - d W_(I,I))^-1 1 and the external one, x^e = x* - x^i.
+E_I is also the sum of what the community has by itself and what others give it (Definition 4.1, Theorem 4.1): of the
+internal PageRank x^i = (1-d) (I - d W_(I,I))^-1 1 and the external PageRank x^e = x* - x^i.
 
-Guaranteed: with exact scores the two sides of each identity differ by rounding alone; `residual` is the difference found, and at most
-|d W x + (1-d) - x|_1 / (1-d), the scores' own certificate. E_I >= `least`, (1 - d^L) E_in with L the least L_p (Theorem 4.4).
+Guaranteed: with exact scores, the two sides of each identity differ only by rounding. `residual` is their difference;
+it is at most |d W x + (1-d) - x|_1 / (1-d), the certificate of the scores. E_I >= `least` = (1 - d^L) E_in, where L is
+the least L_p (Theorem 4.4).
 
-Traps: scores must be those of Eq. 2, not normalised to any sum. In Theorem 4.4 the paper prints L(I) = max L_p; its
-proof, and truth, need the least. ps[I] of Corollary 4.1 are all pages with links to dp(I), in or out of I.
+Traps: scores must be those of Eq. 2, not normalised to any sum. Theorem 4.4 in the paper has L(I) = max L_p; its proof,
+and the truth, need the least L_p. ps[I] of Corollary 4.1 are all pages with links to dp(I), inside or outside of I.
 """
 
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from centime.model.kernel import kernel
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The energy of a community, and the terms that it is made of."""
+    """The energy of a community and the terms of its balance."""
 
     pages: int
     energy: float
@@ -37,13 +38,13 @@ class Balance:
     spread: float
     lost: float
     lost_by_links: float
-    """The same as `lost`, by Corollary 4.1."""
+    """`lost`, computed by Corollary 4.1."""
     least: float
-    """What the energy is at least, by Theorem 4.4, whatever the community looks like inside."""
+    """The lower bound of the energy by Theorem 4.4, whatever the links inside the community."""
 
     @property
     def residual(self) -> float:
-        """By how much the two sides of Theorem 4.2 differ."""
+        """The difference of the two sides of Theorem 4.2."""
         return self.energy - (self.pages + self.received - self.spread - self.lost)
 
 
@@ -69,7 +70,7 @@ def balance(walk: Transition, scores: Vector, damping: float, community: Subgrap
 
 
 def shortest_way_out(walk: Transition, community: Subgraph, into: Vector) -> int:
-    """L(I): the least number of links from a page outside, with links `into` the community, to one of its leaks."""
+    """L(I): the least number of links from a page outside that links `into` the community to one of its leaks."""
     entered = np.zeros(walk.pages, dtype=np.bool_)
     _mark_targets(walk.offsets, walk.targets, into > 0, entered)
     least = int(distances(community)[entered[community.pages]].min(initial=NEVER))
@@ -77,13 +78,14 @@ def shortest_way_out(walk: Transition, community: Subgraph, into: Vector) -> int
 
 
 def internal_scores(community: Subgraph, damping: float, error: float = 1e-10) -> Vector:
-    """x^i of Definition 4.1: each page's score if nobody outside linked to the community; on average at most `error`
-    too low.
+    """x^i of Definition 4.1: the score of each page if no page outside linked to the community.
+
+    On average, it is at most `error` too low.
     """
     check_damping(damping)
     scores = np.full(len(community.pages), 1.0 - damping)
     gained = scores.copy()
-    # What is still to come is at most d/(1-d) of what was gained last.
+    # The remaining gain is at most d/(1-d) of the last gain.
     while damping * float(gained.mean()) > error * (1.0 - damping):
         gained = damping * brought(community.inside, gained)
         scores += gained
@@ -91,7 +93,7 @@ def internal_scores(community: Subgraph, damping: float, error: float = 1e-10) -
 
 
 def leaks(community: Subgraph, scores: Vector, damping: float) -> Vector:
-    """What each page of the community takes out of it: its part of E_out, or of E_dp when it dangles."""
+    """What each page of the community takes out of it: its part of E_out, or of E_dp if it dangles."""
     own = scores[community.pages]
     lost = np.where(community.dangling, 1.0, np.where(community.leaving, 1.0 - community.kept, 0.0))
     result: Vector = damping / (1.0 - damping) * lost * own

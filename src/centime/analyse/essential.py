@@ -1,13 +1,14 @@
-"""Essential and inessential pages (Section 2.3): where all energy goes when d approaches 1.
+"""Essential and inessential pages (Section 2.3): the pages that hold all energy when d approaches 1, and the others.
 
-A page is inessential if from it some page can be reached from which there is no way back (Definition 2.1), in the web
-extended by the dummy page that every dangling page links to. So the essential pages are those of the closed components:
-strongly connected, without a link out of them, and not a dangling page alone. `component` numbers the strongly
-connected components so that links go to lower numbers or stay.
+A page is inessential if it reaches a page that does not reach it (Definition 2.1), in the web extended by the dummy
+page that every dangling page links to. So the essential pages are those of the closed components: strongly connected,
+without a link out, and not a single dangling page. `component` numbers the strongly connected components so that no
+link leads to a higher number.
 
-Guaranteed: time and memory are linear in pages and links, however deep the graph: the search keeps its own stack.
+Guaranteed: time and memory are linear in pages and links, however deep the graph is: the search has its own stack.
 
-Trap: with d near 1 the score of an inessential page goes to 0, but for d = 0.85 most energy may still be there.
+Trap: as d approaches 1, the score of an inessential page goes to 0, but for d = 0.85 such pages may hold most of the
+energy.
 """
 
 from dataclasses import dataclass
@@ -24,16 +25,14 @@ class Components:
     """The strongly connected components of a graph, and the pages of the closed ones."""
 
     component: Targets
-    """The number of each page's component."""
+    """The number of the component of each page."""
     count: int
     essential: Marks
     """Which pages are essential."""
 
     @property
     def closed(self) -> int:
-        """How many components are closed: a surfer who only follows links ends in one of them, or in a dangling
-        page.
-        """
+        """The number of closed components: a surfer who only follows links ends in one, or in a dangling page."""
         return len(np.unique(self.component[self.essential]))
 
 
@@ -48,7 +47,7 @@ def components(walk: Transition) -> Components:
 
 @kernel
 def _components(offsets: Offsets, targets: Targets, weights: Weights) -> tuple[Targets, int]:
-    """Tarjan's search with a stack of its own; links of weight 0 lead nowhere."""
+    """Tarjan's search without recursion; ignores links of weight 0."""
     pages = len(offsets) - 1
     weighted = len(weights) > 0
     component = np.full(pages, -1, dtype=np.int32)
@@ -100,7 +99,7 @@ def _components(offsets: Offsets, targets: Targets, weights: Weights) -> tuple[T
 
 @kernel
 def _open(offsets: Offsets, targets: Targets, weights: Weights, component: Targets, is_open: Marks) -> None:
-    """Marks the components that a link leaves."""
+    """Marks the components that have a link to another."""
     weighted = len(weights) > 0
     for page in range(len(component)):
         for link in range(offsets[page], offsets[page + 1]):

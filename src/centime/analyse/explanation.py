@@ -1,20 +1,22 @@
-"""Where a page's score comes from and goes to.
+"""Where the score of a page comes from, and where it goes.
 
     x*_p = (1 - d) + d * sum over links q->p of w_(p,q) x*_q           (Eq. 1: what each link brings)
-    x*_p = x^i_p + x^e_p                                               (Definition 4.1: the part its community gives it by itself, the rest)
-    x*_p = sum over k of (1 - d) d^k * sum over all q of (W^k)_(p,q)   (what the default score of pages k links away brings)
+    x*_p = x^i_p + x^e_p                                               (Definition 4.1: the part that its own community
+                                                                       gives, and the rest)
+    x*_p = sum over k of (1 - d) d^k * sum over all q of (W^k)_(p,q)   (what the default score of pages k links away
+                                                                       brings)
 
-The last sum is followed back from p link by link: a page q at k links, through which a share a of its score reaches p,
-brings (1 - d) a, and what remains of a x*_q comes from farther away. Shares too small to matter are not followed; what
+The last sum is followed back from p, link by link. If a share a of the score of a page q reaches p over k links, q
+brings (1 - d) a, and the rest of a x*_q comes from pages farther away. Shares that are too small are not followed; what
 they bring is `beyond`.
 
-Of its own score the page passes d x*_p on along its links, loses it when it dangles, and d/(1-d) x*_p is that energy
-over all that follows.
+The page passes d x*_p on along its links, or loses it if it dangles. Over all later steps that energy is
+d/(1-d) x*_p.
 
-Guaranteed: default, links and, in the last sum, distances and `beyond` add up to the score, but for its own error.
+Guaranteed: the default and the links add up to the score, and so do the distances and `beyond`, except for the error of
+the score.
 
-Trap: a page's links back to itself and to pages that link to it bring it its own score again; it is counted where it
-arrives.
+Trap: the links of a page to itself, and to pages that link to it, bring its own score back; it counts where it arrives.
 """
 
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ from centime.model.errors import BadInput
 from centime.model.graph import Graph, Offsets, Targets, Weights
 from centime.model.kernel import kernel
 
-TOO_LITTLE = 1e-6  # of the score: a page that brings less than this is not followed back
+TOO_LITTLE = 1e-6  # a page that brings less than this share of the score is not followed back
 MOST_STEPS = 60
 
 
@@ -37,27 +39,27 @@ class Explanation:
     page: int
     score: float
     default: float
-    """1 - d, what every page has."""
+    """1 - d, the default score of each page."""
     sources: Pages
-    """The pages that link to it, those that bring most first."""
+    """The pages that link to the page, the largest contribution first."""
     brought: Vector
-    """What the links of each of them bring."""
+    """What the links of each source bring."""
     by_distance: Vector
     """What the default scores of pages 0, 1, 2, ... links away bring."""
     beyond: float
     """What was not followed back."""
     origins: Pages
-    """Pages whose default score reaches it, those that bring most first."""
+    """The pages whose default score reaches the page, the largest contribution first."""
     reached: Vector
-    """What the default score of each of them brings."""
+    """What the default score of each origin brings."""
     passed_on: float
-    """What the page gives on along its links."""
+    """What the page passes on along its links."""
     lost: float
-    """What it would give on and cannot, because it dangles."""
+    """What the page loses because it dangles."""
 
 
 def explanation(walk: Transition, scores: Vector, damping: float, page: int) -> Explanation:
-    """Where the score of a page comes from, and what it gives on."""
+    """Explains the score of a page: where it comes from, and how much of it is passed on."""
     check(walk, scores, damping)
     if not 0 <= page < walk.pages:
         raise BadInput(f"the graph has no page {page}")
@@ -109,9 +111,7 @@ def _follow_back(
     too_little: float,
     default: float,
 ) -> tuple[Vector, Vector, float]:
-    """Follows the shares back step by step; returns what each distance and each page brings, and what was not
-    followed.
-    """
+    """Follows the shares back step by step; returns what each distance and each page brings, and the rest."""
     weighted = len(weights) > 0
     pages = len(scores)
     share, next_share = np.zeros(pages), np.zeros(pages)

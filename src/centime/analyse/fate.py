@@ -1,22 +1,22 @@
-"""What becomes of score that enters a community: the part of Theorem 4.3 that depends on the community alone.
+"""What happens to score that enters a community: the part of Theorem 4.3 that depends on the community alone.
 
-Of a unit of score on page q of I, counted over all that follows,
+Of a unit of score on page q of I, over all later steps,
 
-    kept_q   = 1              + d * sum over links q->r in I of w_(r,q) kept_r       stays, as score of I's pages
+    kept_q   = 1              + d * sum over links q->r in I of w_(r,q) kept_r       stays as score of pages of I
     sunk_q   = 1 if q dangles + d * sum over links q->r in I of w_(r,q) sunk_r       is lost in dangling pages
     spread_q = 1 - f_q        + d * sum over links q->r in I of w_(r,q) spread_r     is spread over the rest of the web
 
-In the paper's symbols kept = 1' (I - d W_(I,I))^-1, and e, s, o of Theorem 4.3 are sums of these along the links of a
-page, so the community knows them before the web is known. They obey (1 - d) kept_q + d sunk_q + d spread_q = 1, so
-spread need not be computed.
+In the symbols of the paper, kept = 1' (I - d W_(I,I))^-1, and e, s, o of Theorem 4.3 are sums of these along the links
+of a page, so they can be computed without knowing the rest of the web. They obey
+(1 - d) kept_q + d sunk_q + d spread_q = 1, so spread need not be computed.
 
-`distance` is the least number of links from a page to dp(I) or out(I) inside I, `NEVER` when none is reached. For a
-page p that links into I, L_p of Lemma 4.1 is 1 + the least distance of the pages it links to.
+`distance` is the least number of links inside I from a page to dp(I) or out(I), or `NEVER` if none is reached. For a
+page p that links into I, L_p of Lemma 4.1 is 1 + the least distance of the pages that it links to.
 
-Guaranteed: `kept` and `sunk` are at most `error` below the truth, each, whatever the community.
+Guaranteed: `kept` and `sunk` are each at most `error` too low, for any community.
 
-Trap: the paper prints h_(i,p) for psi_(i,p) in Theorem 4.3, and L_p = max{n | Theta_n without leaks}. Theta_n may be
-without leaks after one that leaks; what its proofs use, and Theorem 5.2 needs, is the least n whose Theta_n leaks.
+Trap: the paper prints h_(i,p) for psi_(i,p) in Theorem 4.3, and L_p = max{n | Theta_n without leaks}. A Theta_n without
+leaks may follow one with leaks; the proofs use, and Theorem 5.2 needs, the least n whose Theta_n leaks.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ ERROR = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """For each page of a community, what becomes of a unit of score that it gets."""
+    """What happens to a unit of score on each page of a community."""
 
     damping: float
     kept: Vector
@@ -47,7 +47,7 @@ class Fate:
 
 
 def fate(community: Subgraph, damping: float, error: float = ERROR) -> Fate:
-    """What becomes of score on each page of a community."""
+    """Computes what happens to a unit of score on each page of a community."""
     check_damping(damping)
     inside = community.inside
     first_sunk = community.dangling.astype(np.float64)
@@ -63,7 +63,7 @@ def fate(community: Subgraph, damping: float, error: float = ERROR) -> Fate:
 
 
 def distances(community: Subgraph) -> Distances:
-    """The least number of links inside the community from each page to one that dangles or has links out of it."""
+    """The least number of links inside the community from each page to a page that dangles or links out of it."""
     turned = community.turned()
     result = np.full(len(community.pages), NEVER, dtype=np.int32)
     _search(turned.offsets, turned.targets, community.leaks, result)
@@ -82,7 +82,7 @@ def _sweep(
     kept: Vector,
     sunk: Vector,
 ) -> float:
-    """One Gauss-Seidel pass over the pages, from either end; returns the largest change."""
+    """One Gauss-Seidel pass over the pages, forward or backward; returns the largest change."""
     weighted = len(weights) > 0
     pages = len(share)
     change = 0.0
@@ -103,7 +103,7 @@ def _sweep(
 
 @kernel
 def _search(offsets: Offsets, sources: Targets, leaks: Marks, distance: Distances) -> None:
-    """Breadth first from the leaks, against the links."""
+    """Breadth-first search from the leaks, against the links."""
     queue = np.empty(len(leaks), dtype=np.int32)
     first, last = 0, 0
     for page in range(len(leaks)):

@@ -1,17 +1,17 @@
 """The energy that flows between communities.
 
-Every page belongs to one community or to the rest of the web. For communities a and b, b not a,
+Every page belongs to one community or to the rest of the web. For two different communities a and b,
 
     flow(a, b) = d/(1-d) * sum over p in a of x*_p * sum over links p->q with q in b of w_(q,p)
 
-is what a gives b; E_out of a is the sum of its row, E_in of b that of its column, and Theorem 4.2 holds for each of
-them:
+is what a gives to b. E_out of a is the sum of its row, E_in of b is the sum of its column, and Theorem 4.2 holds for
+each of them:
 
     |a| + sum of flow(., a) = E_a + sum of flow(a, .) + E_dp of a
 
-Guaranteed: one pass over the links, whatever the number of communities; flows come out by giver.
+Guaranteed: one pass over the links, whatever the number of communities. Flows are sorted by giver.
 
-Trap: communities that overlap have no common flows; `labels_of` refuses them.
+Trap: flows are not defined for communities that overlap; `labels_of` refuses them.
 """
 
 from collections.abc import Sequence
@@ -30,19 +30,17 @@ from centime.model.kernel import inlined, kernel
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The energy of some communities and what they give each other; one that is named last may be the rest of the
-    web.
-    """
+    """The energy of communities and the flows between them; the last community may be the rest of the web."""
 
     pages: Pages
-    """How many pages each has: its default energy."""
+    """The number of pages of each community, which is its default energy."""
     energy: Vector
     lost: Vector
-    """What each loses in its dangling pages."""
+    """What each community loses in its dangling pages."""
     givers: Pages
     receivers: Pages
     amounts: Vector
-    """What each giver gives each receiver; nothing is listed twice, nothing from a community to itself."""
+    """What each giver gives to each receiver; each pair occurs once, and no community gives to itself."""
 
     @property
     def received(self) -> Vector:
@@ -56,13 +54,11 @@ class Flow:
 
     @property
     def residual(self) -> Vector:
-        """By how much the two sides of Theorem 4.2 differ, for each community."""
+        """The difference of the two sides of Theorem 4.2 for each community."""
         return self.energy - (self.pages + self.received - self.spread - self.lost)
 
     def merged(self, largest: int) -> tuple["Flow", Pages]:
-        """The same with all but the communities of most energy joined to one, which comes last; and the numbers of
-        those kept.
-        """
+        """The flow of the `largest` communities by energy, the others merged into a last one; and the numbers kept."""
         kept = np.sort(np.argsort(-self.energy, kind="stable")[:largest])
         number = np.full(len(self.pages), len(kept))
         number[kept] = np.arange(len(kept))
@@ -80,21 +76,20 @@ class Flow:
 
 
 def labels_of(communities: Sequence[Community], pages: int) -> Pages:
-    """The number of each page's community; that of a page in none is the number of communities."""
+    """The number of the community of each page; a page in none has the number of communities."""
     labels = np.full(pages, len(communities), dtype=np.int64)
     for number, community in enumerate(communities):
         taken = labels[community.pages] < len(communities)
         if taken.any():
             other = communities[labels[community.pages[taken][0]]].name
-            raise BadInput(
-                f"communities {other} and {community.name} share {int(taken.sum())} pages: flows need communities that do not"
-            )
+            both = f"communities {other} and {community.name} share {int(taken.sum())} pages"
+            raise BadInput(f"{both}; flows need communities without common pages")
         labels[community.pages] = number
     return labels
 
 
 def flow(walk: Transition, scores: Vector, damping: float, labels: Pages, communities: int) -> Flow:
-    """What communities 0 to `communities` - 1 give each other; every page has the label of one."""
+    """The flows between communities 0 to `communities` - 1; each page has the label of one."""
     check(walk, scores, damping)
     passed_on = damping / (1.0 - damping)
     order = np.argsort(labels, kind="stable")
@@ -117,7 +112,7 @@ def _flow(
     order: Pages,
     starts: Pages,
 ) -> tuple[Pages, Pages, Vector]:
-    """Community after community, adds up what its pages give to each other one."""
+    """Adds up what the pages of each community give to each other community."""
     weighted = len(weights) > 0
     communities = len(starts) - 1
     total = np.zeros(communities)
@@ -153,7 +148,7 @@ def _flow(
 
 @inlined
 def _longer(values: npt.NDArray[Any], room: int) -> npt.NDArray[Any]:
-    """The same values with room for more."""
+    """A copy of the values with length `room`."""
     longer = np.empty(room, dtype=values.dtype)
     for place in range(len(values)):
         longer[place] = values[place]

@@ -1,17 +1,16 @@
-"""A proposed change of links: the rows of the pages concerned, as they are and as they would be.
+"""A proposed change of links: the rows of the changed pages, before and after.
 
-    D = W' - W        0 but in the columns of the changed pages C
+    D = W' - W        0 except in the columns of the changed pages C
 
-Theorem 5.3's delta_p = |D_p|_1 of a changed page: with h links before and h' after, of which n are new, r are gone and
-u stay,
+Theorem 5.3 uses delta_p = |D_p|_1 of a changed page. With h links before and h' after, of which n are new, r are
+removed and u stay,
 
-    delta_p = |1/h - 1/h'| u + n/h' + r/h,   1 when p had no links or has none left;   0 <= delta_p <= 2
+    delta_p = |1/h - 1/h'| u + n/h' + r/h,   1 if p had no links or has none left;   0 <= delta_p <= 2
 
-Guaranteed: the graph itself is never copied; all that is built is of the size of the changed rows.
+Guaranteed: the graph is never copied; everything has the size of the changed rows.
 
-Traps: the paper prints h' for h in two places of delta_p. A link that is added where there is one already makes two
-(Example 1.2), and a link that is removed is removed once. In a weighted graph a new link weighs 1 unless it says
-otherwise.
+Traps: the paper prints h' for h in two places of delta_p. Adding a link that exists makes two (Example 1.2), and
+removing a link removes it once. In a weighted graph, a new link has weight 1 by default.
 """
 
 from collections.abc import Iterable
@@ -34,18 +33,14 @@ Row = list[tuple[int, float]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The pages whose links change, rising, and the columns of W for them: row k of `before` and `after` is that of
-    pages[k].
-    """
+    """The pages whose links change, sorted, and their columns of W: row k of `before` and `after` is of pages[k]."""
 
     pages: Pages
     before: Transition
     after: Transition
 
     def differences(self) -> tuple[Pages, Pages, Vector]:
-        """D by its entries: for each the place of the changed page in `pages`, the target, and the difference of the
-        shares.
-        """
+        """The entries of D: the index of the changed page in `pages`, the target, and the difference of the shares."""
         both = (self.before, self.after)
         rows = np.concatenate([np.repeat(np.arange(side.pages), np.diff(side.offsets)) for side in both])
         targets = np.concatenate([side.targets for side in both]).astype(np.int64)
@@ -60,20 +55,20 @@ class Change:
         return sums(rows, np.abs(shares), len(self.pages))
 
     def within(self, community: Subgraph) -> "Change":
-        """The same for the community's subgraph alone: its numbers, and of the links only those that stay inside."""
+        """The change in the subgraph of a community: with its page numbers, and only links that stay inside."""
         pages = np.searchsorted(community.pages, self.pages)
         return Change(pages, *(_inside(side, community.pages) for side in (self.before, self.after)))
 
 
 def change(graph: Graph, names: Names, added: Iterable[Link], removed: Iterable[Link]) -> Change:
-    """The change that removes and then adds links; the weight of a removed one does not matter."""
+    """The change that removes links and then adds links; the weights of removed links do not matter."""
     rows: dict[int, Row] = {}
     for source, target, _ in removed:
         row = rows.setdefault(source, _row(graph, source))
         place = next((place for place, (page, _) in enumerate(row) if page == target), None)
         if place is None:
             raise BadRow(
-                f"there is no link from {names[source]} to {names[target]} that could be removed, or not as many as are to be"
+                f"there is no link from {names[source]} to {names[target]} to remove, or fewer than are to be removed"
             )
         del row[place]
     for source, target, weight in added:
@@ -84,14 +79,14 @@ def change(graph: Graph, names: Names, added: Iterable[Link], removed: Iterable[
 
 
 def read_links(path: Path, names: Names) -> list[Link]:
-    """The links of a small file: on each line two page names and perhaps a weight, with tabs, commas or blanks
-    between.
+    """Reads the links of a small file: per line two page names and optionally a weight, separated by tabs, commas or
+    blanks.
     """
     links = []
     for line, text in read_lines(path):
         fields = [field.strip() for field in text.split("\t")] if "\t" in text else text.replace(",", " ").split()
         if len(fields) not in (2, 3):
-            raise BadInput(f"{path}, line {line}: expected two pages and perhaps a weight")
+            raise BadInput(f"{path}, line {line}: expected two pages and, optionally, a weight")
         source, target = (names.find(field) for field in fields[:2])
         if source is None or target is None:
             raise BadInput(f"{path}, line {line}: the graph has no page {fields[0] if source is None else fields[1]}")

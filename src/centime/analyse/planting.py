@@ -1,22 +1,23 @@
-"""Promoting communities planted in a graph, and how many of them are found.
+"""Promoting communities planted in a graph, and how many of them a search finds.
 
-Each planted community C has 20 to 200 new pages and one to three targets D, which are pages of the graph that few link
-to. Every page of C links to a target (Theorem 5.2); what else it links to differs from community to community:
+Each planted community C has 20 to 200 new pages and one to three targets D, which are pages of the graph with few links
+to them. Every page of C links to a target (Theorem 5.2). The other links depend on the pattern:
 
 | pattern | links of a page of C |
 |---|---|
-| star | none but the target |
-| ring | the next page of C |
-| random | three to eight pages of C, any |
-| hidden | the same, and one page of the graph, any |
+| star | only the target |
+| ring | also the next page of C |
+| random | also three to eight random pages of C |
+| hidden | the same, and one random page of the graph |
 | stolen | the same as random, and three pages of the graph link to the community |
 
     precision = found communities that are planted / found        recall = planted communities that are found / planted
 
-A found community is a planted one when it has one of its targets and most of its pages are the planted ones.
+A found community matches a planted one if it has one of its targets and more than half of its pages are planted there.
 
-Guaranteed: same arguments, same graph. Trap: what is found and was not planted may well be promoting too; the graph
-knows no intent.
+Guaranteed: the same arguments give the same graph.
+
+Trap: a community that is found but was not planted may promote pages too; a graph does not show intent.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ STOLEN_LINKS = 3
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A promoting community that was planted."""
+    """A planted promoting community."""
 
     pattern: str
     targets: Pages
@@ -46,7 +47,7 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How well a search found what was planted."""
+    """The quality of a search for planted communities."""
 
     planted: int
     found: int
@@ -56,11 +57,11 @@ class Finding:
 
 
 def plant(graph: Graph, communities: int, seed: int) -> tuple[Graph, list[Planted]]:
-    """The graph with so many promoting communities added after its last page."""
+    """The graph with `communities` promoting communities added after its last page."""
     if graph.weights is not None or graph.pages < 100:
-        raise BadSetting("communities are planted in graphs without weights, of 100 pages or more")
+        raise BadSetting("planting communities needs a graph without weights, with 100 pages or more")
     if not 1 <= communities <= (LARGEST_PAGE_COUNT - graph.pages) // LARGEST:
-        raise BadSetting(f"communities are planted by one or more, not {communities}")
+        raise BadSetting(f"the number of planted communities must be one or more, not {communities}")
     random = np.random.default_rng(seed)
     humble = np.flatnonzero(graph.in_degree <= np.median(graph.in_degree))
     sources, targets, planted = (
@@ -99,7 +100,7 @@ def _links(
 
 
 def judge(planted: Sequence[Planted], found: Sequence[Promotion]) -> Finding:
-    """How many of the communities found are planted ones, and how many of the planted ones are found."""
+    """Compares the found communities with the planted ones."""
     matched = [
         next((number for number, each in enumerate(planted) if _is(each, promotion)), None) for promotion in found
     ]

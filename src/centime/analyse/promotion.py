@@ -1,28 +1,28 @@
-"""Promotion: how high a page can be brought, and the communities that bring pages high (Section 5).
+"""Promotion: the largest score that a page can have, and the communities that promote pages (Section 5).
 
-The largest score that a page of an island of N pages can have (Theorem 5.1):
+The largest score of a page on an island of N pages (Theorem 5.1):
 
-    x = 1 + (N - 1) d                  with a link to itself: all pages link to it alone, itself included
-    x = (1 + (N - 1) d) / (1 + d)      without
+    x = 1 + (N - 1) d                  with self-links: all pages link to this page only, and so does the page itself
+    x = (1 + (N - 1) d) / (1 + d)      without self-links
 
-and the least energy of a community D when every page of C, with at most F links each, has one to D (Theorem 5.2),
-whatever C looks like:
+The least energy of a community D if every page of C, with at most F links each, has a link to D (Theorem 5.2), whatever
+the links inside C are:
 
     E_D >= d (1 - d) / F * |C|
 
-A promoting community is found by what the theorem says of it, not by a pattern: its pages live on their own default
-energy and give it to the target. The supporters of a page (`support`) are a promoting community if they are ten or
-more, give it at least three times the mean score, and most of their supply of energy is their own:
+A promoting community is found by the property that the theorem describes, not by a link pattern: its pages have little
+but their own default energy and give it to the target. The supporters of a page (`support.py`) are a promoting
+community if they are ten or more, give it at least three times the mean score, and most of their energy is their own:
 
     own = |C| / (|C| + E_in of C) >= 3/4
 
-Targets that have most of their supporters in common are promoted by one community.
+Targets that share most of their supporters are promoted by one community.
 
-Guaranteed: nothing is called promoting without these numbers, which are reported.
+Guaranteed: every promoting community is reported with these numbers.
 
-Traps: links alone do not tell why: a site that nobody links to, and whose pages all link to its front page, is such a
-community too. The paper prints gamma = 0 for Figure 7(b) where it is 1, and a minus for a plus in the derivative of Eq.
-42; the maxima are right.
+Traps: links do not show intent: a site to which no other site links, and whose pages all link to its front page, is
+such a community too. The paper prints gamma = 0 for Figure 7(b), where it is 1, and a minus for a plus in the
+derivative of Eq. 42; the maxima are correct.
 """
 
 from dataclasses import dataclass
@@ -43,42 +43,42 @@ class Promotion:
     """A community that promotes some pages."""
 
     targets: Pages
-    """D: the pages promoted, the one that is given most first."""
+    """D: the promoted pages, the one that receives most first."""
     supporters: Pages
-    """C: the promoting pages, rising."""
+    """C: the promoting pages, sorted."""
     given: float
-    """How much of the targets' scores comes from links of the supporters."""
+    """The part of the scores of the targets that comes from links of the supporters."""
     share: float
-    """The part of the targets' scores that this is."""
+    """`given` as a share of the scores of the targets."""
     own: float
-    """The part of the supporters' supply of energy that is their own default energy."""
+    """The share of the supporters' energy that is their own default energy."""
     least: float
-    """What Theorem 5.2 gives the targets at least."""
+    """The least energy of the targets by Theorem 5.2."""
 
 
 def largest_score(pages: int, damping: float, *, self_links: bool) -> float:
-    """The largest score that a page of an island of so many pages can have (Theorem 5.1)."""
+    """The largest score that a page on an island of `pages` pages can have (Theorem 5.1)."""
     check_damping(damping)
     if pages < 1 or (pages == 1 and not self_links):
         raise BadSetting(
-            f"an island of {pages} pages has no largest score; there must be two pages, or one that may link to itself"
+            f"an island of {pages} pages has no largest score; it needs two pages, or one page that may link to itself"
         )
     most = 1.0 + (pages - 1) * damping
     return most if self_links else most / (1.0 + damping)
 
 
 def least_energy(supporters: int, most_links: int, damping: float) -> float:
-    """The least energy of a community to which each of so many pages, with at most so many links, has a link
-    (Theorem 5.2).
+    """The least energy of a community to which `supporters` pages link, each with at most `most_links` links (Theorem
+    5.2).
     """
     check_damping(damping)
     if most_links < 1:
-        raise BadSetting(f"a page that supports another has at least one link, not {most_links}")
+        raise BadSetting(f"a supporting page has at least one link, not {most_links}")
     return damping * (1.0 - damping) / most_links * supporters
 
 
 def promotions(walk: Transition, scores: Vector, damping: float) -> list[Promotion]:
-    """The promoting communities of a graph, those that give most first."""
+    """The promoting communities of a graph, the one that gives most first."""
     check(walk, scores, damping)
     turned = Graph(walk.offsets, walk.targets, walk.weights if len(walk.weights) else None).transpose()
     least = LEAST_GIVEN * float(scores.mean()) if walk.pages else 0.0
@@ -101,7 +101,7 @@ def promotions(walk: Transition, scores: Vector, damping: float) -> list[Promoti
 
 
 def _joined(group: list[Support], walk: Transition, scores: Vector, damping: float) -> Promotion:
-    """One community of all supports that are the same one's."""
+    """Merges the supports of one community."""
     targets = [found.target for found in sorted(group, key=lambda found: -found.given)]
     supporters = np.unique(np.concatenate([found.supporters for found in group]))
     given = sum(found.given for found in group)

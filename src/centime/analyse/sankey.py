@@ -1,15 +1,16 @@
-"""The picture of the energy that flows between communities: a Sankey diagram.
+"""A Sankey diagram of the energy that flows between communities.
 
-On the left each community's supply, |I| + E_in; on the right what becomes of it. A band's width is its energy:
+The left side shows the supply of each community, |I| + E_in; the right side shows where it goes. The width of a band is
+its energy:
 
-    |I| + E_in = E (kept, the band to the same community) + E_out (bands to others) + E_dp (the band to the dangling pages)
+    |I| + E_in = E (kept: the band to the same community) + E_out (bands to others) + E_dp (the band to dangling pages)
 
-so every block on the left is as high as its bands together (Theorem 4.2), and a block on the right is E + E_in of its
-community. Of the rest of the web only what it gives to communities and gets from them is drawn: all of it would make
-them hairlines.
+So each block on the left is as high as its bands together (Theorem 4.2), and a block on the right is E + E_in of its
+community. Of the rest of the web, the diagram shows only what it gives to communities and receives from them; all of it
+would make the other bands too thin to see.
 
-Trap: what a community receives stands on the right and is part of its supply on the left: the picture is one turn of a
-circuit.
+Trap: what a community receives is on the right, and is also part of its supply on the left: the diagram shows one turn
+of a circuit.
 """
 
 import io
@@ -31,14 +32,12 @@ DANGLING_COLOUR = "#555555"
 DOTS_PER_INCH = 130
 BLOCK_WIDTH = 0.018
 MARGIN_INCHES = 1.5  # above and below the axes, together
-LABEL_INCHES = 0.36  # two lines of text: what a block has beside its own height, so that labels never touch
+LABEL_INCHES = 0.36  # two lines of text: added to the height of each block, so that labels never touch
 
 
 @dataclass(slots=True)
 class Block:
-    """A community, the rest of the web or the dangling pages, on one side of the picture; bands leave or reach it
-    from its top down.
-    """
+    """A community, the rest of the web or the dangling pages on one side; bands are attached from its top down."""
 
     name: str
     detail: str
@@ -49,7 +48,7 @@ class Block:
 
 
 def draw_flow(flow: Flow, names: Sequence[str], title: str, small_print: str) -> bytes:
-    """A PNG file of the flows; the community after the last that has a name is the rest of the web."""
+    """The diagram as the bytes of a PNG file; the community after the last named one is the rest of the web."""
     left, right = list(_givers(flow, names)), list(_receivers(flow, names))
     figure, axes = _page(title, small_print, len(right))
     room = LABEL_INCHES / (figure.get_figheight() - MARGIN_INCHES)
@@ -73,27 +72,27 @@ def draw_flow(flow: Flow, names: Sequence[str], title: str, small_print: str) ->
 def _givers(flow: Flow, names: Sequence[str]) -> Iterator[Block]:
     for number, (name, pages, received) in enumerate(zip(names, flow.pages, flow.received, strict=False)):
         yield Block(
-            name, f"{_spoken(pages)} pages + {_spoken(received)} received", _colour(number), float(pages + received)
+            name, f"{_figures(pages)} pages + {_figures(received)} received", _colour(number), float(pages + received)
         )
     if len(flow.pages) > len(names):
         given = float(flow.spread[len(names)])
-        yield Block("rest of the web", f"gives {_spoken(given)}", REST_COLOUR, given)
+        yield Block("rest of the web", f"gives {_figures(given)}", REST_COLOUR, given)
 
 
 def _receivers(flow: Flow, names: Sequence[str]) -> Iterator[Block]:
     for number, (name, energy, received) in enumerate(zip(names, flow.energy, flow.received, strict=False)):
         yield Block(
-            name, f"energy {_spoken(energy)}, receives {_spoken(received)}", _colour(number), float(energy + received)
+            name, f"energy {_figures(energy)}, receives {_figures(received)}", _colour(number), float(energy + received)
         )
     if len(flow.pages) > len(names):
         taken = float(flow.received[len(names)])
-        yield Block("rest of the web", f"receives {_spoken(taken)}", REST_COLOUR, taken)
+        yield Block("rest of the web", f"receives {_figures(taken)}", REST_COLOUR, taken)
     lost = float(flow.lost[: len(names)].sum())
-    yield Block("dangling pages", f"lose {_spoken(lost)}", DANGLING_COLOUR, lost)
+    yield Block("dangling pages", f"lose {_figures(lost)}", DANGLING_COLOUR, lost)
 
 
 def _bands(flow: Flow, giver: int, named: int) -> Iterator[tuple[int, float]]:
-    """The receivers on the right, from the top down, and what each gets from a block on the left."""
+    """The receivers on the right, from the top down, and what each receives from a block on the left."""
     amounts = {
         int(receiver): float(flow.amounts[place])
         for place, receiver in enumerate(flow.receivers)
@@ -109,8 +108,8 @@ def _colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def _spoken(number: float) -> str:
-    """A number in plain figures, with three digits that count, thousands apart."""
+def _figures(number: float) -> str:
+    """A number with three significant digits, or with thousands separated."""
     return f"{number:,.0f}".replace(",", "\u202f") if abs(number) >= 100 else f"{number:.3g}"
 
 

@@ -1,10 +1,12 @@
-"""G_I, the community's own links: W_(I,I) with its pages numbered from 0.
+"""G_I, the links inside a community: W_(I,I) with its pages numbered from 0.
 
-Column q of W_(I,I) keeps the shares of the whole graph: it adds up to f_q, less than 1 where page q has links out of I.
+Column q of W_(I,I) keeps the shares of the whole graph: it adds up to f_q, which is less than 1 if page q has links out
+of I.
 
-Guaranteed: built from the rows of the community alone, whatever the size of the rest.
+Guaranteed: it is built from the rows of the community alone, whatever the size of the rest.
 
-Trap: `inside.share` is of all of a page's links, so a page of G_I may seem to pay less than it has: the rest leaves.
+Trap: `inside.share` is the share among all links of a page, so a page of G_I may seem to pay less than it has: the rest
+leaves the community.
 """
 
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ class Subgraph:
     """The links between the pages of a community."""
 
     pages: Pages
-    """The community's pages by their numbers in the whole graph, rising; page q of the subgraph is pages[q]."""
+    """The numbers of the community's pages in the whole graph, sorted; page q of the subgraph is pages[q]."""
     inside: Transition
     """W_(I,I)."""
     dangling: Marks
@@ -39,7 +41,7 @@ class Subgraph:
     @property
     def leaving(self) -> Marks:
         """Which pages are in out(I): they have links out of the community."""
-        # Not kept < 1: the shares of a page's links add up to 1 but for rounding.
+        # Not kept < 1: the shares of the links of a page add up to 1 except for rounding.
         return ~self.dangling & (self.kept < 1.0 - 1e-12)
 
     def marks(self, pages: int) -> Marks:
@@ -49,19 +51,18 @@ class Subgraph:
         return marks
 
     def turned(self) -> Graph:
-        """The links turned round, without shares: who links to each page from inside."""
+        """The reversed links without shares: the pages inside that link to each page."""
         return Graph(self.inside.offsets, self.inside.targets).transpose()
 
 
 def subgraph(walk: Transition, pages: npt.ArrayLike) -> Subgraph:
-    """The subgraph of a community; its pages in any order, each counted once."""
+    """The subgraph of a community; `pages` may be in any order and may have repeats."""
     chosen = np.unique(np.asarray(pages, dtype=np.int64))
     if not len(chosen):
         raise BadInput("a community needs at least one page")
     if chosen[0] < 0 or chosen[-1] >= walk.pages:
-        raise BadInput(
-            f"the graph has pages 0 to {walk.pages - 1}: a community cannot hold page {chosen[0] if chosen[0] < 0 else chosen[-1]}"
-        )
+        wrong = chosen[0] if chosen[0] < 0 else chosen[-1]
+        raise BadInput(f"a community has page {wrong}, but the graph has pages 0 to {walk.pages - 1}")
     number = np.full(walk.pages, -1, dtype=np.int32)
     number[chosen] = np.arange(len(chosen))
     offsets = np.zeros(len(chosen) + 1, dtype=np.int64)
@@ -86,7 +87,7 @@ def _count(
     inner: Offsets,
     kept: Vector,
 ) -> None:
-    """Counts each page's links that stay inside, and adds up their shares."""
+    """Counts the links of each page that stay inside, and adds up their shares."""
     weighted = len(weights) > 0
     for place in range(len(chosen)):
         page = chosen[place]
@@ -109,7 +110,7 @@ def _copy(
     copied: Targets,
     copied_weights: Weights,
 ) -> None:
-    """Writes the links that stay inside, with the community's own numbers."""
+    """Copies the links that stay inside, with page numbers of the subgraph."""
     weighted = len(weights) > 0
     for place in range(len(chosen)):
         page = chosen[place]

@@ -1,17 +1,19 @@
-"""The pages that support a target: that live on their own default energy and give it to the target.
+"""The pages that support a target: they have little but their own default energy, and they give it to the target.
 
-For a page t the search
+For a page t, the search
 
-1. takes all pages that link to t, then those that link to them and to those again, in turns, as far as there is room: eight times the
-   pages that link to t, or a thousand if that is less;
-2. drops, until none is left, every page that gets from outside more than its default share, 1 - d;
-3. counts as supporters the pages that are left, link to t, and give t a third or more of what they let out of the set.
+1. takes all pages that link to t, then pages that link to those, then pages that link to these, up to a limit: eight
+   times the number of pages that link to t, or a thousand if that is less. Each round takes one more link of every
+   page;
+2. drops every page that receives more than its default score, 1 - d, from outside the set, until there is none;
+3. calls the remaining pages supporters if they link to t and give t at least a third of what they give to pages outside
+   the set.
 
-Guaranteed: each page and each of its links is looked at a fixed number of times, however often pages are dropped for
+Guaranteed: each page and each of its links is visited a fixed number of times, however pages are dropped because of
 others.
 
-Trap: the larger the set of step 1, the less comes from outside: of a whole island every page would be left. Hence the
-room.
+Trap: the larger the set of step 1 is, the less comes from outside; on an island, no page would be dropped. Hence the
+limit.
 """
 
 from dataclasses import dataclass
@@ -36,20 +38,20 @@ class Support:
 
     target: int
     supporters: Pages
-    """Their numbers, rising."""
+    """Their numbers, sorted."""
     given: float
-    """How much of the target's score comes from their links."""
+    """The part of the target's score that comes from their links."""
     received: float
-    """E_in of the supporters: what they get from outside the set of step 1."""
+    """E_in of the supporters: what they receive from outside the set of step 1."""
 
     @property
     def own(self) -> float:
-        """The part of the supporters' supply of energy that is their own default energy."""
+        """The share of the supporters' energy that is their own default energy."""
         return len(self.supporters) / (len(self.supporters) + self.received)
 
 
 class SupportSearch:
-    """The search around one target after the other, with room that all of them use."""
+    """A search around one target after the other, which reuses its arrays."""
 
     def __init__(self, walk: Transition, turned: Graph, scores: Vector, damping: float) -> None:
         self.damping = damping
@@ -62,7 +64,7 @@ class SupportSearch:
         self.dropped = np.empty(walk.pages, dtype=np.int64)
 
     def around(self, target: int) -> Support | None:
-        """The pages that support a target, if they are enough."""
+        """The pages that support a target; None if there are too few."""
         count = _gather(
             self.links,
             self.turned,
@@ -99,7 +101,7 @@ def _gather(
     members: Pages,
     dropped: Pages,
 ) -> int:
-    """Steps 1 and 2: how many pages are left in `members`, marked `inside`, with their `income` from outside."""
+    """Steps 1 and 2: returns the number of pages left in `members`, marked `inside`, with `income` from outside."""
     offsets, sources, weights = turned
     weighted = len(weights) > 0
     count = 0
@@ -109,7 +111,7 @@ def _gather(
             inside[sources[link]] = True
             members[count] = sources[link]
             count += 1
-    # In turns, one more link of every page: a page that many link to must not take all the room.
+    # One more link of every page in each round: a page with many links to it must not use up the limit.
     most = min(max(count, min(FAR * count, FARTHEST)), len(members))
     first, last = 0, count
     for _ in range(2):
@@ -140,7 +142,7 @@ def _gather(
             inside[members[place]] = False
             dropped[gone] = members[place]
             gone += 1
-    # A page that is dropped becomes outside for those it links to, which may have to be dropped for it.
+    # A dropped page is then outside for the pages that it links to, so these may have to be dropped too.
     offsets, targets, weights = links
     done = 0
     while done < gone:
@@ -167,7 +169,7 @@ def _gather(
 
 @kernel
 def _aims(links: Rows, paid: Vector, members: Pages, inside: Marks, target: int) -> tuple[Vector, Vector]:
-    """What each member gives the target, and all pages that are not members."""
+    """What each member gives to the target, and to all pages outside the set."""
     offsets, targets, weights = links
     weighted = len(weights) > 0
     to_target, leaving = np.zeros(len(members)), np.zeros(len(members))

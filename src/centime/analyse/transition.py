@@ -2,16 +2,16 @@
 
     w_(i,j) = share of page j's links that lead to page i; the column of a page without links is 0
 
-Of h_j links each has the share 1 / h_j; repeated links count as often as they stand there (Example 1.2), weighted ones
-by weight.
+Each of h_j links has the share 1 / h_j. Repeated links count as often as they occur (Example 1.2), weighted links by
+weight.
 
     f_p = sum of w_(i,p) over i in I        the fraction of page p's links that lead into I
 
-Guaranteed: a column adds up to 1, or to 0 when the page dangles. `error_bound` is a certificate of any vector, wherever
-it comes from: |x - x*|_1 <= |d W x + (1 - d) - x|_1 / (1 - d), because the 1-norm of W is at most 1 (Proposition 2.3).
+Guaranteed: a column adds up to 1, or to 0 if the page dangles. `error_bound` certifies any vector, whatever its origin:
+|x - x*|_1 <= |d W x + (1 - d) - x|_1 / (1 - d), because the 1-norm of W is at most 1 (Proposition 2.3).
 
-Traps: "null rows" of the paper's Section 2.1 are null columns. A page whose links all weigh 0 dangles. Rounding, about
-1e-16 of the sum of all scores, is not in the certificate.
+Traps: the "null rows" of Section 2.1 of the paper are null columns. A page whose links all have weight 0 dangles.
+Rounding, about 1e-16 of the sum of all scores, is not in the certificate.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """W by columns: page p pays `share[p]` along each link, times the link's weight when there are `weights`."""
+    """W by columns: page p pays `share[p]` along each link, times the weight of the link if there are `weights`."""
 
     offsets: Offsets
     targets: Targets
@@ -39,18 +39,18 @@ class Transition:
 
     @property
     def pages(self) -> int:
-        """How many pages there are."""
+        """The number of pages."""
         return len(self.share)
 
     @property
     def dangling(self) -> Marks:
-        """Which pages pay nobody."""
+        """Which pages pay nothing along links."""
         marks: Marks = self.share == 0.0
         return marks
 
 
 def transition(graph: Graph) -> Transition:
-    """The transition matrix of a graph, on the graph's own arrays."""
+    """The transition matrix of a graph; shares the arrays of the graph."""
     return columns(graph.offsets, graph.targets, graph.weights)
 
 
@@ -64,39 +64,39 @@ def columns(offsets: Offsets, targets: Targets, weights: Weights | None) -> Tran
 
 
 def check(walk: Transition, scores: Vector, damping: float) -> None:
-    """Refuses a damping outside [0, 1) and scores of other pages."""
+    """Raises BadSetting for a damping outside [0, 1), or if there is not one score for each page."""
     check_damping(damping)
     if scores.shape != (walk.pages,):
         raise BadSetting(f"there must be one score for each of the {walk.pages} pages, not {scores.size}")
 
 
 def check_damping(damping: float) -> None:
-    """Refuses a damping outside [0, 1)."""
+    """Raises BadSetting for a damping outside [0, 1)."""
     if not 0 <= damping < 1:
         raise BadSetting(f"the damping must be at least 0 and below 1, not {damping}")
 
 
 def sums(places: Pages, amounts: Vector, count: int) -> Vector:
-    """The amounts of each of `count` places, added up."""
+    """The sum of the amounts at each of `count` places."""
     return np.bincount(places, amounts, minlength=count).astype(np.float64, copy=False)
 
 
 def fractions(walk: Transition, marks: Marks) -> Vector:
-    """f_p of every page p: the fraction of its links that lead to marked pages."""
+    """f_p of each page p: the fraction of its links that lead to marked pages."""
     result = np.zeros(walk.pages)
     _fractions(walk.offsets, walk.targets, walk.weights, walk.share, marks, result)
     return result
 
 
 def brought(walk: Transition, scores: Vector) -> Vector:
-    """W x: what the links bring to every page."""
+    """W x: what the links bring to each page."""
     result = np.zeros(walk.pages)
     _bring(walk.offsets, walk.targets, walk.weights, walk.share, scores, result)
     return result
 
 
 def error_bound(walk: Transition, scores: Vector, damping: float) -> float:
-    """An upper bound on |x - x*|_1 of these scores x, from one pass over the links."""
+    """An upper bound on |x - x*|_1 for scores x, from one pass over the links."""
     check(walk, scores, damping)
     left_over = damping * brought(walk, scores) + (1.0 - damping) - scores
     return float(np.abs(left_over).sum()) / (1.0 - damping)
@@ -106,7 +106,7 @@ def error_bound(walk: Transition, scores: Vector, damping: float) -> float:
 def _fractions(
     offsets: Offsets, targets: Targets, weights: Weights, share: Vector, marks: Marks, result: Vector
 ) -> None:
-    """Adds up the shares of each page's links to marked pages."""
+    """Adds up the shares of the links of each page to marked pages."""
     weighted = len(weights) > 0
     for page in range(len(share)):
         total = 0.0
@@ -118,7 +118,7 @@ def _fractions(
 
 @kernel
 def _bring(offsets: Offsets, targets: Targets, weights: Weights, share: Vector, scores: Vector, result: Vector) -> None:
-    """Adds what each page pays along a link to the link's target."""
+    """Adds what each page pays along a link to the target of the link."""
     weighted = len(weights) > 0
     for page in range(len(share)):
         payment = scores[page] * share[page]

@@ -1,19 +1,19 @@
-"""What a change of links does to the scores, without computing them anew.
+"""The effect of a change of links on the scores, without a new computation of all scores.
 
 With W' = W + D after the change, y = x' - x* obeys
 
     y = d W' y + d D x*
 
-so the difference spreads from the changed rows alone: page after page passes on what has reached it (`gained`), until
-what is still under way, r, is small. Passing on what a page has shrinks |r|_1 by the share 1 - d of that or more. A
-sweep passes on where that is cheap, on pages with more than half the mean for each of their links: at least half of
-|r|_1, so a sweep shrinks it by a factor of (1 + d) / 2 or better, and the cost follows the change and not the graph.
+So the difference spreads from the changed rows alone: each page passes on what has reached it (`gained`), until the
+pending rest r is small. When a page passes on an amount, |r|_1 shrinks by at least 1-d of it. A sweep visits only
+pages where this is cheap: those whose pending amount per link is more than half the mean. They hold at least half of
+|r|_1, so a sweep shrinks it by a factor of (1 + d) / 2 or better, and the cost depends on the change, not on the graph.
 
 Guaranteed: |x' - (x + y)|_1 <= `error` = (|r|_1 + `scores_error` (1-d)) / (1-d), where `scores_error` certifies the
-scores given. Theorem 5.3: |y|_1 <= `bound` = d/(1-d) * sum over C of delta_p x*_p <= `coarse_bound` = 2d/(1-d) E_C.
+given scores. Theorem 5.3: |y|_1 <= `bound` = d/(1-d) * sum over C of delta_p x*_p <= `coarse_bound` = 2d/(1-d) E_C.
 
-Traps: the theorem is for scores of Eq. 2. For those of Eq. 13, where dangling pages pay everyone, a page that starts or
-ceases to dangle has delta_p up to 2, not 1.
+Trap: the theorem is for scores of Eq. 2. For those of Eq. 13, where dangling pages pay all pages, a page that starts or
+stops dangling has a delta_p of up to 2, not 1.
 """
 
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ from centime.model.kernel import Whole, inlined, kernel
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How the scores change."""
+    """The effect of a change on the scores."""
 
     pages: Pages
-    """Pages that the change reaches, rising; no other score moves by more than `error`."""
+    """The pages that the change reaches, sorted; no other score changes by more than `error`."""
     gained: Vector
-    """How much each of them gains or loses."""
+    """What each of them gains or loses."""
     error: float
-    """At most so far, all pages together, are the old scores plus what is gained from the true new ones."""
+    """A bound on the L1 distance between the old scores plus `gained` and the exact new scores."""
     bound: float
-    """What Theorem 5.3 allows the change to be at most."""
+    """The bound of Theorem 5.3 on the size of the effect."""
     coarse_bound: float
     links_followed: int
 
@@ -52,7 +52,7 @@ class Effect:
 def effect(
     walk: Transition, scores: Vector, damping: float, proposed: Change, *, scores_error: float, accuracy: float = 1e-6
 ) -> Effect:
-    """How a change moves the scores: what is left under way is at most `accuracy` of the bound of Theorem 5.3."""
+    """The effect of a change; the pending rest is at most `accuracy` times the bound of Theorem 5.3."""
     check(walk, scores, damping)
     if not 0 < accuracy < 1:
         raise BadSetting(f"the accuracy must be above 0 and below 1, not {accuracy}")
@@ -88,11 +88,10 @@ def effect(
 
 
 def pages_until(damping: float, error: float) -> float:
-    """How many random pages may change their links until the scores have to be computed anew, to stay within |x - x'|_1
-    <= `error`.
+    """The number of random pages that may change their links before |x - x'|_1 can exceed `error`.
 
-    Section 5.2: a random page has score 1 and moves the scores by 2d/(1-d) at most, so the answer is (1-d)/(2d) * error
-    pages.
+    Section 5.2: a random page has score 1 and moves the scores by at most 2d/(1-d), so the result is (1-d)/(2d) * error
+    pages. Then the scores should be computed again.
     """
     check_damping(damping)
     return (1.0 - damping) / (2.0 * damping) * error if damping else inf
@@ -114,9 +113,7 @@ def _spread(
     reached: Pages,
     count: int,
 ) -> tuple[int, int, float]:
-    """Passes on what is under way until no more than the goal is; returns how many pages were reached and links
-    followed, what is left.
-    """
+    """Passes on pending amounts until they are at most `goal`; returns the pages reached, links followed, and rest."""
     followed = 0
     volume = 0
     for at in range(count):
@@ -155,7 +152,7 @@ def _spread(
 
 @inlined
 def _degree(walk: Rows, changed: Rows, place: Targets, page: Whole) -> int:
-    """How many links a page has after the change."""
+    """The number of links of a page after the change."""
     if place[page] >= 0:
         return int(changed[0][place[page] + 1] - changed[0][place[page]])
     return int(walk[0][page + 1] - walk[0][page])
@@ -163,7 +160,7 @@ def _degree(walk: Rows, changed: Rows, place: Targets, page: Whole) -> int:
 
 @inlined
 def _size(values: Vector, pages: Pages, count: int) -> float:
-    """The sum of what some pages have, without signs."""
+    """The sum of the absolute values of some pages."""
     total = 0.0
     for place in range(count):
         total += abs(values[pages[place]])

@@ -13,7 +13,7 @@ from centime.cli.ending import run
 from centime.cli.main import app
 from centime.lab.synthetic.graphs import weblike
 
-DOCUMENT = (Path(__file__).parents[2] / "docs/analysis.md").read_text()
+DOCUMENT = (Path(__file__).parents[3] / "docs/analysis.md").read_text()
 LINKS = re.findall(r"^```text\n(http.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
 
 
@@ -90,7 +90,7 @@ def test_energy_of_communities_that_overlap_has_no_flows(web: Path, capsys: pyte
     assert (found["flows"], found["communities"][0]["received"]) == ([], 0.0)
     assert (found["shared_pages"], found["scale"]) == (3, "plain")
     assert run(app, ["energy", str(web), *choices]) == 0
-    assert re.search(r"^flows +not told: communities share pages", capsys.readouterr().out, re.MULTILINE)
+    assert re.search(r"^flows +none: communities share pages", capsys.readouterr().out, re.MULTILINE)
     assert run(app, ["energy", str(web), *choices, "--figure", "flow.png"]) == 2
     assert "communities All and Shop share 3 pages" in capsys.readouterr().err
     assert not Path("flow.png").exists()
@@ -163,28 +163,28 @@ def test_promotion_finds_what_is_planted(tmp_path: Path, capsys: pytest.CaptureF
     [
         (
             ["energy", "web.txt"],
-            "name a community, as in --community Library=host:library.example.org, or take every site with --by site",
+            "give a community, as in --community Library=host:library.example.org, or use --by site for every site",
         ),
         (["energy", "web.txt", "--community", "x"], "a community is NAME=FILE"),
         (
             ["energy", "web.txt", "--by", "site", "--figure", "flow.jpg"],
-            "flow.jpg: a figure needs a name that ends in .png",
+            "flow.jpg: the name of a figure must end in .png",
         ),
         (
             ["energy", "web.txt", "--by", "site", "--figure", "no/flow.png"],
-            "no/flow.png: a figure needs a name that ends in .png",
+            "no/flow.png: the name of a figure must end in .png",
         ),
         (["energy", "web.txt", "--by", "site", "--damping", "1"], "damping must be at least 0 and below 1, not 1"),
         (["energy", "missing.txt", "--by", "site"], "missing.txt"),
         (
             ["energy", "numbers.txt", "--by", "site"],
-            "the pages of the graph have no names, so their sites are not known",
+            "the pages of the graph have no names, so their sites are unknown",
         ),
-        (["whatif", "web.txt"], "say which links to --add or to --remove"),
-        (["whatif", "web.txt", "--add", "nothing.txt"], "nothing.txt: there is no link to add or to remove"),
+        (["whatif", "web.txt"], "give links to --add or to --remove"),
+        (["whatif", "web.txt", "--add", "nothing.txt"], "nothing.txt: no links to add or to remove"),
         (
             ["whatif", "web.txt", "--add", "nothing.txt", "--remove", "nothing.txt"],
-            "nothing.txt and nothing.txt: there is no link",
+            "nothing.txt and nothing.txt: no links",
         ),
         (["whatif", "web.txt", "--add", "missing.txt"], "missing.txt: the file cannot be read"),
         (["whatif", "web.txt", "--remove", "add.txt"], "there is no link from http://library.example/list.pdf to"),
@@ -192,7 +192,7 @@ def test_promotion_finds_what_is_planted(tmp_path: Path, capsys: pytest.CaptureF
         (["explain", "web.txt", "http://town.example/", "--community", "L=host:library.example"], "is not in it"),
         (
             ["promotion", "web.txt", "--plant", "3"],
-            "communities are planted in graphs without weights, of 100 pages or more",
+            "planting communities needs a graph without weights, with 100 pages or more",
         ),
         (["sensitivity", "web.txt", "--damping", "nan"], "damping"),
     ],

@@ -118,10 +118,10 @@ def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(
         (["--vector", "hubs", "--stable-top", "3"], "hubs is an eigenvector"),
         (["--stable-top", "0"], "a stable top needs at least one page, not 0"),
         (["--threads", "0"], "the number of threads must be from 1 to 8, not 0"),
-        (["--top", "-1"], "the best 0 or more can be shown, not -1"),
+        (["--top", "-1"], "--top must be 0 or more, not -1"),
         (["--top", "many"], "Invalid value for '--top'"),
         (["--bias", "missing.txt"], "missing.txt: there is no such file"),
-        (["--memory", "much"], "a size of memory is written like 400MB or 2GB, not 'much'"),
+        (["--memory", "much"], "--memory needs a size like 400MB or 2GB, not 'much'"),
         (["--memory", "1MB"], "ranking needs at least 8 MB of memory"),
         (
             ["--memory", "64MB", "--damping", "0"],
@@ -129,14 +129,14 @@ def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(
         ),
         (
             ["--memory", "64MB", "--by", "site"],
-            "--by site does not go with --memory, which ranks importance or interest by page",
+            "--by site does not work with --memory, which ranks importance or interest by page",
         ),
-        (["--memory", "64MB", "--stop-change", "0.1"], "--stop-change 0.1 does not go with --memory"),
-        (["--memory", "64MB", "--vector", "hubs"], "--vector hubs does not go with --memory"),
+        (["--memory", "64MB", "--stop-change", "0.1"], "--stop-change 0.1 does not work with --memory"),
+        (["--memory", "64MB", "--vector", "hubs"], "--vector hubs does not work with --memory"),
         (["--memory", "64MB", "--vector", "interest"], "interest needs a bias"),
         (["--memory", "64MB", "--normalise", "max"], "unknown normalisation 'max'; the normalisations are mean"),
         (["--memory", "64MB", "--bias", "missing.txt"], "missing.txt: there is no such file"),
-        (["--work", "somewhere"], "a folder to work in goes with --memory"),
+        (["--work", "somewhere"], "--work needs --memory"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_nothing_is_written(

@@ -1,4 +1,4 @@
-"""`centime energy`: the energy of communities, where it comes from, where it leaks, and what would keep it."""
+"""`centime energy`: the energy balance of communities, with sources, leaks and advice."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def _energy(
     graph: GraphFile,
     community: Communities = None,
     by: Annotated[
-        By, typer.Option(help="Tell sources and leaks by page or by site; without communities, every site is one.")
+        By, typer.Option(help="Group sources and leaks by page or by site; without communities, each site is one.")
     ] = "page",
     damping: Damping = 0.85,
     top: Top = 10,
@@ -42,9 +42,10 @@ def _energy(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The energy balance of communities: E = |I| + E_in - E_out - E_dangling, with sources, leaks and advice.
+    """Shows where communities gain and lose score, with advice.
 
-    Pages without names are called by their numbers in the file.
+    The energy E of a community I is the sum of its scores: E = |I| + E_in - E_out - E_dangling. Pages without names are
+    shown by their numbers in the file.
 
     Examples:
 
@@ -56,7 +57,7 @@ def _energy(
     """
     if not community and by != "site":
         raise BadInput(
-            "name a community, as in --community Library=host:library.example.org, or take every site with --by site"
+            "give a community, as in --community Library=host:library.example.org, or use --by site for every site"
         )
     check_figure(figure)
     web = read_scored(graph, damping, quiet=as_json)
@@ -73,7 +74,7 @@ def _energy(
     if figure is not None and flows is not None:
         _draw(flows, labels, figure, web, graph)
     facts = {**web.facts(), "shared_pages": _shared(communities), **({"figure": str(figure)} if figure else {})}
-    largest: object = _largest(flows, labels, top) if flows else [] if as_json else "not told: communities share pages"
+    largest: object = _largest(flows, labels, top) if flows else [] if as_json else "none: communities share pages"
     if as_json:
         show({**facts, "communities": reports or table, "flows": largest}, as_json=True)
     else:
@@ -81,7 +82,7 @@ def _energy(
 
 
 def _shared(communities: "Sequence[Community]") -> int:
-    """How many pages are in more than one community: their energy is in the balance of each."""
+    """The number of pages in more than one community; their energy counts in each of them."""
     import numpy as np
 
     if not communities:
@@ -115,7 +116,7 @@ def _balance(web: Scored, community: "Community", by: By, top: int) -> Report:
         "external": found.energy - internal,
         **(_by_site(web, part, top) if by == "site" else _by_page(web, part, becomes, top)),
         "advice": [
-            {"rule": each.rule, "page": web.names[each.page], "gain": each.gain, "what": _spoken(each, web)}
+            {"rule": each.rule, "page": web.names[each.page], "gain": each.gain, "what": _sentence(each, web)}
             for each in counsel
         ],
     }
@@ -180,7 +181,7 @@ def _by_site(web: Scored, part: "Subgraph", top: int) -> Report:
 
 
 def _first(amounts: "object", top: int) -> list[int]:
-    """The places of the largest amounts that are not nothing."""
+    """The positions of the `top` largest positive amounts."""
     import numpy as np
 
     values = np.asarray(amounts, dtype=np.float64)
@@ -189,9 +190,7 @@ def _first(amounts: "object", top: int) -> list[int]:
 
 
 def _flows(web: Scored, communities: "Sequence[Community]", *, must: bool) -> "tuple[Flow | None, list[str]]":
-    """What communities, or sites, and the rest of the web give each other; nothing when communities overlap and it
-    need not be.
-    """
+    """The flows between communities (or sites) and the rest of the web; None if communities overlap, unless `must`."""
     import numpy as np
 
     from centime.analyse.flow import flow, labels_of
@@ -249,7 +248,7 @@ def _tables(reports: list[Report]) -> Iterator[tuple[str, object]]:
             )
 
 
-def _spoken(each: "Advice", web: Scored) -> str:
+def _sentence(each: "Advice", web: Scored) -> str:
     page, other = web.names[each.page], web.names[each.other]
     match each.rule:
         case "split":
@@ -264,7 +263,7 @@ def _draw(flows: "Flow", labels: list[str], figure: Path, web: Scored, graph: Pa
     from centime.analyse.sankey import draw_flow
 
     names = labels
-    if len(flows.pages) == len(labels):  # sites: all pages are in one
+    if len(flows.pages) == len(labels):  # sites: every page belongs to one
         flows, kept = flows.merged(MOST_SITES_DRAWN)
         names = [labels[site] for site in kept]
     print_ = f"{graph.name}: {web.graph.pages} pages, {web.graph.links} links, damping {web.damping}"

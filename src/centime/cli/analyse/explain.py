@@ -1,4 +1,4 @@
-"""`centime explain`: where a page's score comes from."""
+"""`centime explain`: where the score of a page comes from."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,23 +20,24 @@ def register(app: typer.Typer) -> None:
 def _explain(
     graph: GraphFile,
     page: Annotated[
-        str, typer.Argument(metavar="PAGE", help="The page's name, or its number in the file when pages have no names.")
+        str, typer.Argument(metavar="PAGE", help="The name of a page, or its number in the file if it has no name.")
     ],
     community: Annotated[
         str | None,
         typer.Option(
             metavar="NAME=SOURCE",
-            help="The community that counts as internal, as in centime energy; or else the page's site.",
+            help="The community that counts as internal, as in centime energy. Default: the site of the page.",
         ),
     ] = None,
     damping: Damping = 0.85,
     top: Top = 20,
     as_json: Json = False,
 ) -> None:
-    """Where a page's score comes from, link by link and by distance, and what it passes on.
+    """Shows where the score of a page comes from and goes.
 
-    The internal part is what the page would have if nobody outside its community linked in: its site, or the cluster
-    around it when pages have no names.
+    Lists the contributions by link and by distance, and what the page passes on. The internal part is the score without
+    links from outside the community. The community is the site of the page, or the cluster around it if pages have no
+    names.
 
     Examples:
 
@@ -102,7 +103,7 @@ def _explain(
 
 
 def _home(web: Scored, page: int) -> "Community":
-    """The site of a page, or the cluster around it when pages have no names."""
+    """The site of a page, or the cluster around it if pages have no names."""
     import numpy as np
 
     from centime.analyse.community import Community, Numbers

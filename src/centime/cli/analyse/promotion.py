@@ -1,4 +1,4 @@
-"""`centime promotion`: communities that push a page."""
+"""`centime promotion`: communities that promote a page."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -21,14 +21,15 @@ def _promotion(
     top: Top = 20,
     plant: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Plant so many promoting communities first, and say how many are found."),
+        typer.Option(min=1, metavar="N", help="First plant N promoting communities, then report how many are found."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Where chance starts when communities are planted.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the random planted communities.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """The communities that promote a page: they live on their own default energy and give it to their target.
+    """Finds communities that promote a page.
 
-    Links do not tell why: a site that nobody links to, and whose pages all link to its front page, is found as well.
+    The pages of such a community have little but their own default energy and give it to the target. Links do not show
+    intent: a site without links from outside, whose pages all link to its front page, is found too.
 
     Examples:
 

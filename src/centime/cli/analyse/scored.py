@@ -1,4 +1,4 @@
-"""A graph file with the names of its pages and the scores of Eq. 2: what every command of analysis starts from."""
+"""A graph with the names of its pages and the scores of Eq. 2: the input of every analysis command."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from centime.model.graph import Graph
 
 GraphFile = Annotated[
-    Path, typer.Argument(metavar="GRAPH", help="A graph file, as in docs/formats.md, or a crawl's folder.")
+    Path, typer.Argument(metavar="GRAPH", help="A graph file, see docs/formats.md, or the folder of a crawl.")
 ]
 Damping = Annotated[float, typer.Option(help="The damping d, at least 0 and below 1.")]
-Top = Annotated[int, typer.Option(min=1, help="Rows of each table.")]
+Top = Annotated[int, typer.Option(min=1, help="The number of rows of each table.")]
 Communities = Annotated[
     list[str] | None,
     typer.Option(
@@ -35,16 +35,16 @@ Communities = Annotated[
 ]
 
 SCALE = "plain"
-"""Of all scores in the reports: Eq. 2 as it stands, as `centime rank --normalise plain` gives it."""
+"""The scale of all scores in the reports: Eq. 2 itself, as in `centime rank --normalise plain`."""
 SCORE_ERROR = 1e-9
-"""Certified, on average over the pages."""
+"""The certified error, as a mean over the pages."""
 
 
 def check_figure(figure: Path | None) -> None:
-    """Refuses, before any work is done, a name that cannot become a picture."""
+    """Raises BadInput if a figure cannot be written to this path; call it before the work starts."""
     if figure is not None and (figure.suffix != ".png" or not figure.parent.is_dir() or figure.is_dir()):
         raise BadInput(
-            f"{figure}: a figure needs a name that ends in .png, in a folder that exists, and not that of a folder"
+            f"{figure}: the name of a figure must end in .png, in an existing folder, and must not be a folder"
         )
 
 
@@ -59,49 +59,49 @@ class Scored:
 
     @cached_property
     def walk(self) -> "Transition":
-        """W."""
+        """The transition matrix W."""
         from centime.analyse.transition import transition
 
         return transition(self.graph)
 
     @cached_property
     def error(self) -> float:
-        """An upper bound on |x - x*|_1 of the scores."""
+        """An upper bound on |x - x*|_1 for the scores."""
         from centime.analyse.transition import error_bound
 
         return error_bound(self.walk, self.scores, self.damping)
 
     @cached_property
     def sites(self) -> "tuple[npt.NDArray[np.integer[Any]], Names]":
-        """The number of every page's host, and the hosts."""
+        """The number of the host of each page, and the hosts."""
         from centime.graphs.names import PageNames
         from centime.rank.site import sites_of
 
         if not isinstance(self.names, PageNames):
-            raise BadInput("the pages of the graph have no names, so their sites are not known")
+            raise BadInput("the pages of the graph have no names, so their sites are unknown")
         return sites_of(self.names, "host")
 
     def community(self, choice: str) -> "Community":
-        """The community of NAME=SOURCE."""
+        """The community that NAME=SOURCE describes."""
         from centime.analyse.community import chosen_community
 
         return chosen_community(choice, self.names, lambda: self.sites, self.cluster)
 
     def cluster(self, page: int) -> "Pages":
-        """The pages around one."""
+        """The cluster around a page."""
         from centime.analyse.cluster import cluster
 
         return cluster(self.graph, page)
 
     def facts(self) -> dict[str, object]:
-        """What every report says of the graph and its scores."""
+        """The part of every report about the graph and its scores."""
         dangling = int(self.walk.dangling.sum())
         facts = {"pages": self.graph.pages, "links": self.graph.links, "dangling": dangling, "damping": self.damping}
         return {**facts, "scale": SCALE, "energy": float(self.scores.sum()), "certified_error": self.error}
 
 
 def read_scored(path: Path, damping: float, *, quiet: bool, error: float = SCORE_ERROR) -> Scored:
-    """The graph in a file, ranked to a certified error."""
+    """Reads a graph and computes its scores to a certified error."""
     from centime.analyse.community import Numbers
 
     with progress(1.0, f"reading {path.name}", quiet=quiet):
@@ -113,7 +113,7 @@ def read_scored(path: Path, damping: float, *, quiet: bool, error: float = SCORE
 
 
 def ranked(graph: "Graph", damping: float, error: float, *, quiet: bool, start: "Vector | None" = None) -> "Vector":
-    """The scores of Eq. 2."""
+    """Computes the scores of Eq. 2."""
     from centime.rank.pagerank import pagerank
 
     done = 0.0

@@ -1,4 +1,4 @@
-"""`centime sensitivity`: how the order of pages depends on the damping."""
+"""`centime sensitivity`: how the order of pages depends on the damping factor."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from centime.analyse.transition import Vector
 
 SCORE_ERROR = 1e-8
-"""A tenth of what makes a difference in the order."""
+"""A tenth of the resolution of the order."""
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +21,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _sensitivity(graph: GraphFile, damping: Damping = 0.85, top: Top = 20, as_json: Json = False) -> None:
-    """How the order of pages changes when the damping goes from 0.5 to 0.95, and which of the best pages cross.
+    """Shows how the order of pages depends on the damping.
+
+    The damping goes from 0.5 to 0.95. Lists the best pages that change places.
 
     Examples:
 

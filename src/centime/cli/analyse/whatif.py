@@ -1,4 +1,4 @@
-"""`centime whatif`: what a change of links would do to the scores."""
+"""`centime whatif`: the effect of a change of links on the scores."""
 
 from pathlib import Path
 from time import perf_counter
@@ -11,9 +11,9 @@ from centime.cli.output import Json, show
 from centime.model.errors import BadInput
 
 SCORE_ERROR = 1e-11
-"""Finer than for other commands: the change of a few pages is small."""
+"""Smaller than for other commands, because the change of a few pages is small."""
 TOLERATED = 0.01
-"""Of the sum of all scores, for the question when to compute them anew."""
+"""The error, as a share of the sum of all scores, at which they should be computed again."""
 
 
 def register(app: typer.Typer) -> None:
@@ -24,16 +24,17 @@ def register(app: typer.Typer) -> None:
 def _whatif(
     graph: GraphFile,
     add: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Links to add: two pages on a line, perhaps a weight.")
+        Path | None, typer.Option(metavar="FILE", help="Links to add: two pages per line, optionally a weight.")
     ] = None,
-    remove: Annotated[Path | None, typer.Option(metavar="FILE", help="Links to remove: two pages on a line.")] = None,
+    remove: Annotated[Path | None, typer.Option(metavar="FILE", help="Links to remove: two pages per line.")] = None,
     damping: Damping = 0.85,
     top: Top = 10,
     as_json: Json = False,
 ) -> None:
-    """What adding and removing links would do: new scores, who gains and loses, whose order changes.
+    """Shows the effect of adding and removing links.
 
-    The scores are not computed anew: the difference is followed from the changed pages, at the cost of the change.
+    Lists new scores, the pages that gain and lose most, and changes of the order. Only the differences are computed,
+    starting from the changed pages, so the cost depends on the change and not on the graph.
 
     Examples:
 
@@ -48,13 +49,13 @@ def _whatif(
     from centime.analyse.whatif import effect, pages_until
 
     if add is None and remove is None:
-        raise BadInput("say which links to --add or to --remove, each in a file with two pages on a line")
+        raise BadInput("give links to --add or to --remove, each in a file with two pages per line")
     web = read_scored(graph, damping, quiet=as_json, error=SCORE_ERROR)
     added = [] if add is None else read_links(add, web.names)
     removed = [] if remove is None else read_links(remove, web.names)
     if not added and not removed:
         files = " and ".join(str(file) for file in (add, remove) if file is not None)
-        raise BadInput(f"{files}: there is no link to add or to remove")
+        raise BadInput(f"{files}: no links to add or to remove")
     proposed = change(web.graph, web.names, added, removed)
     scores_error = web.error
     started = perf_counter()

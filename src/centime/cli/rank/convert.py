@@ -1,4 +1,4 @@
-"""`centime convert`: a graph file turned into one of another format."""
+"""`centime convert`: converts a graph file to another format."""
 
 from pathlib import Path
 from time import perf_counter
@@ -20,22 +20,23 @@ def register(app: typer.Typer) -> None:
 def _convert(
     source: Annotated[Path, typer.Argument(metavar="A", help="The graph file to read.")],
     target: Annotated[
-        Path, typer.Argument(metavar="B", help="The graph file to write; an older one is replaced at the end.")
+        Path, typer.Argument(metavar="B", help="The graph file to write; it replaces an older file when complete.")
     ],
     from_: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help=f"The format of A, if its name does not tell: {FORMATS}."),
+        typer.Option("--from", metavar="FORMAT", help=f"The format of A: {FORMATS}. Default: by its name."),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="The format of B, if its name does not tell.")
+        str | None, typer.Option("--to", metavar="FORMAT", help="The format of B. Default: by its name.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Turns a graph file into one of another format, without holding the graph in memory where the formats allow it.
+    """Converts a graph file to another format.
 
-    The names of the files tell the formats: .txt .tsv .csv .dat .edges (one link per line), .parquet, .npz (SciPy),
-    .mtx (Matrix Market), .graph (WebGraph); text also with .gz or .zst after it. Names of pages that B cannot hold go
-    into a file beside it, B.names. A WebGraph has every link once: repeated links are merged, and their number is told.
+    The file names give the formats: .txt .tsv .csv .dat .edges (one link per line), .parquet, .npz (SciPy), .mtx
+    (Matrix Market), .graph (WebGraph); text files may also end in .gz or .zst. If B cannot hold the names of pages,
+    they are written to B.names. A WebGraph holds each link once: repeated links are merged, and their number is
+    reported. The graph is held in memory only if the formats require it.
 
     Examples:
 

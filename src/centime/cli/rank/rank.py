@@ -1,4 +1,4 @@
-"""`centime rank`: the scores of a graph file, with a certified error."""
+"""`centime rank`: scores the pages of a graph file, with a certified error."""
 
 import math
 import re
@@ -18,7 +18,7 @@ from centime.cli.rank.source import is_crawl_folder, read_graph
 from centime.model.errors import BadInput, BadSetting, CentimeError, NotReached
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-READING = 0.3  # of the work beyond memory
+READING = 0.3  # the share of reading in the progress of ranking beyond memory
 
 
 def register(app: typer.Typer) -> None:
@@ -31,14 +31,14 @@ def _rank(
         Path,
         typer.Argument(
             metavar="GRAPH",
-            help="The graph file; its name tells the format, as for centime convert. Or a crawl's folder.",
+            help="A graph file, whose name gives the format as in centime convert, or the folder of a crawl.",
         ),
     ],
     damping: Annotated[
-        float, typer.Option(help="How much of a page's score its links pass on, at least 0 and below 1.")
+        float, typer.Option(help="The share of a page's score that its links pass on, at least 0 and below 1.")
     ] = 0.85,
     error: Annotated[
-        float, typer.Option(help="The error to certify: the sum of all errors over that of all scores.")
+        float, typer.Option(help="The error to certify: the sum of all errors divided by the sum of all scores.")
     ] = 1e-8,
     method: Annotated[str, typer.Option(metavar="METHOD", help="auto, push, sliced, jacobi or gauss-seidel.")] = "auto",
     vector: Annotated[
@@ -52,7 +52,7 @@ def _rank(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Pages to lean to, one a line, perhaps a tab and a weight; interest is in what leads to them.",
+            help="A list of pages, with optional tab and weight: personalises importance, and interest leads to them.",
         ),
     ] = None,
     by: Annotated[
@@ -61,39 +61,44 @@ def _rank(
     memory: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="Rank beyond memory, taking at most so much above the program itself: 400MB."
+            metavar="SIZE", help="Rank beyond memory: use at most SIZE, such as 400MB, on top of the program itself."
         ),
     ] = None,
     work: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where --memory keeps what is on its way; without it, a folder beside GRAPH until it is done.",
+            help="The folder for intermediate files of --memory. Default: one next to GRAPH, removed at the end.",
         ),
     ] = None,
     normalise: Annotated[
-        str, typer.Option(metavar="SCALE", help="mean (1), sum (1) or plain (Eq. 2 of the paper).")
+        str, typer.Option(metavar="SCALE", help="mean (mean 1), sum (sum 1) or plain (Eq. 2 of the paper).")
     ] = "mean",
     stop_change: Annotated[
-        float | None, typer.Option(metavar="X", help="Stop when the mean change is below X instead.")
+        float | None, typer.Option(metavar="X", help="Stop when the mean change falls below X, instead of by error.")
     ] = None,
     change_norm: Annotated[
-        str, typer.Option(metavar="NORM", help="How --stop-change is measured: l1, or l2 (root mean square).")
+        str, typer.Option(metavar="NORM", help="The norm of --stop-change: l1, or l2 (root mean square).")
     ] = "l1",
     stable_top: Annotated[
-        int | None, typer.Option(metavar="K", help="Stop when the order of the best K stands still instead.")
+        int | None, typer.Option(metavar="K", help="Stop when the order of the best K no longer changes.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads; without it, as many as there are cores.")
+        int | None, typer.Option(metavar="N", help="The number of threads. Default: the number of cores.")
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", help="How many of the best to show.")] = 20,
+    top: Annotated[int, typer.Option(metavar="N", help="The number of best pages to show.")] = 20,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all scores to a .parquet or .csv file.")
     ] = None,
-    figure: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw how the scores are spread.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw the distribution of the scores.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Scores the pages of a graph file: PageRank with a certified error, interest, hubs and authorities.
+    """Ranks a graph: PageRank with a certified error, and more.
+
+    Other vectors are interest (how well a page leads to a set of pages), hubs and authorities (HITS), and the
+    eigenvectors of two more link matrices.
 
     Examples:
 
@@ -107,7 +112,7 @@ def _rank(
       centime rank my-crawl --vector interest --bias xml-pages.txt
     """
     if top < 0:
-        raise BadSetting(f"the best 0 or more can be shown, not {top}")
+        raise BadSetting(f"--top must be 0 or more, not {top}")
     if output is not None:
         from centime.rank.table import check_table
 
@@ -115,17 +120,17 @@ def _rank(
         if output.exists() and graph.exists() and output.samefile(graph):
             raise BadInput(f"{output}: the scores would replace the graph")
     if figure is not None and memory is not None:
-        raise BadSetting("--figure does not go with --memory")
+        raise BadSetting("--figure does not work with --memory")
     check_figure(figure)
     options: dict[str, Any] = {"method": method, "vector": vector, "bias": bias, "by": by, "normalise": normalise}
     options |= {"stop_change": stop_change, "stable_top": stable_top, "change_norm": change_norm}
     common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
     if memory is not None and is_crawl_folder(graph):
         raise BadInput(
-            f"{graph}: a crawl is ranked in memory; with --memory, rank what centime export --format edges writes"
+            f"{graph}: a crawl is ranked in memory; for --memory, rank the output of centime export --format edges"
         )
     if memory is None and work is not None:
-        raise BadSetting("a folder to work in goes with --memory")
+        raise BadSetting("--work needs --memory")
     with progress(1.0, f"ranking {graph.name}", quiet=as_json) as step:
         if memory is None:
             facts = _in_memory(graph, {**options, **common}, top, output, figure, _nearer(step, error))
@@ -143,7 +148,7 @@ def _rank(
     show(facts if as_json else _for_people(facts), as_json=as_json)
     if not reached:
         raise NotReached(
-            f"an error of {error:g} is less than rounding lets be certified; {facts['certified_error']:.2g} is"
+            f"rounding does not allow an error of {error:g} to be certified; {facts['certified_error']:.2g} was reached"
         )
 
 
@@ -199,7 +204,7 @@ def _beyond_memory(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     except KeyboardInterrupt:
-        typer.echo(f"centime: what is done so far is kept in {folder}; the same command goes on from there", err=True)
+        typer.echo(f"centime: the work so far is kept in {folder}; the same command resumes it", err=True)
         raise
     if output is not None:
         from centime.rank.table import write_table
@@ -230,7 +235,7 @@ def _beyond_memory(
 
 
 def _check_capped(options: dict[str, Any]) -> None:
-    """Refuses what is not worked out under a memory cap."""
+    """Raises BadSetting for options that do not work under a memory cap."""
     taken: dict[str, tuple[object, ...]] = {
         "method": ("auto", "sliced"),
         "vector": ("importance", "interest"),
@@ -240,15 +245,13 @@ def _check_capped(options: dict[str, Any]) -> None:
     for name, values in taken.items():
         if options[name] not in values:
             option = f"--{name.replace('_', '-')} {options[name]}"
-            raise BadSetting(
-                f"{option} does not go with --memory, which ranks importance or interest by page, with or without a bias"
-            )
+            raise BadSetting(f"{option} does not work with --memory, which ranks importance or interest by page")
     if options["vector"] == "interest" and options["bias"] is None:
-        raise BadSetting("interest needs a bias: the pages that it shall lead to")
+        raise BadSetting("interest needs a bias: the pages that it leads to")
 
 
 def _nearer(step: Step, aim: float, whole: float = 1.0) -> Callable[..., None]:
-    """A function to call with each error that is reached: the bar shows how many of the digits to the aim are there."""
+    """A callback for each error reached: the bar shows the share of the digits to the aim that are reached."""
     first, done = 0.0, 0.0
 
     def notice(error: float, what: str = "ranking") -> None:
@@ -268,7 +271,7 @@ def _bytes(size: str) -> int:
     """The number of bytes of a size such as 400MB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", size.strip().lower())
     if found is None:
-        raise BadSetting(f"a size of memory is written like 400MB or 2GB, not {size!r}")
+        raise BadSetting(f"--memory needs a size like 400MB or 2GB, not {size!r}")
     return int(float(found[1]) * UNITS[found[2]])
 
 

@@ -1,6 +1,4 @@
-"""Where a command takes its graph from: a graph file, or the folder of a crawl, whose links are ranked as they are
-known now.
-"""
+"""The graph that a command reads: a graph file, or the currently known links of a crawl."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def is_crawl_folder(path: Path) -> bool:
-    """Whether a crawl lives there."""
+    """Whether the path is the folder of a crawl."""
     if not path.is_dir():
         return False
     from centime.store.folder import is_crawl
@@ -19,7 +17,7 @@ def is_crawl_folder(path: Path) -> bool:
 
 
 def read_graph(path: Path) -> "NamedGraph":
-    """The graph of a file or of a crawl; the crawl may be running."""
+    """Reads the graph of a file or of a crawl; the crawl may be running."""
     if not is_crawl_folder(path):
         from centime.graphs.files import read_named
 
