@@ -128,14 +128,11 @@ def test_the_last_ids_are_remembered_also_through_a_snapshot(numbers: list[int],
 
 def test_a_pattern_that_is_too_long_is_refused_where_it_is_new_and_never_when_a_journal_is_read_again() -> None:
     long = "a" * 1_001
-    given: list[Command] = [
-        SubscribeCommand(id=new_id(), time=1.0, subscription=msgspec.structs.replace(GOOD, pattern=long)),
-        SetCommand(id=new_id(), time=1.0, values={"focus": ["/a/=2", f"{long}=2"]}),
-    ]
-    for command in given:
-        assert decode_command(pack_command(command)) == command
-        with pytest.raises(BadSetting, match="at most 1000 characters"):
-            check_content(unpack_command(pack_command(command)))
+    subscription = msgspec.structs.replace(GOOD, pattern=long)
+    command = SubscribeCommand(id=new_id(), time=1.0, subscription=subscription)
+    assert decode_command(pack_command(command)) == command
+    with pytest.raises(BadSetting, match="at most 1000 characters"):
+        unpack_command(pack_command(command))
 
 
 @pytest.mark.parametrize("name", ["publisher", "cluster"])

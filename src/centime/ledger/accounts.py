@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger import payment
+from centime.ledger.focus import FOCUS_UNIT, check_class, focus_units
 from centime.ledger.payment import (
     ALL_PAID,
     CLASS_MASK,
@@ -34,8 +35,6 @@ from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.interrupt import uninterrupted
 from centime.model.row_batch import RowStore
 
-FOCUS_UNIT = 16  # weight 1 is 16: focus weights are multiples of a sixteenth
-FOCUS_CLASSES = CLASS_MASK + 1
 ALL_PAID_BITS = 58  # the sum of H is brought to about 2^58 units,
 MOST_BITS = 60  # must stay below 2^60 (so that the sum of |r| fits 63 bits),
 MEAN_BITS = 42  # and no page needs more than 2^42 in the mean
@@ -102,14 +101,8 @@ class Accounts:
 
     def set_focus(self, focus: int, weight: float) -> None:
         """Makes the virtual page give pages of a focus class `weight` times as much as others."""
-        whole = round(weight * FOCUS_UNIT) if 0 < weight <= 2**20 else 0
-        if not 1 <= whole <= 2**20 or whole != weight * FOCUS_UNIT:
-            most = 2**20 // FOCUS_UNIT
-            raise BadSetting(
-                f"a focus weight is a multiple of 1/{FOCUS_UNIT} between 1/{FOCUS_UNIT} and {most}, not {weight}"
-            )
-        if not 0 <= focus < FOCUS_CLASSES:
-            raise BadSetting(f"there are focus classes 0 to {FOCUS_CLASSES - 1}, not {focus}")
+        whole = focus_units(weight)
+        check_class(focus)
         missing = max(0, focus + 1 - len(self.books.emphasis))
         emphasis = np.concatenate([self.books.emphasis, np.full(missing, FOCUS_UNIT, dtype=np.int64)])
         members = int((self._classes() == focus).sum())

@@ -17,14 +17,12 @@ starts with hardly more than its links pay it: it is not read before others beca
 constant total would leave too few units to a page in a crawl that grows from 3 pages to a million.)
 """
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
-from centime.ledger.accounts import FOCUS_CLASSES, FOCUS_UNIT
 from centime.ledger.cash import BANK, KINDS, MEAN_CASH, PURSE, UNREAD, Cash, most_held
 from centime.ledger.column import Column
+from centime.ledger.focus import FOCUS_CLASSES, FOCUS_UNIT, check_class, focus_units
 from centime.model.errors import BadSetting, LedgerImbalance
 from centime.model.row_batch import Pages
 
@@ -101,12 +99,8 @@ class VirtualPage:
 
     def set_weight(self, focus: int, weight: float) -> None:
         """Makes the virtual page give pages of a focus class `weight` times as much as others, from now on."""
-        whole = round(weight * FOCUS_UNIT) if math.isfinite(weight) else 0
-        if not 1 <= whole <= 2**20:
-            raise BadSetting(f"a focus weight lies between 1/{FOCUS_UNIT} and {2**20 // FOCUS_UNIT}, not at {weight}")
-        if not 0 <= focus < FOCUS_CLASSES:
-            raise BadSetting(f"there are focus classes 0 to {FOCUS_CLASSES - 1}, not {focus}")
-        self.weights[[focus, focus + UNREAD]] = whole
+        check_class(focus)
+        self.weights[[focus, focus + UNREAD]] = focus_units(weight)
 
     def known_class(self, focus: int) -> None:
         """Refuses a focus class that has no weight."""

@@ -17,14 +17,13 @@ from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
 from centime.model.pattern import Patterns, compiled
 from centime.refresh.settings import FIRST_RATE, RefreshSettings
+from centime.settings.focus import FocusRule
 
 Keep = Literal["none", "xml", "all"]
 ScopeKind = Literal["page", "host", "domain", "any"]
 LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
 Policy = Literal["optimal", "paper", "uniform"]
 Share = Annotated[float, Meta(gt=0, lt=1)]
-
-LEAST_WEIGHT, MOST_WEIGHT, MOST_RULES = 1 / 16, 65_536.0, 127  # of a focus: what ledgers take
 
 
 class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -97,24 +96,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         """Which URLs may be known."""
         return Scope.of(self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
 
-    def focus_rules(self) -> list[tuple[Patterns, float]]:
-        """Pattern and weight of each focus class, from class 1 on."""
-        rules = []
-        for rule in self.focus:
-            pattern, equals, weight = rule.rpartition("=")
-            try:
-                rules.append((compiled(pattern), float(weight)))
-            except ValueError:
-                equals = ""
-            if not equals or not pattern:
-                raise BadSetting(f"a focus is PATTERN=WEIGHT, with a regular expression and a number, not {rule!r}")
-            if not LEAST_WEIGHT <= rules[-1][1] <= MOST_WEIGHT or rules[-1][1] % LEAST_WEIGHT:
-                raise BadSetting(
-                    f"the weight of a focus is a multiple of 1/16 from 1/16 to {MOST_WEIGHT:g}, not {weight}"
-                )
-        if len(rules) > MOST_RULES:
-            raise BadSetting(f"there are {MOST_RULES} rules of focus at most, not {len(rules)}")
-        return rules
+    def focus_rules(self) -> tuple[FocusRule, ...]:
+        """The rules of focus; the first is that of class 1."""
+        return tuple(map(FocusRule.parse, self.focus))
+
+    def focus_patterns(self) -> Patterns:
+        """The patterns of all rules of focus: the first that is found in a page's URL gives its class."""
+        return compiled(*(rule.pattern for rule in self.focus_rules()))
 
     def resolve_rules(self) -> tuple[tuple[str, str], ...]:
         """Names whose addresses are given."""

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from centime.model.errors import BadSetting
-from centime.model.pattern import check_pattern
 from centime.settings.crawl import CrawlSettings
+from centime.settings.focus import FocusRule
 from centime.settings.reading import NONE, hosts_named, replayed_settings, settings_from
 
 Value = str | float | list[str] | None
@@ -25,7 +25,6 @@ LISTS = ("ban", "focus")
 NUMBERS = ("alpha", "beta", "discovery-weight")
 LIMITS = ("rate", "bandwidth")
 SETTABLE = (*LIMITS, "delay", *NUMBERS, "discovery", "least-interval", "shares", "policy", *LISTS)
-WEIGHT_UNIT, MOST_WEIGHT = 16, 65_536  # of a focus, as the ledger has it
 
 
 def read_values(words: Sequence[str]) -> dict[str, Value]:
@@ -89,30 +88,12 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
     if name.startswith("ban") and text:
         items.extend(hosts_named(text))
     elif name == "focus":
-        _check_focus(text)
+        FocusRule.parse(text).check()
         items.append(text)
     elif name.startswith("focus"):
         raise BadSetting("a focus is set as focus=PATTERN=WEIGHT; with the weight 1 it is as if it were not there")
     else:
         raise BadSetting(f"{name}= names a host, as {name}=spam.example")
-
-
-def _check_focus(rule: str) -> None:
-    """Refuses a new focus that takes too long to search, or a weight with which the ledger could not divide its
-    money exactly.
-    """
-    pattern, equals, text = rule.rpartition("=")
-    try:
-        weight = float(text)
-    except ValueError:
-        equals = ""
-    if not equals or not pattern:
-        raise BadSetting(f"a focus is PATTERN=WEIGHT, with a regular expression and a number, not {rule!r}")
-    if not 1 / WEIGHT_UNIT <= weight <= MOST_WEIGHT or weight * WEIGHT_UNIT % 1:
-        raise BadSetting(
-            f"a focus weight is a multiple of 1/{WEIGHT_UNIT} between 1/{WEIGHT_UNIT} and {MOST_WEIGHT}, not {text}"
-        )
-    check_pattern(pattern)
 
 
 def _value(name: str, text: str) -> Value:
@@ -143,11 +124,6 @@ def _listed(before: Sequence[str], sign: str, items: Sequence[str]) -> tuple[str
 
 
 def _weighed(before: Sequence[str], rules: Sequence[str]) -> tuple[str, ...]:
-    """The rules of focus with other weights where the pattern is known, the new ones behind them."""
-    weights = dict(rule.rpartition("=")[::2] for rule in before)
-    for rule in rules:
-        pattern, equals, weight = rule.rpartition("=")
-        if not equals:
-            raise BadSetting(f"a focus is PATTERN=WEIGHT, with a regular expression and a number, not {rule!r}")
-        weights[pattern] = weight
-    return tuple(f"{pattern}={weight}" for pattern, weight in weights.items())
+    """The rules of focus with new weights for known patterns, and new patterns behind them."""
+    by_pattern = {FocusRule.parse(rule).pattern: rule for rule in (*before, *rules)}
+    return tuple(by_pattern.values())

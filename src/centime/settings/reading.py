@@ -28,6 +28,7 @@ from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
 from centime.settings.crawl import CrawlSettings
+from centime.settings.focus import MOST_RULES, FocusRule
 from centime.settings.units import bytes_per_second, per_second, seconds
 
 NONE = "none"
@@ -45,6 +46,11 @@ _READERS: dict[str, Callable[[str], float]] = {
     "rate": per_second,
     "first-rate": per_second,
     "bandwidth": bytes_per_second,
+}
+_CHECKS: dict[str, Callable[[str], None]] = {
+    "include": check_pattern,
+    "exclude": check_pattern,
+    "focus": lambda rule: FocusRule.parse(rule).check(),
 }
 
 
@@ -138,8 +144,9 @@ def settings_from(facts: Mapping[str, Any], *, where: str, start: CrawlSettings 
     """
     with _naming(where):
         given = {_known(name): _SETTINGS[_known(name)].read(value) for name, value in facts.items()}
-        settings = _with(start or CrawlSettings(), given)
-        _check(settings, given.keys())
+        start = start or CrawlSettings()
+        settings = _with(start, given)
+        _check(settings, start, given.keys())
     return settings
 
 
@@ -206,8 +213,8 @@ def _with(start: CrawlSettings, given: dict[str, Any]) -> CrawlSettings:
     return structs.replace(start, **{_attribute(name): value for name, value in given.items()})
 
 
-def _check(settings: CrawlSettings, names: Set[str]) -> None:
-    """Refuses settings of these names for what their types cannot say."""
+def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> None:
+    """Refuses new settings of these names for what their types cannot say."""
     if names & {"alpha", "beta"} and not settings.alpha and not settings.beta:
         raise BadSetting("alpha and beta are both 0: then no page is worth reading again")
     if names & {"continuous", "refresh-after"} and settings.continuous and settings.refresh_after is not None:
@@ -219,12 +226,13 @@ def _check(settings: CrawlSettings, names: Set[str]) -> None:
         percent = _number(settings.discovery.removesuffix("%"))
         if settings.discovery != "auto" and not (isinstance(percent, float) and 0.1 <= percent <= 99.9):
             raise BadSetting(f"discovery is auto, or a percentage from 0.1 to 99.9, not {settings.discovery!r}")
-    for name in ("include", "exclude"):
-        for pattern in getattr(settings, name) if name in names else ():
-            with _naming(name):
-                check_pattern(pattern)
-    if "focus" in names:
-        settings.focus_rules()
+    for name, check in _CHECKS.items():
+        with _naming(name):
+            for text in getattr(settings, name):
+                if text not in getattr(start, name):
+                    check(text)
+    if len(settings.focus) > max(MOST_RULES, len(start.focus)):
+        raise BadSetting(f"there are at most {MOST_RULES} rules of focus, not {len(settings.focus)}")
     if names & {"user-agent", "allow-network", "resolve"}:
         settings.fetch_settings()
 

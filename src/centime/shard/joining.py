@@ -68,7 +68,8 @@ def _classes(state: ShardState, urls: list[str]) -> npt.NDArray[np.uint8]:
     classes = np.zeros(len(urls), dtype=np.uint8)
     if state.focus:
         for place, url in enumerate(urls):
-            classes[place] = next((number for number, (rule, _) in enumerate(state.focus, 1) if rule.search(url)), 0)
+            found = state.focus.first(url)
+            classes[place] = 0 if found is None else found + 1
     return classes
 
 

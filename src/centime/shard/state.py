@@ -61,14 +61,14 @@ class ShardState:
     def apply_live_settings(self, settings: CrawlSettings) -> None:
         """Applies settings that differ only in what may change while leases are out."""
         if settings.focus != self.settings.focus:
-            for number, (_, weight) in enumerate(settings.focus_rules(), 1):
-                self.ledger.set_focus(number, weight)
+            for number, rule in enumerate(settings.focus_rules(), 1):
+                self.ledger.set_focus(number, rule.weight)
         self.settings = settings
         self.limits.pages_per_host = settings.pages_per_host
         self.politeness.configure(settings)
         self.refreshing.configure(settings)
         self.placement.frontier.set_shares(settings.level_shares())
-        self.focus = settings.focus_rules()
+        self.focus = settings.focus_patterns()
         banned = {known for name in settings.ban if (known := self.hosts.find(name)) is not None}
         for number in sorted(self.requests.banned - banned):
             self.placement.frontier.unblock(number)

@@ -18,7 +18,6 @@ from centime.shard.command import (
     MOST_URLS,
     Command,
     PublishCommand,
-    SetCommand,
     SubscribeCommand,
     column_of,
     decode_command,
@@ -80,11 +79,8 @@ def check_content(command: Command) -> None:
     """Refuses a publication of what are no canonical URLs: a command that another program wrote would make pages of
     them.
 
-    And a focus that is not one, and endless names, too; what is in the journal has passed already.
+    And endless names, too; what is in the journal has passed already.
     """
-    if isinstance(command, SetCommand) and isinstance(rules := command.values.get("focus"), list):
-        for rule in rules:
-            check_pattern(rule.rpartition("=")[0])
     if isinstance(command, PublishCommand):
         if max(len(command.publisher), len(command.cluster)) > MOST_NAME:
             raise BadInput(f"the name of a publisher or a cluster has {MOST_NAME} characters at most")

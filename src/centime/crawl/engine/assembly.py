@@ -100,8 +100,8 @@ def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
     ledger: PageLedger = ExactLedger(damping=settings.damping, rows=rows)
     if settings.ledger != "exact":
         ledger = OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
-    for number, (_, weight) in enumerate(settings.focus_rules(), 1):
-        ledger.set_focus(number, weight)
+    for number, rule in enumerate(settings.focus_rules(), 1):
+        ledger.set_focus(number, rule.weight)
     return ledger
 
 

@@ -14,7 +14,6 @@ from centime.discover.seeds import read_seeds
 from centime.frontier.kind import PUBLISHED
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting
-from centime.model.pattern import check_pattern
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, settings_from
 from centime.shard.command import publications
@@ -33,7 +32,6 @@ def open_writer(
     path: Path, seeds: Sequence[str], given: dict[str, Any], *, where: str = "options"
 ) -> Iterator[CrawlWriter]:
     """The crawl in a folder, opened for writing; created if it is not there. `given` are new settings, by option name."""
-    _check_patterns(given)
     found = read_seeds(seeds)
     urls = (*found.urls, *found.sitemaps)
     fresh = not is_crawl(path)
@@ -79,15 +77,6 @@ def open_writer(
         yield opened
     finally:
         folder.close()
-
-
-def _check_patterns(given: dict[str, Any]) -> None:
-    """Refuses patterns with which a hostile URL could hold the crawl up; only new ones, since it takes a moment."""
-    for name in ("include", "exclude", "focus"):
-        words = given.get(name)
-        for word in [words] if isinstance(words, str) else words if isinstance(words, list | tuple) else ():
-            if isinstance(word, str):
-                check_pattern(word.rpartition("=")[0] if name == "focus" else word)
 
 
 def _opened(folder: CrawlFolder, settings: CrawlSettings) -> CrawlWriter:
