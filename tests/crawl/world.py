@@ -54,7 +54,7 @@ class World:
                 signature=(page + 1) * self.version,
                 digest=bytes([page % 256]) * 16,
                 address=self.address,
-                beside=outcome.redirect,
+                same_depth=outcome.redirect,
                 links=prints,
                 fresh=prints,
                 texts="\n".join(targets).encode(),

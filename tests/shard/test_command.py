@@ -1,4 +1,4 @@
-"""Orders: what is packed is what is unpacked, none is too large, none is seen twice."""
+"""Commands: unpacking gives what was packed, none is too large, none is carried out twice."""
 
 import struct
 
@@ -48,12 +48,12 @@ URLS = st.lists(st.text("abc/", max_size=30).map(lambda path: f"http://a.example
     ],
     ids=lambda command: type(command).__name__,
 )
-def test_an_order_is_unpacked_as_it_was_packed(command: Command) -> None:
+def test_a_command_is_unpacked_as_it_was_packed(command: Command) -> None:
     assert unpack_command(pack_command(command)) == command
 
 
 @given(urls=URLS, most=st.integers(1, 7), most_bytes=st.integers(1, 200))
-def test_a_publication_is_cut_into_orders_of_bounded_size_and_nothing_is_lost(
+def test_a_publication_is_cut_into_commands_of_bounded_size_and_nothing_is_lost(
     urls: list[str], most: int, most_bytes: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -72,7 +72,7 @@ def test_a_publication_is_cut_into_orders_of_bounded_size_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"id": "x"}, "32 hexadecimal digits"),
         ({"time": float("nan")}, "seconds since the epoch"),
@@ -84,14 +84,14 @@ def test_a_publication_is_cut_into_orders_of_bounded_size_and_nothing_is_lost(
         ({"source": "rumour"}, "no command"),
     ],
 )
-def test_an_order_that_cannot_be_carried_out_is_refused(change: dict[str, object], said: str) -> None:
+def test_a_command_that_cannot_be_carried_out_is_refused(change: dict[str, object], message: str) -> None:
     command = PublishCommand(id=new_id(), time=1.0, urls=b"http://a.example/")
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         unpack_command(pack_command(msgspec.structs.replace(command, **change)))
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"name": "a b"}, "name of a subscription"),
         ({"pattern": "("}, "not a regular expression"),
@@ -104,14 +104,14 @@ def test_an_order_that_cannot_be_carried_out_is_refused(change: dict[str, object
         ({"xpath": "$x"}, "not an XPath"),
     ],
 )
-def test_a_subscription_that_could_never_be_served_is_refused(change: dict[str, object], said: str) -> None:
+def test_a_subscription_that_could_never_be_served_is_refused(change: dict[str, object], message: str) -> None:
     check_subscription(GOOD)
-    with pytest.raises(BadSetting, match=said):
+    with pytest.raises(BadSetting, match=message):
         check_subscription(msgspec.structs.replace(GOOD, **change))
 
 
 @given(st.lists(st.integers(0, 20), max_size=60), st.integers(1, 8), st.integers(0, 60))
-def test_the_last_ids_are_remembered_also_through_a_snapshot(numbers: list[int], most: int, cut: int) -> None:
+def test_the_last_ids_are_remembered_also_across_a_snapshot(numbers: list[int], most: int, cut: int) -> None:
     ids = RecentIds(most=most)
     kept: list[str] = []
     for place, number in enumerate(numbers):
@@ -126,7 +126,7 @@ def test_the_last_ids_are_remembered_also_through_a_snapshot(numbers: list[int],
     assert all(identity in ids for identity in kept)
 
 
-def test_a_pattern_that_is_too_long_is_refused_where_it_is_new_and_never_when_a_journal_is_read_again() -> None:
+def test_a_pattern_that_is_too_long_is_refused_when_it_is_new_and_never_when_a_journal_is_replayed() -> None:
     long = "a" * 1_001
     subscription = msgspec.structs.replace(GOOD, pattern=long)
     command = SubscribeCommand(id=new_id(), time=1.0, subscription=subscription)
@@ -136,7 +136,7 @@ def test_a_pattern_that_is_too_long_is_refused_where_it_is_new_and_never_when_a_
 
 
 @pytest.mark.parametrize("name", ["publisher", "cluster"])
-def test_an_endless_name_is_refused_where_it_is_new(name: str) -> None:
+def test_a_name_that_is_too_long_is_refused_when_it_is_new(name: str) -> None:
     command = PublishCommand(id=new_id(), time=1.0, urls=b"http://a.example/")
     check_content(msgspec.structs.replace(command, **{name: "x" * 200}))
     with pytest.raises(BadInput, match="200 characters"):

@@ -17,7 +17,7 @@ def test_messages_come_out_whole_and_in_order(messages: list[bytes], cut: int) -
     assert came == messages
 
 
-def test_a_length_that_cannot_be_meant_is_refused() -> None:
+def test_an_absurd_length_is_refused() -> None:
     with pytest.raises(ValueError, match="4294967295"):
         list(MessageBuffer().take(b"\xff" * 8))
 

@@ -35,7 +35,7 @@ def one(page: int) -> Any:
 
 
 class OnePlace(RuleBasedStateMachine):
-    """Placement beside a dictionary that says where each page is."""
+    """Compares Placement with a dictionary of where each page is."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -172,8 +172,8 @@ class WholeShard(RuleBasedStateMachine):
 
     @rule(every=st.sampled_from([1.0, 45.0, 600.0]), pattern=st.sampled_from(["p1", "example"]))
     def subscribe(self, every: float, pattern: str) -> None:
-        wanted = Subscription(f"s{pattern}", pattern, every, "file:x")
-        self.shard.command(self.now, SubscribeCommand(id=new_id(), time=self.now, subscription=wanted))
+        subscription = Subscription(f"s{pattern}", pattern, every, "file:x")
+        self.shard.command(self.now, SubscribeCommand(id=new_id(), time=self.now, subscription=subscription))
 
     @rule()
     def unsubscribe(self) -> None:
@@ -204,12 +204,12 @@ TestWholeShard.settings = settings(max_examples=40, stateful_step_count=30)
 
 
 def test_a_page_that_is_leased_by_its_deadline_is_not_refreshed_meanwhile(tmp_path: Path) -> None:
-    """The defect behind the class: the page went into the frontier while its lease was out, and the crawl died."""
+    """The defect for which the class was made: a leased page entered the frontier, and the crawl died."""
     world = World(pages=3)
     with crawl(tmp_path / "c", refresh_after=1000.0, delay=0.0) as opened:
         shard, now = opened.shard, 1000.0
-        wanted = Subscription("s", "example", 995.0, "file:x")
-        shard.command(now, SubscribeCommand(id=new_id(), time=now, subscription=wanted))
+        subscription = Subscription("s", "example", 995.0, "file:x")
+        shard.command(now, SubscribeCommand(id=new_id(), time=now, subscription=subscription))
         for _ in range(3):
             shard.record(now, [world.visit(lease, now) for lease in shard.lease(now, 8)])
         by_deadline = shard.lease(now + 996.0, 8)

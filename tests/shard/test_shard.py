@@ -26,9 +26,8 @@ def same(one: ShardState, other: ShardState) -> None:
     facts_again, arrays_again = shard_state(other)
     assert facts == facts_again
     assert arrays.keys() == arrays_again.keys()
-    files = {
-        f"pages_{name}" for name in ("texts", "text_ends", "origins", "rows", "records")
-    }  # a reader has their ends in memory
+    # a reader has the ends of these files in memory
+    files = {f"pages_{name}" for name in ("texts", "text_ends", "origins", "rows", "records")}
     assert [name for name in arrays.keys() - files if not np.array_equal(arrays[name], arrays_again[name])] == []
     for ours, theirs in zip(files_of(one), files_of(other), strict=True):
         assert np.array_equal(np.concatenate([ours.base, ours.tail]), np.concatenate([theirs.base, theirs.tail]))
@@ -40,7 +39,7 @@ def files_of(shard: ShardState) -> list[AppendedFile]:
 
 
 @pytest.mark.parametrize("ledger", ["exact", "opic", "interpolation", "variable"])
-def test_the_journal_read_again_gives_the_same_state_bit_for_bit(tmp_path: Path, ledger: str) -> None:
+def test_replaying_the_journal_gives_the_same_state_bit_for_bit(tmp_path: Path, ledger: str) -> None:
     with crawl(tmp_path / "c", ledger=ledger, focus=["p1=4"]) as opened:
         world = World()
         world.outcomes = {
@@ -61,7 +60,7 @@ def test_the_journal_read_again_gives_the_same_state_bit_for_bit(tmp_path: Path,
         again.shard.placement.frontier.check()
 
 
-def test_a_snapshot_and_the_frames_behind_it_give_the_same_state(tmp_path: Path) -> None:
+def test_a_snapshot_and_the_frames_after_it_give_the_same_state(tmp_path: Path) -> None:
     world = World()
     with crawl(tmp_path / "c") as opened:
         now = advance(opened, world, 20)
@@ -85,7 +84,7 @@ def test_after_a_clean_stop_nothing_is_replayed(tmp_path: Path) -> None:
         opened.close()
 
 
-def test_a_crawl_whose_only_snapshot_is_damaged_is_made_again_from_its_journal(tmp_path: Path) -> None:
+def test_a_crawl_whose_only_snapshot_is_damaged_is_rebuilt_from_its_journal(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         advance(opened, World(), 30)
         before = opened.shard.ledger.importance()
@@ -139,7 +138,7 @@ def test_a_damaged_row_is_named_and_never_followed(tmp_path: Path) -> None:
     assert found > 10
 
 
-def test_no_page_of_a_ready_host_is_more_important_than_the_one_handed_out(
+def test_no_page_of_a_ready_host_is_more_important_than_the_one_leased(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Checked on the journal: every lease is compared with all pages that could have been leased then."""
@@ -160,7 +159,7 @@ def test_no_page_of_a_ready_host_is_more_important_than_the_one_handed_out(
 
 
 def check_order(shard: Shard, granted: Granted) -> int:
-    """The granted pages are the best, one after the other, by a look at all pages; how many comparisons that were."""
+    """Asserts that the granted pages are the best of all pages, one after the other; returns the comparisons made."""
     assert isinstance(shard.ledger, ExactLedger)
     importance = shard.ledger.importance()
     host_of = shard.pages.origins.every()["host"]
@@ -176,23 +175,23 @@ def check_order(shard: Shard, granted: Granted) -> int:
         waiting.discard(page)
         ready.discard(int(host_of[page]))
     if len(granted.pages) < granted.count:
-        assert not [other for other in waiting if host_of[other] in ready], "nothing that could be read was held back"
+        assert not [other for other in waiting if host_of[other] in ready], "no page that could be leased was held back"
     return compared
 
 
-def test_no_host_is_asked_before_its_time_and_by_one_at_a_time(tmp_path: Path) -> None:
+def test_a_host_has_one_lease_at_a_time_and_none_before_its_time(tmp_path: Path) -> None:
     with crawl(tmp_path / "c", delay=2.0) as opened:
-        world, now, asked = World(100), 0.0, dict[int, float]()
+        world, now, leased_at = World(100), 0.0, dict[int, float]()
         for _ in range(300):
             leases = opened.shard.lease(now, 10)
             hosts = opened.shard.lanes_of(leases)
             assert len(set(hosts)) == len(hosts)
             for host in hosts:
-                assert now - asked.get(host, -10.0) >= 2.0
-                asked[host] = now
+                assert now - leased_at.get(host, -10.0) >= 2.0
+                leased_at[host] = now
             opened.shard.record(now, [world.visit(lease, now) for lease in leases])
             now += 0.1
-        assert len(asked) == HOSTS
+        assert len(leased_at) == HOSTS
 
 
 def test_everything_reachable_is_read_once(tmp_path: Path) -> None:
@@ -206,7 +205,7 @@ def test_everything_reachable_is_read_once(tmp_path: Path) -> None:
         assert len(shard.placement.frontier) == len(shard.placement.leases) == len(shard.placement.retries) == 0
 
 
-def test_a_page_that_fails_in_passing_is_tried_again_and_given_up_in_the_end(tmp_path: Path) -> None:
+def test_a_page_that_fails_transiently_is_retried_and_given_up_in_the_end(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         world = World(10)
         world.outcomes = {4: Outcome.SERVER_ERROR}
@@ -243,7 +242,7 @@ def test_a_busy_host_keeps_its_pages(tmp_path: Path) -> None:
         assert opened.shard.read_count == 10
 
 
-def test_leases_of_a_dead_fetcher_come_back_and_a_late_visit_is_left_alone(tmp_path: Path) -> None:
+def test_leases_of_a_dead_fetcher_come_back_and_a_late_visit_is_ignored(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         shard, world = opened.shard, World(10)
         lost = shard.lease(1.0, 5)
@@ -257,14 +256,14 @@ def test_leases_of_a_dead_fetcher_come_back_and_a_late_visit_is_left_alone(tmp_p
         assert shard.outcomes[Outcome.READ] == 1
 
 
-def test_a_lease_that_nobody_ends_runs_out(tmp_path: Path) -> None:
+def test_a_lease_that_is_never_ended_expires(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         lost = opened.shard.lease(1.0, 5)
         assert opened.shard.lease(500.0, 5) == []
         assert opened.shard.lease(602.0, 5) == lost
 
 
-def test_pages_are_read_again_only_after_the_time_asked_for(tmp_path: Path) -> None:
+def test_pages_are_read_again_only_when_refresh_after_is_over(tmp_path: Path) -> None:
     with crawl(tmp_path / "c", **{"refresh-after": 1000.0}) as opened:
         world = World(10)
         now = advance(opened, world, 40)
@@ -279,7 +278,7 @@ def test_pages_are_read_again_only_after_the_time_asked_for(tmp_path: Path) -> N
         assert opened.shard.outcomes[Outcome.READ] == 20
 
 
-def test_an_index_page_with_the_content_of_its_folder_leads_on_to_it(tmp_path: Path) -> None:
+def test_an_index_page_with_the_content_of_its_folder_links_to_it_alone(tmp_path: Path) -> None:
     from centime.model.address import fingerprint
     from centime.shard.message import Seeded, Visit, pack
 
@@ -316,7 +315,7 @@ def test_a_replay_that_grants_other_pages_is_reported(tmp_path: Path) -> None:
         fold(opened.shard, GRANTED, msgspec.msgpack.encode(Granted(1.0, 3, [17])))
 
 
-def test_a_crawl_without_a_seed_and_one_with_another_ledger_are_refused(tmp_path: Path) -> None:
+def test_a_crawl_without_a_seed_or_with_another_ledger_is_refused(tmp_path: Path) -> None:
     from centime.crawl.engine.opening import open_writer
 
     with pytest.raises(BadInput, match="seed"), open_writer(tmp_path / "c", [], {}):
@@ -338,7 +337,7 @@ def test_settings_are_remembered_and_changed_by_the_next_opening(tmp_path: Path)
     assert reread.settings.delay == 3.0
 
 
-def test_garbage_of_rows_is_thrown_out_and_nothing_changes(tmp_path: Path) -> None:
+def test_garbage_of_rows_is_removed_and_nothing_changes(tmp_path: Path) -> None:
     given: dict[str, Any] = {"refresh-after": 10.0}
     with crawl(tmp_path / "c", **given) as opened:
         world = World(30)
@@ -358,7 +357,7 @@ def test_garbage_of_rows_is_thrown_out_and_nothing_changes(tmp_path: Path) -> No
 
 
 def test_hosts_of_one_public_address_have_one_lane_and_are_kept_apart(tmp_path: Path) -> None:
-    """Two fetchers never ask one address at once; loopback is nobody else's."""
+    """Two fetchers never send requests to one address at once. Loopback addresses have no delay."""
     with crawl(tmp_path / "c", delay=1.0) as opened:
         shard, world = opened.shard, World(40)
         world.address = "192.0.2.7"
@@ -368,14 +367,14 @@ def test_hosts_of_one_public_address_have_one_lane_and_are_kept_apart(tmp_path: 
         assert len(set(shard.lanes_of(leases))) > 1
 
 
-def test_an_answer_on_its_way_does_not_lift_the_pause_that_a_busy_host_has_asked_for(tmp_path: Path) -> None:
+def test_a_response_to_an_earlier_request_does_not_end_the_pause_of_a_busy_host(tmp_path: Path) -> None:
     from centime.shard.message import Seeded, Visit, pack
 
     with crawl(tmp_path / "c", delay=0.0) as opened:
         shard = opened.shard
         shard.seed(Seeded(1.0, "\n".join(f"http://h0.example/p{page}" for page in range(1, 6)).encode()))
         first, second, *rest = shard.lease(10.0, 3)
-        assert rest, "without a delay a host is asked for several pages at once"
+        assert rest, "without a delay several pages of a host are leased at once"
         shard.record(10.2, [pack(Visit(page=first.page, outcome=Outcome.BUSY, asked_at=10.1, retry_after=30.0))])
         shard.record(
             10.3, [pack(Visit(page=second.page, outcome=Outcome.READ, kind=PageKind.HTML, asked_at=10.1, signature=1))]

@@ -1,5 +1,4 @@
-"""Subscriptions: every change is told at least once, by the same id whatever happens in between, and no more often
-than asked for."""
+"""Subscriptions: subscribers are notified of every change at least once, under the same id, and not too often."""
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +12,11 @@ NEWS = Subscription("news", "/news/", 100.0, "file:a")
 PRICE = Subscription("price", "/shop/", 50.0, "file:b", "//b")
 
 
-def made(*told: Subscription) -> Subscriptions:
-    all_of_them = Subscriptions()
-    for one in told:
-        all_of_them.add(one)
-    return all_of_them
+def made(*given: Subscription) -> Subscriptions:
+    subscriptions = Subscriptions()
+    for one in given:
+        subscriptions.add(one)
+    return subscriptions
 
 
 def changed(
@@ -31,7 +30,7 @@ def changed(
     known.noticed(page, f"http://a.example/{place}/{page}", time, 1.5, change, watched or ())
 
 
-def test_the_first_change_is_told_at_once_and_those_after_it_together() -> None:
+def test_the_first_change_is_due_at_once_and_later_ones_together() -> None:
     known = made(NEWS)
     assert known.earliest() == float("inf")
     changed(known, 1, 1000.0)
@@ -50,7 +49,7 @@ def test_the_first_change_is_told_at_once_and_those_after_it_together() -> None:
     assert known.due(1299.0) == []
 
 
-def test_a_batch_is_the_same_until_it_is_delivered_whatever_comes_meanwhile() -> None:
+def test_a_batch_is_the_same_until_it_is_delivered() -> None:
     known = made(NEWS)
     changed(known, 1, 1000.0)
     batch = known.due(1000.0)
@@ -62,7 +61,7 @@ def test_a_batch_is_the_same_until_it_is_delivered_whatever_comes_meanwhile() ->
     assert again.due(1e6)[0].id == batch[0].id == "1-1@news"
 
 
-def test_changes_of_a_page_that_wait_are_told_as_one() -> None:
+def test_waiting_changes_of_a_page_are_merged_into_one_notice() -> None:
     known = made(NEWS)
     changed(known, 1, 1000.0)
     changed(known, 2, 1001.0, Change.NEW)
@@ -81,7 +80,7 @@ def test_changes_of_a_page_that_wait_are_told_as_one() -> None:
     assert batch.facts()["changes"][0]["first_seen"] == 1001.0
 
 
-def test_what_does_not_fit_into_a_batch_follows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notices_that_do_not_fit_into_a_batch_follow_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_NOTICES", 2)
     known = made(NEWS)
     for page in range(5):
@@ -95,7 +94,7 @@ def test_what_does_not_fit_into_a_batch_follows_at_once(monkeypatch: pytest.Monk
     assert known.due(1e9) == []
 
 
-def test_a_delivery_is_only_counted_once() -> None:
+def test_recording_a_delivery_twice_changes_nothing() -> None:
     known = made(NEWS)
     changed(known, 1, 1000.0)
     known.delivered("news", 1, 1001.0)
@@ -105,7 +104,7 @@ def test_a_delivery_is_only_counted_once() -> None:
     assert known.state() == state
 
 
-def test_an_xpath_is_told_of_when_what_it_finds_differs_and_then_only() -> None:
+def test_a_subscription_with_an_xpath_is_notified_only_if_what_it_finds_changes() -> None:
     known = made(PRICE)
     changed(known, 1, 1.0, Change.CHANGED, [("price", 7, "7 €")])
     assert known.waiting == 0, "what it found when the subscription began is taken as known"
@@ -116,19 +115,19 @@ def test_an_xpath_is_told_of_when_what_it_finds_differs_and_then_only() -> None:
     changed(known, 2, 4.0, Change.NEW, [("price", 1, "1 €")])
     assert known.waiting == 2
     changed(known, 3, 4.0, Change.CHANGED, [])
-    assert known.waiting == 2, "a fetcher that does not know the subscription says nothing"
+    assert known.waiting == 2, "a fetcher that does not know the subscription evaluates no XPath"
     changed(known, 2, 5.0, Change.GONE, [])
     assert known.due(4.0)[0].notices[0].page == 1
-    assert known.waiting == 2, "gone replaces new, which nobody was told of yet"
+    assert known.waiting == 2, "gone replaces new, which was not delivered yet"
 
 
-def test_a_page_that_is_as_it_was_is_not_told_of() -> None:
+def test_an_unchanged_page_makes_no_notice() -> None:
     known = made(NEWS)
     changed(known, 1, 1.0, None)
     assert known.waiting == 0
 
 
-def test_the_pages_of_a_subscription_are_read_as_often_as_the_most_impatient_wants() -> None:
+def test_a_page_is_read_as_often_as_its_most_frequent_subscription_requires() -> None:
     known = made(NEWS, PRICE, Subscription("all", "example", 20.0, "file:c"))
     assert known.match("http://a.example/news/1") == ["news", "all"]
     assert known.deadline_seconds("http://a.example/news/1") == 20.0
@@ -139,7 +138,7 @@ def test_the_pages_of_a_subscription_are_read_as_often_as_the_most_impatient_wan
     assert known.deadline_seconds("http://a.example/") == float("inf")
 
 
-def test_a_subscription_that_is_made_again_keeps_what_it_is_still_to_be_told() -> None:
+def test_a_subscription_that_is_replaced_keeps_its_waiting_notices() -> None:
     known = made(NEWS, PRICE)
     changed(known, 1, 1.0)
     changed(known, 9, 1.0, None, [("price", 1, "")])
@@ -147,7 +146,7 @@ def test_a_subscription_that_is_made_again_keeps_what_it_is_still_to_be_told() -
     known.add(Subscription("price", "/shop/", 50.0, "file:b", "//i"))
     assert known.due(1.0)[0].to == "file:elsewhere"
     changed(known, 9, 2.0, None, [("price", 2, "")])
-    assert known.waiting == 1, "another XPath begins anew"
+    assert known.waiting == 1, "a new XPath starts without known values"
     assert [one["name"] for one in known.facts()] == ["news", "price"]
     assert known.remove("news")
     assert not known.remove("news")
@@ -167,11 +166,11 @@ STEPS = st.lists(
 
 @settings(max_examples=150)
 @given(STEPS)
-def test_every_change_is_told_no_delivery_comes_too_early_and_a_snapshot_changes_nothing(
+def test_every_change_is_delivered_no_delivery_comes_too_early_and_a_snapshot_changes_nothing(
     steps: list[tuple[str, int, Change, float]],
 ) -> None:
     known, shadow = made(NEWS), made(NEWS)
-    now, told, seen, last = 0.5, 0, 0, None
+    now, delivered, seen, last = 0.5, 0, 0, None
     for step, page, change, pause in steps:
         now += pause
         if step == "change":
@@ -182,7 +181,7 @@ def test_every_change_is_told_no_delivery_comes_too_early_and_a_snapshot_changes
             for batch in known.due(now):
                 assert last is None or now >= last + NEWS.every
                 assert len({notice.page for notice in batch.notices}) == len(batch.notices)
-                told += sum(notice.changes for notice in batch.notices)
+                delivered += sum(notice.changes for notice in batch.notices)
                 known.delivered("news", batch.up_to, now)
                 shadow.delivered("news", batch.up_to, now)
                 last = now
@@ -192,6 +191,6 @@ def test_every_change_is_told_no_delivery_comes_too_early_and_a_snapshot_changes
     while known.waiting:
         now += NEWS.every
         (batch,) = known.due(now)
-        told += sum(notice.changes for notice in batch.notices)
+        delivered += sum(notice.changes for notice in batch.notices)
         known.delivered("news", batch.up_to, now)
-    assert told == seen
+    assert delivered == seen

@@ -1,9 +1,9 @@
-"""What people command of a crawl from outside, while it runs or before its next run.
+"""Commands: what people ask a crawl to do, while it runs or before its next run.
 
-An command is a value with an id of its own (128 random bits, given where it was made) and the time at which it was
-made. It goes through the folder `commands/` (order_inbox.py), into the journal, and is carried out: once, because the
-shard remembers the ids of the last commands (`RecentIds`) as part of its state. A large publication is several
-commands, none of which makes a huge frame of the journal.
+A command is a value with its own id (128 random bits) and the time at which it was made. It is first a file of the
+folder `commands/` (`crawl/commands/inbox.py`), then a frame of the journal. It is carried out once, because the shard
+remembers the ids of the last commands (`RecentIds`) as part of its state. A large publication becomes several commands,
+so that no frame of the journal is huge.
 """
 
 import secrets
@@ -16,7 +16,7 @@ import numpy as np
 from centime.settings.live import Value
 from centime.shard.subscriptions import Subscription
 
-MOST_URLS = 20_000  # in one command: taking it holds the crawl up for a tenth of a second
+MOST_URLS = 20_000  # in one command: such a command delays the crawl by a tenth of a second
 MOST_URL_BYTES = 2 << 20
 MOST_NAME = 200  # characters of a publisher's or a cluster's name
 REMEMBERED = 4_096
@@ -25,7 +25,7 @@ Source = Literal["url", "sitemap", "feed"]
 
 
 class SetCommand(msgspec.Struct, tag="set", frozen=True, kw_only=True):
-    """Go on with other settings. A name with `+` or `-` behind it adds to a list, or takes from it; see settable.py."""
+    """Applies new settings. A name that ends in `+` or `-` adds to a list or removes from it (`settings/live.py`)."""
 
     id: str
     time: float
@@ -33,18 +33,16 @@ class SetCommand(msgspec.Struct, tag="set", frozen=True, kw_only=True):
 
 
 class PublishCommand(msgspec.Struct, tag="publish", frozen=True, kw_only=True):
-    """These pages are new or have changed; or these sitemaps or feeds, which are to be read now, say which have."""
+    """Announces pages that are new or have changed, or sitemaps or feeds that the crawl fetches to find out which."""
 
     id: str
     time: float
     urls: bytes  # canonical URLs, a line each
     source: Source = "url"  # what the URLs are
-    cluster: str = ""  # pages of one cluster are read close together
-    publisher: str = ""  # who says so, for its credit; nobody: the hosts of the URLs
-    modified: bytes = b""  # nothing, or for each URL when it changed (float64, seconds since the epoch), 0 if not said
-    periods: bytes = (
-        b""  # nothing, or for each URL how often it changes by its publisher's word (float64, seconds), 0 if not said
-    )
+    cluster: str = ""  # pages of one cluster are fetched close together
+    publisher: str = ""  # whose credit counts; if empty, that of the host of the first URL
+    modified: bytes = b""  # empty, or when each URL changed (float64, seconds since the epoch), 0 if unknown
+    periods: bytes = b""  # empty, or the published period of changes of each URL (float64, seconds), 0 if unknown
 
     def lines(self) -> list[str]:
         """The URLs."""
@@ -52,7 +50,7 @@ class PublishCommand(msgspec.Struct, tag="publish", frozen=True, kw_only=True):
 
 
 class SubscribeCommand(msgspec.Struct, tag="subscribe", frozen=True, kw_only=True):
-    """Somebody wants to be told of changes."""
+    """Adds a subscription, or replaces the one of the same name."""
 
     id: str
     time: float
@@ -60,7 +58,7 @@ class SubscribeCommand(msgspec.Struct, tag="subscribe", frozen=True, kw_only=Tru
 
 
 class UnsubscribeCommand(msgspec.Struct, tag="unsubscribe", frozen=True, kw_only=True):
-    """Somebody wants to be told no longer."""
+    """Removes a subscription."""
 
     id: str
     time: float
@@ -70,13 +68,12 @@ class UnsubscribeCommand(msgspec.Struct, tag="unsubscribe", frozen=True, kw_only
 Command = SetCommand | PublishCommand | SubscribeCommand | UnsubscribeCommand
 
 pack_command = msgspec.msgpack.Encoder().encode
-decode_command = msgspec.msgpack.Decoder(
-    Command
-).decode  # checks types only: what the journal has was checked when it was accepted
+# checks types only: a command of the journal was checked when it was accepted
+decode_command = msgspec.msgpack.Decoder(Command).decode
 
 
 def new_id() -> str:
-    """An id that no other command has."""
+    """A random id for a new command."""
     return secrets.token_hex(16)
 
 
@@ -90,8 +87,8 @@ def publications(
     modified: Sequence[float] = (),
     periods: Sequence[float] = (),
 ) -> Iterator[PublishCommand]:
-    """Orders that publish canonical URLs, each of a bounded size, in their command; `modified` and `periods` have
-    one for each or none.
+    """Commands of bounded size that publish canonical URLs, in the sequence given; `modified` and `periods` have one
+    number for each URL, or none.
     """
     begin, part = 0, 0
     while begin < len(urls):
@@ -101,7 +98,7 @@ def publications(
             end += 1
         yield PublishCommand(
             id=new_id(),
-            time=time + part * 1e-6,  # files are taken in the command of their time
+            time=time + part * 1e-6,  # the inbox is read by time: this keeps the parts in sequence
             urls="\n".join(urls[begin:end]).encode(),
             source=source,
             cluster=cluster,
@@ -113,22 +110,22 @@ def publications(
 
 
 class RecentIds:
-    """The ids of the last commands; part of the state, so that none is carried out twice."""
+    """The ids of the last commands: a part of the state, so that no command is carried out twice."""
 
     def __init__(self, ids: Sequence[str] = (), most: int = REMEMBERED) -> None:
         self._ids = dict.fromkeys(ids)
         self._most = most
 
     def __contains__(self, identity: str) -> bool:
-        """Whether this command was seen."""
+        """Whether the command of this id is remembered."""
         return identity in self._ids
 
     def __len__(self) -> int:
-        """How many are remembered."""
+        """The number of ids that are remembered."""
         return len(self._ids)
 
     def add(self, identity: str) -> bool:
-        """Remembers a command; whether it is new."""
+        """Remembers a command; returns whether it is new."""
         if identity in self._ids:
             return False
         self._ids[identity] = None
@@ -137,7 +134,7 @@ class RecentIds:
         return True
 
     def state(self) -> list[str]:
-        """The ids, the oldest first: plain values for a snapshot's facts."""
+        """The ids, the oldest first, for a snapshot."""
         return list(self._ids)
 
     @classmethod
@@ -151,5 +148,5 @@ def _column(values: Sequence[float]) -> bytes:
 
 
 def column_of(packed: bytes, count: int) -> Any:
-    """A column of a publication as numbers, zeros where nothing was said."""
+    """A column of a publication as numbers: zeros if it is empty."""
     return np.frombuffer(packed, dtype="<f8") if packed else np.zeros(count)

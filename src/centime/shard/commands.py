@@ -1,6 +1,4 @@
-"""Orders from outside are carried out: other settings, publications, subscriptions; and what sitemaps and feeds
-announce by themselves.
-"""
+"""Carries out people's commands (settings, publications, subscriptions) and uses what sitemaps and feeds claim."""
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +15,14 @@ from centime.shard.joining import fingerprints_of, join
 from centime.shard.queueing import promote
 from centime.shard.state import ShardState
 
-PROBATION = 16  # of so many pages that somebody without credit announces one is read
+PROBATION = 16  # one of this many pages is fetched early if their publisher has lost its credit
+FUTURE_SECONDS = 86_400.0  # a date further ahead of now than this is wrong
 
 Vector = npt.NDArray[np.float64]
 
 
 def carry_out(state: ShardState, now: float, command: Command) -> None:
-    """Does what a command says, once."""
+    """Carries out a command, unless it was carried out before."""
     if not state.requests.recent.add(command.id):
         return
     match command:
@@ -39,7 +38,7 @@ def carry_out(state: ShardState, now: float, command: Command) -> None:
 
 
 def changed_live(settings: CrawlSettings, command: SetCommand) -> CrawlSettings:
-    """The settings with what a command changes; BadSetting if that cannot be while pages are being read."""
+    """The settings with the values of a command; BadSetting if they cannot change while leases are out."""
     new = changed(settings, command.values)
     if bool(new.delay) != bool(settings.delay):
         raise BadSetting(
@@ -49,16 +48,13 @@ def changed_live(settings: CrawlSettings, command: SetCommand) -> CrawlSettings:
 
 
 def take_claims(state: ShardState, now: float, host: int, claims: npt.NDArray[np.void]) -> None:
-    """What a sitemap or feed of a host says of pages: how often they change, and which have changed since they were
-    read.
-    """
+    """Uses what a sitemap or feed of a host claims: how often pages change, and which changed since they were read."""
     pages = state.pages.table.find(claims["fingerprint"].astype(np.uint64))
     known = pages >= 0
     claims, pages = claims[known], pages[known].astype(np.int64)
     _claim_periods(state, pages, claims["period"].astype(np.float64), host)
-    dated = (claims["modified"] > 0) & state.refreshing.book.contains(
-        pages
-    )  # it may name every page: unread ones keep their turn
+    # a sitemap may list every page of its host: those that were never read keep their place
+    dated = (claims["modified"] > 0) & state.refreshing.book.contains(pages)
     _announce(state, now, pages[dated], claims["modified"][dated].astype(np.float64), state.hosts[host].name)
 
 
@@ -71,9 +67,9 @@ def _publish(state: ShardState, now: float, command: PublishCommand) -> None:
     fingerprints = fingerprints_of(urls)
     publisher = command.publisher or host_of(urls[0])
     publishers = state.requests.publishers
-    believed = publishers.is_believed(publisher)
+    trusted = publishers.is_trusted(publisher)
     known = state.pages.table.find(fingerprints)
-    fresh = join(state, fingerprints, urls, np.zeros(len(urls), dtype=np.uint8), PUBLISHED if believed else DISCOVERY)
+    fresh = join(state, fingerprints, urls, np.zeros(len(urls), dtype=np.uint8), PUBLISHED if trusted else DISCOVERY)
     pages = state.pages.table.find(fingerprints) if fresh else known
     if fresh:
         new = pages[(known < 0) & (pages >= 0)].astype(np.int64)
@@ -89,22 +85,20 @@ def _publish(state: ShardState, now: float, command: PublishCommand) -> None:
             own = origins["host"] == host
             _claim_periods(state, known[old][own].astype(np.int64), periods[own], host)
     _announce(state, now, known[old].astype(np.int64), column_of(command.modified, len(urls))[old], publisher)
-    if command.cluster and believed:
+    if command.cluster and trusted:
         _gather(state, pages[pages >= 0].astype(np.int64))
 
 
 def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, publisher: str) -> None:
-    """Reads pages before their time that a publisher says are there or have changed; `modified`: when, 0 if it does not
-    say.
+    """Makes pages urgent that a publisher announces as new or changed; `modified` is when they changed, 0 if unknown.
 
-    Of one that is not believed a few are read all the same, so that it can win its credit back.
+    Pages that were read since they changed, and pages with a date in the future, stay where they are. Of a publisher
+    that is not trusted one page in PROBATION is fetched all the same, so that it can earn its credit back.
     """
     read_at = state.refreshing.book.read_times(pages)
-    news = ~((modified > 0) & (modified <= read_at)) & (
-        modified <= now + 86_400.0
-    )  # what we have is new enough; or the date is nonsense
-    pages = pages[news]
-    if not state.requests.publishers.is_believed(publisher):
+    changed_since = ~((modified > 0) & (modified <= read_at)) & (modified <= now + FUTURE_SECONDS)
+    pages = pages[changed_since]
+    if not state.requests.publishers.is_trusted(publisher):
         pages = pages[pages % PROBATION == 0]
     if len(pages):
         weight = state.requests.publishers.weight(publisher, len(pages))
@@ -113,19 +107,14 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
 
 
 def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: int) -> None:
-    """Takes published frequencies as evidence on pages of which nothing else is known yet: the same word counts
-    once.
-    """
-    said = (periods > 0) & state.refreshing.book.is_unclaimed(pages)
-    if said.any():
-        state.refreshing.book.claim(
-            pages[said], periods[said], np.full(int(said.sum()), weight(state.hosts[host].claims))
-        )
+    """Takes published periods as evidence for pages without other evidence, so that the same claim counts once."""
+    usable = (periods > 0) & state.refreshing.book.is_unclaimed(pages)
+    if usable.any():
+        weights = np.full(int(usable.sum()), weight(state.hosts[host].claims))
+        state.refreshing.book.claim(pages[usable], periods[usable], weights)
 
 
 def _gather(state: ShardState, pages: Pages) -> None:
-    """Gives the pages of a cluster one key, that of its most important one, so that they are read one after the
-    other.
-    """
+    """Gives all pages of a cluster the key of the most important one, so that they are fetched one after the other."""
     if len(pages):
         state.placement.frontier.update_worth(pages, np.full(len(pages), state.ledger.importance(pages).max()))

@@ -1,5 +1,5 @@
-"""What a visit does: its links become known, it pays them, it is filed, and whoever waits for a change of the page
-is told.
+"""Applies visits: their links become pages, the ledger pays the links, the visits are recorded, the refresh book
+learns from them, and subscribers are notified of changes.
 """
 
 from collections.abc import Sequence
@@ -18,18 +18,15 @@ from centime.shard.state import ShardState
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import Mark, Record
 
-VISITS_PER_ADVANCE = 64  # the ledger pays debts after so many visits: a call costs a little whatever it pays
-THRESHOLD = 0.03  # it pays what is above so many times the mean importance
-PAYMENTS_PER_VISIT = (
-    16  # and so many payments a visit at most: what a page costs must not depend on the size of the crawl
-)
-NO_RETRY = frozenset(
-    {Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST}
-)  # passing, and not the page's fault: it waits in the frontier
+VISITS_PER_ADVANCE = 64  # visits after which the ledger pays debts, because each call has a fixed cost
+THRESHOLD = 0.03  # debts above this many times the mean importance are paid
+PAYMENTS_PER_VISIT = 16  # at most, so that the cost of a visit does not depend on the size of the crawl
+# transient and not the page's fault: the page waits in the frontier instead of on a timer
+NO_RETRY = frozenset({Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST})
 
 
 def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[Visit]:
-    """Takes visits as the fetchers packed them; those that counted."""
+    """Applies visits as the fetchers packed them; returns those whose lease was still held."""
     visits = [unpack_visit(visit) for visit in packed]
     held = state.placement.end(np.array([visit.page for visit in visits], dtype=np.int64)).tolist()
     state.late_visits += len(visits) - sum(held)
@@ -48,12 +45,12 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
 
 
 def was_present(record: Record | None) -> bool:
-    """Whether a page was there when it was last visited."""
+    """Whether the last visit of a page found it."""
     return record is not None and PageKind.HTML <= record.kind <= PageKind.OTHER
 
 
 def _pay(state: ShardState, visits: list[Visit]) -> None:
-    """Reads pages in the ledger: those that were read, lead on to another, or are gone."""
+    """Pays the links of the pages that were read, redirect to another page, or are gone."""
     reading = [visit for visit in visits if _pays(state, visit)]
     if not reading:
         return
@@ -71,13 +68,16 @@ def _pay(state: ShardState, visits: list[Visit]) -> None:
 
 
 def _pays(state: ShardState, visit: Visit) -> bool:
-    """Whether the visit says what the page links to now."""
+    """Whether the visit shows what the page links to now."""
     outcome = visit.outcome
-    return outcome is Outcome.READ or outcome.redirect or _is_over(visit, state.pages.last(visit.page))
+    return outcome is Outcome.READ or outcome.redirect or _has_ended(visit, state.pages.last(visit.page))
 
 
 def _same_as_folder(state: ShardState, visit: Visit) -> int | None:
-    """The folder whose content this index page has: evidence that both are one, so the index leads on to the folder."""
+    """The folder page that has the same content as this index page, or None.
+
+    Equal content is evidence that both are one page, so the index page then links to the folder alone.
+    """
     if not visit.index_of or not visit.links or visit.outcome != Outcome.READ:
         return None
     folder = int(state.pages.table.find(np.array([visit.index_of], dtype=np.uint64))[0])
@@ -85,8 +85,8 @@ def _same_as_folder(state: ShardState, visit: Visit) -> int | None:
     return folder if record is not None and record.digest == visit.digest else None
 
 
-def _is_over(visit: Visit, before: Record | None) -> bool:
-    """Whether the page has ended: gone, or given up after too many failures."""
+def _has_ended(visit: Visit, before: Record | None) -> bool:
+    """Whether the page is gone, or is given up after too many failures."""
     outcome = visit.outcome
     if outcome is Outcome.GONE:
         return True
@@ -95,7 +95,7 @@ def _is_over(visit: Visit, before: Record | None) -> bool:
 
 
 def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
-    """Writes the visits' records, and decides when their hosts and the pages themselves come next."""
+    """Records the visits, and decides when their hosts and their pages are next."""
     pages = np.array([visit.page for visit in visits], dtype=np.int64)
     origins = state.pages.origins_of(pages)
     importance = state.ledger.importance(pages).tolist()
@@ -114,15 +114,13 @@ def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
             again.append(visit.page)
     state.pages.records.append_many([one.record for one in filed])
     state.refreshing.record(now, filed, state.hosts, state.pages.records, state.ledger.importance)
-    requeue(state, again, now)  # when the records are there: they say how far up a page belongs
-    _tell(state, now, filed)
+    requeue(state, again, now)  # after the records are written: the level of a page depends on them
+    _notify(state, now, filed)
     _spend(state, now, filed)
 
 
 def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
-    """Counts what visits cost of the budget for reading again: all of them where worth decides what is unread, else
-    the rest.
-    """
+    """Charges visits to the refresh budget: all of them, or only repeated visits if discovery has its own share."""
     counted = filed
     if state.settings.discovery_share() is not None:
         counted = [one for one in filed if one.before is not None]
@@ -130,20 +128,20 @@ def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
 
 
 def _filed(state: ShardState, now: float, visit: Visit, number: int, depth: int, importance: float) -> Filed:
-    """What is kept of a visit; lets a page that failed come back."""
+    """A visit with its record; puts a page that failed transiently on a retry timer."""
     before = state.pages.last(visit.page)
-    over = _is_over(visit, before)
-    record = state.pages.record_of(visit, before, now=now, depth=depth, over=over, importance=importance)
+    ended = _has_ended(visit, before)
+    record = state.pages.record_of(visit, before, now=now, depth=depth, ended=ended, importance=importance)
     state.read_count += was_present(record) - was_present(before)
-    if visit.outcome.transient and visit.outcome not in NO_RETRY and not over:
+    if visit.outcome.transient and visit.outcome not in NO_RETRY and not ended:
         when = retry_time(record.failures, now)
         if when is not None:
             state.placement.retry(visit.page, when)
-    return Filed(visit, number, before, record, over)
+    return Filed(visit, number, before, record, ended)
 
 
-def _tell(state: ShardState, now: float, filed: list[Filed]) -> None:
-    """Judges those who announced pages, hears what sitemaps say, and tells subscriptions what changed."""
+def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
+    """Judges the publishers of pages, uses the claims of sitemaps and feeds, and notifies subscribers of changes."""
     requests = state.requests
     for one in filed:
         change = _change(one)
@@ -159,15 +157,15 @@ def _tell(state: ShardState, now: float, filed: list[Filed]) -> None:
             requests.subscriptions.noticed(
                 one.visit.page, url, now, one.record.importance, change, one.visit.watched, names
             )
-            if not one.over:
+            if not one.ended:
                 state.refreshing.deadlines.add(one.visit.page, now + requests.subscriptions.deadline_seconds(url))
 
 
 def _change(one: Filed) -> Change | None:
-    """What happened to a page since it was last there or not."""
-    now, before = was_present(one.record), one.before
-    if not now:
-        return Change.GONE if was_present(before) and one.over else None
+    """What changed about a page since the visit before, or None."""
+    before = one.before
+    if not was_present(one.record):
+        return Change.GONE if was_present(before) and one.ended else None
     if before is None or not before.signature:
         return Change.NEW
     if before.kind == PageKind.DEAD:

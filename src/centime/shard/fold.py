@@ -1,10 +1,10 @@
-"""Folds one journal frame into a shard's state: what the writer did when it appended the frame, a reader does again.
+"""Folds one journal frame into a shard's state: repeats what the writer did when it appended the frame.
 
     state = fold(fold(fold(empty, frame 0), frame 1), ...)      the same frames give the same state, bit for bit
 
-Folding decodes and never validates: what was once accepted stays accepted, whatever later versions think of it. A grant
-is the one frame that is compared with what it says; if the replay grants other pages, the state is not the one that the
-journal speaks of, and `JournalMismatch` is raised.
+Folding decodes frames and never validates them: what was once accepted stays accepted by all later versions. Only a
+grant is compared with its replay: if the replay grants other pages, the state does not belong to the journal, and
+`JournalMismatch` is raised.
 """
 
 from typing import Any
@@ -21,7 +21,8 @@ from centime.shard.joining import take_seeded
 from centime.shard.message import Commanded, Configured, Delivered, Granted, Returned, Seeded, Settled, Visits
 from centime.shard.state import ShardState
 
-SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED = 1, 2, 3, 4, 5, 6, 7, 8  # kinds of frames
+# kinds of frames, as the journal stores them
+SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED = 1, 2, 3, 4, 5, 6, 7, 8
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -45,10 +46,11 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
         case Visits():
             take_visits(state, frame.now, [bytes(raw) for raw in frame.visits])
         case Granted():
-            pages, _ = queueing.lease(state, frame.now, frame.count)
-            if pages.tolist() != frame.pages:
+            granted, _ = queueing.lease(state, frame.now, frame.count)
+            if granted.tolist() != frame.pages:
                 raise JournalMismatch(
-                    f"frame {state.frame} of the journal grants pages {frame.pages[:5]}, its replay {pages[:5].tolist()}"
+                    f"frame {state.frame} of the journal grants pages {frame.pages[:5]}; "
+                    f"its replay grants {granted[:5].tolist()}"
                 )
         case Returned():
             queueing.take_back(state, frame)
@@ -64,6 +66,6 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
 
 
 def settle(state: ShardState, frame: Settled) -> None:
-    """Pays debts as a `Settled` frame says."""
+    """Pays debts until the error of a `Settled` frame is reached, or its number of payments."""
     state.ledger.settle(error=frame.error, payments=frame.payments)
     queueing.reorder(state)

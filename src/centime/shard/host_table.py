@@ -1,7 +1,8 @@
-"""The hosts of a crawl: their names and numbers, how each wants to be treated, and what came of it.
+"""The hosts of a crawl: their names, numbers, politeness and counters.
 
-A host is scheme, name and port: what one robots.txt and one delay hold for. Its manners (latency, failures in a row,
-crawl delay) are values of `fetch.politeness`; the frontier only learns when the host may be asked next.
+A host is a scheme, a name and a port: one robots.txt and one delay apply to all of it. Its politeness state (latency,
+failures in a row, crawl delay) is a value of `fetch/politeness.py`; the frontier knows only the time of the host's next
+fetch.
 """
 
 from typing import Any
@@ -24,13 +25,13 @@ class Host(msgspec.Struct, gc=False):
     visits: int = 0
     read: int = 0
     failures: int = 0
-    refused: int = 0  # by robots.txt
+    refused: int = 0  # visits that robots.txt disallowed
     wire_bytes: int = 0
     next_time: float = 0.0
     address: str = ""
     trouble: str = ""  # the last failure, in words
-    dates: DateRecord = NOTHING_KNOWN  # what its Last-Modified proved to be worth
-    claims: Credit = STRANGER  # and what it says about how long its pages hold
+    dates: DateRecord = NOTHING_KNOWN  # how reliable its Last-Modified dates are
+    claims: Credit = STRANGER  # how reliable the change periods are that it publishes
 
 
 class Hosts:
@@ -48,7 +49,7 @@ class Hosts:
         return self.all[number]
 
     def number(self, name: str) -> int:
-        """The number of a host, which is made known if it was not."""
+        """The number of a host; a new host is added."""
         found = self._numbers.get(name)
         if found is None:
             found = self._numbers[name] = len(self.all)
@@ -56,7 +57,7 @@ class Hosts:
         return found
 
     def number_many(self, names: list[str]) -> npt.NDArray[np.int32]:
-        """The numbers of hosts, each of which knows one page more."""
+        """The numbers of the hosts of new pages, one name per page; counts the pages at their hosts."""
         found = list(map(self._numbers.get, names))
         numbers = np.array(
             [self.number(name) if one is None else one for name, one in zip(names, found, strict=True)], dtype=np.int32
@@ -67,20 +68,20 @@ class Hosts:
         return numbers
 
     def find(self, name: str) -> int | None:
-        """The number of a host that is known."""
+        """The number of a host, or None if it is not known."""
         return self._numbers.get(name)
 
     def address_number(self, address: str) -> int:
-        """A number for an address, the same for all hosts that have it."""
+        """The number of an address, the same for all hosts at that address."""
         return self._addresses.setdefault(address, len(self._addresses))
 
     def state(self) -> bytes:
-        """All of it, packed."""
+        """All hosts, packed for a snapshot."""
         return msgspec.msgpack.encode([self.all, list(self._addresses)])
 
     @classmethod
     def from_state(cls, packed: bytes) -> "Hosts":
-        """The hosts that `state` packed."""
+        """The hosts of a snapshot."""
         hosts = cls()
         everything: tuple[list[Host], list[str]] = msgspec.msgpack.decode(packed, type=tuple[list[Host], list[str]])
         hosts.all, addresses = everything
@@ -89,7 +90,7 @@ class Hosts:
         return hosts
 
     def statistics(self) -> dict[str, Any]:
-        """Sums over all hosts."""
+        """The sums of the counters of all hosts."""
         return {
             name: sum(getattr(host, name) for host in self.all)
             for name in ("known", "visits", "read", "failures", "refused", "wire_bytes")

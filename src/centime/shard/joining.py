@@ -1,4 +1,4 @@
-"""URLs become known pages: their numbers, hosts, money and place in the frontier."""
+"""Makes URLs known pages: gives each a number, a host, an account in the ledger and a place in the frontier."""
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ def fingerprints_of(urls: list[str]) -> Fingerprints:
 
 
 def take_seeded(state: ShardState, frame: Seeded) -> int:
-    """Makes URLs known that came from outside; how many were new."""
+    """Adds the URLs of a `Seeded` frame; returns how many were new."""
     urls = frame.texts.decode().split("\n") if frame.texts else []
     return join(state, fingerprints_of(urls), urls, np.full(len(urls), frame.depth, dtype=np.uint8), frame.level)
 
@@ -25,10 +25,10 @@ def take_seeded(state: ShardState, frame: Seeded) -> int:
 def join(
     state: ShardState, fingerprints: Fingerprints, urls: list[str], depths: npt.NDArray[np.uint8], level: int
 ) -> int:
-    """Makes those URLs known that are not, unless their host has enough; how many."""
+    """Adds the URLs that are not known, within the limits of their hosts (`discover/traps.py`); returns how many."""
     known = state.pages
-    wanted = np.flatnonzero(known.table.find(fingerprints) < 0)
-    admitted = wanted[state.limits.take_many([urls[place] for place in wanted.tolist()])]
+    unknown = np.flatnonzero(known.table.find(fingerprints) < 0)
+    admitted = unknown[state.limits.take_many([urls[place] for place in unknown.tolist()])]
     if not len(admitted):
         return 0
     pages, new = known.table.find_or_add(fingerprints[admitted])
@@ -46,11 +46,11 @@ def join(
 
 
 def join_links(state: ShardState, visits: list[Visit]) -> None:
-    """Makes the pages known that visits name for the first time."""
+    """Adds the URLs whose text came with visits."""
     with_texts = [visit for visit in visits if visit.texts]
     if with_texts:
         lines = [visit.texts.decode().split("\n") for visit in with_texts]
-        deeper = [int(state.pages.origin(visit.page)["depth"]) + (not visit.beside) for visit in with_texts]
+        deeper = [int(state.pages.origin(visit.page)["depth"]) + (not visit.same_depth) for visit in with_texts]
         depths = np.repeat(np.minimum(deeper, 255), [len(urls) for urls in lines]).astype(np.uint8)
         fingerprints = np.frombuffer(b"".join(visit.fresh for visit in with_texts), dtype=np.uint64)
         join(state, fingerprints, [url for urls in lines for url in urls], depths, DISCOVERY)
@@ -59,7 +59,7 @@ def join_links(state: ShardState, visits: list[Visit]) -> None:
 def _join_ledger(state: ShardState, classes: npt.NDArray[np.uint8]) -> None:
     ends = [*(np.flatnonzero(np.diff(classes)) + 1).tolist(), len(classes)]
     start = 0
-    for end in ends:  # pages join by runs of one class
+    for end in ends:  # pages join in runs of one class
         state.ledger.join(end - start, focus=int(classes[start]))
         start = end
 
@@ -74,7 +74,7 @@ def _classes(state: ShardState, urls: list[str]) -> npt.NDArray[np.uint8]:
 
 
 def _ban(state: ShardState, hosts: npt.NDArray[np.int32]) -> None:
-    """Blocks hosts that were banned before they were known."""
+    """Blocks new hosts whose name is banned."""
     for number in np.unique(hosts).tolist():
         if number not in state.requests.banned and state.hosts[number].name in state.settings.ban:
             state.requests.banned.add(number)

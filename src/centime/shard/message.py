@@ -1,10 +1,12 @@
-"""What the shard and its fetchers say to each other, and what the journal keeps of it.
+"""The messages between the shard and its fetchers, and the frames of the journal.
 
-A `Lease` goes out, a `Visit` comes back; both are packed with msgpack, as arrays, so a message is its values and
-nothing else. The bytes of a visit are written to the journal as the fetcher packed them: what is replayed after a crash
-is what was said.
+A `Lease` goes out, a `Visit` comes back. Both are packed with msgpack as arrays: a message has values and no field
+names. The journal stores the bytes of a visit as the fetcher packed them, so a replay sees exactly what the fetcher
+sent.
 
-A batch is a list of messages; how they cross a socket is in `processes/channel.py`.
+A batch is a list of messages; `processes/channel.py` sends it through a socket.
+
+Trap: fields are stored by position. A new field goes to the end and has a default.
 """
 
 import msgspec
@@ -22,12 +24,12 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     depth: int = 0
     etag: str = ""
     modified: str = ""
-    digest: bytes = b""  # of the copy we have, so that the same content is archived once
-    watch: tuple[Subscription, ...] = ()  # those that want an XPath looked for in this page
+    digest: bytes = b""  # of the stored copy, so that the same content is archived once
+    watch: tuple[Subscription, ...] = ()  # the subscriptions whose XPath is evaluated in this page
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
-    """One attempt to read a page, with its outcome; a page's links are 64-bit fingerprints side by side."""
+    """One attempt to read a page, with its outcome. Links are 64-bit fingerprints, one after the other."""
 
     page: int
     outcome: Outcome
@@ -52,25 +54,25 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     links: bytes = b""  # fingerprints (uint64) of the pages linked to, each once
     fresh: bytes = b""  # those of them (uint64) whose text follows: not seen by this fetcher lately
     texts: bytes = b""  # their URLs, a line each
-    beside: bool = False  # the links lead to pages as deep as this one: a redirect, a sitemap
-    index_of: int = 0  # fingerprint of the folder whose index this may be
-    fresh_for: float = 0.0  # seconds for which the server's cache header says that it holds
-    claims: bytes = b""  # CLAIM entries: what a sitemap or feed says of the pages that it lists
+    same_depth: bool = False  # the linked pages are as deep as this one: it is a redirect or a sitemap
+    index_of: int = 0  # fingerprint of the folder whose index page this may be; 0 if none
+    fresh_for: float = 0.0  # seconds for which the page is fresh by the server's cache header
+    claims: bytes = b""  # CLAIM entries: what a sitemap or feed claims about the pages that it lists
     watched: tuple[Watched, ...] = ()  # what XPaths found
 
 
-CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # seconds; 0 where nothing is said
+CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown
 
 
 class Visits(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Visits that are recorded together, and the time at which they are: a frame of the journal."""
+    """Visits that are recorded together, and when: a frame of the journal."""
 
     now: float
     visits: list[msgspec.Raw]
 
 
 class Granted(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Leases that were granted, each of them to its fetcher: a frame of the journal."""
+    """Leases that were granted: a frame of the journal. `count` is how many were requested."""
 
     now: float
     count: int
@@ -78,7 +80,7 @@ class Granted(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Seeded(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """URLs that came from outside: seeds, sitemaps, publications. A frame of the journal."""
+    """URLs from outside the crawl, a line each: a frame of the journal."""
 
     now: float
     texts: bytes
@@ -87,7 +89,7 @@ class Seeded(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Leases whose fetcher died: a frame of the journal. All of them when the crawl is opened again."""
+    """Leases whose fetcher died: a frame of the journal. With `all`, every lease: when a crawl is opened again."""
 
     now: float
     pages: list[int]
@@ -95,30 +97,30 @@ class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Configured(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Settings (as JSON) to go on with: a frame of the journal, the first of every crawl. No lease is out at that
-    moment.
-    """
+    """New settings, as JSON: a frame of the journal, and the first of every crawl. No lease is out at that moment."""
 
     now: float
     settings: str
 
 
 class Settled(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """An order to pay debts until the error is small: a frame of the journal."""
+    """Debts are paid until the certified error is at most `error`, with at most `payments` payments: a frame of the
+    journal.
+    """
 
     error: float
     payments: int
 
 
 class Commanded(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A command from outside, packed as it came: a frame of the journal."""
+    """A command of a person, packed as it came: a frame of the journal."""
 
     now: float
     command: bytes
 
 
 class Delivered(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Notices of a subscription up to a number have arrived: a frame of the journal."""
+    """The notices of a subscription up to a number were delivered: a frame of the journal."""
 
     now: float
     name: str

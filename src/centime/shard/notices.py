@@ -1,11 +1,10 @@
-"""What subscribers are told: a notice is one page that changed, a batch is what one delivery carries.
+"""What subscribers receive: a notice is one page that changed, a batch is the notices of one delivery.
 
     id of a notice      NUMBER@NAME             NUMBER counts all notices of the crawl, NAME is the subscription
     id of a batch       FIRST-LAST@NAME         the numbers of its first and its last notice
 
-Numbers are given when the shard folds the visit, so a crawl that is killed and replayed gives the same ids: a
-subscriber that has seen an id has seen the notice. A delivery may come twice (at least once is what is promised); by
-its id it can be told.
+Numbers are assigned when the shard folds a visit, so a crawl that is killed and replayed assigns the same ids. Delivery
+is at least once: a batch can arrive twice, and a subscriber recognises it by its id.
 """
 
 from enum import StrEnum
@@ -13,34 +12,34 @@ from typing import Any
 
 import msgspec
 
-MOST_TEXT = 200  # characters of what an XPath found that go with a notice
+MOST_TEXT = 200  # characters of what an XPath found that a notice contains
 
 
 class Change(StrEnum):
     """What happened to a page."""
 
     NEW = "new"  # read for the first time
-    CHANGED = "changed"  # the content that matters differs
-    GONE = "gone"  # it is no longer there
-    BACK = "back"  # it was gone and is there again
+    CHANGED = "changed"  # the signature of the content differs
+    GONE = "gone"  # no longer there
+    BACK = "back"  # there again after it was gone
 
 
 class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A page that changed, for one subscription. Changes that came before it could be told are told together."""
+    """A page that changed, for one subscription. Changes seen before the notice is delivered are merged into one."""
 
     number: int
     page: int
     url: str
-    time: float  # when it was seen
+    time: float  # when the last change was seen
     importance: float
     change: Change
     text: str = ""  # the beginning of what the XPath finds now
-    changes: int = 1  # so many were seen
-    first_time: float = 0.0  # when the first of them was seen
+    changes: int = 1  # the number of changes that were merged
+    first_time: float = 0.0  # when the first of them was seen; 0 if there is only one
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Notices that are delivered together; `up_to` is the number of the last."""
+    """Notices that are delivered together to one subscriber."""
 
     name: str
     to: str
@@ -48,16 +47,16 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     @property
     def up_to(self) -> int:
-        """The number of its last notice."""
+        """The number of the last notice."""
         return self.notices[-1].number
 
     @property
     def id(self) -> str:
-        """The same for the same notices of the same subscription, whenever they are delivered."""
+        """The id of the batch, the same whenever the same notices are delivered."""
         return f"{self.notices[0].number}-{self.up_to}@{self.name}"
 
     def facts(self) -> dict[str, Any]:
-        """The batch as a subscriber gets it."""
+        """The batch as a subscriber receives it, in JSON."""
         return {
             "id": self.id,
             "subscription": self.name,
@@ -66,7 +65,7 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 def notice_facts(name: str, notice: Notice) -> dict[str, Any]:
-    """A notice as a subscriber gets it."""
+    """A notice as a subscriber receives it, in JSON."""
     return {
         "id": f"{notice.number}@{name}",
         "url": notice.url,

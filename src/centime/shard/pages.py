@@ -1,7 +1,7 @@
-"""What is known of every page besides its money: URL, host, depth, links, visits. All by page number.
+"""What is known of every page except its money: URL, host, depth, links, visits. All by page number.
 
-In memory are a fingerprint and two offsets a page; what never changes (URL, host, depth, focus class) and what is read
-a page at a time (rows, records) lies in files that only grow.
+Memory holds a fingerprint and two offsets per page. What never changes (URL, host, depth, focus class) and what is read
+one page at a time (link rows, visit records) is in append-only files.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class KnownPages:
 
     @classmethod
     def open(cls, folder: Path, state: Mapping[str, npt.NDArray[Any]], writable: bool) -> "KnownPages":
-        """The pages of a folder as they were in that state; an empty one begins anew."""
+        """The pages of a folder as they were in a snapshot's state; an empty state starts a new crawl."""
         origins = AppendedFile.open(folder / "origins.bin", "origins", state.get("origins"), writable)
         return cls(
             UrlTable(state["fingerprints"] if state else None),
@@ -53,19 +53,19 @@ class KnownPages:
         )
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that a snapshot keeps."""
+        """The arrays for a snapshot."""
         origins = {"origins": self.origins.file.state()}
         return self.table.state() | self.texts.state() | origins | self.rows.state() | self.records.state()
 
     def sync(self) -> None:
-        """Waits until the disk has all that was appended."""
+        """Syncs all files to disk."""
         self.texts.sync()
         self.origins.file.sync()
         self.rows.sync()
         self.records.sync()
 
     def close(self) -> None:
-        """Lets go of all files."""
+        """Closes all files."""
         self.texts.close()
         self.origins.file.close()
         self.rows.close()
@@ -73,13 +73,13 @@ class KnownPages:
 
     @property
     def own_bytes(self) -> int:
-        """Bytes that a reader holds in memory because they are not in its part of the files."""
+        """Bytes that a reader has appended in its own memory, behind the part of the files that it maps."""
         files = (self.texts.texts, self.texts.ends, self.origins.file, self.rows.file, self.records.file)
         return sum(len(file.tail) for file in files)
 
     @property
     def count(self) -> int:
-        """How many pages are known."""
+        """The number of known pages."""
         return self.table.count
 
     def join(
@@ -89,37 +89,37 @@ class KnownPages:
         depths: npt.NDArray[np.uint8],
         classes: npt.NDArray[np.uint8],
     ) -> None:
-        """Keeps what never changes about new pages."""
+        """Stores what never changes about new pages."""
         together = "".join(urls)
-        encoded = (
-            urls if together.isascii() else [url.encode() for url in urls]
-        )  # canonical URLs are: as many bytes as characters
+        # canonical URLs are ASCII: they have as many bytes as characters
+        encoded = urls if together.isascii() else [url.encode() for url in urls]
         self.texts.append_many(together.encode(), np.fromiter(map(len, encoded), dtype=np.int64, count=len(urls)))
         origins = np.zeros(len(urls), dtype=ORIGIN)
         origins["host"], origins["depth"], origins["focus"] = hosts, depths, classes
         self.origins.append(origins)
 
     def origin(self, page: int) -> Any:
-        """Host, depth and focus class of one page."""
+        """The host, depth and focus class of a page."""
         return self.origins.one(page)
 
     def origins_of(self, pages: Pages) -> npt.NDArray[Any]:
-        """The same of many pages."""
+        """The hosts, depths and focus classes of pages."""
         return self.origins.take(pages)
 
     def last(self, page: int) -> Record | None:
-        """The last visit of a page."""
+        """The record of the last visit of a page, or None."""
         return self.records.last(page)
 
     def were_read(self, pages: Pages) -> npt.NDArray[np.bool_]:
-        """Which of these pages were there when they were last visited."""
+        """For each page, whether its last visit found it."""
         kinds = self.records.heads(pages)["kind"]
-        found: npt.NDArray[np.bool_] = (kinds >= PageKind.HTML) & (kinds <= PageKind.OTHER)
-        return found
+        present: npt.NDArray[np.bool_] = (kinds >= PageKind.HTML) & (kinds <= PageKind.OTHER)
+        return present
 
     def read_before(self, time: float, start: int) -> tuple[list[int], int]:
-        """The pages whose last visit was at `time` or earlier and found them there, of the records from `start` on;
-        where to go on.
+        """The pages whose last visit, at `time` or earlier, found them or a redirect; and where to continue.
+
+        Only records from `start` on are read.
         """
         due = []
         at = start or self.records.first
@@ -136,11 +136,11 @@ class KnownPages:
         return due, at
 
     def record_of(
-        self, visit: Visit, before: Record | None, *, now: float, depth: int, over: bool, importance: float
+        self, visit: Visit, before: Record | None, *, now: float, depth: int, ended: bool, importance: float
     ) -> Record:
-        """The record of a visit, still to be appended."""
+        """The record of a visit, not appended yet; `ended` if the page is gone or given up."""
         outcome = visit.outcome
-        found, read = outcome.present, outcome is Outcome.READ
+        present, read = outcome.present, outcome is Outcome.READ
         same = outcome is Outcome.UNCHANGED and before is not None
         changed = read and (before is None or before.signature != visit.signature)
         marks = NO_MARK
@@ -155,7 +155,7 @@ class KnownPages:
         redirect = NO_PAGE
         if outcome.redirect and visit.links:
             redirect = int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0])
-        kind = before.kind if same and before is not None else PageKind.DEAD if over else visit.kind
+        kind = before.kind if same and before is not None else PageKind.DEAD if ended else visit.kind
         return Record(
             page=visit.page,
             time=now,
@@ -179,7 +179,7 @@ class KnownPages:
             outcome=outcome,
             kind=kind,
             failures=0
-            if found or outcome.redirect or not outcome.transient
+            if present or outcome.redirect or not outcome.transient
             else (before.failures if before else 0) + 1,
             etag=visit.etag,
             modified=visit.modified,
@@ -191,7 +191,7 @@ class KnownPages:
 
 @lru_cache(maxsize=4_096)
 def _date(text: str) -> float:
-    """An HTTP date in seconds since the epoch, 0 for what is none; many pages of a site share one."""
+    """An HTTP date in seconds since the epoch, 0 if unparsable. Cached, because many pages of a site share a date."""
     try:
         return parsedate_to_datetime(text).timestamp() if text else 0.0
     except (ValueError, OverflowError, OSError):

@@ -5,8 +5,8 @@
                                +------------------------ withdraw ------------------------+-->  nowhere
 
 `Placement` is the only code that moves pages between these places, and it owns the law. Each move asserts that its
-pages come from where the caller believes they are, with set and array look-ups that cost a fraction of the move; a page
-found elsewhere raises `ScheduleBroken` and nothing has moved. `check` proves the whole law, and that every lease is
+pages come from where the caller expects them, with look-ups that cost a fraction of the move; if a page is
+elsewhere, `ScheduleBroken` is raised and nothing has moved. `check` verifies the whole law, and that every lease is
 counted once at its host.
 
 The other two heaps of times, deadlines and rhythm moments (`shard/refreshing.py`), are reminders and not places: a page
@@ -91,14 +91,14 @@ class Placement:
     # ---- questions
 
     def idle(self, pages: Pages) -> Flags:
-        """Of each page whether it waits nowhere."""
+        """For each page, whether it waits nowhere."""
         idle: Flags = (self.frontier.levels(pages) == OUTSIDE_LEVEL) & ~self.leases.out(pages)
         if len(self.retries):
             idle &= np.fromiter((page not in self.retries for page in pages.tolist()), dtype=np.bool_, count=len(pages))
         return idle
 
     def check(self, hosts_of: Callable[[Pages], npt.NDArray[Any]]) -> None:
-        """Proves that a page waits in at most one place and that hosts count their leases, or raises `ScheduleBroken`."""
+        """Raises `ScheduleBroken` unless every page waits in at most one place and every host counts its leases."""
         self.frontier.check()
         leased, timed = self.leases.held(), self.retries.state()[1]["pages"]
         for name, pages in (("leased", leased), ("on a timer", timed)):
@@ -115,7 +115,7 @@ class Placement:
             raise ScheduleBroken(f"host {wrong[0]} has a wrong count of leases")
 
     def _assert_idle(self, pages: list[int], move: str) -> None:
-        """Raises if a page is leased or on a timer. Both are dictionaries: this costs a look-up a page."""
+        """Raises if a page is leased or on a timer. Both are dictionaries, so this costs two look-ups per page."""
         for page in pages:
             if page in self.leases or page in self.retries:
                 place = "leased" if page in self.leases else "on a timer"

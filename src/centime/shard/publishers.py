@@ -1,10 +1,10 @@
-"""Who announces changes, and what their word proved to be worth.
+"""Publishers: who announces changes, and how reliable their announcements were.
 
-A publisher is whoever gave a name with a publication; without one it is the host of the pages (its sitemaps and feeds).
-What it announces is read before what is due by itself (level 2) while its credit is LEAST_CREDIT or more; who announces
-changes that are none falls below, and then its word moves little until pages that it named prove it right again. Of
-very many pages announced at once a sample is judged, and for each that was, as many as it stands for are taken off what
-is not looked at yet.
+A publisher is the name given with a publication; without a name, and for sitemaps and feeds, it is the host. While its
+credit is LEAST_CREDIT or more, the pages it announces are fetched before pages that are due by themselves (level 2).
+Announcing changes that did not happen lowers the credit; below LEAST_CREDIT, announcements have little effect until
+visits confirm enough of them. Of many pages announced at once a sample is judged: each page of the sample stands for
+several announcements, which are verified with it.
 """
 
 import msgspec
@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from centime.refresh.credit import STRANGER, Credit, claimed, credit, verified
 
-LEAST_CREDIT = 0.25  # a stranger falls below it with its third lie
-JUDGED_AT_ONCE = 500  # of the pages of one publication so many, evenly spread, are remembered to be judged
-MOST_JUDGED = 50_000  # pages whose announcement waits to be judged
-PATIENCE = 500  # announcements not looked at yet, after which more of the same publisher count half
+LEAST_CREDIT = 0.25  # an unknown publisher falls below it with its third wrong announcement
+JUDGED_AT_ONCE = 500  # pages of one publication, evenly spread, that are remembered to be judged
+MOST_JUDGED = 50_000  # pages whose announcement waits to be judged, at most
+PATIENCE = 500  # unverified announcements, after which further ones of the same publisher count half
 
 _Packed = tuple[dict[str, Credit], dict[int, tuple[str, int]]]
 
@@ -26,44 +26,46 @@ class Publishers:
 
     def __init__(self) -> None:
         self._credits: dict[str, Credit] = {}
-        self._announced: dict[int, tuple[str, int]] = {}  # page -> who announced it, and how many pages it stands for
+        self._announced: dict[int, tuple[str, int]] = {}  # page -> its publisher, and how many pages it stands for
 
     def credit(self, name: str) -> float:
-        """The share of right announcements that is to be expected."""
+        """The expected share of right announcements."""
         return credit(self._credits.get(name, STRANGER))
 
-    def is_believed(self, name: str) -> bool:
-        """Whether what it announces is read before its time."""
+    def is_trusted(self, name: str) -> bool:
+        """Whether the pages that a publisher announces are fetched early."""
         return self.credit(name) >= LEAST_CREDIT
 
     def announce(self, name: str, pages: list[int]) -> None:
-        """Remembers who announced pages, so that reading them can tell whether it was true."""
+        """Remembers the publisher of pages, so that visits can verify the announcement."""
         self._credits[name] = claimed(self._credits.get(name, STRANGER), len(pages))
         each = 1 + len(pages) // JUDGED_AT_ONCE
         for page in pages[::each][: max(0, MOST_JUDGED - len(self._announced))]:
-            self._looked_at(page)  # of two who announced the same page the last is judged
+            self._take(page)  # if two publishers announced the same page, the last one is judged
             self._announced[page] = (name, each)
 
     def weight(self, name: str, count: int) -> npt.NDArray[np.float64]:
-        """What importance counts for in so many pages that a publisher announces now: less with little credit, and less
-        the more it has announced before that nobody has looked at, so that a flood of one does not drown the others.
+        """The factor on the importance of each of `count` pages that a publisher announces now.
+
+        It falls with the credit, and with the number of earlier announcements that are not verified yet, so that one
+        publisher with very many announcements does not displace the others.
         """
         source = self._credits.get(name, STRANGER)
         return credit(source) * PATIENCE / (PATIENCE + source.claimed + np.arange(count, dtype=np.float64))
 
     def has_announced(self, page: int) -> bool:
-        """Whether somebody announced a page that was not read since."""
+        """Whether a page was announced and not read since."""
         return page in self._announced
 
     def judge(self, page: int, right: bool) -> None:
-        """A page was read: whoever announced it was right if it had changed or was new."""
-        name = self._looked_at(page)
+        """Judges the publisher of a page that was visited: it was right if the page had changed or was new."""
+        name = self._take(page)
         if name:
             self._credits[name] = verified(self._credits[name], right)
 
-    def _looked_at(self, page: int) -> str:
-        """Takes a page off what waits to be judged, with those that it stands for; whoever announced it, nobody if
-        it does not wait.
+    def _take(self, page: int) -> str:
+        """Removes a page from those that wait to be judged, with the announcements that it stands for; returns its
+        publisher, or "" if it does not wait.
         """
         name, each = self._announced.pop(page, ("", 0))
         if name:
@@ -72,14 +74,14 @@ class Publishers:
         return name
 
     def facts(self) -> dict[str, dict[str, float]]:
-        """What people want to see of each."""
+        """The credit and the counts of each publisher, for reports."""
         return {
             name: {"credit": credit(one), "right": one.right, "wrong": one.wrong, "not_looked_at": one.claimed}
             for name, one in self._credits.items()
         }
 
     def state(self) -> bytes:
-        """All of it, for a snapshot."""
+        """All publishers, packed for a snapshot."""
         return msgspec.msgpack.encode((self._credits, self._announced))
 
     @classmethod

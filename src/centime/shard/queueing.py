@@ -1,7 +1,9 @@
-"""What waits where: pages go to the level they belong to, come back when they are due, and are handed out.
+"""Decides where pages wait and leases them: pages enter the frontier at their level, and return when they are due.
 
-2 published   while their publisher is believed        4 refresh      pages that were read, with what another read is worth
-3 deadline    pages that a subscription asks for        5 discovery    pages that were not, by importance
+2 published    announced by a publisher that is trusted, by importance
+3 deadline     a subscription's deadline is over; the longest wait first
+4 refresh      read before, by the worth of another read
+5 discovery    never read, by importance
 """
 
 import numpy as np
@@ -12,19 +14,22 @@ from centime.model.row_batch import Pages
 from centime.shard.message import Returned
 from centime.shard.state import ShardState
 
-ENLISTED_AT_ONCE = 10_000  # pages looked through for a new subscription in one call
+ENLISTED_AT_ONCE = 10_000  # pages that one call matches against a new subscription
 
 
 def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
-    """The pages granted, and whether others have moved: a call that changes nothing need not be in the journal."""
+    """Leases pages; returns them, and whether other pages moved.
+
+    A call that leases and moves nothing has changed nothing, so it need not be in the journal.
+    """
     expired, again = state.placement.expired(now), state.placement.take_due(now)
     late = state.refreshing.deadlines.due(now)
     due = _read_long_ago(state, now)
     give_back(state, expired, now)
     requeue(state, [*again.tolist(), *due], now)
-    _remind(state, late, now)
+    _enqueue_late(state, late, now)
     moved = bool(len(expired) or len(again) or len(late) or due)
-    moved = _look(state, now) or moved
+    moved = _inspect(state, now) or moved
     moved = _enlist(state, now) or moved
     discovery = state.refreshing.discovery() * state.ledger.unit()
     pages = state.placement.lease(now, count, state.ledger.class_shares(), discovery)
@@ -32,21 +37,21 @@ def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
 
 
 def earliest(state: ShardState, now: float) -> float:
-    """When something may be handed out, or becomes due."""
+    """When the next page can be leased or becomes due."""
     return min(state.placement.frontier.earliest(now), state.refreshing.earliest())
 
 
 def take_back(state: ShardState, frame: Returned) -> None:
-    """Ends leases that nobody works on any more."""
+    """Ends leases that no fetcher works on any more."""
     pages = state.placement.leases.held() if frame.all else np.array(frame.pages, dtype=np.int64)
     pages = pages[state.placement.end(pages)]
     for number in set(state.pages.origins_of(pages)["host"].tolist()):
-        state.politeness.leave_alone(state.hosts, state.placement.frontier, frame.now, number)
+        state.politeness.delay_after_loss(state.hosts, state.placement.frontier, frame.now, number)
     give_back(state, pages, frame.now)
 
 
 def give_back(state: ShardState, pages: Pages, now: float) -> None:
-    """Puts pages whose lease ended without a visit where they were."""
+    """Puts pages whose lease ended without a visit back into the frontier, and releases their hosts."""
     for page in pages.tolist():
         number = int(state.pages.origin(page)["host"])
         state.placement.frontier.release(number, state.hosts[number].next_time)
@@ -54,7 +59,7 @@ def give_back(state: ShardState, pages: Pages, now: float) -> None:
 
 
 def requeue(state: ShardState, pages: list[int], now: float) -> None:
-    """Puts pages that wait nowhere where they belong."""
+    """Puts those of the pages that wait nowhere into the frontier, each at its level."""
     if not pages:
         return
     numbers = np.array(sorted(set(pages)), dtype=np.int64)
@@ -78,24 +83,18 @@ def requeue(state: ShardState, pages: list[int], now: float) -> None:
 
 
 def promote(state: ShardState, pages: Pages, weight: npt.ArrayLike = 1.0) -> None:
-    """Puts pages among the published ones, by so many times their importance, unless they are out or at a higher
-    level.
-    """
+    """Moves pages to the published level with the key `weight` times importance; leased and more urgent pages stay."""
     if len(pages):
         free = state.placement.withdraw(pages, PUBLISHED)
-        _add(
-            state,
-            pages[free],
-            PUBLISHED,
-            np.broadcast_to(weight, len(pages))[free] * state.ledger.importance(pages[free]),
-        )
+        weights = np.broadcast_to(weight, len(pages))[free]
+        _add(state, pages[free], PUBLISHED, weights * state.ledger.importance(pages[free]))
 
 
-def _remind(state: ShardState, pages: Pages, now: float) -> None:
-    """Puts pages whose deadline is over among those that are late, unless they are out or at a higher level.
+def _enqueue_late(state: ShardState, pages: Pages, now: float) -> None:
+    """Moves pages whose deadline is over to the deadline level; leased and more urgent pages stay.
 
-    The one that has waited longest comes first, not the most important: where a subscription asks for more than the
-    budget has, its less important pages would never be read.
+    The page that has waited longest comes first, not the most important one: if a subscription needs more than the
+    budget allows, its less important pages would otherwise never be read.
     """
     if len(pages):
         late = pages[state.placement.withdraw(pages, DEADLINE)]
@@ -103,7 +102,7 @@ def _remind(state: ShardState, pages: Pages, now: float) -> None:
 
 
 def reorder(state: ShardState) -> None:
-    """Tells the frontier the standing of all pages that were paid."""
+    """Gives the frontier the new inflow of all pages that were paid."""
     if state.all_paid:
         state.placement.frontier.rebuild(state.ledger.inflow)
     elif state.paid:
@@ -119,23 +118,23 @@ def _add(state: ShardState, pages: Pages, level: int, worth: npt.NDArray[np.floa
 
 
 def _read_long_ago(state: ShardState, now: float) -> list[int]:
-    """With `refresh-after`: the pages that were last read so many seconds ago."""
+    """With `refresh-after`: the pages whose last read is longer ago than that."""
     if state.settings.refresh_after is None:
         return []
     due, until = state.pages.read_before(now - state.settings.refresh_after, state.refreshed_until)
-    if due:
-        state.refreshed_until = (
-            until  # without a page that is due nothing may change: such a call is not in the journal
-        )
+    if due:  # a call without a due page may not be in the journal, so it must not change the state
+        state.refreshed_until = until
     return due
 
 
-def _look(state: ShardState, now: float) -> bool:
-    """Lets pages come that have become worth a read; whether anything was looked at."""
-    found = state.refreshing.look(now, state.ledger.importance)
-    if found is None:
+def _inspect(state: ShardState, now: float) -> bool:
+    """Puts pages that are due for a refresh into the frontier, or updates their worth there; returns whether the book
+    was inspected.
+    """
+    inspected = state.refreshing.inspect(now, state.ledger.importance)
+    if inspected is None:
         return False
-    pages, worth = found
+    pages, worth = inspected
     frontier = state.placement.frontier
     waiting = frontier.levels(pages) == REFRESH
     frontier.update_worth(pages[waiting], worth[waiting])
@@ -146,8 +145,8 @@ def _look(state: ShardState, now: float) -> bool:
 
 
 def _enlist(state: ShardState, now: float) -> bool:
-    """Gives pages that were read before a subscription began their deadlines, some at a time; whether there were any
-    to look at.
+    """Gives deadlines to pages that were read before a subscription was made, some per call; returns whether there
+    were any left.
     """
     requests = state.requests
     if requests.enlisted >= requests.enlist_end:

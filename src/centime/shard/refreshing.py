@@ -1,10 +1,9 @@
-"""What keeps the copy fresh: how often each page changes, which of them are due, and by when somebody else wants one
-read.
+"""Keeps copies fresh: how often each page changes, which pages are due, and the deadlines of subscriptions.
 
-    verdicts      every visit is one word to the book of change rates (refresh/book.py): first, quiet, changed, dated, failed
-    looks         the book's folders are looked at as their time comes; what is worth its read goes to the frontier, with its worth
-    rhythms       pages that change every hour, day or week are read just after that moment, if that is worth a read
-    deadlines     pages of a subscription are read at least as often as it asks for
+    verdicts      every visit gives the refresh book (`refresh/book.py`) a verdict: first, quiet, changed, dated, failed
+    inspections   pages whose time in the book's calendar has come are inspected; pages that are worth a read are due
+    rhythms       pages that change every hour, day or week are due just after that moment, if they are worth a read
+    deadlines     pages of a subscription are due at least as often as it requires
 
 A part of the shard's state: time is an argument, and everything follows from the calls made.
 """
@@ -34,14 +33,14 @@ from centime.shard.message import Visit
 from centime.store.record import Mark, Record
 from centime.store.records import Records
 
-MOST_LOOKS = 4_096  # pages looked at in one call: a flood comes over several
-HISTORY, ENOUGH = 400, 12  # visits in which a rhythm is looked for at most, and changes among them that suffice
-RHYTHM_AT = frozenset({6, 9, 14, 21, 32})  # so many changes seen: then it is looked for
-MOST_MISSES = 2  # visits in a row that did not show what the rhythm says, before it is given up
-JUDGED_AFTER = 8  # visits: then a published frequency is compared with what was seen
-ANY_HOST = np.array([-1])  # stands for all of them together
-SAMPLE = 200_000  # pages that are looked at to say how fresh all are
-LEAST_COST = 300.0  # bytes of the smallest answer
+MOST_INSPECTED = 4_096  # pages due in one call: more are returned over several calls
+HISTORY, ENOUGH = 400, 12  # visits in which a rhythm is searched at most, and changes among them that suffice
+RHYTHM_AT = frozenset({6, 9, 14, 21, 32})  # the numbers of observed changes at which a rhythm is searched
+MOST_MISSES = 2  # visits in a row that contradict a rhythm, before it is given up
+JUDGED_AFTER = 8  # visits, after which a published period is compared with the observed changes
+ANY_HOST = np.array([-1])  # stands for all hosts together
+SAMPLE = 200_000  # pages from which the freshness of all is estimated
+LEAST_COST = 300.0  # bytes of the smallest response
 
 Importance = Callable[[Pages], npt.NDArray[np.float64]]
 Flags = npt.NDArray[np.bool_]
@@ -49,7 +48,7 @@ HostsOf = Callable[[Pages], npt.NDArray[np.uint32]]
 
 
 class Beat(msgspec.Struct, array_like=True):
-    """The rhythm of a page, and how often it was not kept lately."""
+    """The rhythm of a page, and how many visits in a row contradicted it."""
 
     rhythm: Rhythm
     read: float  # when the page was last read
@@ -63,11 +62,11 @@ class Filed(msgspec.Struct, frozen=True, gc=False):
     host: int
     before: Record | None
     record: Record
-    over: bool  # it is gone, or given up
+    ended: bool  # the page is gone or given up
 
 
 class Refreshing:
-    """The change rates of a shard's pages, and what is due."""
+    """The change rates of a shard's pages, their rhythms, and their deadlines."""
 
     def __init__(self, settings: CrawlSettings, hosts_of: HostsOf) -> None:
         self._hosts_of = hosts_of
@@ -79,61 +78,61 @@ class Refreshing:
         self.configure(settings)
 
     def configure(self, settings: CrawlSettings) -> None:
-        """Goes on with other settings."""
+        """Applies new settings."""
         self.settings = settings
         self.book.configure(self._rules())
 
     def _rules(self) -> RefreshSettings:
-        """What the book is told: the settings, with the budget that lets all of it be spent."""
+        """The settings of the book: its budget is raised while the crawl spends less (`refresh/spending.py`)."""
         rules = self.settings.refresh_settings()
         return replace(rules, budget=rules.budget * self.spending.factor)
 
     def spend(self, now: float, pages: int, wire_bytes: int) -> None:
-        """Takes in what was spent on visits."""
+        """Counts what visits cost, and corrects the budget of the book."""
         rules = self.settings.refresh_settings()
         unit = wire_bytes / pages if rules.by_bytes and pages else 1.0
         if self.settings.continuous and self.spending.observe(now, pages * unit, rules.budget, unit):
             self.book.configure(self._rules())
 
-    # ---- what visits say
+    # ---- what visits show
 
     def record(
         self, now: float, filed: Sequence[Filed], hosts: Hosts, records: Records, importance: Importance
     ) -> None:
-        """Takes what visits say about changes."""
+        """Records in the book what visits show about changes."""
         if not len(self.book):
             self.book = RefreshBook(now, self._rules(), self._hosts_of)
-        over = [one.visit.page for one in filed if one.over or _is_closed(one.record)]
-        if over:
-            self.book.forget(np.array(over, dtype=np.int64))
-            for page in over:
+        closed = [one.visit.page for one in filed if one.ended or _is_closed(one.record)]
+        if closed:
+            self.book.forget(np.array(closed, dtype=np.int64))
+            for page in closed:
                 self.moments.remove(page)
                 self.beats.pop(page, None)
-        told = [one for one in filed if not one.over and not _is_closed(one.record)]
-        if not told:
+        observed = [one for one in filed if not one.ended and not _is_closed(one.record)]
+        if not observed:
             return
-        pages = np.array([one.visit.page for one in told], dtype=np.int64)
+        pages = np.array([one.visit.page for one in observed], dtype=np.int64)
         read_before = self.book.read_times(pages).tolist()
         verdicts, since, stood_for = [], [], []
-        for one, before in zip(told, read_before, strict=True):
+        for one, before in zip(observed, read_before, strict=True):
             stood_for.append(_stood(one, before, hosts))
             verdict, seconds = self._verdict(now, one, before, hosts)
             verdicts.append(verdict)
             since.append(seconds)
-        for one, verdict in zip(told, verdicts, strict=True):
-            self._published(one, verdict, hosts)  # before the read is recorded: a page joins with what is claimed of it
+        for one, verdict in zip(observed, verdicts, strict=True):
+            self._use_max_age(one, verdict, hosts)  # before the read is recorded: a claim counts from the first read on
         self.book.record(
             pages,
-            np.array([one.host for one in told], dtype=np.int64),
+            np.array([one.host for one in observed], dtype=np.int64),
             now,
             np.array(verdicts, dtype=np.uint8),
             np.array(since),
-            np.array([max(LEAST_COST, float(one.visit.wire_bytes)) for one in told]),
+            np.array([max(LEAST_COST, float(one.visit.wire_bytes)) for one in observed]),
             importance(pages),
             np.array(stood_for),
         )
-        for one, verdict in zip(told, verdicts, strict=True):
-            self._beat(now, one, verdict, records)
+        for one, verdict in zip(observed, verdicts, strict=True):
+            self._update_beat(now, one, verdict, records)
 
     def _verdict(self, now: float, one: Filed, read_before: float, hosts: Hosts) -> tuple[Verdict, float]:
         outcome, record, before = one.visit.outcome, one.record, one.before
@@ -156,8 +155,8 @@ class Refreshing:
             believed=believed,
         )
 
-    def _published(self, one: Filed, verdict: Verdict, hosts: Hosts) -> None:
-        """What the server's own cache header says of changes: evidence as good as it proved on this host."""
+    def _use_max_age(self, one: Filed, verdict: Verdict, hosts: Hosts) -> None:
+        """Takes the period of the server's cache header as evidence, weighted by how right its host was before."""
         period = period_of_max_age(one.visit.fresh_for)
         if period is None:
             return
@@ -170,8 +169,8 @@ class Refreshing:
             if right is not None:
                 host.claims = verified(host.claims, right)
 
-    def _beat(self, now: float, one: Filed, verdict: Verdict, records: Records) -> None:
-        """Keeps the rhythm of a page, if it has one."""
+    def _update_beat(self, now: float, one: Filed, verdict: Verdict, records: Records) -> None:
+        """Tests the rhythm of a page, or searches one, and sets the page's next moment."""
         page = one.visit.page
         beat = self.beats.get(page)
         if beat is not None and verdict in (Verdict.QUIET, Verdict.CHANGED, Verdict.DATED):
@@ -190,50 +189,49 @@ class Refreshing:
 
     # ---- what is due
 
-    def look(self, now: float, importance: Importance) -> tuple[Pages, npt.NDArray[np.float64]] | None:
-        """The pages that have become due, with their worth; None if it is not yet time to look, and then nothing has
+    def inspect(self, now: float, importance: Importance) -> tuple[Pages, npt.NDArray[np.float64]] | None:
+        """The pages that have become due, with their worth; None if no inspection is due, and then nothing has
         changed.
         """
         if not self.settings.continuous or min(self.book.earliest(), self.moments.earliest()) > now:
             return None
-        pages, worth = self.book.inspect(now, importance, MOST_LOOKS)
+        pages, worth = self.book.inspect(now, importance, MOST_INSPECTED)
         if self.beats and self.settings.beta:
-            steady = np.array([page not in self.beats for page in pages.tolist()], dtype=np.bool_)
-            pages, worth = pages[steady], worth[steady]
+            without_beat = np.array([page not in self.beats for page in pages.tolist()], dtype=np.bool_)
+            pages, worth = pages[without_beat], worth[without_beat]
         due = self.moments.due(now)
-        if len(due) and self.settings.beta:  # without beta only age counts, and of that a rhythm says nothing
+        if len(due) and self.settings.beta:  # without beta only age counts, to which a rhythm makes no difference
             worth_now = np.array(
                 [self.beat_worth(page, float(x)) for page, x in zip(due.tolist(), importance(due), strict=True)]
             )
             for page, one in zip(due.tolist(), worth_now.tolist(), strict=True):
-                if (
-                    one < self.book.threshold
-                ):  # not worth a read this time: what has changed until the next time is worth more
+                if one < self.book.threshold:  # not worth a read yet: after the next moment, a read is worth more
                     self.moments.add(page, next_moment(self.beats[page].rhythm, now))
             kept = worth_now >= self.book.threshold
             pages, worth = np.concatenate([pages, due[kept]]), np.concatenate([worth, worth_now[kept]])
         return pages, worth
 
     def beat_worth(self, page: int, importance: float) -> float:
-        """What reading a page just after its moment is worth: for so long would the copy be wrong otherwise."""
+        """The worth of reading a page just after its moment: proportional to the time that its copy would be stale."""
         beat = self.beats[page]
         cost = 1.0 if not self.book.settings.by_bytes else self.book.cost(page)
         return importance * self.settings.beta * max(0.0, next_moment(beat.rhythm, beat.read) - beat.read) / cost
 
     def next_beat(self, page: int, now: float) -> float:
-        """When a page with a rhythm has surely changed next."""
+        """The time after which a page with a rhythm has surely changed again."""
         return next_moment(self.beats[page].rhythm, now)
 
     def worth(self, pages: Pages, now: float, importance: Importance) -> npt.NDArray[np.float64]:
-        """What reading pages again is worth now; their importance where the book does not have them."""
+        """The worth of reading pages again now; the importance of pages that are not in the book."""
         known = importance(pages)
         return np.where(self.book.contains(pages), self.book.worth(pages, now, known), known)
 
     def fresh(
         self, now: float, known: int, importance: Importance, read: Callable[[Pages], Flags]
     ) -> tuple[float, float]:
-        """How many copies are held to be right now, and their share of all importance; of a sample if there are very
-        many.
+        """The estimated number of copies that are fresh now, and their share of all importance.
+
+        Crawls of more than SAMPLE pages are estimated from a sample.
         """
         stride = 1 + known // SAMPLE
         pages = np.arange(0, known, stride, dtype=np.int64)
@@ -245,20 +243,20 @@ class Refreshing:
         return stride * float(right.sum()), stride * float((right * importance(pages)).sum()) / known
 
     def discovery(self) -> float:
-        """What a unit of importance of an unread page is worth beside pages that are due; 0 where shares decide."""
+        """The worth of an unread page per unit of importance, comparable with due pages; 0 if shares decide."""
         if not self.settings.continuous or self.settings.discovery_share() is not None:
             return 0.0
         return self.settings.discovery_weight * float(self.book.discovery_worth(ANY_HOST)[0])
 
     def earliest(self) -> float:
-        """When something may become due next."""
-        looks = min(self.book.earliest(), self.moments.earliest()) if self.settings.continuous else float("inf")
-        return min(looks, self.deadlines.earliest())
+        """The earliest time at which a page may become due."""
+        inspection = min(self.book.earliest(), self.moments.earliest()) if self.settings.continuous else float("inf")
+        return min(inspection, self.deadlines.earliest())
 
     # ---- for snapshots
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """All of it, as facts and arrays."""
+        """Facts and arrays for a snapshot."""
         facts, arrays = self.book.state()
         kept = {f"book_{name}": array for name, array in arrays.items()}
         for name, heap in (("moments", self.moments), ("deadlines", self.deadlines)):
@@ -269,7 +267,7 @@ class Refreshing:
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], like: "Refreshing") -> "Refreshing":
-        """The refreshing of a snapshot, of pages and settings as another has them."""
+        """The refreshing of a snapshot, with the settings and the pages of `like`."""
 
         def part(name: str) -> dict[str, npt.NDArray[Any]]:
             return {
@@ -286,19 +284,19 @@ class Refreshing:
 
 
 def _stood(one: Filed, read_before: float, hosts: Hosts) -> float:
-    """For how long the copy's content had stood when it was read, by the date of that read."""
+    """The age that the content of the previous copy had when it was read, by its date (`refresh/dates.py`)."""
     date = one.before.modified_time if one.before is not None else 0.0
     return stood(read_before, date or nan, reliable(hosts[one.host].dates))
 
 
 def _is_closed(record: Record) -> bool:
-    """Whether a page may not be read any more: nobody may ask for it, or nothing is there."""
+    """Whether a page is not refreshed any more: it is disallowed, or there is nothing to read."""
     outcome = record.outcome
     return not (outcome.present or outcome.redirect or outcome.transient)
 
 
 def _rhythm_of(records: Records, page: int) -> Rhythm | None:
-    """The rhythm in which a page changed over its last visits, if it has one."""
+    """The rhythm of a page's changes over its last visits, or None."""
     times: list[float] = []
     changed: list[bool] = []
     for number, record in enumerate(records.history(page)):

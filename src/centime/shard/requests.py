@@ -1,5 +1,5 @@
-"""What people asked of the crawl: commands already carried out, subscriptions, publishers, banned hosts. A part of
-the shard's state.
+"""What people requested: the commands already carried out, subscriptions, publishers, banned hosts. A part of the
+shard's state.
 """
 
 import msgspec
@@ -12,19 +12,17 @@ _Packed = tuple[list[str], bytes, bytes, int, int, list[int]]
 
 
 class Requests:
-    """All that came from outside."""
+    """The requests of all people."""
 
     def __init__(self) -> None:
         self.recent = RecentIds()
         self.subscriptions = Subscriptions()
         self.publishers = Publishers()
-        self.enlisted = self.enlist_end = (
-            0  # pages from the first to the second have not got the deadlines of subscriptions yet
-        )
-        self.banned: set[int] = set()  # hosts
+        self.enlisted = self.enlist_end = 0  # pages in this range do not have the deadlines of subscriptions yet
+        self.banned: set[int] = set()  # numbers of hosts
 
     def state(self) -> bytes:
-        """All of it, for a snapshot."""
+        """All requests, packed for a snapshot."""
         parts = (
             self.recent.state(),
             self.subscriptions.state(),

@@ -102,7 +102,9 @@ class Shard(ShardState):
         queueing.take_back(self, frame)
 
     def command(self, now: float, command: Command) -> bool:
-        """Carries out a command; False if it was carried out before. BadSetting: refused, and nothing has changed."""
+        """Carries out a command; returns False if it was carried out before. BadSetting if it is refused: then nothing
+        has changed.
+        """
         if command.id in self.requests.recent:
             return False
         if isinstance(command, SetCommand):
@@ -112,7 +114,7 @@ class Shard(ShardState):
         return True
 
     def delivered(self, now: float, name: str, up_to: int) -> None:
-        """Notes that the notices of a subscription have arrived, up to the number `up_to`."""
+        """Records that the notices of a subscription up to the number `up_to` were delivered."""
         self._append(DELIVERED, Delivered(now, name, up_to))
         self.requests.subscriptions.delivered(name, up_to, now)
 

@@ -1,7 +1,7 @@
 """The state of a shard: what the frames of the journal are folded into. It cannot write a journal; `Shard` adds that.
 
-Functions of this state and of a frame, and of nothing else, change it: `joining` makes URLs known, `filing` takes
-visits, `queueing` decides where pages wait and leases them, `commands` carries out what people ask for.
+Only functions of this state and of a frame change it: `joining` makes URLs known pages, `filing` applies visits,
+`queueing` decides where pages wait and leases them, `commands` carries out people's commands.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from centime.shard.requests import Requests
 from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0
-LEASES_WITHOUT_DELAY = 16  # of one host at a time, where no delay is asked for
+LEASES_WITHOUT_DELAY = 16  # of one host at a time, if the delay is 0
 COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refreshed_until")
 
 
@@ -43,9 +43,9 @@ class ShardState:
         self.outcomes: Counter[Outcome] = Counter()
         self.wire_bytes = 0
         self.late_visits = 0
-        self.read_count = 0  # pages that were there when they were last visited
-        self.since_advance = 0
-        self.refreshed_until = 0  # place of the next record to be looked at for `refresh-after`
+        self.read_count = 0  # pages whose last visit found them
+        self.since_advance = 0  # visits since the ledger paid debts
+        self.refreshed_until = 0  # place of the next record that `refresh-after` examines
         self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
@@ -59,7 +59,7 @@ class ShardState:
         self.apply_live_settings(settings)
 
     def apply_live_settings(self, settings: CrawlSettings) -> None:
-        """Applies settings that differ only in what may change while leases are out."""
+        """Applies settings that differ only in what can change while leases are out."""
         if settings.focus != self.settings.focus:
             for number, rule in enumerate(settings.focus_rules(), 1):
                 self.ledger.set_focus(number, rule.weight)
@@ -90,19 +90,19 @@ class ShardState:
     # ---- for snapshots
 
     def counters(self) -> dict[str, Any]:
-        """Numbers that belong to the state."""
+        """The counters of the state, for a snapshot."""
         return {name: getattr(self, name) for name in COUNTERS} | {
             "outcomes": {str(int(key)): count for key, count in self.outcomes.items()}
         }
 
     def set_counters(self, counters: dict[str, Any]) -> None:
-        """Takes such numbers over."""
+        """Restores the counters of a snapshot."""
         for name in COUNTERS:
             setattr(self, name, counters[name])
         self.outcomes = Counter({Outcome(int(key)): count for key, count in counters["outcomes"].items()})
 
     def replace_rows(self, rows: DiskRows) -> None:
-        """Goes on with the same rows in another file."""
+        """Uses another file with the same link rows, and closes the old one."""
         old, self.pages.rows = self.pages.rows, rows
         self.ledger.use_rows(rows)
         old.close()

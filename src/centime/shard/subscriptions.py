@@ -1,16 +1,16 @@
-"""Who wants to be subscription of which changes, what they are still to be subscription, and when.
+"""Subscriptions: which subscribers are notified of which changes, which notices wait for them, and when they are due.
 
-    deliver a batch of subscription s at      t = max(time of its first notice that waits, last delivery + every)
-    the batch                                 its waiting notices seen until t, the first MOST_NOTICES of them
+    a batch of subscription s is due at    t = max(time of its first waiting notice, last delivery + every)
+    the batch contains                     its waiting notices seen until t, the first MOST_NOTICES of them
 
-So the first change is subscription at once; then at most one delivery every `every`, with all that changed in between.
-The batch follows from the state alone: asked for later, or again after a crash, it is the same, with the same id, until
-`delivered` says that it arrived. If a batch was full, the rest follows at once. A page that changes again while its
-notice waits has one notice, which counts its changes, unless the first is in a batch that may be on its way: what waits
-is bounded by the pages, however long a subscriber is away.
+So a subscriber is notified of the first change at once, and then at most once per `every`, of all changes in between.
+The batch follows from the state alone: requested later, or again after a crash, it is the same and has the same id,
+until `delivered` records that it arrived. After a full batch, the rest is due at once. If a page changes again while
+its notice waits, the two are merged into one notice that counts the changes, unless the first may already be in a batch
+that is being delivered. So the waiting notices are bounded by the number of pages, however long a subscriber is away.
 
-Nothing here reads a clock, and everything that changes it is a call that the shard has in its journal: `add`, `remove`,
-`noticed`, `delivered`. The same calls give the same state.
+Nothing here reads a clock. All calls that change the state (`add`, `remove`, `noticed`, `delivered`) follow from frames
+of the journal, and the same calls give the same state.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,23 +24,24 @@ from centime.shard.notices import Batch, Change, Notice
 
 MOST_NOTICES = 1_000  # in a batch
 
-Watched = tuple[str, int, str]  # the subscription, the hash of what its XPath found, the beginning of that
+Watched = tuple[str, int, str]  # the name of a subscription, the hash of what its XPath found, the beginning of it
 
 
 class Subscription(msgspec.Struct, array_like=True, frozen=True):
-    """Tell `to` of changes of the pages in whose URL `pattern` is found; with an XPath only if what it finds has
-    changed.
+    """Notifies `to` of changes of the pages whose URL matches `pattern`; with an XPath, only if what it finds changes.
+
+    `every`, in seconds, is the least time between two deliveries, and the longest between two reads of a page.
     """
 
     name: str
     pattern: str
-    every: float  # seconds: subscription at most so often, and the pages are read at least so often
+    every: float
     to: str  # file:PATH, command:PROGRAM, http://..., https://...
     xpath: str = ""
 
 
 class _Kept(msgspec.Struct, array_like=True):
-    """A subscription as a snapshot has it."""
+    """A subscription as a snapshot stores it."""
 
     subscription: Subscription
     last: float  # when a batch was last delivered, 0 if none was
@@ -54,27 +55,25 @@ class _State(msgspec.Struct, array_like=True):
 
 
 class _Active:
-    """One subscription with what it is still to be subscription."""
+    """One subscription with its waiting notices."""
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.search = compiled(subscription.pattern).search
         self.last = 0.0
         self.waiting: dict[int, Notice] = {}  # by number, the oldest first
-        self.newest: dict[int, int] = {}  # page -> number of its newest notice that waits
+        self.newest: dict[int, int] = {}  # page -> number of its newest waiting notice
         self.hashes: dict[int, int] = {}
 
     def due(self) -> float:
-        """When the next batch is to be delivered."""
+        """When the next batch is due; infinity if no notice waits."""
         first = next(iter(self.waiting.values()), None)
-        return (
-            float("inf")
-            if first is None
-            else max(first.time, self.last + self.subscription.every if self.last else 0.0)
-        )
+        if first is None:
+            return float("inf")
+        return max(first.time, self.last + self.subscription.every if self.last else 0.0)
 
     def batch(self) -> Batch:
-        """The batch that is delivered then."""
+        """The next batch."""
         until = self.due()
         notices: list[Notice] = []
         for notice in self.waiting.values():
@@ -84,7 +83,7 @@ class _Active:
         return Batch(self.subscription.name, self.subscription.to, tuple(notices))
 
     def add(self, notice: Notice) -> None:
-        """Lets a notice wait; together with the page's last unless that may be on its way by now."""
+        """Adds a notice, merged with the page's last one unless a batch with that one may be on its way."""
         before, due = self.waiting.get(self.newest.get(notice.page, -1)), self.due()
         if before is not None and (notice.time < due or before.time > due):
             del self.waiting[before.number]
@@ -95,7 +94,7 @@ class _Active:
         self.newest[notice.page] = notice.number
 
     def delivered(self, up_to: int, now: float) -> None:
-        """Forgets notices that have arrived."""
+        """Removes notices that were delivered."""
         until = self.due()
         for number in list(takewhile(lambda number: number <= up_to, self.waiting)):
             page = self.waiting.pop(number).page
@@ -114,20 +113,20 @@ class Subscriptions:
         self._next_number = 1
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of subscriptions."""
         return len(self._all)
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is one of this name."""
+        """Whether there is a subscription of this name."""
         return name in self._all
 
     @property
     def waiting(self) -> int:
-        """How many notices are still to be delivered."""
+        """The number of notices that wait for delivery."""
         return sum(len(one.waiting) for one in self._all.values())
 
     def add(self, subscription: Subscription) -> None:
-        """Takes a subscription; one of the same name is replaced, and what it is still to be subscription is kept."""
+        """Adds a subscription; if it replaces one of the same name, the waiting notices stay."""
         before = self._all.get(subscription.name)
         active = self._all[subscription.name] = _Active(subscription)
         if before is not None:
@@ -135,23 +134,19 @@ class Subscriptions:
             active.hashes = before.hashes if before.subscription.xpath == subscription.xpath else {}
 
     def remove(self, name: str) -> bool:
-        """Drops a subscription with all that it was still to be subscription; whether there was one."""
+        """Removes a subscription with its waiting notices; returns whether there was one."""
         return self._all.pop(name, None) is not None
 
-    def subscription(self) -> list[Subscription]:
-        """The subscriptions, in the order in which they were made."""
-        return [one.subscription for one in self._all.values()]
-
     def with_xpath(self, url: str) -> tuple[Subscription, ...]:
-        """The subscriptions that a page belongs to and that have an XPath: what its fetcher must know."""
+        """The subscriptions with an XPath that match a page: its fetcher evaluates them."""
         return tuple(one.subscription for one in self._all.values() if one.subscription.xpath and one.search(url))
 
     def match(self, url: str) -> list[str]:
-        """The names of the subscriptions that a page belongs to."""
+        """The names of the subscriptions that match a page."""
         return [name for name, one in self._all.items() if one.search(url)]
 
     def deadline_seconds(self, url: str) -> float:
-        """How often a page must be read at least, infinity if nobody waits for it."""
+        """The longest time allowed between two reads of a page; infinity if no subscription matches it."""
         return min((one.subscription.every for one in self._all.values() if one.search(url)), default=float("inf"))
 
     def noticed(
@@ -164,41 +159,38 @@ class Subscriptions:
         watched: Sequence[Watched] = (),
         names: Iterable[str] | None = None,
     ) -> None:
-        """Takes what a visit showed: `change` of the page as a whole, None if it is as it was, and what XPaths found in
-        it.
+        """Adds notices for what a visit showed: the `change` of the page (None if unchanged), and what XPaths found.
 
-        `names` are the subscriptions that match, if the caller remembers them.
+        `names` are the subscriptions that match, if the caller knows them.
         """
         found = {name: (mark, text) for name, mark, text in watched}
         for name in self.match(url) if names is None else names:
             active = self._all.get(name)
             if active is None:
                 continue
-            said, text = change, ""
+            own_change, text = change, ""
             if active.subscription.xpath:
-                said, text = self._of_xpath(active, page, change, found.get(name))
-            if said is not None:
-                active.add(Notice(self._next_number, page, url, time, importance, said, text))
+                own_change, text = self._of_xpath(active, page, change, found.get(name))
+            if own_change is not None:
+                active.add(Notice(self._next_number, page, url, time, importance, own_change, text))
                 self._next_number += 1
 
     def due(self, now: float) -> list[Batch]:
-        """The batches that are to be delivered by now; the same again until they are. Nothing changes by asking."""
+        """The batches that are due; the same ones until `delivered` is called. The state does not change."""
         return [one.batch() for one in self._all.values() if one.due() <= now]
 
     def earliest(self) -> float:
-        """When the next batch is due, infinity if nothing waits."""
+        """When the next batch is due; infinity if no notice waits."""
         return min((one.due() for one in self._all.values()), default=float("inf"))
 
     def delivered(self, name: str, up_to: int, now: float) -> None:
-        """Forgets the notices of a subscription up to this number: they have arrived. Saying so twice changes
-        nothing.
-        """
+        """Removes the notices of a subscription up to a number, because they were delivered. Idempotent."""
         active = self._all.get(name)
         if active is not None and active.waiting and next(iter(active.waiting)) <= up_to:
             active.delivered(up_to, now)
 
     def facts(self) -> list[dict[str, Any]]:
-        """What people want to see of each."""
+        """The facts of each subscription, for reports."""
         return [
             {
                 "name": one.subscription.name,
@@ -214,7 +206,7 @@ class Subscriptions:
         ]
 
     def state(self) -> bytes:
-        """All of it, for a snapshot."""
+        """All subscriptions, packed for a snapshot."""
         kept = [_Kept(one.subscription, one.last, list(one.waiting.values()), one.hashes) for one in self._all.values()]
         return msgspec.msgpack.encode(_State(self._next_number, kept))
 
@@ -235,8 +227,9 @@ class Subscriptions:
     def _of_xpath(
         active: _Active, page: int, change: Change | None, found: tuple[int, str] | None
     ) -> tuple[Change | None, str]:
-        """What is to be said to a subscription with an XPath. What it finds in a page that was read before it began
-        is taken as known.
+        """The change that a subscription with an XPath sees, and the text of its notice.
+
+        What the XPath finds first, in a page that was read before the subscription was made, is no change.
         """
         if found is None:  # gone, or read by a fetcher that did not know the subscription yet
             return (Change.GONE if change is Change.GONE else None), ""

@@ -1,4 +1,4 @@
-"""The rows of a batch of visits, made tidy: sorted, each target once, links to unknown pages left out."""
+"""Makes the link rows of a batch of visits: sorted, each target once, without links to unknown pages."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 
 
 def tidy_rows(targets: Pages, lengths: npt.NDArray[np.int64]) -> RowBatch:
-    """Rows of these lengths, one behind the other in `targets`, where a target below 0 is a page that is not known."""
+    """Tidy rows from rows of these lengths, which lie one after the other in `targets`; a target below 0 is unknown."""
     rows = np.empty(len(targets), dtype=np.int32)
     starts = np.cumsum(lengths) - lengths
     kept = np.empty_like(lengths)

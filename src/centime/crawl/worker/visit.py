@@ -65,7 +65,7 @@ async def visit(
         links=targets.tobytes(),
         fresh=fresh.tobytes(),
         texts=texts,
-        beside=sitemap is not None,
+        same_depth=sitemap is not None,
         index_of=links.index_of(lease.url),
         fresh_for=_fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
@@ -88,7 +88,7 @@ def _without_document(lease: Lease, response: Response, links: LinkReader) -> Vi
         links=targets.tobytes(),
         fresh=fresh.tobytes(),
         texts=texts,
-        beside=True,
+        same_depth=True,
         detail=detail,
     )
 
