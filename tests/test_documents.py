@@ -180,8 +180,9 @@ def test_every_relative_link_leads_to_a_file_and_to_a_heading_of_it(document: Pa
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
 def test_every_example_in_python_runs_and_prints_what_stands_below_it(
-    document: Path, capsys: pytest.CaptureFixture[str]
+    document: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     for example, printed in re.findall(
         r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", document.read_text(), re.MULTILINE | re.DOTALL
     ):

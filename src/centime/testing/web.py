@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from centime.lab.webbox import Served, WebBox, serve_in_process
 
 
@@ -36,7 +34,7 @@ class TestWeb:
     def importance(self) -> dict[str, float]:
         """The true PageRank of every page, with mean 1 over the pages that links lead to."""
         box = self._served.webbox
-        importance = np.asarray(box.importance, dtype=np.float64)
+        importance = box.importance()
         return {box.url(page): float(importance[page]) for page in range(box.pages)}
 
     def requests(self) -> list[tuple[float, str, str]]:
