@@ -5,10 +5,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOCKED := .venv/locked
 READY := .venv/ready
+SECONDS ?= 120
+BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs faults bench bench-rank bench-crawl bench-refresh lock clean
+.PHONY: help demo test test-fast fuzz check docs faults bench bench-rank bench-crawl bench-refresh lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -18,8 +20,15 @@ demo: $(READY) ## set up, crawl a simulated web, show what was found beside the 
 
 test: check ## set up, check and run all tests: what CI runs
 	$(BIN)/pytest --numprocesses auto
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(BOUNDED)
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not compiled" tests/ledger tests/model
 	$(BIN)/coverage report
+
+test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
+	$(BIN)/pytest --quiet --numprocesses auto -m "not slow"
+
+fuzz: $(READY) ## property tests with new examples for SECONDS=120, array bounds checked
+	$(BIN)/python -m bench.fuzz --seconds $(SECONDS)
 
 check: $(READY) ## lint, format, types, layers, documents
 	$(BIN)/ruff check

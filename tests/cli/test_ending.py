@@ -91,3 +91,29 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path, capfd: pytest.CaptureFi
     missing = tmp_path / "none"
     assert ended(missing.read_bytes) == 1
     assert capfd.readouterr().err == f"centime: {missing}: No such file or directory\n"
+
+
+@pytest.mark.parametrize(("package", "extra"), [("pyarrow", "arrow"), ("matplotlib", "plots")])
+def test_a_missing_extra_is_named(package: str, extra: str, tmp_path: Path) -> None:
+    (tmp_path / "links.csv").write_text("a b\nb a\n")
+    command = {
+        "pyarrow": ["rank", "links.csv", "-o", "scores.parquet"],
+        "matplotlib": ["energy", "links.csv", "--by", "site", "--figure", "flow.png"],
+    }[package]
+    code = f"import sys; sys.modules[{package!r}] = None; from centime.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert f"pip install 'centime[{extra}]'" in done.stderr
+
+
+def test_commands_that_need_no_extra_work_without_any(tmp_path: Path) -> None:
+    (tmp_path / "links.csv").write_text("a b\nb a\nb c\n")
+    without = "import sys; sys.modules['pyarrow'] = sys.modules['matplotlib'] = None; "
+    for command in (
+        ["rank", "links.csv", "--json"],
+        ["explain", "links.csv", "a", "--json"],
+        ["convert", "links.csv", "links.npz"],
+    ):
+        code = without + "from centime.cli.main import main; main()"
+        done = subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr

@@ -12,6 +12,9 @@ from centime.cli.progress import progress
 def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What a terminal is sent, with no patience before the bar appears."""
     sent = io.StringIO()
+    monkeypatch.setenv("TERM", "xterm")  # a dumb one shows no bar
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("rich.console.Console", lambda stderr: Console(file=sent, force_terminal=True, width=80))
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.0)
     return sent

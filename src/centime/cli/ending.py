@@ -14,6 +14,7 @@ DONE = 0
 PROBLEM = 1
 WRONG_USAGE = 2
 STOPPED = 130
+EXTRAS = {"matplotlib": "plots", "pyarrow": "arrow"}  # packages that only some commands need
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
@@ -40,6 +41,9 @@ def _sentence(problem: Exception) -> tuple[str, int]:
             return str(problem), WRONG_USAGE
         case CentimeError():
             return str(problem), PROBLEM
+        case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in EXTRAS:
+            package = name.partition(".")[0]
+            return f"this needs {package}, which is not installed: pip install 'centime[{EXTRAS[package]}]'", PROBLEM
         case OSError(filename=str(path), strerror=str(reason)):
             return f"{path}: {reason}", PROBLEM
         case OSError():

@@ -5,16 +5,21 @@ without running anything else of the program. A killed child leaves what it has 
 name and rename. It ignores Ctrl-C, so that an orderly stop can wait for it. It dies with its parent, so the next
 process that opens the folder is alone in it.
 
-Trap: if every page of memory changes while the child writes, memory use doubles.
+Traps: if every page of memory changes while the child writes, memory use doubles. A process with several threads may
+be forked while another thread holds a lock, which the child then waits for in vain. So whoever waits for a child watches
+it: one that sleeps for STUCK_SECONDS without using the processor is killed and counts as failed, with `stuck` set.
 """
 
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 from centime.processes.parent import die_with_parent
 
+STUCK_SECONDS = 20.0
 LONGEST_TROUBLE = 4000  # bytes; less than the capacity of a pipe, so the child never waits
 
 
@@ -24,13 +29,16 @@ class Background:
     def __init__(self, process: int, pipe: int) -> None:
         self.process = process
         self.trouble = ""  # the error message of a child that failed
+        self.stuck = False
         self._pipe = pipe
         self._succeeded: bool | None = None
 
     def done(self, wait: bool = False) -> bool | None:
         """None while the child runs, then whether it succeeded."""
         if self._succeeded is None:
-            process, status = os.waitpid(self.process, 0 if wait else os.WNOHANG)
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if not process and wait:
+                process, status = self._waited()
             if process:
                 self._succeeded = status == 0
                 with contextlib.suppress(BlockingIOError):  # a killed child has written no message
@@ -39,6 +47,32 @@ class Background:
                     self.trouble = f"the writing process ended with {os.waitstatus_to_exitcode(status)}"
                 os.close(self._pipe)
         return self._succeeded
+
+    def _waited(self) -> tuple[int, int]:
+        """Waits for the child; kills it if it is stuck."""
+        seen, since, pause = _work_of(self.process), time.monotonic(), 0.001
+        while True:
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                return process, status
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+            now = _work_of(self.process)
+            if now != seen or now is None:
+                seen, since = now, time.monotonic()
+            elif time.monotonic() - since > STUCK_SECONDS:
+                self.stuck = True
+                os.kill(self.process, signal.SIGKILL)
+                return os.waitpid(self.process, 0)
+
+
+def _work_of(process: int) -> tuple[str, str] | None:
+    """The processor time of a process that sleeps; None if it works, or waits for the disk."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # no /proc, or the process has just ended
+        return None
+    return (fields[11], fields[12]) if fields[0] == "S" else None
 
 
 def in_background(write: Callable[[], object]) -> Background:

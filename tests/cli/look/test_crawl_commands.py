@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import typer
 
+from centime import open_crawl
 from centime.cli import main
 from centime.cli.crawl import check
 from centime.cli.ending import run
@@ -66,7 +67,9 @@ def test_top_in_every_order_is_one_object_of_json(
     facts = told(capsys)
     assert facts["by"] == by
     assert len(facts["top"]) <= 5
-    assert bool(facts["top"]) == (by != "change")
+    failing = {page.outcome for page in open_crawl(box).pages} - {"", "read", "unchanged", "moved", "moved temporarily"}
+    expected = {"importance": True, "worth": True, "change": False, "errors": bool(failing)}
+    assert bool(facts["top"]) == expected[by], "which pages were among the first 200 depends on the machine"
     assert {("host" if site else "url") in row for row in facts["top"]} <= {True}
 
 

@@ -85,7 +85,7 @@ def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: 
     words = ["crawl", str(folder), served.seed_url, "--scope", "any", "--delay", "0", "--rate", "15/s", "--json"]
     command = [sys.executable, "-m", "centime", *words, "--allow-network", "127.0.0.0/8", "--workers", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 200
         visits = 0
         while visits < 20 and time.monotonic() < until:
             if (folder / "centime.json").exists() and list((folder / "journal").glob("0*.log")):
@@ -94,7 +94,7 @@ def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: 
                 visits = sum(reader.shard.outcomes.values())
                 reader.close()
         process.send_signal(signal.SIGINT)
-        said = json.loads(process.communicate(timeout=60)[0])
+        said = json.loads(process.communicate(timeout=200)[0])
     assert process.returncode == 0
     assert said["ended"] == "stopped"
     assert 20 <= said["visits"] < PAGES
@@ -104,18 +104,10 @@ def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: 
     assert sum(again.shard.outcomes.values()) == said["visits"]
 
 
-def test_a_rate_and_a_bandwidth_are_kept(tmp_path: Path, served: Served) -> None:
+def test_a_rate_is_kept(tmp_path: Path, served: Served) -> None:
     with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 60.0}) as opened:
-        crawl = run(opened, pages=150)
-        assert (
-            time.time() - crawl.run_facts.started >= (crawl.run_facts.visits - 60 - 1) / 60
-        )  # without what a second's room holds
-    with open_writer(tmp_path / "d", [served.seed_url], GIVEN | {"bandwidth": 200_000.0}) as opened:
-        crawl = run(opened, seconds=3.0)
-        seconds = time.time() - crawl.run_facts.started
-        assert (
-            crawl.run_facts.wire_bytes <= 200_000 * seconds + 2_000_000 + 3_500_000
-        )  # the rate, the room and one huge page
+        facts = run(opened, pages=150).run_facts
+        assert time.time() - facts.started >= (facts.visits - 60 - 1) / 60  # without what the room of a second holds
 
 
 def test_scope_depth_and_patterns_keep_pages_out(tmp_path: Path, served: Served) -> None:

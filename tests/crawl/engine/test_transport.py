@@ -133,3 +133,17 @@ def test_what_fails_transiently_is_named_in_the_ending(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         engine = Engine(opened, transport=lambda: InMemory(world, clock), clock=clock)
         assert "1 pages failed and are due again" in engine.run()
+
+
+@pytest.mark.parametrize("seconds", [20.0, 100.0])
+def test_a_bandwidth_is_kept_and_used_up(tmp_path: Path, seconds: float) -> None:
+    bandwidth, page = 20_000.0, 1000.0  # what a page of the world costs
+    world, clock = World(4000), Clock()
+    transport = InMemory(world, clock)
+    with crawl(tmp_path / "c", delay=0.0, bandwidth=bandwidth) as opened:
+        engine = Engine(opened, Limits(seconds=seconds), transport=lambda: transport, clock=clock)
+        assert "seconds are over" in engine.run()
+        spent = engine.run_facts.wire_bytes
+    room = 10 * bandwidth
+    assert 0.9 * bandwidth * seconds - room <= spent <= bandwidth * seconds + room + transport.capacity * page
+    assert spent < page * world.pages, "the web is larger than the budget, so that the test can fail"

@@ -79,7 +79,9 @@ class CrawlWriter(CrawlState):
     def _finish(self) -> None:
         if self._writing is None:
             return
-        if not self._writing.done(wait=True):
+        if not self._writing.done(wait=True) and self._writing.stuck:
+            self._write()  # in this process: the child was forked while another thread held a lock
+        elif not self._writing.done():
             kind, _, trouble = self._writing.trouble.partition(": ")
             self._writing = None
             if kind == NoRoom.__name__:
