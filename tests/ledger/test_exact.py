@@ -321,9 +321,9 @@ def test_wrong_use_is_refused_and_changes_nothing() -> None:
         ledger.visit(3, [0])
     with pytest.raises(UnknownPage, match="page -1"):
         ledger.importance([-1])
-    with pytest.raises(UnknownPage, match="whole numbers"):
+    with pytest.raises(UnknownPage, match="must be integers"):
         ledger.importance(["a"])
-    with pytest.raises(BadSetting, match="as many rows"):
+    with pytest.raises(BadSetting, match=r"visits need \d rows"):
         ledger.visit_many([0, 1], row_batch([1], None, 3))
     with pytest.raises(BadSetting, match="join them first"):
         ledger.explore(random_web(5, 5, 0), 5)

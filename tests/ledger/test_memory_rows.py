@@ -61,7 +61,7 @@ def test_a_row_is_checked() -> None:
     assert as_lists(row_batch([2, 1], [3, 1], 3)) == [[(2, 0.75), (1, 0.25)]]
     assert as_lists(row_batch([2, 1], [0, 0], 3)) == [[]]
     assert as_lists(row_batch([0, 1], [1e300, 1e300], 3)) == [[(0, 0.5), (1, 0.5)]]
-    with pytest.raises(BadRow, match="page 7, known are 0 to 2"):
+    with pytest.raises(BadRow, match="page 7; known are 0 to 2"):
         row_batch([1, 7], None, 3)
     with pytest.raises(BadRow, match="page -2"):
         row_batch([-2], None, 3)

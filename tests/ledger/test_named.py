@@ -63,7 +63,7 @@ def test_a_ledger_shows_what_it_knows() -> None:
 
 
 def test_one_text_is_not_a_list_of_links() -> None:
-    with pytest.raises(BadRow, match="not one text"):
+    with pytest.raises(BadRow, match="not a single string"):
         Ledger().visit("home", "news")
 
 

@@ -1,5 +1,5 @@
-"""What a crawl's frontier relies on: whoever's standing changes is named, and standing orders pages as importance
-does."""
+"""What a crawl's frontier relies on: the watch gets every page whose inflow changes, and inflow orders pages by
+importance."""
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,13 @@ from centime.ledger.payment import ALL_PAID
 from centime.ledger.window import Interpolation
 
 PAGES = 12
-Ledgers = ExactLedger | OpicLedger
 visits = st.lists(
     st.tuples(st.integers(0, PAGES - 1), st.lists(st.integers(0, PAGES - 1), max_size=5)), min_size=1, max_size=40
 )
 
 
-def ledger_of(name: str) -> Ledgers:
-    ledger: Ledgers = (
+def ledger_of(name: str) -> ExactLedger | OpicLedger:
+    ledger: ExactLedger | OpicLedger = (
         ExactLedger() if name == "exact" else OpicLedger(window=Interpolation(2.0) if name == "interpolation" else None)
     )
     ledger.set_focus(1, 4.0)
@@ -35,7 +34,7 @@ def ledger_of(name: str) -> Ledgers:
 @pytest.mark.parametrize("name", ["exact", "opic", "interpolation"])
 @settings(deadline=None)
 @given(read=visits)
-def test_a_page_whose_standing_changes_is_named_to_the_watch(name: str, read: list[tuple[int, list[int]]]) -> None:
+def test_the_watch_gets_every_page_whose_inflow_changes(name: str, read: list[tuple[int, list[int]]]) -> None:
     ledger = ledger_of(name)
     named: list[npt.NDArray[np.int32] | None] = []
     ledger.watch = named.append
@@ -44,8 +43,7 @@ def test_a_page_whose_standing_changes_is_named_to_the_watch(name: str, read: li
         before = ledger.inflow(everybody)
         named.clear()
         ledger.visit(page, links)
-        if isinstance(ledger, ExactLedger):
-            ledger.advance(0.01, 20)
+        ledger.advance(0.01, 20)
         if any(pages is None for pages in named):
             continue
         told = {int(number) for pages in named if pages is not None for number in pages} | {page}
@@ -54,7 +52,7 @@ def test_a_page_whose_standing_changes_is_named_to_the_watch(name: str, read: li
 
 @settings(deadline=None)
 @given(read=visits)
-def test_standing_and_level_together_are_in_proportion_to_importance(read: list[tuple[int, list[int]]]) -> None:
+def test_inflow_plus_class_share_is_in_proportion_to_importance(read: list[tuple[int, list[int]]]) -> None:
     ledger = ledger_of("exact")
     assert isinstance(ledger, ExactLedger)
     for page, links in read:
@@ -68,7 +66,7 @@ def test_standing_and_level_together_are_in_proportion_to_importance(read: list[
 
 
 @pytest.mark.parametrize("focused", [True, False])
-def test_standing_and_level_of_a_page_never_read_are_its_cash(focused: bool) -> None:
+def test_inflow_plus_class_share_of_an_unread_page_is_its_cash(focused: bool) -> None:
     ledger = OpicLedger()
     ledger.join(6)
     if focused:
@@ -83,7 +81,7 @@ def test_standing_and_level_of_a_page_never_read_are_its_cash(focused: bool) -> 
     assert np.allclose(together * ledger.unit(), ledger.cash(unread), rtol=1e-4)
 
 
-def test_money_that_is_revalued_is_a_change_of_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_revalued_money_changes_the_inflow_of_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = ExactLedger()
     ledger.join(6)
     named: list[npt.NDArray[np.int32] | None] = []
@@ -96,7 +94,7 @@ def test_money_that_is_revalued_is_a_change_of_everybody(monkeypatch: pytest.Mon
     assert named == [None], "by joining"
 
 
-def test_settling_with_the_bank_is_a_change_of_everybody() -> None:
+def test_settling_with_the_bank_changes_the_inflow_of_all_pages() -> None:
     ledger = OpicLedger(matrix="all-ones", damping=1.0)
     ledger.join(2)
     named: list[npt.NDArray[np.int32] | None] = []
@@ -112,15 +110,15 @@ def test_settling_with_the_bank_is_a_change_of_everybody() -> None:
 def test_advancing_pays_no_more_often_than_asked_and_the_same_each_time() -> None:
     random = np.random.default_rng(5)
     links = [random.integers(0, 500, 8) for _ in range(500)]
-    standings = []
+    inflows = []
     for _ in range(2):
         ledger = ExactLedger()
         ledger.join(500)
         for page in range(500):
             ledger.visit(page, links[page])
         assert ledger.advance(0.0, 7) == 7
-        standings.append(ledger.inflow(np.arange(500)))
-    assert np.array_equal(standings[0], standings[1])
+        inflows.append(ledger.inflow(np.arange(500)))
+    assert np.array_equal(inflows[0], inflows[1])
 
 
 def test_a_ledger_whose_rows_are_kept_elsewhere_comes_back_without_them() -> None:

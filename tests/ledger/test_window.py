@@ -213,9 +213,9 @@ def test_windows_of_absurd_length_are_refused(kind: Callable[[float], Window], t
 
 @pytest.mark.parametrize("number", [1, 1025, 2.5])
 def test_windows_of_too_few_or_too_many_measures_are_refused(number: Any) -> None:
-    with pytest.raises(BadSetting, match="measures of a page"):
+    with pytest.raises(BadSetting, match="measures per page"):
         VariableWindow(number)
-    with pytest.raises(BadSetting, match="measures of a page"):
+    with pytest.raises(BadSetting, match="measures per page"):
         ImprovedFixedWindow(1, number)
 
 

@@ -1,12 +1,12 @@
-"""Who holds what in the exact ledger: the money of every page, its focus, and the value of the unit.
+"""The accounts of the exact ledger: the money of every page, its focus class, and the value of the unit.
 
-`payment` gives the rules by which money moves; here are the arrays it moves in, how they grow, and the proof that
-nothing was lost.
+`payment` has the rules by which money moves. This module has the arrays, their growth, and the proof that no money is
+lost.
 
-- A page joins with H = (V/E) e and r = 0: nobody else notices. The first pages of a ledger bring the money.
-- The unit is as small as 64 bits allow. When more pages leave too little room, or their mean share has fallen low, the money is
-  revalued: all H are multiplied by a power of two and what was received is worked out again from the rows. (Rare: a crawl that grows from
-  three pages to a million does it a few times, mostly while it is small.)
+- A page joins with H = (V/E) e and r = 0, so no other page changes. The first pages of a ledger bring the money.
+- The unit is as small as 64 bits allow. If more pages would overflow, or the mean share has become small, the money is
+  revalued: all H are multiplied by a power of two, and the received money is computed again from the rows. This is
+  rare: a crawl that grows from three pages to a million does it a few times, mostly while it is small.
 """
 
 from typing import Any
@@ -35,10 +35,10 @@ from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.interrupt import uninterrupted
 from centime.model.row_batch import RowStore
 
-ALL_PAID_BITS = 58  # the sum of H is brought to about 2^58 units,
-MOST_BITS = 60  # must stay below 2^60 (so that the sum of |r| fits 63 bits),
-MEAN_BITS = 42  # and no page needs more than 2^42 in the mean
-LEAST_MEAN_BITS = 30
+ALL_PAID_BITS = 58  # revaluing up brings the sum of H to at most about 2^58 units
+MOST_BITS = 60  # the sum of H stays below 2^60, so that the sum of |r| fits into 63 bits
+MEAN_BITS = 42  # a mean H of 2^42 units is fine enough
+LEAST_MEAN_BITS = 30  # below a mean H of 2^30 units the money is revalued up
 BATCH = 16384
 
 
@@ -50,7 +50,7 @@ class Accounts:
             raise BadSetting(f"damping must be at least 0 and below 1, not {damping}")
         self.damping = float(damping)
         self.rows = rows
-        self.revaluations = 0  # how often everybody's money was multiplied
+        self.revaluations = 0  # how often all money was multiplied
         self.books = Books(
             np.zeros((0, 2), dtype=np.int64),
             np.zeros((0, 2), dtype=np.uint8),
@@ -60,26 +60,26 @@ class Accounts:
         )
 
     def total(self, which: int) -> int:
-        """One of the totals, as a number without bounds."""
+        """One of the totals, as a Python integer, which cannot overflow."""
         return int(self.books.totals[which])
 
     @property
     def pages(self) -> int:
-        """How many pages are known."""
+        """The number of known pages."""
         return self.total(PAGES)
 
     @property
     def mean(self) -> float:
-        """What a page has paid in the mean: the unit of importance, in units of money."""
+        """The mean of H: the unit of importance, in units of money."""
         return self.total(ALL_PAID) / max(1, self.pages)
 
     @property
     def purse(self) -> int:
-        """The small change of the virtual page: what is too little to be shared out."""
+        """V mod E: the money of the virtual page that is too little to share out."""
         return self.total(VIRTUAL) % max(1, self.total(EMPHASIS))
 
     def join(self, count: int, focus: int) -> int:
-        """Makes new pages known and gives back the number of the first."""
+        """Adds pages and returns the number of the first."""
         first = self.pages
         if count < 0 or first + count > LARGEST_PAGE_COUNT:
             raise BadSetting(f"cannot add {count} pages to {first}: a ledger holds up to {LARGEST_PAGE_COUNT}")
@@ -124,7 +124,7 @@ class Accounts:
             self.share_out()
 
     def share_out(self) -> None:
-        """Works out what the virtual page has given to a page of each focus class so far."""
+        """Computes what the virtual page has given to a page of each focus class so far."""
         self.books.shares[:] = self.total(VIRTUAL) // max(1, self.total(EMPHASIS)) * self.books.emphasis
 
     def paid(self, pages: npt.ArrayLike | None) -> npt.NDArray[np.int64]:
@@ -139,7 +139,7 @@ class Accounts:
         return owed
 
     def keep_value(self) -> bool:
-        """Revalues the money if it is about to outgrow 64 bits or units begin to show; whether it did."""
+        """Revalues the money if it is close to overflow or too coarse; returns whether it did."""
         total, pages = self.total(ALL_PAID), max(1, self.pages)
         if total >= 1 << MOST_BITS:
             self._revalue(-2)
@@ -152,9 +152,7 @@ class Accounts:
         return False
 
     def check(self) -> None:
-        """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit
-        differs.
-        """
+        """Computes everything again from H and the rows; raises LedgerImbalance if a single unit differs."""
         money = self.books.money[: self.pages]
         received, links = self._receipts()
         _, signed = payment.debts(self.books)
@@ -172,7 +170,7 @@ class Accounts:
                 raise LedgerImbalance(f"{what}: {found}, should be {expected}")
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]], room: int) -> None:
-        """Takes the arrays of a saved ledger, with the room that it had."""
+        """Restores the arrays of a saved ledger, with space for `room` pages as it had."""
         pages = len(arrays["money"])
         emphasis = arrays["emphasis"].copy()
         self.books = self.books._replace(

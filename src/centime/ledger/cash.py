@@ -1,24 +1,25 @@
-"""How cash moves in OPIC: whole units, so that nothing is ever lost to rounding.
+"""How cash moves in OPIC: in whole units, so that nothing is lost to rounding.
 
-In the paper's symbols, with damping d and what the virtual page has given so far to a page of each kind, `level`:
+In the paper's symbols, with damping d, and `level` for what the virtual page has given so far to a page of each kind:
 
-    C_i = stored_i + level[kind_i]                             the cash of page i
-    reading i:  H_i += C_i,  G += C_i                           (see `history`)
-                C_j += d C_i L[i, j]  for each link i->j        whole part; L[i, j] = 1/k for k links, or the weight of the link
-                the virtual page gets the rest of C_i           its share 1-d, what rounding leaves, all of it if there is no link
-                C_i = 0                                         before the links are paid: a page may link to itself
+    C_i = stored_i + level[kind_i]                           the cash of page i
+    reading i:  H_i += C_i,  G += C_i                        (see `whole_history` and `measures`)
+                C_j += d C_i L[i, j]  for each link i->j     whole part; L[i, j] = 1/k for k links, or the link's weight
+                the virtual page gets the rest of C_i        its share 1-d and the rounding, or all if there is no link
+                C_i = 0                                      before the links are paid: a page may link to itself
 
-- Conservation (Lemma 2.2): sum of C + what the virtual page holds = total, to the last unit, after every step.
-- Lemma 2.3, H_j + C_j = C0_j + sum of d L[i, j] H_i + level, holds after every step up to one unit for each payment made to j.
-- The virtual page pays everybody by raising a level: O(1), and no order changes within a kind.
+- Conservation (Lemma 2.2): the sum of C plus the money of the virtual page = total, to the last unit, after every step.
+- Lemma 2.3, H_j + C_j = C0_j + sum of d L[i, j] H_i + level, holds after every step up to one unit for each payment
+  to j.
+- The virtual page pays all pages of a kind by raising a level: O(1), and their order does not change.
 
-A kind is a focus class, and UNREAD more for a page never read. Kinds take a byte a page from the moment somebody needs
-them.
+A kind is a focus class, plus UNREAD for a page never read. Kinds take one byte per page, from the moment they are
+needed.
 
-All-ones, L[i, j] = 1. Its rows do not add up to 1, so page i pays C_i / rho a link, where rho is the dominant
-eigenvalue. It is not known, but at the fixpoint it is the mean row sum weighted by the flow of cash, and that is
-counted on the way: rho = S / G with S the sum of C_i k_i. What page i pays more or less than d C_i is booked with the
-bank; see `matrix`.
+All-ones, L[i, j] = 1. Its rows do not add up to 1, so page i pays C_i / rho per link, where rho is the dominant
+eigenvalue. It is unknown, but at the fixpoint it is the mean row sum weighted by the flow of cash, which is counted on
+the way: rho = S / G, where S is the sum of C_i k_i. The bank books the difference between this payment and d C_i; see
+`matrix`.
 """
 
 from typing import NamedTuple
@@ -29,7 +30,7 @@ import numpy.typing as npt
 from centime.model.kernel import Whole, inlined, kernel
 from centime.model.row_batch import Pages, RowBatch
 
-MEAN_CASH = 1 << 28  # what a page brings when it joins, and so the mean cash of a page for ever
+MEAN_CASH = 1 << 28  # each page brings this much when it joins, so it is always the mean cash of a page
 UNREAD = 128
 KINDS = 256
 PURSE, BANK = 0, 1  # places of `pots`
@@ -39,7 +40,7 @@ Money = npt.NDArray[np.int64]
 
 
 class Cash(NamedTuple):
-    """The arrays that kernels take. `kinds` is empty while every page is of kind 0, `flow` unless the matrix is
+    """The arrays for kernels. `kinds` is empty while every page has kind 0; `flow` is empty unless the matrix is
     all-ones.
     """
 
@@ -60,7 +61,7 @@ def held(cash: Cash, page: Whole) -> Whole:
 
 @inlined
 def take_out(cash: Cash, page: Whole) -> Whole:
-    """Takes all its cash from a page, which has now been read, and gives it back."""
+    """Takes all cash from a page, marks it as read, and returns the cash."""
     amount = held(cash, page)
     kind = np.int64(0)
     if len(cash.kinds) > 0:
@@ -76,7 +77,7 @@ def take_out(cash: Cash, page: Whole) -> Whole:
 
 @inlined
 def pay_alike(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> Whole:
-    """Pays an amount along links that share alike; gives back what is left."""
+    """Pays an amount in equal shares along the links of a row; returns the rest."""
     start, length = np.uintp(rows.starts[row]), np.uintp(rows.lengths[row])
     if length == 0:
         return amount
@@ -88,7 +89,7 @@ def pay_alike(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> Whole:
 
 @inlined
 def pay_by_weight(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> Whole:
-    """The same for links with weights that add up to 1."""
+    """The same for a row with weights, which add up to 1."""
     left = amount
     start = np.uintp(rows.starts[row])
     for link in range(start, start + np.uintp(rows.lengths[row])):
@@ -99,9 +100,7 @@ def pay_by_weight(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> Whol
 
 
 def most_held(total: int) -> int:
-    """How much cash pages may hold together if a bank lends to them: as much as 64-bit sums over a batch of visits
-    allow.
-    """
+    """The most cash that all pages may hold with loans of the bank: 64-bit sums over a batch must not overflow."""
     return max(2 * total, min(total, 1 << 40) << 10)
 
 
@@ -110,7 +109,7 @@ _most_held = inlined(most_held)
 
 @inlined
 def pay_all_ones(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> None:
-    """The same for L[i, j] = 1, at the bank's expense."""
+    """The same for L[i, j] = 1; the bank pays the difference."""
     cash.pots[BANK] += amount
     length = rows.lengths[row]
     cash.flow[PAID] += amount
@@ -127,9 +126,9 @@ def pay_all_ones(cash: Cash, rows: RowBatch, row: Whole, amount: Whole) -> None:
 
 @inlined
 def read_page(cash: Cash, damping: float, page: Whole, rows: RowBatch, row: Whole) -> Whole:
-    """Reads a page: takes its cash and pays it along its row; gives back how much it was."""
+    """Reads a page: takes its cash and pays it along its row; returns the amount."""
     amount = take_out(cash, page)
-    for_links = min(amount, np.int64(amount * damping))  # a product of floats could be more
+    for_links = min(amount, np.int64(amount * damping))  # the product of floats could be larger
     cash.pots[PURSE] += amount - for_links
     if len(cash.flow) > 0:
         pay_all_ones(cash, rows, row, for_links)
@@ -142,6 +141,6 @@ def read_page(cash: Cash, damping: float, page: Whole, rows: RowBatch, row: Whol
 
 @kernel
 def read_pages(cash: Cash, damping: float, pages: Pages, rows: RowBatch, amounts: Money) -> None:
-    """Reads pages in their order, row k being that of `pages[k]`; `amounts` comes back with their cash."""
+    """Reads pages in their order, where row k belongs to `pages[k]`; writes their cash to `amounts`."""
     for k in range(len(pages)):
         amounts[k] = read_page(cash, damping, np.uintp(pages[k]), rows, k)

@@ -1,11 +1,11 @@
-"""The clock of the papers: G, all that has been paid so far, as a measure of time.
+"""The clock of the papers: G, the sum of all payments, as a measure of time.
 
-The papers' total cash is 1, so their G counts turnovers: one turnover is the time in which as much is paid as there is.
-Here every page brings cash, so a visit that pays C moves the clock by C / total, in whole ticks of 2^-40 turnover: a
-window keeps its length while the graph grows.
+The total cash of the papers is 1, so their G counts turnovers: in one turnover, as much is paid as there is. Here every
+page brings cash, so a visit that pays C advances the clock by C / total, in whole ticks of 2^-40 turnovers. In this way
+a window keeps its length while the graph grows.
 
-G is kept modulo G0 = 2^62 ticks, four million turnovers. Times are compared by their difference modulo G0, so nothing
-happens when the clock wraps round. Trap: a page that is not read for a whole G0 looks as if it had just been read.
+G is kept modulo G0 = 2^62 ticks, four million turnovers. Times are compared by their difference modulo G0, so an
+overflow of the clock has no effect. Trap: a page that is not read for a whole G0 looks as if it had just been read.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ Ticks = npt.NDArray[np.int64]
 
 
 class Clock:
-    """How much has been paid since the start, in ticks."""
+    """The sum of all payments since the start, in ticks."""
 
     def __init__(self, origin: int = 0, elapsed: int = 0) -> None:
         self.origin = origin
@@ -32,11 +32,11 @@ class Clock:
 
     @property
     def turnovers(self) -> float:
-        """The time since the start."""
+        """The time since the start, in turnovers."""
         return self.elapsed / TURNOVER
 
     def pass_by(self, amounts: npt.NDArray[np.int64], total: int) -> Ticks:
-        """Moves the clock on by payments in their order; gives back the time at which each was made."""
+        """Advances the clock by payments in their order; returns the time of each payment."""
         ticks = (amounts * (TURNOVER / total)).astype(np.int64)
         after = np.cumsum(ticks)
         times: Ticks = (self.now + after - ticks) & WRAP

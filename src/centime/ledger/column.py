@@ -1,7 +1,7 @@
-"""One value for every page, in an array that grows: page i has place i.
+"""A growing array with one value per page.
 
-Room is taken a quarter ahead when a page joins, so joining one page at a time costs O(1) in the mean; pages that join
-together at the start take exactly what they need.
+Growth reserves a quarter more than needed, so a page costs O(1) amortised; pages that join together at the start take
+exactly the space they need.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 
 class Column:
-    """A growing array; `values` is the part in use, to read and write in place."""
+    """A growing array; `values` is a writable view of the used part."""
 
     def __init__(self, values: npt.NDArray[Any]) -> None:
         self._room = values
@@ -19,11 +19,11 @@ class Column:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use, with the room taken ahead."""
+        """Bytes of memory, reserved space included."""
         return self._room.nbytes
 
     def extend(self, count: int, value: float) -> None:
-        """Appends `count` times the same value."""
+        """Appends the same value `count` times."""
         used = len(self.values)
         if used + count > len(self._room):
             self._room = np.empty(max(used + count, used * 5 // 4), dtype=self.values.dtype)

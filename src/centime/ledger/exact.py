@@ -1,18 +1,17 @@
 """The exact ledger: importance on-line, always for the links known now, with a certified error.
 
-Every page keeps what it has paid (H) and what it has received along links; `payment` gives the rules. With s the mean
-of H,
+Every page has what it has paid (H) and what it has received along links; `payment` has the rules. With s the mean of H,
 
     x_i = (H_i + r_i) / s                                 the importance of page i; the x add up to the number of pages
     |x - x*|_1  <=  d / (1 - d) * |r|_1 / s               x*: the exact PageRank of the graph known now
 
-where pages never read, or without links, pay the virtual page. (x - x* = P(H/s - x*), where P takes a vector of sum 0
-to one at most d times as long; and H/s = x - r/s.) The bound reported adds what rounding can hide: up to a unit a link
-that the links lost and the virtual page won, its purse, and the last bits of phi's floating point. x and x* have the
-same sum, so no single page is wrong by more than half the bound.
+where pages that were never read, or have no links, pay the virtual page. (x - x* = P(H/s - x*), where P maps a vector
+of sum 0 to one at most d times as long; and H/s = x - r/s.) The reported bound adds the effects of rounding: up to one
+unit per link that goes to the virtual page instead of the link, the purse, and the last bits of phi's floating point. x
+and x* have the same sum, so no single page is wrong by more than half the bound.
 
-- Reading a page (`visit`, `explore`) costs its old row and its new one; nobody else is touched.
-- `settle` pays what is owed along rows that are known, reading no page: importance can be exact between any two visits.
+- Reading a page (`visit`, `explore`) costs its old row and its new one; no other page is touched.
+- `settle` pays debts along known rows without reading a page: importance can be exact between any two visits.
 """
 
 import math
@@ -36,11 +35,9 @@ from centime.model.interrupt import uninterrupted
 from centime.model.kernel import Whole
 from centime.model.row_batch import Pages, RowBatch, RowStore
 
-SWEEP_SHARE = (
-    0.75  # a sweep pays the pages that owe more than this share of the mean (below 1, so that there is always one)
-)
-QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # what a queue has of its own
-FLOATING = 2.0**-50  # what phi can be off by for its floating point, as a share of all money
+SWEEP_SHARE = 0.75  # a sweep pays pages that owe more than this share of the mean debt; below 1, so there is always one
+QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # the arrays of a queue without `filed`
+FLOATING = 2.0**-50  # the error of phi's floating point, as a share of all money
 
 
 class ExactLedger:
@@ -53,8 +50,8 @@ class ExactLedger:
         self._accounts = Accounts(damping, self.rows)
         self._order = PageOrder(seed)
         self._queue: Queue | None = None
-        self.watch: Watch | None = None  # told which pages were paid, or None when every page's standing has changed
-        self._unread = 0.0  # how the queue counts pages never read: see payment.key_of
+        self.watch: Watch | None = None
+        self._unread = 0.0  # the weight of unread pages in the queue, see payment.key_of
         self._refilled_at = 0
 
     @property
@@ -64,17 +61,17 @@ class ExactLedger:
 
     @property
     def pages(self) -> int:
-        """How many pages are known."""
+        """The number of known pages."""
         return self._accounts.pages
 
     @property
     def links(self) -> int:
-        """How many links are known."""
+        """The number of known links."""
         return self._accounts.total(LINKS)
 
     @property
     def payments(self) -> int:
-        """How many payments were made so far, by reading and by settling."""
+        """The number of payments so far, by reading and by settling."""
         return self._accounts.total(PAYMENTS)
 
     @property
@@ -83,7 +80,7 @@ class ExactLedger:
         return sum(array.nbytes for array in self._accounts.books) + (0 if self._queue is None else self._queue.nbytes)
 
     def join(self, count: int = 1, *, focus: int = 0) -> int:
-        """Makes `count` new pages known, never read so far, and gives back the number of the first."""
+        """Adds `count` pages, never read so far, to a focus class; returns the number of the first."""
         room, valued = len(self._accounts.books.money), self._accounts.revaluations
         first = self._accounts.join(count, focus)
         if self._unread or len(self._accounts.books.money) != room:
@@ -93,25 +90,25 @@ class ExactLedger:
         return first
 
     def visit(self, page: int, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
-        """Records that the page was read now and what it links to; pays what it owes."""
+        """Records that a page was read now, with these links; the page pays what it owes."""
         self.visit_many(page, row_batch(targets, weights, self.pages))
 
     def forget(self, page: int) -> None:
-        """Records that the page is dead: it stays known, and has no links."""
+        """Records that a page is gone: it stays known, without links."""
         self.visit(page, [])
 
     def redirect(self, page: int, target: int) -> None:
-        """Records that the page leads on to another: a row with one link."""
+        """Records that a page redirects to another: a row with one link."""
         self.visit(page, [target])
 
     def visit_many(self, pages: npt.ArrayLike, rows: RowBatch) -> None:
-        """Records many visits in their order; row k belongs to `pages[k]`."""
+        """Records visits in their order: row k holds the links of `pages[k]`."""
         numbers = known_pages(pages, self.pages)
         if len(numbers) != len(rows.starts):
-            raise BadSetting(f"{len(numbers)} visits need as many rows, not {len(rows.starts)}")
+            raise BadSetting(f"{len(numbers)} visits need {len(numbers)} rows, not {len(rows.starts)}")
         ends = np.append(np.flatnonzero(repeated(numbers)), len(numbers))
         start = 0
-        for end in ends:  # a page read twice ends a run of visits that can be recorded together
+        for end in ends:  # a repeated page ends a run of visits that can be recorded together
             self._read(
                 numbers[start:end],
                 RowBatch(rows.starts[start:end], rows.lengths[start:end], rows.targets, rows.weights),
@@ -119,9 +116,7 @@ class ExactLedger:
             start = end
 
     def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
-        """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order
-        asked.
-        """
+        """Reads pages of a web with the page numbers of this ledger: `visits` visits, in this order."""
         if web.pages != self.pages:
             raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
         rows = WebRows(web)
@@ -137,11 +132,11 @@ class ExactLedger:
         payments: int | None = None,
         seconds: float | None = None,
     ) -> Settlement:
-        """Pays what is owed along known rows until the certified error is at most `error`, or a budget is used up.
+        """Pays debts along known rows until the certified error is at most `error`, or a budget is used up.
 
-        With `threshold` instead it pays the pages that owe more than that many times the mean importance, largest
-        first, at a cost that depends on what was paid since the last call and not on the number of pages: right after
-        every visit of a crawl. With `payments` alone it pays the largest debts first.
+        With `threshold`, it instead pays the pages that owe more than `threshold` times the mean importance, largest
+        first. The cost depends on the payments since the last call and not on the number of pages, so this is cheap
+        after every visit of a crawl. With `payments` alone, it pays the largest debts first.
         """
         for name, value in (("error", error), ("threshold", threshold), ("payments", payments), ("seconds", seconds)):
             if value is not None and not value >= 0:
@@ -152,7 +147,7 @@ class ExactLedger:
         before = self.payments
 
         def left() -> int:
-            """How many more payments may be made."""
+            """The number of payments that the budget still allows."""
             if seconds is not None and time.perf_counter() - started >= seconds:
                 return 0
             return BATCH if payments is None else max(0, payments - self.payments + before)
@@ -164,51 +159,51 @@ class ExactLedger:
         return Settlement(self.payments - before, time.perf_counter() - started, self.error(), finished)
 
     def advance(self, threshold: float, payments: int) -> int:
-        """Pays the largest debts above a threshold, so many payments at most; how many it made. No look at the clock
-        or at all pages.
+        """Pays the largest debts above `threshold` times the mean importance, with at most `payments` payments; returns
+        the number of payments. It does not depend on the time, and does not look at all pages.
         """
         before = self.payments
         self._settle_largest(threshold, lambda: max(0, payments - self.payments + before))
         return self.payments - before
 
     def inflow(self, pages: Pages) -> npt.NDArray[np.float32]:
-        """What orders pages of one focus class by importance: what they have received along links. See `levels`."""
+        """The money that pages received along links. It orders pages of one focus class by importance."""
         received: npt.NDArray[np.int64] = self._accounts.books.money[pages, RECEIVED]
         return received.astype(np.float32)
 
     def class_shares(self) -> npt.NDArray[np.float64]:
-        """What the virtual page has given to a page of each focus class: standing and level together are in
-        proportion to importance.
+        """The money that the virtual page gave to a page of each focus class. Inflow plus this share is in proportion
+        to importance.
         """
         return self._accounts.books.shares.astype(np.float64)
 
     def unit(self) -> float:
-        """What one unit of standing and level is in importance."""
+        """The importance of one unit of inflow or of a class share."""
         return 1.0 / self._accounts.mean if self.pages else 0.0
 
     def use_rows(self, rows: RowStore) -> None:
-        """Goes on with a store that holds the same rows."""
+        """Replaces the store of links by one that holds the same rows."""
         self.rows = self._accounts.rows = rows
 
     def importance(self, pages: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
-        """The importance of these pages, or of all; over all pages the mean is 1."""
+        """The importance of these pages, or of all; the mean over all pages is 1."""
         x: npt.NDArray[np.float64] = (self._accounts.paid(pages) + self._accounts.owed(pages)) / self._accounts.mean
         return x
 
     def owed(self, pages: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
-        """What these pages, or all, owe, in units of the mean importance."""
+        """The debts of these pages, or of all, in units of the mean importance."""
         r: npt.NDArray[np.float64] = self._accounts.owed(pages) / self._accounts.mean
         return r
 
     def top(self, count: int = 10) -> Pages:
-        """The numbers of the most important pages, the first first."""
+        """The numbers of the most important pages, in descending order of importance."""
         importance = self.importance()
         count = max(0, min(count, self.pages))
         best = np.argpartition(-importance, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
         return best[np.lexsort((best, -importance[best]))]
 
     def error(self) -> float:
-        """The certified error: |x - x*|_1 over the number of pages, for the links known now, is at most this."""
+        """The certified error: |x - x*|_1 divided by the number of pages, for the links known now, is at most this."""
         if not self.pages:
             return 0.0
         absolute, _ = payment.debts(self._accounts.books)
@@ -236,13 +231,11 @@ class ExactLedger:
         self._queue = None
 
     def check(self) -> None:
-        """Works everything out again from what was paid and the rows; raises LedgerImbalance if a single unit
-        differs.
-        """
+        """Computes everything again from H and the rows; raises LedgerImbalance if a single unit differs."""
         self._accounts.check()
 
     def statistics(self) -> dict[str, int | float | str]:
-        """Numbers about the ledger for people and programs."""
+        """Figures about the ledger."""
         return {
             "ledger": "exact",
             "damping": self.damping,
@@ -255,9 +248,7 @@ class ExactLedger:
         }
 
     def state(self, *, with_rows: bool = True) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Facts and arrays that make the same ledger again; with the known rows, unless their store keeps them
-        itself.
-        """
+        """Facts and arrays that restore the same ledger; leave out the rows if their store keeps them itself."""
         books, pages = self._accounts.books, self.pages
         facts = {
             "damping": self.damping,
@@ -283,7 +274,7 @@ class ExactLedger:
     def from_state(
         cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], rows: RowStore | None = None
     ) -> "ExactLedger":
-        """The ledger that `state` described; it goes on as the other would have."""
+        """The ledger that `state` described; it continues exactly as the original."""
         ledger = cls(damping=facts["damping"], rows=rows)
         ledger._order = PageOrder.from_state(facts["order"])
         ledger._accounts.restore(arrays, facts["room"])
@@ -304,9 +295,8 @@ class ExactLedger:
         old = self.rows.gather(pages)
         with uninterrupted():
             payment.read_pages(self._accounts.books, self.damping, pages, old, rows, again, changed)
-            taken_back = (
-                old.take(changed).links() if self.watch is not None else None
-            )  # now: the store may write over it
+            # Copied before `replace`, which may overwrite the old rows.
+            taken_back = old.take(changed).links() if self.watch is not None else None
             self.rows.replace(pages[changed], rows.take(changed))
         if self.watch is not None:
             self.watch(taken_back)

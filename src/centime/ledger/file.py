@@ -1,13 +1,13 @@
-"""A ledger in one file: versioned, checksummed, replaced whole or not at all.
+"""A ledger in one file: versioned, checksummed and replaced atomically.
 
     8 bytes   "CENTIME" and the format version, one byte
     8 bytes   length of the header
-    header    JSON: which ledger, its facts, and the name, type and shape of each array
-    arrays    one after the other, as they lie in memory (little-endian)
-    32 bytes  SHA-256 of all before it
+    header    JSON: the kind of ledger, its facts, and the name, type and shape of each array
+    arrays    one after the other, as they are in memory (little-endian)
+    32 bytes  SHA-256 of everything before it
 
-Nothing is unpickled, so a file from elsewhere can do no harm. The file is written beside its place, synced and renamed
-over the old one: a crash or a full disk leaves the old file as it was.
+Nothing is unpickled, so a file from elsewhere is harmless. The file is written under a temporary name, synced and
+renamed over the old one: a crash or a full disk leaves the old file unchanged.
 """
 
 import hashlib
@@ -29,22 +29,22 @@ KINDS: dict[str, type[ExactLedger] | type[OpicLedger]] = {"exact": ExactLedger, 
 
 
 def save(ledger: ExactLedger | OpicLedger, path: str | Path) -> None:
-    """Writes the whole ledger, known rows and all, to one file."""
+    """Writes the whole ledger, with its known rows, to one file."""
     kind = next(name for name, known in KINDS.items() if type(ledger) is known)
     facts, arrays = ledger.state()
     write_state(Path(path), kind, facts, arrays)
 
 
 def load(path: str | Path) -> ExactLedger | OpicLedger:
-    """The ledger of a file, which goes on as the one that was saved would have."""
+    """The ledger of a file; it continues exactly as the saved one."""
     kind, facts, arrays = read_state(Path(path))
     if kind not in KINDS:
-        raise DamagedFile(f"{path}: holds a {kind!r}, not a ledger that this version knows")
+        raise DamagedFile(f"{path}: contains a {kind!r}, which is not a ledger that this version knows")
     return KINDS[kind].from_state(facts, arrays)
 
 
 def write_state(path: Path, kind: str, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-    """Writes facts and arrays under the name of their kind."""
+    """Writes facts and arrays to a file, with the name of their kind."""
     described = [{"name": name, "type": array.dtype.str, "shape": array.shape} for name, array in arrays.items()]
     header = json.dumps({"kind": kind, "facts": facts, "arrays": described}).encode()
     digest = hashlib.sha256()
@@ -60,8 +60,8 @@ def write_state(path: Path, kind: str, facts: dict[str, Any], arrays: dict[str, 
 
 
 def read_state(path: Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Kind, facts and arrays of a file that was written here; DamagedFile tells what is wrong with any other,
-    BadInput if there is none.
+    """Kind, facts and arrays of a file of `write_state`; BadInput if there is no such file, DamagedFile says what is
+    wrong with any other.
     """
     try:
         data = path.read_bytes()

@@ -22,6 +22,6 @@ def focus_units(weight: float) -> int:
 
 
 def check_class(focus: int) -> None:
-    """Refuses a number that no focus class has."""
+    """Raises BadSetting unless this is the number of a focus class."""
     if not 0 <= focus < FOCUS_CLASSES:
         raise BadSetting(f"there are focus classes 0 to {FOCUS_CLASSES - 1}, not {focus}")

@@ -1,24 +1,25 @@
-"""The past of each page as a list of measures: the windows of Section 3.3 that keep what a page was read with, and
-when.
+"""The history of each page as a list of measures: the windows of Section 3.3 that keep the cash and the time of each
+read.
 
-A page keeps the measures (C_1, G_1) .. (C_n, G_n), oldest first, that are younger than T, and its last `minimum` at
-least:
+A page keeps the measures (C_1, G_1) .. (C_n, G_n), oldest first, that are younger than T, but at least its last
+`minimum`:
 
     FixedWindow            T, minimum 0
     ImprovedFixedWindow    T, minimum 3
-    VariableWindow         T = 0, minimum k: the last k measures, however old
+    VariableWindow         T = 0, minimum k: the last k measures of any age
 
 The estimate, with C the page's cash now and G the time, is in proportion to
 
-    (C_1 + .. + C_n) / T                              X = H_(t-T,t) / T (Section 3.2), for FixedWindow always, and for
-                                                      ImprovedFixedWindow if G_1 is within T; T is the ledger's age while that is less
-    (C_2 + .. + C_n + C) / (G - G_1)                  else: what came since G_1, known to the unit, over the time since G_1
-    (C_1 + C) / age of the ledger                     for pages read once or never
+    (C_1 + .. + C_n) / T                  X = H_(t-T,t) / T (Section 3.2): always for FixedWindow, and for
+                                          ImprovedFixedWindow if G_1 is within T; T is the age of the ledger while that
+                                          is less
+    (C_2 + .. + C_n + C) / (G - G_1)      otherwise: the cash since G_1, known to the unit, over the time since G_1
+    (C_1 + C) / age of the ledger         for pages read once or never
 
-Old measures go when the page is read or an estimate is made. Rings of 1, 2, 4, .. places lie in one pool, and a ring
-that is left is used again. As the paper says of very large histories, several consecutive measures are grouped into
-one: a page that has 4096 in its window goes on with 2050 at most, so that it never needs more than 64 kB. Times are
-modulo G0 = 2^62 ticks, see `clock`.
+Old measures are dropped when the page is read or an estimate is made. Rings of 1, 2, 4, .. places share one pool, and a
+free ring is reused. As the paper suggests for very large histories, consecutive measures are grouped into one: a page
+with 4096 measures in its window continues with at most 2050, so it never needs more than 64 kB. Times are modulo G0 =
+2^62 ticks, see `clock`.
 
 A default history (see `newcomers`) is two measures, as if the page had been read when it joined and T before (k
 turnovers for VariableWindow), or at the start of the ledger if that is later.
@@ -37,15 +38,15 @@ from centime.ledger.window import FixedWindow, ImprovedFixedWindow, VariableWind
 from centime.model.kernel import Whole, inlined, kernel
 from centime.model.row_batch import Pages
 
-LARGEST_SIZE = 13  # a ring of size s has 2^(s-1) places, of size 0 none
+LARGEST_SIZE = 13  # a ring of size s has 2^(s-1) places; of size 0, none
 NEVER_READ = 64  # added to the size of a page that was never read
 NOTHING = -1
 COLUMNS = ("start", "oldest", "kept", "size")
 
 
 class Measures(NamedTuple):
-    """The arrays that kernels take: where each page's ring is, its oldest place, how many it holds; the pool, and
-    its rings by size.
+    """The arrays for kernels: the place of each page's ring, its oldest entry and number of entries; the pool, and its
+    free rings by size.
     """
 
     start: npt.NDArray[np.int64]
@@ -82,7 +83,7 @@ class MeasuredHistory:
         self._amounts, self._times, self._free = arrays["amounts"], arrays["times"], arrays["free"]
 
     def join(self, count: int, importance: float, clock: Clock) -> None:
-        """Takes in new pages with the past of pages of this importance."""
+        """Adds pages with the default history of this importance."""
         first = len(self._columns["start"].values)
         for column in self._columns.values():
             column.extend(count, 0)
@@ -95,7 +96,7 @@ class MeasuredHistory:
         self._columns["size"].values[first:] += NEVER_READ
 
     def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
-        """Records with what cash pages were read, and when; which of these reads were a page's first."""
+        """Records the cash and time of each read; returns which of them were the first read of a page."""
         first = np.zeros(len(pages), dtype=np.bool_)
         done = 0
         while True:
@@ -107,7 +108,7 @@ class MeasuredHistory:
             self._times = np.concatenate([self._times, np.zeros(room, dtype=np.int64)])
 
     def flows(self, cash: Money, clock: Clock) -> Vector:
-        """The estimates, not scaled."""
+        """The estimates, unscaled."""
         flows = np.empty(len(cash))
         weigh(self._measures(), self._length, self._minimum, cash, clock.now, min(clock.elapsed, WRAP), flows)
         return flows
@@ -121,14 +122,14 @@ class MeasuredHistory:
         return tidy(self._measures(), self._length, self._minimum, clock.now)
 
     def measures(self, clock: Clock) -> float:
-        """How many measures are kept for a page, in the mean."""
+        """The mean number of measures per page."""
         self.sum(clock)
         count = self._columns["kept"].values
         return float(count.mean()) if len(count) else 0.0
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use."""
+        """Bytes of memory."""
         return (
             sum(column.nbytes for column in self._columns.values())
             + self._amounts.nbytes
@@ -166,7 +167,7 @@ def place_of(measures: Measures, page: Whole, number: Whole) -> Whole:
 
 @inlined
 def drop_old(measures: Measures, length: int, keep: int, page: Whole, now: Whole) -> None:
-    """Forgets the measures of a page that are as old as the window is long, all but the last `keep`."""
+    """Drops the measures of a page that are older than the window, except for the last `keep`."""
     while measures.kept[page] > keep:
         if (now - measures.times[place_of(measures, page, 0)]) & WRAP < length:
             break
@@ -176,7 +177,7 @@ def drop_old(measures: Measures, length: int, keep: int, page: Whole, now: Whole
 
 @inlined
 def enlarge(measures: Measures, page: Whole) -> bool:
-    """Moves a page's measures to a ring twice as large, and says whether there was room."""
+    """Moves a page's measures to a ring twice as large; returns whether the pool had space."""
     mark = np.int64(measures.size[page]) & NEVER_READ
     size = np.int64(measures.size[page]) - mark
     start = measures.free[size + 1]
@@ -202,13 +203,13 @@ def enlarge(measures: Measures, page: Whole) -> bool:
 
 @inlined
 def group(measures: Measures, length: int, page: Whole) -> None:
-    """Makes one measure of consecutive measures of a page that are close together, so that there are at most 2050.
+    """Merges consecutive measures of a page that are close together, so that at most 2050 are left.
 
-    A group has the time of its last measure and spans at most a 1024th of the window, and two in a row span more than
-    that: a measure leaves the window at most a 1024th of it too late, however often measures are grouped.
+    A group has the time of its last measure and spans at most 1/1024 of the window, and two in a row span more than
+    that. So a measure leaves the window too late by at most 1/1024 of its length, however often measures are grouped.
     """
     groups = np.int64(1)
-    before = measures.times[place_of(measures, page, 0)]  # the time of the group before the last one
+    before = measures.times[place_of(measures, page, 0)]  # the time of the group before the current one
     for number in range(1, np.int64(measures.kept[page])):
         place, last = place_of(measures, page, number), place_of(measures, page, groups - 1)
         if (measures.times[place] - before) & WRAP <= length // 1024:
@@ -226,9 +227,7 @@ def group(measures: Measures, length: int, page: Whole) -> None:
 def add_measures(
     measures: Measures, length: int, minimum: int, pages: Pages, amounts: Money, times: Ticks, first: Flags, done: int
 ) -> int:
-    """Adds measures from number `done` on; gives back how many are done then, less than all if the pool is too
-    small.
-    """
+    """Adds measures from number `done` on; returns the number done, which is not all if the pool is too small."""
     for k in range(done, len(pages)):
         page = np.uintp(pages[k])
         drop_old(measures, length, max(0, minimum - 1), page, times[k])
@@ -250,7 +249,7 @@ def add_measures(
 
 @kernel
 def tidy(measures: Measures, length: int, minimum: int, now: int) -> float:
-    """Drops all old measures; gives back the sum of the others."""
+    """Drops all old measures; returns the sum of the others."""
     total = 0.0
     for page in range(len(measures.start)):
         drop_old(measures, length, minimum, page, now)
@@ -261,7 +260,7 @@ def tidy(measures: Measures, length: int, minimum: int, now: int) -> float:
 
 @kernel
 def weigh(measures: Measures, length: int, minimum: int, cash: Money, now: int, elapsed: int, flows: Vector) -> None:
-    """Works out each page's flow of cash by its window."""
+    """Computes each page's flow of cash in its window."""
     for page in range(len(measures.start)):
         drop_old(measures, length, minimum, page, now)
         count = np.int64(measures.kept[page])

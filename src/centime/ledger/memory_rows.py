@@ -1,4 +1,4 @@
-"""Rows in memory: one row checked, the rows of a frozen graph, and `MemoryRows`, the `RowStore` of notebooks and the
+"""Rows in memory: a single validated row, the rows of a graph, and `MemoryRows`, the `RowStore` of notebooks and the
 lab.
 """
 
@@ -12,23 +12,21 @@ from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 
 
 def row_batch(targets: npt.ArrayLike, weights: npt.ArrayLike | None, pages: int) -> RowBatch:
-    """One row, checked: targets are known pages, weights are finite and not negative; links of weight 0 are left
-    out.
-    """
+    """One valid row: targets are known pages, weights are finite and not negative; links of weight 0 are dropped."""
     links = np.atleast_1d(np.asarray(targets))
     if links.size == 0:
         links = links.astype(np.int64)
     if links.ndim != 1 or links.dtype.kind not in "iu":
-        raise BadRow("the targets of links must be a flat list of page numbers")
+        raise BadRow("the targets of links must be a one-dimensional list of page numbers")
     if len(links) and not (links.min() >= 0 and links.max() < pages):
         raise BadRow(
-            f"a link leads to page {links.max() if links.max() >= pages else links.min()}, known are 0 to {pages - 1}"
+            f"a link leads to page {links.max() if links.max() >= pages else links.min()}; known are 0 to {pages - 1}"
         )
     share = NO_WEIGHTS
     if weights is not None:
         weight = np.atleast_1d(np.asarray(weights, dtype=np.float64))
         if weight.shape != links.shape:
-            raise BadRow(f"{len(links)} links need as many weights, not {weight.size}")
+            raise BadRow(f"{len(links)} links need {len(links)} weights, not {weight.size}")
         if not (np.isfinite(weight).all() and (weight >= 0).all()):
             raise BadRow("the weight of a link must be a finite number, zero or more")
         links, weight = links[weight > 0], weight[weight > 0]
@@ -38,7 +36,7 @@ def row_batch(targets: npt.ArrayLike, weights: npt.ArrayLike | None, pages: int)
 
 
 class WebRows:
-    """The rows of a frozen graph, as a batch for any of its pages; weights are made to add up to 1 once, here."""
+    """The rows of a graph, with weights normalised once to add up to 1."""
 
     def __init__(self, graph: Graph) -> None:
         self.starts = graph.offsets[:-1]
@@ -55,7 +53,7 @@ class WebRows:
 
 
 class MemoryRows:
-    """All rows in one growing array, changed rows rewritten in place when they fit and at the end when not."""
+    """All rows in one growing array; a changed row is overwritten in place if it fits, and else appended."""
 
     def __init__(self) -> None:
         self._starts = np.zeros(0, dtype=np.int64)
@@ -67,17 +65,17 @@ class MemoryRows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use."""
+        """Bytes of memory."""
         return self._starts.nbytes + self._lengths.nbytes + self._targets.nbytes + self._weights.nbytes
 
     def gather(self, pages: Pages) -> RowBatch:
-        """The last known rows of these pages; a page never recorded has an empty one."""
+        """The last known rows of these pages; empty for a page without a row."""
         if len(pages) and pages.max() >= len(self._starts):
             self._make_room_for_pages(int(pages.max()) + 1)
         return RowBatch(self._starts[pages], self._lengths[pages].astype(np.int64), self._targets, self._weights)
 
     def replace(self, pages: Pages, rows: RowBatch) -> None:
-        """Keeps these rows instead; no page is named twice."""
+        """Replaces the rows of these pages, which must be distinct."""
         if not len(pages):
             return
         self._make_room_for_pages(int(pages.max()) + 1)
@@ -90,7 +88,7 @@ class MemoryRows:
         self._used = _write_rows(pages, rows, self._starts, self._lengths, self._targets, self._weights, self._used)
 
     def graph(self, pages: int) -> Graph:
-        """The known links of pages 0 to `pages - 1` as a frozen graph."""
+        """The known links of pages 0 to `pages - 1` as a graph."""
         everyone = np.arange(pages, dtype=np.int64)
         rows = self.gather(everyone)
         offsets = np.zeros(pages + 1, dtype=np.int64)
@@ -122,7 +120,7 @@ class MemoryRows:
 def _share_alike(
     starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int32], weights: npt.NDArray[np.float64]
 ) -> None:
-    """Writes the weights of rows that share alike."""
+    """Writes equal weights for all rows."""
     for page in range(len(starts)):
         for link in range(starts[page], starts[page] + lengths[page]):
             weights[link] = 1.0 / lengths[page]
@@ -138,7 +136,7 @@ def _write_rows(
     weights: npt.NDArray[np.float64],
     used: int,
 ) -> int:
-    """Writes rows in place, or at the end when they grew; gives back how much is used then."""
+    """Writes rows in place, or at the end if they have grown; returns the new end."""
     for k in range(len(pages)):
         page = pages[k]
         length = rows.lengths[k]

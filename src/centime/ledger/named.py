@@ -1,7 +1,7 @@
-"""A ledger whose pages go by names of your own: the front of the exact ledger for notebooks and small programs.
+"""A ledger whose pages have names of your choice: the exact ledger for notebooks and small programs.
 
-Names are any hashable values (URLs, titles, numbers). Pages become known when they are first named; the numbers behind
-them are given out in that order.
+Names are hashable values (URLs, titles, numbers). A page becomes known when its name is first used; page numbers follow
+that order.
 
 >>> from centime import Ledger
 >>> ledger = Ledger()
@@ -28,7 +28,7 @@ from centime.model.errors import BadInput, BadRow, DamagedFile, UnknownPage
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """A page with its importance, which is wrong by at most `error`."""
+    """A page with its importance, whose error is at most `error`."""
 
     name: Hashable
     importance: float
@@ -36,7 +36,7 @@ class RankedPage:
 
 
 class Ledger:
-    """Importance of named pages, exact for the links known now, with its error."""
+    """Importance of named pages, exact for the links known now, with a certified error."""
 
     def __init__(self, *, damping: float = 0.85) -> None:
         self.numbers = ExactLedger(damping=damping)
@@ -55,26 +55,24 @@ class Ledger:
         return name in self._number
 
     def visit(self, name: Hashable, links: Iterable[Hashable] | Mapping[Hashable, float] = ()) -> None:
-        """Records that a page was read and what it links to, alike or with a weight for each; pays what it owes."""
+        """Records that a page was read, with these links or a weight for each link; the page pays what it owes."""
         if isinstance(links, str | bytes):
-            raise BadRow(f"the links of {name!r} must be a list of names, not one text")
+            raise BadRow(f"the links of {name!r} must be a list of names, not a single string")
         targets = list(links)
         weights = [float(links[target]) for target in targets] if isinstance(links, Mapping) else None
         numbers = self._known([name, *targets])
         self.numbers.visit(numbers[0], numbers[1:], weights)
 
     def forget(self, name: Hashable) -> None:
-        """Records that a page is dead: it stays known, and has no links."""
+        """Records that a page is gone: it stays known, without links."""
         self.numbers.forget(self._find(name))
 
     def redirect(self, name: Hashable, target: Hashable) -> None:
-        """Records that a page leads on to another."""
+        """Records that a page redirects to another."""
         self.visit(name, [target])
 
     def focus(self, names: Iterable[Hashable], weight: float) -> None:
-        """Lets the virtual page give these pages `weight` times as much as others; a weight is a multiple of a
-        sixteenth.
-        """
+        """Makes the virtual page give these pages `weight` times as much as others; a weight is a multiple of 1/16."""
         pages = [self._find(name) for name in names]
         focus = self._classes.get(weight, len(self._classes))
         self.numbers.set_focus(focus, weight)
@@ -89,7 +87,7 @@ class Ledger:
         payments: int | None = None,
         seconds: float | None = None,
     ) -> Settlement:
-        """Pays what is owed along known links until the certified error is small enough or a budget is used up."""
+        """Pays debts along known links until the certified error is at most `error`, or a budget is used up."""
         return self.numbers.settle(error=error, threshold=threshold, payments=payments, seconds=seconds)
 
     def importance(self, name: Hashable) -> float:
@@ -97,7 +95,7 @@ class Ledger:
         return float(self.numbers.importance([self._find(name)])[0])
 
     def top(self, count: int = 10) -> list[RankedPage]:
-        """The most important pages, the first first."""
+        """The most important pages, in descending order of importance."""
         best = self.numbers.top(count)
         error = self.numbers.largest_error()
         return [
@@ -106,34 +104,32 @@ class Ledger:
         ]
 
     def error(self) -> float:
-        """The certified error: what the importance of a page is wrong by, in the mean over all pages, is at most
-        this.
-        """
+        """The certified error: the mean over all pages of the error of their importance is at most this."""
         return self.numbers.error()
 
     def check(self) -> None:
-        """Works everything out again; raises LedgerImbalance if a single unit of money differs."""
+        """Computes everything again; raises LedgerImbalance if a single unit of money differs."""
         self.numbers.check()
 
     def statistics(self) -> dict[str, int | float | str]:
-        """Numbers about the ledger for people and programs."""
+        """Figures about the ledger."""
         return self.numbers.statistics()
 
     def save(self, path: str | Path) -> None:
-        """Writes the ledger with its names, which must be text or whole numbers, to one file."""
+        """Writes the ledger with its names, which must be strings or integers, to one file."""
         for name in self._names:
             if type(name) not in (str, int):
-                raise BadInput(f"cannot save a page named {name!r}: only text and whole numbers can be saved as names")
+                raise BadInput(f"cannot save a page named {name!r}: only names that are strings or integers are saved")
         facts, arrays = self.numbers.state()
         named = {"names": self._names, "classes": list(self._classes.items()), "ledger": facts}
         write_state(Path(path), "named", named, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> "Ledger":
-        """The ledger of a file that `save` wrote; it goes on as the saved one would have."""
+        """The ledger of a file that `save` wrote; it continues exactly as the saved one."""
         kind, facts, arrays = read_state(Path(path))
         if kind != "named":
-            raise DamagedFile(f"{path}: holds a {kind!r} ledger without names; centime.ledger.file.load reads it")
+            raise DamagedFile(f"{path}: contains a {kind!r} ledger without names; centime.ledger.file.load reads it")
         ledger = cls()
         ledger.numbers = ExactLedger.from_state(facts["ledger"], arrays)
         ledger._names = facts["names"]

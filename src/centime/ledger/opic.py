@@ -1,19 +1,20 @@
-"""OPIC and Adaptive OPIC: importance on-line without the link matrix, as the papers have it.
+"""OPIC and Adaptive OPIC: importance on-line without the link matrix, as in the papers.
 
-Every page has cash C. A page that is read pays its cash to the pages it links to, and the sum of what a page was read
-with, H, grows in proportion to its importance, in whatever order pages are read as long as each is read again and
-again. Nothing of the rows is kept.
+Every page has cash C. A page that is read pays its cash to the pages it links to. The sum H of the cash that a page had
+at its reads grows in proportion to its importance, in any order of reads, as long as every page is read again and
+again. Links are not kept.
 
-- `cash` gives the rules by which cash moves, `virtual` the page that everybody pays, `clock` the time G.
-- `window` says which part of the past counts; `history` and `measures` keep it and give the estimates. Without a window it is
-  OPIC, right in the end for a graph that does not change.
-- `order` and `richest` choose the pages of an exploration, `newcomers` gives pages that join a past, `matrix` is about other link matrices.
+- `cash` has the rules by which cash moves, `virtual` the page that all pages pay, `clock` the time G.
+- `window` says which part of the history counts; `whole_history` and `measures` keep it and compute the estimates.
+  Without a window this is OPIC, which converges for a graph that does not change.
+- `strategy` and `richest` choose the pages of an exploration, `newcomers` gives new pages a default history, `matrix`
+  describes other link matrices.
 
-Guaranteed: cash is conserved to the last unit (`check`), and after each step Lemma 2.3 holds up to a unit for each
+Guaranteed: cash is conserved to the last unit (`check`), and after each step Lemma 2.3 holds up to one unit per
 payment. The papers' error factor, total / |H|, bounds how much one more iteration would change X = H / |H| (by at most
-twice that, in the sum over all pages); it is not a bound of the error. The exact ledger has one.
+twice that, in the sum over all pages). It is not a bound of the error; the exact ledger has one.
 
-Trap: `importance` of a few pages costs a look at all of them, because the mean over all is 1.
+Trap: `importance` looks at all pages even if only a few are requested, because the mean over all is 1.
 """
 
 from typing import Any, Literal, get_args
@@ -39,9 +40,9 @@ from centime.model.interrupt import uninterrupted
 from centime.model.row_batch import Pages, RowBatch, RowStore
 
 Matrix = Literal["random-walk", "all-ones"]
-PAYOUTS = 64  # in the time of as many visits as there are pages
-LARGEST_FLOW = 1 << 62  # what a batch may pay at most
-_NOBODY: Pages = np.empty(0, dtype=np.int64)  # what `order` gets for its largest pages: here `richest` knows them
+PAYOUTS = 64  # of the virtual page, in as many visits as there are pages
+LARGEST_FLOW = 1 << 62  # the most that a batch may pay
+_NOBODY: Pages = np.empty(0, dtype=np.int64)  # the largest pages for `strategy`: none, because `richest` chooses them
 
 
 class OpicLedger:
@@ -76,12 +77,12 @@ class OpicLedger:
         self._order = PageOrder(seed)
         self._counts = Column(np.empty(0, dtype=np.uint32)) if count_visits else None
         self._since_payout = 0
-        self.watch: Watch | None = None  # told which pages were paid, or None when every page's standing has changed
+        self.watch: Watch | None = None
 
     @property
     def damping(self) -> float:
-        """d: the share of its cash that a page pays along its links; the virtual page gets 1 - d. It may be changed
-        at any time.
+        """d: the share of its cash that a page pays along its links; the virtual page gets 1 - d. It can be set at any
+        time.
         """
         return self._damping
 
@@ -91,7 +92,7 @@ class OpicLedger:
 
     @property
     def payout(self) -> float:
-        """The part of its purse that the virtual page pays out each time. It may be changed at any time."""
+        """The share of its purse that the virtual page pays out each time. It can be set at any time."""
         return self._payout
 
     @payout.setter
@@ -100,7 +101,7 @@ class OpicLedger:
 
     @property
     def pages(self) -> int:
-        """How many pages are known."""
+        """The number of known pages."""
         return len(self._virtual.stored.values)
 
     @property
@@ -110,21 +111,21 @@ class OpicLedger:
 
     @property
     def turnovers(self) -> float:
-        """G over the total cash: how many times as much as there is has been paid."""
+        """G divided by the total cash: how many times the total cash was paid."""
         return self._clock.turnovers
 
     @property
     def purse(self) -> float:
-        """What the virtual page holds, as a share of the total cash."""
+        """The money of the virtual page, as a share of the total cash."""
         return self._virtual.purse / max(1, self._virtual.total)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays; while pages are chosen by their cash there are about 7 more a page."""
+        """Bytes of all arrays; exploring by cash takes about 7 more bytes per page."""
         return sum(self._bytes().values())
 
     def join(self, count: int = 1, *, focus: int = 0) -> int:
-        """Makes `count` new pages known, never read so far, and gives back the number of the first."""
+        """Adds `count` pages, never read so far, to a focus class; returns the number of the first."""
         first = self.pages
         if count < 0 or first + count > LARGEST_PAGE_COUNT:
             raise BadSetting(f"cannot add {count} pages to {first}: a ledger holds up to {LARGEST_PAGE_COUNT}")
@@ -141,20 +142,18 @@ class OpicLedger:
         return first
 
     def visit(self, page: int, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
-        """Records that the page was read now and what it links to; pays its cash."""
+        """Records that a page was read now, with these links; the page pays its cash."""
         self.visit_many(page, row_batch(targets, weights, self.pages))
 
     def visit_many(self, pages: npt.ArrayLike, rows: RowBatch) -> None:
-        """Records many visits in their order; row k belongs to `pages[k]`."""
+        """Records visits in their order: row k holds the links of `pages[k]`."""
         numbers = known_pages(pages, self.pages)
         if len(numbers) != len(rows.starts):
-            raise BadSetting(f"{len(numbers)} visits need as many rows, not {len(rows.starts)}")
+            raise BadSetting(f"{len(numbers)} visits need {len(numbers)} rows, not {len(rows.starts)}")
         self._read(numbers, rows)
 
     def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
-        """Reads pages of a web whose pages have the numbers they have here, as many visits as asked, in the order
-        asked.
-        """
+        """Reads pages of a web with the page numbers of this ledger: `visits` visits, in this order."""
         if web.pages != self.pages:
             raise BadSetting(f"the web has {web.pages} pages, the ledger {self.pages}: join them first")
         rows = WebRows(web)
@@ -175,7 +174,7 @@ class OpicLedger:
         """Does nothing: links are not kept."""
 
     def importance(self, pages: npt.ArrayLike | None = None) -> Vector:
-        """The importance of these pages, or of all; over all pages the mean is 1."""
+        """The importance of these pages, or of all; the mean over all pages is 1."""
         cash = self._virtual.held()
         for flow in (self._history.flows(cash, self._clock), cash, np.ones(self.pages)):
             if flow.sum() > 0:
@@ -184,21 +183,19 @@ class OpicLedger:
         return x if pages is None else x[known_pages(pages, self.pages)]
 
     def inflow(self, pages: Pages) -> npt.NDArray[np.float32]:
-        """What orders pages never read, of one focus class, by importance: the cash that links gave them. See
-        `levels`.
-        """
+        """The cash that unread pages received along links. It orders unread pages of one focus class by importance."""
         return self._virtual.stored.values[pages].astype(np.float32)
 
     def class_shares(self) -> Vector:
-        """What the virtual page has given to a page never read of each focus class: standing and level together are
-        its cash.
+        """The cash that the virtual page gave to an unread page of each focus class. Inflow plus this share is the cash
+        of the page.
         """
         level = self._virtual.level[UNREAD:] if self._virtual.tracked else self._virtual.level[:UNREAD]
         return level.astype(np.float64)
 
     def unit(self) -> float:
-        """What one unit of standing and level is beside the mean cash: the importance of a page never read is judged
-        by its cash.
+        """The importance of one unit of inflow or of a class share: the cash of an unread page is the estimate of its
+        importance.
         """
         return 1.0 / MEAN_CASH
 
@@ -220,25 +217,25 @@ class OpicLedger:
         return held if pages is None else held[known_pages(pages, self.pages)]
 
     def error_factor(self) -> float:
-        """1 / |H| of Section 3.1, with the total cash as 1 and |H| the sum of what is in the window; no bound for
-        the error itself.
+        """1 / |H| of Section 3.1, where the total cash is 1 and |H| is the sum over the window; not a bound of the
+        error.
         """
-        past = min(self.paid, self._history.sum(self._clock))  # default histories are not evidence
+        past = min(self.paid, self._history.sum(self._clock))  # default histories are no evidence
         return self._virtual.total / past if past else float("inf")
 
     def frequency(self) -> Vector:
-        """How often each page was read since counting began, scaled to mean 1: with Greedy an estimate of its
-        importance too.
+        """How often each page was read since counting began, scaled to mean 1; with Greedy, this also estimates its
+        importance.
         """
         counts = self._visit_counts()
         return counts / max(1.0, float(counts.sum())) * self.pages
 
     def restart_frequency(self) -> None:
-        """Begins to count visits anew."""
+        """Resets the visit counts to 0."""
         self._visit_counts()[:] = 0
 
     def measures_per_page(self) -> float:
-        """How many measures the window keeps for a page, in the mean (Figure 5)."""
+        """The mean number of measures per page in the window (Figure 5)."""
         return self._history.measures(self._clock)
 
     def unread(self) -> Flags:
@@ -258,18 +255,14 @@ class OpicLedger:
             self._virtual.focus(numbers, focus)
 
     def feed_unread(self, share: float) -> None:
-        """From now on, this share of what the virtual page pays out goes to pages never read, on top of what
-        everybody gets.
-        """
+        """Gives unread pages this share of all future payouts of the virtual page, besides what all pages get."""
         share = _share("the share of unread pages", share)
         with uninterrupted():
             self._virtual.track(self.unread())
             self._virtual.unread_share = share
 
     def extra(self, pages: npt.ArrayLike, share: float) -> None:
-        """Gives a share of the virtual page's purse to these pages, at once: links that match a rule, as they are
-        found.
-        """
+        """Pays a share of the virtual page's purse to these pages now: for example to new links that match a rule."""
         numbers = known_pages(pages, self.pages)
         share = _share("the share of the purse", share)
         with uninterrupted():
@@ -280,9 +273,7 @@ class OpicLedger:
         self._virtual.check()
 
     def statistics(self) -> dict[str, int | float | str]:
-        """Numbers about the ledger for people and programs; `paid` is in units, of which a page has `mean_cash` in
-        the mean.
-        """
+        """Figures about the ledger; `paid` is in units, of which a page has `mean_cash` on average."""
         return {
             "ledger": "opic",
             "window": "none" if self._window is None else str(self._window),
@@ -330,7 +321,7 @@ class OpicLedger:
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> "OpicLedger":
-        """The ledger that `state` described; it goes on as the other would have."""
+        """The ledger that `state` described; it continues exactly as the original."""
         window = window_from_facts(facts["window"])
         ledger = cls(window=window, **facts["settings"])
         arrays = {name: array.copy() for name, array in arrays.items()}
@@ -352,7 +343,7 @@ class OpicLedger:
 
     @property
     def _period(self) -> int:
-        """How many visits the virtual page waits before it pays; also how many are recorded at a time."""
+        """The number of visits between two payouts of the virtual page, and the most that are recorded at once."""
         return max(1, min(LARGEST_BATCH, self.pages // PAYOUTS, LARGEST_FLOW // max(1, most_held(self._virtual.total))))
 
     def _read(self, pages: Pages, rows: RowBatch) -> None:
@@ -368,7 +359,7 @@ class OpicLedger:
                 self.watch(some.links())
 
     def _read_richest(self, web: WebRows, visits: int, every: int) -> None:
-        """Reads the richest page at every first, or every second, visit, and the pages of a cycle at the others."""
+        """Reads the richest page at every visit (`every` = 1) or every second visit, and pages in a cycle otherwise."""
         rows = RowBatch(web.starts, web.lengths, web.targets, web.weights)
         self._check_weights(rows)
         richest = Richest(self.pages)
@@ -383,12 +374,12 @@ class OpicLedger:
                 with uninterrupted():
                     done = richest.read(self._virtual.cash, self.damping, rows, plan, amounts)
                     self._record(plan[:done], amounts[:done])
-                self._read(cycle[done:], web.gather(cycle[done:]))  # these only if nobody has cash
+                self._read(cycle[done:], web.gather(cycle[done:]))  # only if no page has cash
                 visits -= len(plan)
 
     def _check_weights(self, rows: RowBatch) -> None:
         if self._matrix == "all-ones" and len(rows.weights):
-            raise BadRow("links have no weights in the all-ones matrix")
+            raise BadRow("links cannot have weights in the all-ones matrix")
 
     def _record(self, pages: Pages, amounts: Money) -> None:
         times = self._clock.pass_by(amounts, self._virtual.total)
@@ -422,7 +413,7 @@ class OpicLedger:
 
 
 def _open(window: Window | None, arrays: dict[str, npt.NDArray[Any]] | None) -> History:
-    """The history that a window needs, empty or with what was saved."""
+    """The history for a window, empty or restored from arrays."""
     if window is None:
         return TotalHistory(arrays)
     if isinstance(window, Interpolation):
@@ -432,5 +423,5 @@ def _open(window: Window | None, arrays: dict[str, npt.NDArray[Any]] | None) -> 
 
 def _share(name: str, value: float) -> float:
     if not 0 <= value <= 1:
-        raise BadSetting(f"{name} lies between 0 and 1, not at {value}")
+        raise BadSetting(f"{name} must be between 0 and 1, not {value}")
     return float(value)

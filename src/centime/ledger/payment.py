@@ -1,22 +1,24 @@
-"""How money moves in the exact ledger: whole units, so that nothing is ever lost to rounding.
+"""How money moves in the exact ledger: in whole units, so that nothing is lost to rounding.
 
 In the symbols of the design: H_i is what page i has `paid` so far, f_i what it has `received` along links, V what has
-gone to the virtual page, e_i the page's focus weight, E their sum, d the damping, w_ij the share of link i->j in the
-row of i:
+gone to the virtual page, e_i the page's focus weight, E the sum of all e, d the damping, w_ij the share of link i->j in
+the row of i:
 
     f_j = sum over known links i->j of phi(H_i, w_ij)        phi(H, w) = whole part of d * w * H      (definition)
     V   = sum of H - sum of f                                 what did not go along links
     r_i = f_i + (V // E) * e_i - H_i                          what page i owes (signed)
 
-- Conservation: sum of r = -(V mod E), the small change in the virtual page's purse. Integers, so always, to the last unit.
-- Settling i sets H_i to f_i + (V // E) e_i and sends phi(new H_i) - phi(old H_i) along each link. Differences of phi telescope:
-  f depends on H and the rows alone, not on the way they were reached. Whatever order pages are read in, and however often,
-  the definition holds bit for bit; `receipts` recomputes it from nothing and is the verifier.
-- A row that changes takes phi(H_i) back along the old links and gives it along the new: the same kernel.
-- phi multiplies in 64-bit floating point: deterministic, monotone in H, and d < 1 keeps a row from paying more than H.
+- Conservation: sum of r = -(V mod E), the rest in the virtual page's purse. All are integers, so this always holds, to
+  the last unit.
+- Settling i sets H_i to f_i + (V // E) e_i and sends phi(new H_i) - phi(old H_i) along each link. Differences of phi
+  telescope: f depends only on H and the rows, not on the way they were reached. In any order of reads, and however
+  often pages are read, the definition holds bit for bit; `receipts` computes it from scratch and is the verifier.
+- A changed row takes phi(H_i) back along the old links and sends it along the new ones, by the same kernel.
+- phi multiplies in 64-bit floating point: it is deterministic and monotone in H, and d < 1 keeps a row from paying more
+  than H.
 
-Trap: keys are filed for the pages that were paid. What the virtual page gives to all moves every key a little; see
-`queue`.
+Trap: only the keys of pages that were paid are filed again. The payments of the virtual page move every key a little;
+see `queue`.
 """
 
 from typing import NamedTuple
@@ -41,7 +43,7 @@ from centime.model.row_batch import Pages, RowBatch
 
 PAID, RECEIVED = 0, 1  # columns of `money`
 KIND, FILED = 0, 1  # columns of `marks`
-CLASS_MASK, READ = 127, 128  # a kind is a focus class and whether the page was read
+CLASS_MASK, READ = 127, 128  # a kind is a focus class plus the flag READ
 ALL_PAID, VIRTUAL, EMPHASIS, LINKS, PAYMENTS, PAGES = 0, 1, 2, 3, 4, 5  # places of `totals`
 
 Money = npt.NDArray[np.int64]
@@ -49,7 +51,7 @@ Marks = npt.NDArray[np.uint8]
 
 
 class Books(NamedTuple):
-    """The arrays of one exact ledger, as the kernels take them: 18 bytes a page."""
+    """The arrays of one exact ledger, for kernels: 18 bytes per page."""
 
     money: npt.NDArray[np.int64]
     marks: npt.NDArray[np.uint8]
@@ -60,7 +62,7 @@ class Books(NamedTuple):
 
 @inlined
 def refresh_shares(books: Books) -> None:
-    """Works out what the virtual page has given to a page of each focus class so far."""
+    """Computes what the virtual page has given to a page of each focus class so far."""
     level = books.totals[VIRTUAL] // max(1, books.totals[EMPHASIS])
     for number in range(len(books.shares)):
         books.shares[number] = level * books.emphasis[number]
@@ -68,7 +70,7 @@ def refresh_shares(books: Books) -> None:
 
 @inlined
 def key_of(books: Books, page: Whole, unread: float) -> Whole:
-    """What settling or reading the page would move: |r|, or for a page not read `unread` times what it has received."""
+    """The money that a payment of the page would move: |r|; for an unread page, `unread` times its received money."""
     kind = books.marks[page, KIND]
     got = books.money[page, RECEIVED] + books.shares[kind & CLASS_MASK]
     if kind < READ and unread > 0:
@@ -78,7 +80,7 @@ def key_of(books: Books, page: Whole, unread: float) -> Whole:
 
 @inlined
 def send_alike(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole, after: Whole) -> Whole:
-    """`send` for a row that shares alike."""
+    """`send` for a row with equal shares."""
     start = np.uintp(rows.starts[row])
     length = np.uintp(rows.lengths[row])
     if length == 0:
@@ -105,7 +107,7 @@ def send_by_weight(money: Money, damping: float, rows: RowBatch, row: Whole, bef
 
 @inlined
 def send(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole, after: Whole) -> Whole:
-    """Changes what a row carries from phi(before) to phi(after); gives back the sum of it."""
+    """Changes the payments along a row from phi(before) to phi(after); returns the sum of the differences."""
     if len(rows.weights) > 0:
         return send_by_weight(money, damping, rows, row, before, after)
     return send_alike(money, damping, rows, row, before, after)
@@ -113,7 +115,7 @@ def send(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole
 
 @inlined
 def own_share(rows: RowBatch, row: Whole, page: Whole) -> float:
-    """The share of a row that leads back to its own page."""
+    """The share of a row that links back to its own page."""
     start = np.uintp(rows.starts[row])
     end = start + np.uintp(rows.lengths[row])
     count = 0
@@ -130,9 +132,7 @@ def own_share(rows: RowBatch, row: Whole, page: Whole) -> float:
 
 @inlined
 def due(books: Books, damping: float, rows: RowBatch, row: Whole, page: Whole) -> Whole:
-    """What the page will have paid when it owes nothing: what it pays to itself comes back, and is paid again at
-    once.
-    """
+    """H of the page once it owes nothing: what it pays to itself comes back, and is paid again at once."""
     before = books.money[page, PAID]
     owed = books.money[page, RECEIVED] + books.shares[books.marks[page, KIND] & CLASS_MASK] - before
     back = damping * own_share(rows, row, page)
@@ -143,7 +143,7 @@ def due(books: Books, damping: float, rows: RowBatch, row: Whole, page: Whole) -
 
 @inlined
 def same_row(old: RowBatch, new: RowBatch, row: Whole) -> bool:
-    """Whether a page's row is what it was."""
+    """Whether a page's row is unchanged."""
     if old.lengths[row] != new.lengths[row]:
         return False
     for link in range(new.lengths[row]):
@@ -159,7 +159,7 @@ def same_row(old: RowBatch, new: RowBatch, row: Whole) -> bool:
 
 @kernel
 def settle_pages(books: Books, damping: float, pages: Pages, rows: RowBatch) -> None:
-    """Pays what these pages owe along their known rows."""
+    """Pays the debts of these pages along their known rows."""
     for k in range(len(pages)):
         page = pages[k]
         before = books.money[page, PAID]
@@ -182,10 +182,10 @@ def read_pages(
     repeated: npt.NDArray[np.bool_],
     changed: npt.NDArray[np.bool_],
 ) -> None:
-    """Reads pages: each takes back what its old row carried, then pays all it has along its new row.
+    """Reads pages: each takes back the payments of its old row, then pays everything along its new row.
 
-    `repeated[k]` says that the same page, with the same row, stands in `pages` before k; `changed` comes back with the
-    rows to be kept.
+    `repeated[k]` says that `pages` has the same page, with the same row, before k. The kernel sets `changed` for the
+    rows that must be stored.
     """
     nothing = np.int64(0)
     for k in range(len(pages)):
@@ -210,8 +210,8 @@ def read_pages(
 
 @kernel
 def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None:
-    """Files the pages that these rows have paid, where they belong higher than they are. (After the payments: see
-    the decision note.)
+    """Files the pages that these rows paid again, if they belong into a higher bucket. This happens after the payments,
+    see docs/decisions/largest-first-in-buckets.md.
     """
     floor = queue.state[FLOOR]
     for k in range(len(rows.starts)):
@@ -225,7 +225,7 @@ def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None
 
 @kernel
 def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> Whole:
-    """Takes pages of the largest keys into `chosen`; gives back how many there were."""
+    """Takes the pages with the largest keys into `chosen`; returns their number."""
     count = 0
     while count < len(chosen):
         page = take_page(queue)
@@ -243,7 +243,7 @@ def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> 
 
 @kernel
 def refill(books: Books, queue: Queue, unread: float, wanted: Whole, least: Whole) -> None:
-    """Files all pages anew, at least `wanted` of them if so many have a key of about `least` or more."""
+    """Files all pages again, at least `wanted` of them if that many have a key of about `least` or more."""
     clear(queue)
     counts = np.zeros(BUCKETS, dtype=np.int64)
     pages = books.totals[PAGES]
@@ -260,7 +260,7 @@ def refill(books: Books, queue: Queue, unread: float, wanted: Whole, least: Whol
 
 @kernel
 def choose_above(books: Books, threshold: Whole, cursor: Whole, chosen: Pages) -> tuple[Whole, Whole]:
-    """Takes pages that owe more than the threshold, from page `cursor` on; how many, and where to go on."""
+    """Takes pages that owe more than the threshold, from page `cursor` on; returns their number and the next cursor."""
     count = 0
     page = cursor
     while page < books.totals[PAGES] and count < len(chosen):
@@ -287,7 +287,7 @@ def debts(books: Books) -> tuple[Whole, Whole]:
 
 @kernel
 def receipts(books: Books, damping: float, pages: Pages, rows: RowBatch, received: npt.NDArray[np.int64]) -> None:
-    """Adds what the rows of these pages carry to `received`, by the definition."""
+    """Adds the payments along the rows of these pages to `received`, by the definition."""
     weighted = len(rows.weights) > 0
     for k in range(len(pages)):
         factor = damping * (1.0 / max(1, rows.lengths[k]))

@@ -1,18 +1,19 @@
-"""Largest first without a heap: pages filed by the logarithm of their key, two files an octave.
+"""Largest first without a heap: a queue of buckets by the logarithm of the key, two buckets per octave.
 
 A key is a whole number of money units, so bucket b > 0 holds the keys from about 2^((b-1)/2) up. Filing a page and
-taking the next one cost O(1); the page taken has a key within a factor of 1.5 of the largest filed one.
+taking the next one cost O(1); the key of the page taken is within a factor of 1.5 of the largest filed one.
 
-- `filed[page]` is the bucket that counts, 0 when the page is not filed. A page whose key rose is filed again higher up, and
-  the entry left behind is passed over when its turn comes. A page whose key fell is found too low when it is taken: the
-  caller, who knows the keys, decides what to do with it.
-- Buckets are first in, first out, chains of small chunks from one pool. When the pool is used up `file` says so, and
-  `compact` throws out what was left behind.
-- Pages below `floor` are not filed at all: filing every page at every small payment would be most of the work (measured:
-  six entries a visit against two). When nothing is left, the caller looks over all pages and lowers the floor (`refill`).
+- `filed[page]` is the current bucket, 0 if the page is not filed. A page whose key has risen is filed again in a higher
+  bucket, and its stale entry is skipped later. A page whose key has fallen is noticed when it is taken: the caller
+  knows the keys and decides what to do with it.
+- Buckets are first in, first out: chains of small chunks from one pool. If the pool is used up, `file_page` returns
+  False, and `compact` removes stale entries.
+- Pages below `floor` are not filed at all: filing every page at every small payment would be most of the work
+  (measured: six entries per visit against two). When the queue is empty, the caller scans all pages and lowers the
+  floor (`refill`).
 
-Trap: a key can also change without a payment (the virtual page pays everyone at once), so an order is only as good as
-the last refill for pages that nobody paid since.
+Trap: a key can also change without a payment to the page (the virtual page pays all pages at once). So for pages that
+were not paid since the last refill, the order is that of the last refill.
 """
 
 from typing import NamedTuple
@@ -25,13 +26,13 @@ from centime.model.kernel import Whole, inlined, kernel
 BUCKETS = 128
 CHUNK = 64
 
-FIRST, LAST, TAKEN, FILLED = 0, 1, 2, 3  # columns of `chains`: first and last chunk, places used up in each
+FIRST, LAST, TAKEN, FILLED = 0, 1, 2, 3  # columns of `chains`: first and last chunk, entries taken from and put into it
 FREE, TOP, FLOOR = 0, 1, 2  # places of `state`
 NOTHING = -1
 
 
 class Queue(NamedTuple):
-    """The arrays of one queue, as the kernels take them."""
+    """The arrays of one queue, for kernels."""
 
     filed: npt.NDArray[np.uint8]
     entries: npt.NDArray[np.int32]
@@ -41,16 +42,16 @@ class Queue(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use, without `filed`, which belongs to the pages."""
+        """Bytes of memory without `filed`, which belongs to the pages."""
         return self.entries.nbytes + self.following.nbytes + self.chains.nbytes + self.state.nbytes
 
 
 def make_queue(filed: npt.NDArray[np.uint8]) -> Queue:
-    """An empty queue for the pages whose buckets `filed` holds; room for a quarter of the pages to be filed twice."""
+    """An empty queue for the pages of `filed`, with space for a quarter of the pages to be filed twice."""
     chunks = len(filed) * 5 // (4 * CHUNK) + BUCKETS + 1
     queue = Queue(
         filed,
-        np.zeros(chunks * CHUNK, dtype=np.int32),  # written to snapshots whole: no leavings of others
+        np.zeros(chunks * CHUNK, dtype=np.int32),  # zeroed, because snapshots contain the whole array
         np.empty(chunks, dtype=np.int32),
         np.empty((BUCKETS, 4), dtype=np.int32),
         np.empty(3, dtype=np.int64),
@@ -63,9 +64,7 @@ def make_queue(filed: npt.NDArray[np.uint8]) -> Queue:
 
 @inlined
 def bucket_of(key: Whole) -> Whole:
-    """The bucket of a key that is a whole number; 0 for 0. (The exponent and first bit of the mantissa of a 64-bit
-    float.)
-    """
+    """The bucket of a key, 0 for 0: the exponent and the first bit of the mantissa of the key as a 64-bit float."""
     if key <= 0:
         return 0
     return (np.float64(key).view(np.int64) >> 51) - 2045
@@ -73,7 +72,7 @@ def bucket_of(key: Whole) -> Whole:
 
 @kernel
 def clear(queue: Queue) -> None:
-    """Empties the chains; `filed` and the floor stay."""
+    """Empties the chains; `filed` and the floor stay unchanged."""
     queue.chains[:, :] = NOTHING
     chunks = len(queue.following)
     for chunk in range(chunks):
@@ -85,7 +84,7 @@ def clear(queue: Queue) -> None:
 
 @inlined
 def file_page(queue: Queue, page: Whole, bucket: Whole) -> bool:
-    """Files a page last in a bucket and says whether there was room."""
+    """Files a page at the end of a bucket; returns whether the pool had space."""
     last, filled = queue.chains[bucket, LAST], queue.chains[bucket, FILLED]
     if last == NOTHING or filled == CHUNK:
         chunk = queue.state[FREE]
@@ -110,7 +109,7 @@ def file_page(queue: Queue, page: Whole, bucket: Whole) -> bool:
 
 @inlined
 def take_page(queue: Queue) -> Whole:
-    """The page that waited longest in the highest bucket, no longer filed; NOTHING when no page is filed."""
+    """Takes the page that waited longest in the highest bucket; NOTHING if no page is filed."""
     while queue.state[TOP] > 0:
         bucket = queue.state[TOP]
         chain = queue.chains[bucket]
@@ -135,7 +134,7 @@ def take_page(queue: Queue) -> Whole:
 
 @kernel
 def compact(queue: Queue) -> None:
-    """Files every filed page anew, once, which gives back the room of the entries left behind."""
+    """Files every filed page again, once, which frees the space of stale entries."""
     clear(queue)
     for page in range(len(queue.filed)):
         if queue.filed[page] > 0:
@@ -144,7 +143,7 @@ def compact(queue: Queue) -> None:
 
 @inlined
 def file_surely(queue: Queue, page: Whole, bucket: Whole) -> None:
-    """Files a page, making room first when there is none."""
+    """Files a page, after `compact` if the pool is used up."""
     if not file_page(queue, page, bucket):
         compact(queue)
         file_page(queue, page, bucket)
@@ -152,7 +151,7 @@ def file_surely(queue: Queue, page: Whole, bucket: Whole) -> None:
 
 @inlined
 def floor_for(counts: npt.NDArray[np.int64], wanted: Whole) -> Whole:
-    """The highest bucket at or above which there are `wanted` pages, or the lowest that holds a page."""
+    """The highest bucket with `wanted` pages at or above it, or the lowest bucket with a page."""
     floor = BUCKETS
     found = 0
     for bucket in range(BUCKETS - 1, 0, -1):

@@ -1,13 +1,12 @@
-"""The richest page first (Greedy, Section 3.1), for the length of one exploration: pages filed by their cash in a
-`queue`.
+"""The richest page first (Greedy, Section 3.1) during one exploration: pages filed by their cash in a `queue`.
 
-Every visit takes the page that is the richest then, within a factor 1.5. (Choosing pages in batches is another
-algorithm: a page that ought to be read a thousand times in the time of N visits is read once a batch, and the cash
-found on a page is far from 2/n.)
+Every visit takes the page that is the richest at that time, within a factor of 1.5. (Choosing pages in batches is a
+different algorithm: a page that should be read a thousand times in N visits is read once per batch, and the cash found
+on a page is far from 2/n.)
 
-A payment files the pages it goes to, where they now belong higher. What the virtual page gives to all is not seen that
-way, and a page that lives on it alone would never be read, so all pages are filed anew after every 1/4 of their number
-of visits, or when none is left.
+A payment files its receivers again if they belong into a higher bucket. It does not notice the payments of the virtual
+page, and a page that gets no other cash would never be read. So all pages are filed again after N/4 visits for N pages,
+or when the queue is empty.
 """
 
 import numpy as np
@@ -29,8 +28,8 @@ from centime.ledger.queue import (
 from centime.model.kernel import Whole, inlined, kernel
 from centime.model.row_batch import Pages, RowBatch
 
-REFILLS = 4  # in the time of as many visits as there are pages
-FILED_SHARE = 8  # one page in so many is filed: filing them all at every small payment would be most of the work
+REFILLS = 4  # in as many visits as there are pages
+FILED_SHARE = 8  # one page in 8 is filed: filing all of them at every small payment would be most of the work
 RICHEST = -1
 
 
@@ -43,10 +42,11 @@ class Richest:
         self._left = 0
 
     def read(self, cash: Cash, damping: float, web: RowBatch, plan: Pages, amounts: Money) -> int:
-        """Reads the pages of a plan, the richest where it says RICHEST; `plan` and `amounts` come back with which, and
-        their cash.
+        """Reads the pages of a plan, and the richest page where it says RICHEST; writes the pages to `plan` and their
+        cash to `amounts`.
 
-        Row i of `web` is that of page i. Gives back how many were read: not all if there was no page with cash left.
+        Row i of `web` belongs to page i. Returns the number of reads, which is less than planned if no page has cash
+        left.
         """
         if self._left <= 0:
             refill(cash, self._queue, self._wanted)
@@ -58,7 +58,7 @@ class Richest:
 
 @inlined
 def take_richest(cash: Cash, queue: Queue) -> Whole:
-    """The richest page filed, no longer filed; RICHEST when there is none."""
+    """Takes the richest filed page; RICHEST if there is none."""
     while True:
         page = take_page(queue)
         if page < 0:
@@ -72,7 +72,7 @@ def take_richest(cash: Cash, queue: Queue) -> Whole:
 
 @kernel
 def refill(cash: Cash, queue: Queue, wanted: int) -> None:
-    """Files all pages anew, at least `wanted` of them if so many have cash."""
+    """Files all pages again, at least `wanted` of them if that many have cash."""
     clear(queue)
     counts = np.zeros(BUCKETS, dtype=np.int64)
     for page in range(len(cash.stored)):
@@ -88,7 +88,7 @@ def refill(cash: Cash, queue: Queue, wanted: int) -> None:
 
 @kernel
 def read_plan(cash: Cash, damping: float, queue: Queue, wanted: int, web: RowBatch, plan: Pages, amounts: Money) -> int:
-    """Reads pages, and files the pages they pay where they belong higher; how many were read."""
+    """Reads pages, and files again the pages that now belong into a higher bucket; returns the number of reads."""
     for k in range(len(plan)):
         refilled = False
         while plan[k] == RICHEST:

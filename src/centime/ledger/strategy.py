@@ -1,11 +1,12 @@
 """Which page is read next: the page selection strategies of the paper's Section 3.1, in batches.
 
-- `random`: every page alike. `cycle`: one after the other. `greedy`: largest first, of whatever the ledger says is large.
-- `balanced`: half greedy, half cycle. Greedy alone never comes back to a page that owes nothing, so on a changing web it
-  would not see that the page has changed.
+- `random`: every page with the same probability. `cycle`: one page after the other. `greedy`: the largest first; the
+  ledger defines what is large.
+- `balanced`: half greedy, half cycle. Greedy alone never returns to a page that owes nothing, so on a changing web it
+  would not notice that the page has changed.
 - a list of page numbers: the order of a crawler.
 
-Batches keep Python out of the single visit. They hold at most a 64th of the pages, so that greedy stays greedy.
+Batches avoid Python code for each visit. A batch has at most 1/64 of the pages, so that greedy stays greedy.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,12 +20,12 @@ from centime.model.row_batch import Pages
 
 Strategy = Literal["random", "greedy", "cycle", "balanced"]
 STRATEGIES: tuple[str, ...] = get_args(Strategy)
-DISTINCT = ("greedy", "cycle")  # their batches never name a page twice
+DISTINCT = ("greedy", "cycle")  # strategies whose batches have distinct pages
 LARGEST_BATCH = 2048
 
 
 class PageOrder:
-    """Where the cycle stands, whose turn it is and the state of chance: all that a choice remembers."""
+    """The state of the strategies: the place in the cycle, whose turn it is, and the random number generator."""
 
     def __init__(self, seed: int = 0) -> None:
         self.cursor = 0
@@ -34,18 +35,16 @@ class PageOrder:
     def batches(
         self, strategy: Strategy | npt.ArrayLike, visits: int, pages: int, largest: Callable[[int], Pages]
     ) -> Iterator[Pages]:
-        """The pages of the next visits; `largest(n)` gives up to n distinct pages, the largest first, or none at
-        all.
-        """
+        """The pages of the next visits in batches; `largest(n)` returns at most n distinct pages, the largest first."""
         if visits < 0:
-            raise BadSetting(f"the number of visits must not be negative, not {visits}")
+            raise BadSetting(f"the number of visits must be 0 or more, not {visits}")
         if visits and not pages:
             raise UnknownPage("there is no page to visit: the ledger is empty")
         if not isinstance(strategy, str):
             yield from self._given(np.asarray(strategy), visits, pages)
             return
         if strategy not in STRATEGIES:
-            raise BadSetting(f"unknown order {strategy!r}; there are {', '.join(STRATEGIES)}")
+            raise BadSetting(f"unknown order {strategy!r}; the orders are {', '.join(STRATEGIES)}")
         while visits > 0:
             size = min(visits, LARGEST_BATCH, max(1, pages // 64))
             batch = self._choose(strategy, size, pages, largest)
@@ -53,12 +52,12 @@ class PageOrder:
             yield batch
 
     def state(self) -> dict[str, Any]:
-        """What has to be kept to go on in the same way."""
+        """The values that `from_state` needs to continue in the same way."""
         return {"cursor": self.cursor, "turn": self.turn, "chance": self.chance.bit_generator.state}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "PageOrder":
-        """The order that goes on where the other stood."""
+        """The order that `state` described; it continues exactly as the original."""
         order = cls()
         order.cursor, order.turn = state["cursor"], state["turn"]
         order.chance.bit_generator.state = state["chance"]
@@ -84,7 +83,7 @@ class PageOrder:
     @staticmethod
     def _given(order: npt.NDArray[np.generic], visits: int, pages: int) -> Iterator[Pages]:
         if order.ndim != 1 or order.dtype.kind not in "iu" or len(order) < visits:
-            raise BadSetting(f"an order must be a flat list of at least {visits} page numbers")
+            raise BadSetting(f"an order must be a one-dimensional list of at least {visits} page numbers")
         known_pages(order, pages)
         chosen = order[:visits].astype(np.int64)
         for start in range(0, visits, LARGEST_BATCH):
@@ -92,12 +91,12 @@ class PageOrder:
 
 
 def known_pages(numbers: npt.ArrayLike, pages: int) -> Pages:
-    """Page numbers as an array, after a check that all are known."""
+    """Page numbers as an array; UnknownPage names one that is not known."""
     checked = np.atleast_1d(np.asarray(numbers))
     if checked.size == 0:
         return np.empty(0, dtype=np.int64)
     if checked.dtype.kind not in "iu":
-        raise UnknownPage("pages are named by whole numbers here")
+        raise UnknownPage("page numbers must be integers")
     if checked.min() < 0 or checked.max() >= pages:
         wrong = checked.min() if checked.min() < 0 else checked.max()
         raise UnknownPage(f"page {wrong} is not known; known are 0 to {pages - 1}")
@@ -105,7 +104,7 @@ def known_pages(numbers: npt.ArrayLike, pages: int) -> Pages:
 
 
 def repeated(pages: Pages) -> npt.NDArray[np.bool_]:
-    """Which places name a page that stands before them already."""
+    """Which places repeat a page that is there before them."""
     mask = np.ones(len(pages), dtype=np.bool_)
     mask[np.unique(pages, return_index=True)[1]] = False
     return mask

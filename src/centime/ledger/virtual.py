@@ -1,20 +1,19 @@
-"""The virtual page: every page pays it a share, and it pays everybody (Sections 1 and 3.3).
+"""The virtual page: every page pays it a share, and it pays all pages (Sections 1 and 3.3).
 
-    purse  += what pages pay it                                       (see `cash`)
-    level_k += (part of the purse to be paid out // E) * e_k          e_k: focus weight of kind k; E: their sum over all pages
+    purse  += payments of pages                                   (see `cash`)
+    level_k += (payout from the purse // E) * e_k                 e_k: focus weight of kind k; E: the sum over all pages
 
-It pays out a little at a time, a part of the purse after every 1/64 of the pages' number of visits; what cannot be
-shared evenly stays. Its purse is what focus and discovery are paid from, so the total cash does not change because of
-them:
+It pays out a share of its purse after every N/64 visits for N pages; what cannot be shared evenly stays in the purse.
+The purse also pays for focus and discovery, so these do not change the total cash:
 
-- focus classes: pages of a class of weight w get w times as much as others;
-- `extra`: cash for pages that look interesting (a URL with "news" in it), at once;
-- `unread_share`: a part of all that is paid out goes to pages never read, for more discovery.
+- focus classes: pages in a class of weight w get w times as much as others;
+- `extra`: immediate cash for pages that look interesting (a URL with "news" in it);
+- `unread_share`: this share of all payouts goes to unread pages, for more discovery.
 
-A page that joins brings MEAN_CASH with it, but gives it to the virtual page to pay out to everybody. So the mean cash
-of a page is the same for ever, the first pages start with 1/n of the total each, as in the paper, and a later one
-starts with hardly more than its links pay it: it is not read before others because it is new. (Cash taken from a
-constant total would leave too few units to a page in a crawl that grows from 3 pages to a million.)
+A new page brings MEAN_CASH, but gives it to the virtual page, which pays it out to all pages. So the mean cash of a
+page never changes, the first pages start with 1/n of the total each, as in the paper, and a later page starts with
+hardly more than its links pay it: it is not read earlier because it is new. (If the total cash were constant, a page
+would have too few units in a crawl that grows from 3 pages to a million.)
 """
 
 import numpy as np
@@ -44,17 +43,17 @@ class VirtualPage:
 
     @property
     def cash(self) -> Cash:
-        """The arrays, as the kernels take them."""
+        """The arrays for kernels."""
         return Cash(self.stored.values, self.kinds.values, self.counts, self.level, self.pots, self.flow)
 
     @property
     def total(self) -> int:
-        """All the cash there is."""
+        """The total cash."""
         return len(self.stored.values) * MEAN_CASH
 
     @property
     def purse(self) -> int:
-        """What the virtual page holds."""
+        """The cash of the virtual page."""
         return int(self.pots[PURSE])
 
     def held(self) -> npt.NDArray[np.int64]:
@@ -64,7 +63,7 @@ class VirtualPage:
         return held
 
     def join(self, count: int, focus: int) -> None:
-        """Takes in new pages, never read so far."""
+        """Adds pages, never read so far, to a focus class."""
         kind = focus + UNREAD if self.tracked else 0
         self.stored.extend(count, -int(self.level[kind]))
         if self.tracked:
@@ -74,7 +73,7 @@ class VirtualPage:
         self.pay_out(count * MEAN_CASH)
 
     def track(self, unread: npt.NDArray[np.bool_]) -> None:
-        """Gives every page a kind; nobody's cash changes."""
+        """Gives every page a kind; no page's cash changes."""
         if not self.tracked:
             self.tracked = True
             self.level[UNREAD] = self.level[0]
@@ -82,7 +81,7 @@ class VirtualPage:
             self.counts[0], self.counts[UNREAD] = len(unread) - unread.sum(), unread.sum()
 
     def pay_out(self, amount: int) -> None:
-        """Pays about so much to everybody, in proportion to their weights."""
+        """Pays about `amount` to all pages, in proportion to their weights."""
         everyone = max(1, int(self.counts @ self.weights))
         unread = int(self.counts[UNREAD:] @ self.weights[UNREAD:])
         discovery = min(amount, int(amount * self.unread_share)) // max(1, unread) if unread else 0
@@ -92,7 +91,7 @@ class VirtualPage:
         self.pots[PURSE] -= share * int(self.counts @ self.weights) + discovery * unread
 
     def extra(self, pages: Pages, share: float) -> None:
-        """Gives a share of the purse to these pages, alike; a page named twice gets twice as much."""
+        """Pays a share of the purse to these pages in equal parts; a page that is there twice gets twice as much."""
         each = int(self.purse * share) // max(1, len(pages))
         np.add.at(self.stored.values, pages, each)
         self.pots[PURSE] -= each * len(pages)
@@ -103,12 +102,12 @@ class VirtualPage:
         self.weights[[focus, focus + UNREAD]] = focus_units(weight)
 
     def known_class(self, focus: int) -> None:
-        """Refuses a focus class that has no weight."""
+        """Raises BadSetting if a focus class has no weight."""
         if not (0 <= focus < FOCUS_CLASSES and self.weights[focus]):
             raise BadSetting(f"focus class {focus} has no weight yet: call set_focus first")
 
     def focus(self, pages: Pages, focus: int) -> None:
-        """Puts pages into a focus class; their cash stays."""
+        """Puts pages into a focus class; their cash does not change."""
         pages = np.unique(pages)
         before = self.kinds.values[pages]
         after = (before & np.uint8(UNREAD)) | np.uint8(focus)
@@ -118,7 +117,7 @@ class VirtualPage:
         np.add.at(self.counts, after, 1)
 
     def rebalance(self) -> bool:
-        """Settles with the bank when pages hold far too much or too little, so that all cash changes in proportion;
+        """Settles with the bank if the pages hold far too much or too little: changes all cash in proportion. Returns
         whether it did.
         """
         with_pages = self.total - int(self.pots.sum())
@@ -135,9 +134,7 @@ class VirtualPage:
         return True
 
     def check(self) -> None:
-        """Counts all cash; raises LedgerImbalance if a unit is missing or too many, or a page holds less than
-        nothing.
-        """
+        """Counts all cash; raises LedgerImbalance if the sum is wrong by a single unit, or a page has negative cash."""
         held = self.held()
         counts = (
             np.bincount(self.kinds.values, minlength=KINDS)

@@ -1,12 +1,12 @@
-"""The past of each page in one or two numbers: OPIC's whole history, and Interpolation.
+"""The history of each page in one or two numbers: OPIC's whole history, and Interpolation.
 
-`TotalHistory` (OPIC, Section 2): H_i sums all the cash that page i was read with, and G = sum of H. The estimate of its
-importance is
+`TotalHistory` (OPIC, Section 2): H_i is the sum of the cash of page i at its reads, and G = sum of H. The estimate of
+its importance is
 
     (H_i + C_i) / (G + sum of C)                      times the number of pages: mean 1
 
-When G would pass 2^62, all H and so G are halved, which changes nobody's share (but from then on old reads count less
-than new ones).
+When G would exceed 2^62, all H and thus G are halved. This changes no share, but from then on old reads count less than
+new ones.
 
 `InterpolatedHistory` (BAO, Section 3.3, Figure 1): H_i estimates the cash that page i got in a time T before it was
 last read, at G_i:
@@ -14,12 +14,12 @@ last read, at G_i:
     H_i = H_i (T - (G - G_i)) / T + C_i       if G - G_i < T
         = C_i T / (G - G_i)                   otherwise
 
-The estimate is the H_i that a read just now would leave, divided by the mean of all. H takes 4 bytes, G 4 bytes: with
-the cash 16 bytes a page. G counts ticks of 2^-21 T to 2^-20 T, modulo G0 = 2^32 ticks, 2048 to 4096 T: a page has to be
+The estimate is the H_i after a read at this moment, divided by the mean of all. H takes 4 bytes and G 4 bytes: 16 bytes
+per page with the cash. G counts ticks of 2^-21 T to 2^-20 T, modulo G0 = 2^32 ticks, 2048 to 4096 T: a page must be
 read within that time.
 
-A page never read keeps its default history (see `newcomers`) as a negative number, -1 - H; so that a first read is
-known as one.
+A page never read has its default history (see `newcomers`) as a negative number, -1 - H, which marks its next read as
+the first.
 """
 
 from typing import Any, Protocol
@@ -42,18 +42,18 @@ Vector = npt.NDArray[np.float64]
 
 
 class History(Protocol):
-    """What a ledger needs of the past."""
+    """The history of all pages, as the OPIC ledger needs it."""
 
     def join(self, count: int, importance: float, clock: Clock) -> None:
-        """Takes in new pages with the past of pages of this importance."""
+        """Adds pages with the default history of this importance."""
         ...
 
     def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
-        """Records with what cash pages were read, and when; which of these reads were a page's first."""
+        """Records the cash and time of each read; returns which of them were the first read of a page."""
         ...
 
     def flows(self, cash: Money, clock: Clock) -> Vector:
-        """For every page a number in proportion to its importance."""
+        """A number for every page, in proportion to its importance."""
         ...
 
     def unread(self) -> Flags:
@@ -61,25 +61,25 @@ class History(Protocol):
         ...
 
     def sum(self, clock: Clock) -> float:
-        """|H|: the cash that the estimate is based on."""
+        """|H|: the cash on which the estimate is based."""
         ...
 
     def measures(self, clock: Clock) -> float:
-        """How many measures are kept for a page, in the mean."""
+        """The mean number of measures per page."""
         ...
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use."""
+        """Bytes of memory."""
         ...
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that make the same history again."""
+        """The arrays that restore the same history."""
         ...
 
 
 class TotalHistory:
-    """H of OPIC: all that a page was read with."""
+    """H of OPIC: the sum of a page's cash at all its reads."""
 
     def __init__(self, arrays: dict[str, npt.NDArray[Any]] | None = None) -> None:
         self._history = Column(np.empty(0, dtype=np.int64) if arrays is None else arrays["history"])
@@ -95,7 +95,7 @@ class TotalHistory:
         self._sum += count * default
 
     def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
-        """Records with what cash pages were read; which of these reads were a page's first."""
+        """Records the cash of each read; returns which of them were the first read of a page."""
         paid = int(amounts.sum())
         while self._sum + paid > LARGEST_SUM:
             self._halve()
@@ -171,7 +171,7 @@ class InterpolatedHistory:
         return first
 
     def flows(self, cash: Money, clock: Clock) -> Vector:
-        """The H that a read of each page now would leave."""
+        """The H of each page after a read at this moment."""
         age = (np.uint32(self._ticks(clock.now)) - self._last.values).astype(np.float64)
         inside = self._values() * ((self._length - age) / self._length) + cash
         return np.where(age < self._length, inside, cash * (self._length / np.maximum(age, 1.0)))
@@ -207,7 +207,7 @@ class InterpolatedHistory:
 
 @kernel
 def add_to_history(history: Money, pages: Pages, amounts: Money, first: Flags) -> None:
-    """Adds what pages were read with to their history; `first` comes back with the reads that were a page's first."""
+    """Adds the cash of reads to the history of their pages; sets `first` for the first read of a page."""
     for k in range(len(pages)):
         page = np.uintp(pages[k])
         past = history[page]

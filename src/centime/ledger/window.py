@@ -1,13 +1,13 @@
-"""Which part of the past counts: the window policies of Adaptive OPIC, Section 3.3.
+"""Which part of the history counts: the window policies of Adaptive OPIC, Section 3.3.
 
 A measure is the pair (C, G): a page's cash when it was read, and the time. Times and lengths are in turnovers of the
-`clock`: the time in which as much cash is paid as there is. The paper counts months, in each of which it crawls N
-pages. Greedy finds about 2/n of the total on the page it reads (Section 3.1), so a month is about two turnovers and
-"Fixed Window 8 months" is `FixedWindow(16)`; exactly, N visits take N * (mean cash found) / total turnovers, which
-`statistics` tells (`paid`, `visits`). Random finds 1/n: a month is one turnover.
+`clock`: in one turnover, as much cash is paid as there is. The paper counts months, in each of which it crawls N pages.
+Greedy finds about 2/n of the total on the page it reads (Section 3.1), so a month is about two turnovers, and "Fixed
+Window 8 months" is `FixedWindow(16)`. Exactly, N visits take N * (mean cash found) / total turnovers, which
+`statistics` reports (`paid`, `visits`). Random finds 1/n: a month is one turnover.
 
-`history` keeps the whole past or Interpolation, `measures` the three windows that keep measures. Each gives the formula
-of its estimate.
+`whole_history` keeps the whole history or Interpolation, `measures` the other three windows. Each module has the
+formula of its estimate.
 """
 
 import math
@@ -22,7 +22,7 @@ MOST_MEASURES = 1024
 
 @dataclass(frozen=True, slots=True)
 class FixedWindow:
-    """Counts what a page was read with in the last `turnovers`."""
+    """Counts the cash of a page's reads in the last `turnovers`."""
 
     turnovers: float
 
@@ -32,7 +32,7 @@ class FixedWindow:
 
 @dataclass(frozen=True, slots=True)
 class ImprovedFixedWindow:
-    """The same, but always the last `minimum` measures of a page at least."""
+    """The same, but always at least the last `minimum` measures of a page."""
 
     turnovers: float
     minimum: int = 3
@@ -54,7 +54,7 @@ class VariableWindow:
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """Counts the last `turnovers`, of which it keeps one sum for each page."""
+    """Counts the last `turnovers`, approximated by one sum per page."""
 
     turnovers: float
 
@@ -74,7 +74,7 @@ def window_facts(window: Window | None) -> dict[str, Any] | None:
 
 
 def window_from_facts(facts: dict[str, Any] | None) -> Window | None:
-    """The window of such values."""
+    """The window with these values."""
     return (
         None
         if facts is None
@@ -84,11 +84,9 @@ def window_from_facts(facts: dict[str, Any] | None) -> Window | None:
 
 def _check_length(turnovers: float) -> None:
     if not (math.isfinite(turnovers) and SHORTEST <= turnovers <= LONGEST):
-        raise BadSetting(f"a window is from 1/1024 to 1024 turnovers long, not {turnovers}")
+        raise BadSetting(f"a window is 1/1024 to 1024 turnovers long, not {turnovers}")
 
 
 def _check_number(measures: int) -> None:
     if not (isinstance(measures, int) and 2 <= measures <= MOST_MEASURES):
-        raise BadSetting(
-            f"a window keeps from 2 to {MOST_MEASURES} measures of a page (one gives no length of time), not {measures}"
-        )
+        raise BadSetting(f"a window keeps 2 to {MOST_MEASURES} measures per page (one spans no time), not {measures}")
