@@ -38,6 +38,8 @@ FILES = list(files(PROJECT))
 DOCUMENTS = [path for path in FILES if path.suffix == ".md"]
 WRAPPED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 WRAPPED += ["docs/index.md", "docs/cli.md", "docs/crawl.md"]
+WRAPPED += ["docs/ranking.md", "docs/analysis.md", "docs/formats.md", "docs/benchmarks.md"]
+WRAPPED += ["docs/decisions/ranking-off-line.md"]
 
 
 @dataclass(frozen=True)
