@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -95,7 +97,7 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path, capfd: pytest.CaptureFi
 
 @pytest.mark.parametrize(("package", "extra"), [("pyarrow", "arrow"), ("matplotlib", "plots")])
 def test_a_missing_extra_is_named(package: str, extra: str, tmp_path: Path) -> None:
-    (tmp_path / "links.csv").write_text("a b\nb a\n")
+    (tmp_path / "links.csv").write_text("a,b\nb,a\n")
     command = {
         "pyarrow": ["rank", "links.csv", "-o", "scores.parquet"],
         "matplotlib": ["energy", "links.csv", "--by", "site", "--figure", "flow.png"],
@@ -107,7 +109,7 @@ def test_a_missing_extra_is_named(package: str, extra: str, tmp_path: Path) -> N
 
 
 def test_commands_that_need_no_extra_work_without_any(tmp_path: Path) -> None:
-    (tmp_path / "links.csv").write_text("a b\nb a\nb c\n")
+    (tmp_path / "links.csv").write_text("a,b\nb,a\nb,c\n")
     without = "import sys; sys.modules['pyarrow'] = sys.modules['matplotlib'] = None; "
     for command in (
         ["rank", "links.csv", "--json"],
