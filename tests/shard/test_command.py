@@ -77,11 +77,11 @@ def test_a_publication_is_cut_into_commands_of_bounded_size_and_nothing_is_lost(
         ({"id": "x"}, "32 hexadecimal digits"),
         ({"time": float("nan")}, "seconds since the epoch"),
         ({"urls": b""}, "1 to 20000 URLs, not 0"),
-        ({"urls": b"\xff"}, "are text"),
+        ({"urls": b"\xff"}, "are not text"),
         ({"urls": b"\n" * 20_000}, "not 20001"),
         ({"modified": bytes(7)}, "7 bytes for 1"),
         ({"periods": struct.pack("<d", float("inf"))}, "not a finite number of seconds"),
-        ({"source": "rumour"}, "no command"),
+        ({"source": "rumour"}, "not a command"),
     ],
 )
 def test_a_command_that_cannot_be_carried_out_is_refused(change: dict[str, object], message: str) -> None:

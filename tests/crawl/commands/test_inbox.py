@@ -1,4 +1,4 @@
-"""The inbox: whatever lies in it, commands come out by their time, and nothing is lost or crashes."""
+"""The inbox: commands come out by their time, whatever else is in it, and nothing is lost."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.crawl.commands import inbox as order_inbox
+from centime.crawl.commands import inbox as inbox_module
 from centime.crawl.commands.inbox import CommandInbox, running
 from centime.shard.command import PublishCommand, SetCommand, UnsubscribeCommand, new_id, pack_command
 from centime.store.folder import CrawlFolder
@@ -19,7 +19,7 @@ def command(time: float, name: str = "a") -> UnsubscribeCommand:
     return UnsubscribeCommand(id=new_id(), time=time, name=name)
 
 
-def test_orders_are_taken_by_the_time_they_were_made_and_stay_until_they_are_done(tmp_path: Path) -> None:
+def test_commands_are_taken_by_the_time_they_were_made_and_stay_until_they_are_done(tmp_path: Path) -> None:
     inbox = CommandInbox(tmp_path)
     assert inbox.take() == []
     assert not inbox.path.exists()
@@ -34,7 +34,7 @@ def test_orders_are_taken_by_the_time_they_were_made_and_stay_until_they_are_don
     assert inbox.take(most=1) == taken[1:2]
 
 
-def test_putting_the_same_order_twice_is_putting_it_once(tmp_path: Path) -> None:
+def test_putting_the_same_command_twice_is_putting_it_once(tmp_path: Path) -> None:
     inbox, one = CommandInbox(tmp_path), command(7.0)
     assert inbox.put(one) == inbox.put(one)
     assert len(inbox.waiting()) == 1
@@ -43,7 +43,7 @@ def test_putting_the_same_order_twice_is_putting_it_once(tmp_path: Path) -> None
 @given(
     junk=st.binary(max_size=200), name=st.text("abz019-.", min_size=1, max_size=20).filter(lambda name: name[0] != ".")
 )
-def test_any_bytes_in_a_file_are_an_order_or_are_moved_aside_with_a_reason(
+def test_a_file_that_is_not_a_command_is_refused_with_a_reason(
     junk: bytes, name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     inbox = CommandInbox(tmp_path_factory.mktemp("inbox"))
@@ -57,7 +57,7 @@ def test_any_bytes_in_a_file_are_an_order_or_are_moved_aside_with_a_reason(
 
 
 @given(cut=st.integers(0, 60), flip=st.integers(0, 60), value=st.integers(1, 255))
-def test_a_damaged_order_never_crashes_the_crawl(
+def test_a_damaged_command_never_crashes_the_crawl(
     cut: int, flip: int, value: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     packed = bytearray(pack_command(SetCommand(id=new_id(), time=1.0, values={"rate": 2.0, "ban": ["a"]})))
@@ -69,7 +69,7 @@ def test_a_damaged_order_never_crashes_the_crawl(
     assert (len(inbox.take()) == 1) != bool(inbox.refusal(path))
 
 
-def test_what_is_no_file_is_moved_aside_too(tmp_path: Path) -> None:
+def test_folders_links_and_pipes_are_refused_too(tmp_path: Path) -> None:
     inbox = CommandInbox(tmp_path)
     inbox.path.mkdir()
     (inbox.path / "folder").mkdir()
@@ -80,23 +80,23 @@ def test_what_is_no_file_is_moved_aside_too(tmp_path: Path) -> None:
     assert all(inbox.refusal(inbox.path / name) for name in ("folder", "link", "pipe"))
 
 
-def test_an_order_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order_inbox, "LARGEST", 100)
+def test_a_command_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inbox_module, "LARGEST", 100)
     inbox = CommandInbox(tmp_path)
     path = inbox.put(command(1.0, "n" * 200))
     assert inbox.take() == []
-    assert "MiB at most" in inbox.refusal(path)
+    assert "at most 0 MiB" in inbox.refusal(path)
 
 
-def test_few_large_orders_are_taken_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_large_commands_are_taken_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inbox = CommandInbox(tmp_path)
     for time in range(4):
         inbox.put(command(float(time), "n" * 100))
-    monkeypatch.setattr(order_inbox, "MOST_BYTES", 200)
+    monkeypatch.setattr(inbox_module, "MOST_BYTES", 200)
     assert [one.time for _, one in inbox.take()] == [0.0, 1.0]
 
 
-def test_a_publication_of_what_is_no_canonical_url_is_refused(tmp_path: Path) -> None:
+def test_a_publication_of_a_url_that_is_not_canonical_is_refused(tmp_path: Path) -> None:
     inbox = CommandInbox(tmp_path)
     good, bad = (
         PublishCommand(id=new_id(), time=1.0, urls=urls)

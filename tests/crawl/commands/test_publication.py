@@ -1,4 +1,4 @@
-"""Publications: what is announced in whatever form becomes commands, and what is not in scope is named."""
+"""Publications: announcements in all forms become commands, and URLs out of scope are named."""
 
 import gzip
 import hmac
@@ -39,7 +39,7 @@ def test_urls_are_made_canonical_and_published_once() -> None:
     assert found.refused == 0
 
 
-def test_what_is_out_of_scope_is_counted_and_named_with_its_reason() -> None:
+def test_urls_out_of_scope_are_counted_and_named_with_the_reason() -> None:
     found = published(
         "https://a.example/",
         "https://b.example/",
@@ -79,7 +79,7 @@ def test_a_feed_in_a_file_is_read_with_its_times(tmp_path: Path) -> None:
     assert found.reasons == [{"url": "relative", "reason": "it is not the URL of a page"}]
 
 
-def test_a_sitemap_or_feed_at_a_url_and_the_parts_of_an_index_are_ordered_to_be_read(tmp_path: Path) -> None:
+def test_a_sitemap_or_feed_at_a_url_and_the_parts_of_an_index_are_left_to_the_crawl(tmp_path: Path) -> None:
     (tmp_path / "index.xml").write_text(INDEX)
     found = published(
         "sitemap:https://a.example/s.xml",
@@ -95,7 +95,7 @@ def test_a_sitemap_or_feed_at_a_url_and_the_parts_of_an_index_are_ordered_to_be_
     ]
 
 
-def test_a_file_of_urls_has_one_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_urls_has_one_per_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "u.txt").write_text("\ufeff# announced\nhttps://a.example/1\n\n  https://a.example/2  # soon\nno url\n")
     found = published(files=[str(tmp_path / "u.txt")])
     assert list(found.pages) == ["https://a.example/1", "https://a.example/2"]
@@ -104,13 +104,13 @@ def test_a_file_of_urls_has_one_a_line(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(published(files=["-"]).pages) == ["https://a.example/3"]
 
 
-def test_the_form_of_indexnow_speaks_for_its_host_alone(tmp_path: Path) -> None:
+def test_the_form_of_indexnow_publishes_urls_of_its_own_host_only(tmp_path: Path) -> None:
     settings = CrawlSettings(seeds=("https://a.example/", "https://b.example/"))
-    said = {"host": "A.example", "key": "k", "urlList": ["https://a.example/1", "https://b.example/2"]}
-    (tmp_path / "i.json").write_text(json.dumps(said))
+    form = {"host": "A.example", "key": "k", "urlList": ["https://a.example/1", "https://b.example/2"]}
+    (tmp_path / "i.json").write_text(json.dumps(form))
     found = read_publication([], settings, indexnow=[str(tmp_path / "i.json")])
     assert list(found.pages) == ["https://a.example/1"]
-    assert "speaks" in found.reasons[0]["reason"]
+    assert "the host of the list" in found.reasons[0]["reason"]
 
 
 @pytest.mark.parametrize(
@@ -124,20 +124,20 @@ def test_what_is_not_the_form_of_indexnow_is_refused(body: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "nothing is published"),
-        (["a.example/x"], "is not a URL; a file of URLs is given with -f"),
+        (["a.example/x"], "is not a URL; give a file of URLs with -f"),
         (["sitemap:nowhere.xml"], "nowhere.xml: cannot be read: No such file"),
         (["feed:pyproject.toml"], "pyproject.toml"),
     ],
 )
-def test_what_can_only_be_a_mistake_is_an_error(words: list[str], said: str) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_an_argument_that_can_only_be_a_mistake_is_an_error(words: list[str], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         published(*words)
 
 
-def test_a_sitemap_that_breaks_off_gives_what_was_before_and_says_so(tmp_path: Path) -> None:
+def test_a_truncated_sitemap_gives_the_entries_before_the_cut_and_a_trouble(tmp_path: Path) -> None:
     (tmp_path / "s.xml").write_text(SITEMAP.partition("<url><loc>https://a.example/2")[0])
     found = published(f"sitemap:{tmp_path / 's.xml'}")
     assert list(found.pages) == ["https://a.example/1"]
@@ -171,36 +171,36 @@ def hub_post(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("method", ["sha1", "sha256", "sha384", "sha512"])
-def test_what_a_hub_posts_is_published_if_it_has_signed_it(tmp_path: Path, method: str) -> None:
+def test_the_post_of_a_hub_is_published_if_its_signature_is_right(tmp_path: Path, method: str) -> None:
     body = hub_post(tmp_path)
-    wanted = {"https://a.example/news": (60.0, 0.0), "https://a.example/feeds/relative": (0.0, 0.0)}
-    assert read_publication([], SETTINGS, websub=f"{tmp_path}/posted.atom").pages == wanted
+    expected = {"https://a.example/news": (60.0, 0.0), "https://a.example/feeds/relative": (0.0, 0.0)}
+    assert read_publication([], SETTINGS, websub=f"{tmp_path}/posted.atom").pages == expected
     signed = {"websub": f"{tmp_path}/posted.atom", "secret_file": f"{tmp_path}/secret"}
     right = hmac.new(b"s3cret", body.encode(), method).hexdigest()
-    assert read_publication([], SETTINGS, **signed, signature=f"{method.upper()}={right.upper()}").pages == wanted
+    assert read_publication([], SETTINGS, **signed, signature=f"{method.upper()}={right.upper()}").pages == expected
     wrong = hmac.new(b"s3cret!", body.encode(), method).hexdigest()
     for bad in (wrong, right[:-1], "é" * len(right)):
-        with pytest.raises(BadInput, match="signature does not fit"):
+        with pytest.raises(BadInput, match="signature does not match"):
             read_publication([], SETTINGS, **signed, signature=f"{method}={bad}")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"signature": "sha256=00"}, "give both --signature and --secret-file, or neither"),
         ({"secret_file": "secret"}, "give both --signature and --secret-file, or neither"),
         ({"signature": "md5=00", "secret_file": "secret"}, "'md5=00' is not the signature of a hub"),
         ({"signature": "sha256", "secret_file": "secret"}, "'sha256' is not the signature of a hub"),
-        ({"signature": "sha256=00", "secret_file": "empty"}, "empty: there is no secret in it"),
+        ({"signature": "sha256=00", "secret_file": "empty"}, "empty: contains no secret"),
         ({"signature": "sha256=00", "secret_file": "missing"}, "missing: cannot be read"),
         ({"websub": "secret"}, "secret: "),
     ],
 )
 def test_a_post_that_cannot_be_verified_or_is_no_feed_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], message: str
 ) -> None:
     hub_post(tmp_path)
     (tmp_path / "empty").write_text("\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadInput, match=re.escape(said)):
+    with pytest.raises(BadInput, match=re.escape(message)):
         read_publication([], SETTINGS, **{"websub": "posted.atom", **given})

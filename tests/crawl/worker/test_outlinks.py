@@ -1,4 +1,4 @@
-"""Links: what pages and sitemaps wrote becomes the URLs that the crawl is told of."""
+"""Links as pages and sitemaps write them become the URLs that the shard receives."""
 
 import gzip
 
@@ -31,9 +31,8 @@ def test_a_page_of_html_sends_queries_in_its_encoding(content_type: str, codec: 
 
 
 def test_xml_sends_queries_in_utf_8() -> None:
-    body = "<?xml version='1.0' encoding='latin1'?><rss><channel><item><link>https://h/?q=é</link></item></channel></rss>".encode(
-        "cp1252"
-    )
+    item = "<item><link>https://h/?q=é</link></item>"
+    body = f"<?xml version='1.0' encoding='latin1'?><rss><channel>{item}</channel></rss>".encode("cp1252")
     assert links_of(body, "application/rss+xml") == ["https://h/?q=%C3%A9"]
 
 
@@ -53,7 +52,7 @@ def test_xml_sends_queries_in_utf_8() -> None:
         ("https://h/pages.xml", "image/png", b"<?xml version='1.0'?><urlset/>"),
     ],
 )
-def test_a_sitemap_is_known_in_all_its_forms(url: str, content_type: str, body: bytes) -> None:
+def test_a_sitemap_is_recognised_in_all_its_forms(url: str, content_type: str, body: bytes) -> None:
     assert may_be_sitemap(url, read_document(body, url=url, content_type=content_type), body)
 
 
@@ -67,5 +66,5 @@ def test_a_sitemap_is_known_in_all_its_forms(url: str, content_type: str, body: 
         ("https://h/backup.tar.gz", "application/gzip", gzip.compress(b"pages/" + bytes(5_000), mtime=0)),
     ],
 )
-def test_what_is_no_sitemap_is_not_taken_for_one(url: str, content_type: str, body: bytes) -> None:
+def test_other_documents_are_not_taken_for_a_sitemap(url: str, content_type: str, body: bytes) -> None:
     assert not may_be_sitemap(url, read_document(body, url=url, content_type=content_type), body)

@@ -1,4 +1,4 @@
-"""What is tried before a crawl takes it is judged by what it takes by itself."""
+"""The time that a piece of work takes does not depend on what else the machine or the process does."""
 
 from collections.abc import Iterator
 
@@ -9,8 +9,7 @@ from centime.crawl.worker.xpath import MOST_SECONDS, check_pace
 
 
 def taking(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> list[int]:
-    """Tries that take so many CPU seconds, one after another, by a clock that says so; how many there were is in the
-    list."""
+    """Makes the clock show that each try takes the next of these CPU seconds; the list grows by one for each try."""
 
     def clock() -> Iterator[float]:
         now = 0.0
@@ -21,8 +20,8 @@ def taking(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> list[int]:
             yield now
 
     tries: list[int] = []
-    told = clock()
-    monkeypatch.setattr("centime.crawl.worker.timing.time.thread_time", lambda: next(told))
+    times = clock()
+    monkeypatch.setattr("centime.crawl.worker.timing.time.thread_time", lambda: next(times))
     return tries
 
 

@@ -1,4 +1,4 @@
-"""What one visit leaves in the archive, from a server that was asked to what the commands find there."""
+"""What a visit leaves in the archive, from a server's response to what the commands find."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ ROUTES: dict[str, bytes | Handler] = {
 
 
 async def visited(folder: Path, keep: str) -> tuple[str, list[Outcome]]:
-    """Every page visited once; the server's URL, and what came of each."""
+    """Visits every page once; returns the server's URL, and the outcome of each."""
     async with Server({**ROUTES, "/robots.txt": answer(b"User-agent: *\nDisallow: /private")}) as server:
         fetcher = Fetcher(settings(keep_heads=True))
         archive = Archive(folder, "x", keep)
@@ -43,7 +43,7 @@ async def visited(folder: Path, keep: str) -> tuple[str, list[Outcome]]:
 
 
 def statuses(folder: Path) -> list[str]:
-    """What the records of type response say, by another reader than ours; each has its request."""
+    """The statuses of the response records, as another reader finds them; each has its request."""
     [path] = folder.glob("*.warc.gz")
     with path.open("rb") as file:
         records = [(one.rec_type, one.http_headers) for one in ArchiveIterator(file, check_digests="raise")]
@@ -51,7 +51,7 @@ def statuses(folder: Path) -> list[str]:
     return [head.get_statuscode() for kind, head in records if kind == "response"]
 
 
-def test_every_answer_is_kept_if_everything_is(tmp_path: Path) -> None:
+def test_every_response_is_archived_with_keep_all(tmp_path: Path) -> None:
     url, outcomes = run(visited(tmp_path, "all"))
     assert outcomes[-3:] == [Outcome.BAD_RESPONSE, Outcome.DISALLOWED, Outcome.GONE]
     assert statuses(tmp_path) == ["200", "301", "307", "302", "410", "503", "404"]
@@ -61,6 +61,6 @@ def test_every_answer_is_kept_if_everything_is(tmp_path: Path) -> None:
     assert [len(find_bodies(tmp_path, url + path)) for path in ("/", "/moved", "/gone")] == [1, 0, 0]
 
 
-def test_only_documents_are_kept_if_xml_is(tmp_path: Path) -> None:
+def test_only_xml_documents_are_archived_with_keep_xml(tmp_path: Path) -> None:
     run(visited(tmp_path, "xml"))
     assert statuses(tmp_path) == ["200"]

@@ -1,4 +1,4 @@
-"""XPaths of subscriptions: what they find in a page is safe to look for, and differs exactly when it does."""
+"""XPaths of subscriptions: evaluating them is safe, and the hash differs exactly when what they find does."""
 
 import pytest
 from hypothesis import given
@@ -14,8 +14,8 @@ PAGE = "<html><body><h1>News</h1><p class=price>7 €</p><p>Other</p><a href=/x>
 
 def found(body: str | bytes, xpath: str, kind: PageKind = PageKind.HTML) -> tuple[int, str] | None:
     octets = body.encode() if isinstance(body, str) else body
-    come = watched(octets, kind, "utf-8", [Subscription("s", "", 1.0, "file:a", xpath)])
-    return come[0][1:] if come else None
+    results = watched(octets, kind, "utf-8", [Subscription("s", "", 1.0, "file:a", xpath)])
+    return results[0][1:] if results else None
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ def found(body: str | bytes, xpath: str, kind: PageKind = PageKind.HTML) -> tupl
     ],
 )
 def test_an_xpath_finds_what_it_says(xpath: str, text: str) -> None:
-    came = found(PAGE, xpath)
-    assert came is not None
-    assert came[1] == text
+    result = found(PAGE, xpath)
+    assert result is not None
+    assert result[1] == text
 
 
 def test_the_hash_differs_when_what_is_found_differs_and_only_then() -> None:
@@ -44,14 +44,14 @@ def test_the_hash_differs_when_what_is_found_differs_and_only_then() -> None:
     assert found("<p>ab</p><p>c</p>", "//p") != found("<p>a</p><p>bc</p>", "//p")
 
 
-def test_xml_is_looked_at_with_its_namespaces_and_without_its_entities() -> None:
+def test_xml_is_searched_with_its_namespaces_and_without_its_entities() -> None:
     secret = (
         '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname"><!ENTITY y "yy">]><a xmlns="urn:n"><b>1&x;&y;</b></a>'
     )
     assert found(secret, "//b", PageKind.XML) == found("<a/>", "//b", PageKind.XML)
-    came = found(secret, "//*[local-name()='b']", PageKind.XML)
-    assert came is not None
-    assert came[1] == "1&x;&y;"
+    result = found(secret, "//*[local-name()='b']", PageKind.XML)
+    assert result is not None
+    assert result[1] == "1&x;&y;"
 
 
 def test_a_page_that_is_neither_html_nor_xml_and_a_subscription_without_an_xpath_give_nothing() -> None:
@@ -66,11 +66,11 @@ def test_a_page_that_is_neither_html_nor_xml_and_a_subscription_without_an_xpath
     st.sampled_from(["utf-8", "", "no-such", "utf-16"]),
 )
 def test_no_bytes_can_harm(body: bytes, kind: PageKind, encoding: str) -> None:
-    told = [
+    subscriptions = [
         Subscription(name, "", 1.0, "file:a", xpath)
         for name, xpath in (("a", "//p"), ("b", "count(//*)"), ("c", "//@*"))
     ]
-    assert watched(body, kind, encoding, told) == watched(body, kind, encoding, told)
+    assert watched(body, kind, encoding, subscriptions) == watched(body, kind, encoding, subscriptions)
 
 
 def test_an_xpath_that_takes_too_long_on_a_large_page_is_refused() -> None:
@@ -81,7 +81,7 @@ def test_an_xpath_that_takes_too_long_on_a_large_page_is_refused() -> None:
         check_pace("//*[count(//*[count(//*) > 1]) > 1]")
     with pytest.raises(BadSetting, match="too long"):
         check_pace("count(//*" + "[count(//*" * 4 + ")]" * 4 + ")")
-    with pytest.raises(BadSetting, match="at most 4 deep in each other, not 60"):
+    with pytest.raises(BadSetting, match="nested at most 4 deep, not 60"):
         check_pace("count(//*" + "[count(//*" * 60 + ")]" * 60 + ")")
     check_pace("//a[b[c[. = '[[[[[[[['] or d]]")
     with pytest.raises(BadSetting, match="1000 characters"):

@@ -1,6 +1,6 @@
-"""Checks commands before a crawl takes them: whatever is wrong is said to the person who gave the command.
+"""Checks commands before a crawl accepts them; the errors are for the person who gave the command.
 
-A command is checked where it is given, and again where the crawl takes it from its folder. What the journal has is
+A command is checked when it is given, and again when the crawl takes it from its inbox. A command in the journal is
 never checked again: a stricter version must be able to replay what an older one accepted.
 """
 
@@ -32,11 +32,11 @@ _DESTINATION = re.compile(r"file:.+|command:.+|https?://[^/\s]+.*", re.DOTALL).f
 
 
 def unpack_command(packed: bytes) -> Command:
-    """The command that these bytes are; BadInput says why they are none, or one that cannot be carried out."""
+    """The command in these bytes; BadInput if there is none, or one that cannot be carried out."""
     try:
         command: Command = decode_command(packed)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"this is no command: {error}") from error
+        raise BadInput(f"this is not a command: {error}") from error
     check_command(command)
     return command
 
@@ -56,50 +56,52 @@ def check_command(command: Command) -> None:
             pass
 
 
-def check_subscription(told: Subscription) -> None:
+def check_subscription(subscription: Subscription) -> None:
     """Refuses a subscription that could never be served."""
-    if not _NAME(told.name):
+    if not _NAME(subscription.name):
         raise BadSetting(
-            f"the name of a subscription is 1 to 100 letters, digits and any of _ . : -, not {told.name!r}"
+            f"the name of a subscription is 1 to 100 letters, digits and any of _ . : -, not {subscription.name!r}"
         )
-    check_pattern(told.pattern)
-    if not LEAST_EVERY <= told.every <= MOST_EVERY:
+    check_pattern(subscription.pattern)
+    if not LEAST_EVERY <= subscription.every <= MOST_EVERY:
         raise BadSetting(
-            f"a subscription is served every second at most and every ten years at least, not every {told.every} s"
+            f"a subscription is delivered every second at most and every ten years at least, "
+            f"not every {subscription.every} s"
         )
-    if not _DESTINATION(told.to) or "\0" in told.to:
+    if not _DESTINATION(subscription.to) or "\0" in subscription.to:
         raise BadSetting(
-            f"changes are told to file:PATH, command:PROGRAM, http://... or https://..., not to {told.to!r}"
+            f"notices are delivered to file:PATH, command:PROGRAM, http://... or https://..., "
+            f"not to {subscription.to!r}"
         )
-    if told.xpath:
-        check_xpath(told.xpath)
+    if subscription.xpath:
+        check_xpath(subscription.xpath)
 
 
 def check_content(command: Command) -> None:
-    """Refuses a publication of what are no canonical URLs: a command that another program wrote would make pages of
-    them.
+    """Refuses a publication with a URL that is not canonical, which would become a page, or with too long a name.
 
-    And endless names, too; what is in the journal has passed already.
+    Only for commands from the inbox, which another program may have written: the journal can hold older ones.
     """
     if isinstance(command, PublishCommand):
         if max(len(command.publisher), len(command.cluster)) > MOST_NAME:
-            raise BadInput(f"the name of a publisher or a cluster has {MOST_NAME} characters at most")
+            raise BadInput(f"the name of a publisher or a cluster has at most {MOST_NAME} characters")
         wrong = next((url for url in command.lines() if canonical(url) != url), None)
         if wrong is not None:
-            raise BadInput(f"a publication has canonical URLs, a line each, not {wrong[:100]!r}")
+            raise BadInput(f"a publication has canonical URLs, one per line, not {wrong[:100]!r}")
 
 
 def _check_publication(command: PublishCommand) -> None:
     try:
         count = len(command.lines())
     except UnicodeDecodeError as error:
-        raise BadInput(f"the URLs of a publication are text: {error}") from error
+        raise BadInput(f"the URLs of a publication are not text: {error}") from error
     if not command.urls or count > MOST_URLS:
         raise BadInput(f"a publication has 1 to {MOST_URLS} URLs, not {count if command.urls else 0}")
     for name, column in (("modified", command.modified), ("periods", command.periods)):
         if column and len(column) != 8 * count:
             raise BadInput(
-                f"{name} of a publication has a number for each URL or none, not {len(column)} bytes for {count}"
+                f"{name} of a publication has one number of 8 bytes for each URL, or none, "
+                f"not {len(column)} bytes for {count}"
             )
     if not np.isfinite(column_of(command.periods, count)).all():
         raise BadInput("a period of a publication is not a finite number of seconds")

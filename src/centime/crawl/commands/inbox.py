@@ -1,12 +1,13 @@
-"""The way of a command from a command to a crawl: the folder `commands/` of the crawl, one file a command.
+"""The inbox of a crawl: the folder `commands/`, one file for each command that waits.
 
-    commands/TIME-ID             a command that waits, packed; named when it is whole and on the disk, never before
-    commands/refused/TIME-ID     what could not be understood or carried out, with TIME-ID.reason beside it: nothing is lost in silence
+    commands/TIME-ID                   a waiting command, packed; the file gets this name when it is whole and synced
+    commands/refused/TIME-ID           a command that could not be understood or carried out
+    commands/refused/TIME-ID.reason    why it was refused
 
-A running crawl looks here every second, a crawl that starts does so first. It takes commands by name, so by the time
-they were made; puts each into its journal; waits for the disk; and only then removes the file. A crawl killed in
-between finds the file again and its id among those it remembers: once in effect. Files that begin with a dot are still
-being written.
+A running crawl reads the inbox every second, and a crawl that starts reads it first. It takes commands by name, that
+is, by the time they were made; appends each to its journal; syncs the journal; and only then removes the file. A crawl
+that is killed in between finds the file again, and its id among the ids it remembers: each command is carried out once.
+A file whose name begins with a dot is still being written.
 """
 
 import errno
@@ -25,7 +26,7 @@ FOLDER = "commands"
 REFUSED = "refused"
 REASON = ".reason"
 LARGEST = 16 << 20
-MOST, MOST_BYTES = 8, 2 << 20  # taken at a time: a flood of commands does not stall the crawl
+MOST, MOST_BYTES = 8, 2 << 20  # taken at a time, so that very many commands do not stall the crawl
 
 Taken = tuple[Path, Command]
 
@@ -34,20 +35,21 @@ class CommandInbox:
     """The commands that wait for the crawl of a folder."""
 
     def __init__(self, crawl: Path) -> None:
-        """The inbox of the crawl that lives in this folder; nothing is made before there is a command."""
+        """The inbox of the crawl in this folder. The folder `commands/` is made with the first command."""
         self.path = crawl / FOLDER
         self._refused = self.path / REFUSED
 
     def put(self, command: Command) -> Path:
-        """Writes a command down, whole and on the disk; the file that is there until a crawl has taken it."""
+        """Writes a command and syncs it; returns its file, which exists until a crawl has taken the command."""
         self.path.mkdir(exist_ok=True)
         path = self.path / f"{int(command.time * 1e6):017d}-{command.id}"
         replace_file(path, pack_command(command))
         return path
 
     def take(self, most: int = MOST) -> list[Taken]:
-        """The next commands with their files, the oldest first; what cannot be understood is refused. `done` must
-        follow for each.
+        """The next commands with their files, the oldest first. Files that are not commands are refused.
+
+        Call `done` or `refuse` for each of them.
         """
         taken: list[Taken] = []
         size = 0
@@ -64,7 +66,7 @@ class CommandInbox:
         return taken
 
     def waiting(self) -> list[Path]:
-        """The files of all commands that wait, the oldest first."""
+        """The files of all waiting commands, the oldest first."""
         try:
             with os.scandir(self.path) as entries:
                 names = sorted(
@@ -75,7 +77,7 @@ class CommandInbox:
         return [self.path / name for name in names]
 
     def done(self, paths: Iterable[Path]) -> None:
-        """Removes the files of commands that are in the journal, on the disk."""
+        """Removes the files of commands whose frames of the journal are synced."""
         paths = list(paths)
         for path in paths:
             path.unlink(missing_ok=True)
@@ -83,7 +85,7 @@ class CommandInbox:
             sync_folder(self.path)
 
     def refuse(self, path: Path, reason: str) -> None:
-        """Moves a command that cannot be carried out aside, with the reason."""
+        """Moves a command that cannot be carried out to `refused/`, with the reason."""
         self._refused.mkdir(parents=True, exist_ok=True)
         replace_file(self._refused / (path.name + REASON), (reason + "\n").encode(errors="replace"))
         path.replace(self._refused / path.name)
@@ -91,7 +93,7 @@ class CommandInbox:
         sync_folder(self.path)
 
     def refusal(self, path: Path) -> str:
-        """Why the command of a file was refused; nothing if it was not."""
+        """Why the command of a file was refused; "" if it was not."""
         if not (self._refused / path.name).exists():
             return ""
         return (self._refused / (path.name + REASON)).read_text(encoding="utf-8").strip()
@@ -103,27 +105,26 @@ class CommandInbox:
         except OSError as trouble:
             if trouble.errno == errno.ENOENT:
                 raise
-            raise BadInput(f"it cannot be read: {trouble.strerror}") from trouble
+            raise BadInput(f"the file cannot be read: {trouble.strerror}") from trouble
         try:
-            packed = os.read(
-                handle, LARGEST + 1
-            )  # a file of ours comes in one piece; of what is none a part is as good as all
-        except OSError as trouble:  # a folder, for one
-            raise BadInput(f"it cannot be read: {trouble.strerror}") from trouble
+            # one call reads a whole regular file; anything else is refused anyway, so a part of it is enough
+            packed = os.read(handle, LARGEST + 1)
+        except OSError as trouble:  # a folder, for example
+            raise BadInput(f"the file cannot be read: {trouble.strerror}") from trouble
         finally:
             os.close(handle)
         if len(packed) > LARGEST:
-            raise BadInput(f"a command has {LARGEST >> 20} MiB at most")
+            raise BadInput(f"a command has at most {LARGEST >> 20} MiB")
         command = unpack_command(packed)
         check_content(command)
         return command
 
 
 def running(crawl: Path) -> int:
-    """The process that crawls in this folder now, 0 if there is none.
+    """The id of the process that crawls in this folder now, or 0.
 
-    The lock is tried only if the process that wrote its number there is alive: a crawl that is just starting must not
-    find it taken.
+    The lock is tried only if the process whose id is in the lock file is alive, so that a crawl that is just starting
+    does not find its lock taken.
     """
     try:
         handle = os.open(crawl / "lock", os.O_RDONLY)

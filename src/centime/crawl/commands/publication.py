@@ -1,15 +1,15 @@
-"""What somebody announces, from the words and files that were given: canonical URLs in the scope of the crawl, and why
-the others are not.
+"""Reads a publication from arguments and files: its canonical URLs in the scope of the crawl, and why others are
+refused.
 
-    URL                      a page that is new or has changed
-    sitemap:URL, feed:URL    to be read by the crawl, which alone asks the network
-    sitemap:FILE, feed:FILE  read here, with the times of change that they tell; parts of a sitemap index are ordered to be read
-    a file of URLs           one a line, comments (# at the beginning or behind white space) skipped
-    IndexNow                 {"host": ..., "urlList": [...]}, where a URL of another host is refused, as its protocol says
-    WebSub                   the feed that a hub posts, with the signature of its `X-Hub-Signature` field if a secret was agreed upon
+    URL                        a page that is new or has changed
+    sitemap:URL, feed:URL      the crawl fetches it; only the crawl uses the network
+    sitemap:FILE, feed:FILE    read here, with the times of change in it; the crawl fetches the parts of a sitemap index
+    a file of URLs             one per line; comments (# at the beginning or after white space) are skipped
+    IndexNow                   {"host": ..., "urlList": [...]}; as its protocol says, URLs of other hosts are refused
+    WebSub                     the feed that a hub posts, with its `X-Hub-Signature` if a secret was agreed upon
 
-Nothing is dropped in silence: what is no URL, or is out of scope, is counted and named. A word that can only be a typo
-is an error.
+Nothing is dropped silently: a word that is not a URL, or a URL out of scope, is counted and named. An argument that can
+only be a typo is an error.
 """
 
 import hmac
@@ -31,29 +31,29 @@ from centime.refresh.credit import CHANGE_FREQUENCIES
 from centime.settings.crawl import CrawlSettings
 from centime.shard.command import PublishCommand, Source, publications
 
-MOST_NAMED = 20  # of the URLs that were refused
+MOST_NAMED = 20  # refused URLs that are named, at most
 LARGEST_FILE = 1 << 30
 STANDARD_INPUT = "-"
 SIGNED_BY = ("sha1", "sha256", "sha384", "sha512")  # the methods of WebSub
 
-Said = tuple[float, float]  # when it changed, and how often it does: seconds, 0 if not said
-NOTHING: Said = (0.0, 0.0)
+Claim = tuple[float, float]  # when a page changed, and its period of changes: seconds, 0 if unknown
+NO_CLAIM: Claim = (0.0, 0.0)
 
 
 @dataclass(slots=True)
 class Publication:
-    """What is to be ordered, each URL once, in the command given."""
+    """The URLs to publish, each once, in the sequence given."""
 
     scope: Scope
-    pages: dict[str, Said] = field(default_factory=dict)
+    pages: dict[str, Claim] = field(default_factory=dict)
     sitemaps: dict[str, None] = field(default_factory=dict)
     feeds: dict[str, None] = field(default_factory=dict)
     refused: int = 0
-    reasons: list[dict[str, Any]] = field(default_factory=list)  # the first of those refused
-    troubles: list[str] = field(default_factory=list)  # what was wrong with files that were read all the same
+    reasons: list[dict[str, Any]] = field(default_factory=list)  # of the first refused URLs
+    troubles: list[str] = field(default_factory=list)  # defects of files that were read all the same
 
-    def add(self, href: str, said: Said = NOTHING, source: Source = "url", base: str | None = None) -> None:
-        """Takes a URL as it was written, in a document at `base`."""
+    def add(self, href: str, claim: Claim = NO_CLAIM, source: Source = "url", base: str | None = None) -> None:
+        """Adds or refuses a URL as written in a document at `base`."""
         url = canonical(href, base)
         refusal = (
             "it is not the URL of a page"
@@ -63,18 +63,18 @@ class Publication:
         if url is None or refusal:
             self.refuse(href, refusal)
         elif source == "url":
-            self.pages[url] = said if said != NOTHING else self.pages.get(url, NOTHING)
+            self.pages[url] = claim if claim != NO_CLAIM else self.pages.get(url, NO_CLAIM)
         else:
             (self.sitemaps if source == "sitemap" else self.feeds)[url] = None
 
     def refuse(self, href: str, reason: str) -> None:
-        """Counts a URL that cannot be published, and names the first of them."""
+        """Counts a URL that cannot be published, and keeps the reasons of the first ones."""
         self.refused += 1
         if len(self.reasons) < MOST_NAMED:
             self.reasons.append({"url": href[:200], "reason": reason})
 
     def commands(self, *, time: float, cluster: str = "", publisher: str = "") -> list[PublishCommand]:
-        """The commands that publish it."""
+        """The commands that publish all of it."""
         modified, periods = zip(*self.pages.values(), strict=True) if self.pages else ((), ())
         parts: Iterable[Iterator[PublishCommand]] = (
             publications(
@@ -96,17 +96,17 @@ def read_publication(
     signature: str = "",
     secret_file: str = "",
 ) -> Publication:
-    """What words and files announce; BadInput names what can only be a mistake."""
+    """The publication in arguments and files; BadInput if an argument can only be a mistake."""
     publication = Publication(settings.scope_rules())
     for word in words:
         kind, colon, place = word.partition(":")
         if colon and kind in ("sitemap", "feed") and not place.strip():
-            raise BadInput(f"{kind}: names no {kind}; give a URL or a file, as {kind}:https://a.example/{kind}.xml")
+            raise BadInput(f"{kind}: names no {kind}; give a URL or a file, like {kind}:https://a.example/{kind}.xml")
         if colon and kind in ("sitemap", "feed"):
             _read_source(publication, "sitemap" if kind == "sitemap" else "feed", place)
         elif "://" not in word:
             raise BadInput(
-                f"{word!r} is not a URL; a file of URLs is given with -f, a sitemap or feed as sitemap:... or feed:..."
+                f"{word!r} is not a URL; give a file of URLs with -f, a sitemap or feed as sitemap:... or feed:..."
             )
         else:
             publication.add(word.strip())
@@ -128,7 +128,7 @@ def read_publication(
 
 
 def _read_source(publication: Publication, kind: Source, place: str) -> None:
-    """Takes a sitemap or feed: read here if it is a file, otherwise to be read by the crawl."""
+    """Adds a sitemap or feed: a file is read here, a URL is left to the crawl."""
     if "://" in place:
         publication.add(place, source=kind)
         return
@@ -138,13 +138,13 @@ def _read_source(publication: Publication, kind: Source, place: str) -> None:
         return
     sitemap = read_sitemap(body)
     for entry in sitemap.entries:
-        said = (max(entry.modified, entry.published), CHANGE_FREQUENCIES.get(entry.frequency, 0.0))
-        publication.add(entry.url, said, "sitemap" if sitemap.is_index else "url")
+        claim = (max(entry.modified, entry.published), CHANGE_FREQUENCIES.get(entry.frequency, 0.0))
+        publication.add(entry.url, claim, "sitemap" if sitemap.is_index else "url")
     _note_trouble(publication, place, sitemap.trouble, len(sitemap.entries))
 
 
 def _read_feed(publication: Publication, place: str, body: bytes) -> None:
-    """Takes the entries of a feed; their links are relative to where it says that it is."""
+    """Adds the entries of a feed; their links are relative to the address that the feed gives for itself."""
     feed = read_feed(body)
     base = canonical(feed.address)
     for item in feed.entries:
@@ -161,18 +161,19 @@ def _note_trouble(publication: Publication, place: str, trouble: str, found: int
 
 def _read_indexnow(publication: Publication, name: str) -> None:
     try:
-        said = json.loads(_body(name))
-        host, urls = said["host"], said["urlList"]
+        form = json.loads(_body(name))
+        host, urls = form["host"], form["urlList"]
         if not isinstance(host, str) or not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise BadInput(
-            f'{name}: the IndexNow form is a JSON object as {{"host": "a.example", "urlList": ["https://a.example/"]}}'
+            f"{name}: the IndexNow form is a JSON object like "
+            f'{{"host": "a.example", "urlList": ["https://a.example/"]}}'
         ) from None
     for href in urls:
         url = canonical(href)
         if url is not None and host_of(url).partition("//")[2] != host.lower():
-            publication.refuse(href, f"its host is not {host}, for which the list speaks")
+            publication.refuse(href, f"its host is not {host}, the host of the list")
         else:
             publication.add(href)
 
@@ -184,15 +185,16 @@ def _verify(name: str, body: bytes, signature: str, secret_file: str) -> None:
     method, _, digest = signature.strip().partition("=")
     if method.lower() not in SIGNED_BY or not digest:
         raise BadInput(
-            f"{signature!r} is not the signature of a hub: it is METHOD=HEX, the method {', '.join(SIGNED_BY[:-1])} or {SIGNED_BY[-1]}"
+            f"{signature!r} is not the signature of a hub: give METHOD=HEX, "
+            f"where METHOD is {', '.join(SIGNED_BY[:-1])} or {SIGNED_BY[-1]}"
         )
     secret = _body(secret_file).strip()
     if not secret:
-        raise BadInput(f"{secret_file}: there is no secret in it")
+        raise BadInput(f"{secret_file}: contains no secret")
     if not hmac.compare_digest(
         hmac.new(secret, body, method.lower()).hexdigest().encode(), digest.strip().lower().encode()
     ):
-        raise BadInput(f"{name}: the signature does not fit what it is to prove, so nothing is published")
+        raise BadInput(f"{name}: the signature does not match, so nothing is published")
 
 
 def _body(name: str) -> bytes:
@@ -211,7 +213,7 @@ def _lines(name: str) -> Iterator[str]:
     try:
         text = _body(name).decode("utf-8-sig")
     except UnicodeDecodeError as trouble:
-        raise BadInput(f"{name}: this is not text: {trouble}") from trouble
+        raise BadInput(f"{name}: not a text file: {trouble}") from trouble
     for line in text.splitlines():
         if word := without_comment(line):
             yield word

@@ -1,9 +1,9 @@
-"""A fetcher: a process of its own that reads the pages it is given leases for and says what came of them.
+"""A fetcher: a process that visits the pages it has leases for and sends the visits back.
 
     python -m centime.crawl.worker.fetching SOCKET
 
-Leases come in batches, a task each (`processes/child.py`); visits go back in batches, so that a message costs next to nothing a
-page. What it holds when it ends is nobody's loss: the shard leases it again.
+Leases arrive in batches, and each becomes a task (`processes/child.py`). Visits go back in batches, so that messages
+cost little per page. Nothing is lost when a fetcher dies: the shard leases its pages again.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from centime.settings.crawl import FetcherSettings, unpack_fetcher
 from centime.shard.message import Lease, Visit, pack, unpack_leases
 from centime.store.archive import Archive
 
-BATCH = 32  # visits in a message at most
-PATIENCE = 0.02  # seconds that a visit waits for company
+BATCH = 32  # visits per message, at most
+PATIENCE = 0.02  # seconds that a visit waits for others, at most
 
 
 class FetchingProcess:
@@ -41,27 +41,26 @@ class FetchingProcess:
         self._work = Work()
 
     async def run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Reads leases until the shard hangs up."""
+        """Visits the pages of leases until the engine closes the socket."""
         self._writer = writer
         try:
             await self._work.go_on(reader, unpack_leases, self._visit)
         finally:
             if self.archive is not None:
-                with contextlib.suppress(NoRoom):  # its index stays open, and is mended when the crawl goes on
+                with contextlib.suppress(NoRoom):  # the index stays unfinished, and is repaired by the next run
                     self.archive.close()
             await self.fetcher.close()
 
     async def _visit(self, lease: Lease) -> None:
         try:
-            came = await visit(lease, self.fetcher, self.links, self.archive, self.hook)
+            result = await visit(lease, self.fetcher, self.links, self.archive, self.hook)
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # one page must never stop the others: the visit says what went wrong in here
-            came = Visit(page=lease.page, outcome=Outcome.LOST, detail=f"{type(error).__name__}: {error}"[:200])
-        self._done.append(pack(came))
-        if len(self._done) >= min(
-            BATCH, len(self._work)
-        ):  # as many wait here as are under way: the shard has leases to give meanwhile
+        except Exception as error:  # one page must never stop the others: the visit records the defect
+            result = Visit(page=lease.page, outcome=Outcome.LOST, detail=f"{type(error).__name__}: {error}"[:200])
+        self._done.append(pack(result))
+        # once as many visits wait as tasks are running, send them: the engine answers with new leases
+        if len(self._done) >= min(BATCH, len(self._work)):
             self._flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._flush)
@@ -70,7 +69,7 @@ class FetchingProcess:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._done and not self._writer.is_closing():  # the shard may be gone: then nobody wants to know
+        if self._done and not self._writer.is_closing():  # if the engine is gone, nobody reads the visits
             message = pack([msgspec.Raw(one) for one in self._done])
             self._done.clear()
             self._writer.write(LENGTH.pack(len(message)) + message)
@@ -81,7 +80,7 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
 
 
 def main() -> None:
-    """Runs a fetcher on the socket that was handed down."""
+    """Runs a fetcher on the inherited socket."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
     serve_crawl(_serve)

@@ -2,8 +2,8 @@
 
 The function is named by MODULE:NAME, or by FILE.py:NAME for one of the main program, and imported by each fetcher: the
 page's body stays in the process that fetched it. The function sees a `FetchedPage`. What it returns is ignored. What it
-raises does not stop the crawl: the visit's record says it, and the engine counts it. It runs in the fetcher's event
-loop, so pages wait while it works.
+raises does not stop the crawl: the record of the visit contains it, and the engine counts it. It runs in the fetcher's
+event loop, so other pages wait while it runs.
 """
 
 import importlib
@@ -19,12 +19,12 @@ from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.response import Response
 
-FAILED = "on_page: "  # a visit's detail begins so if the function raised
+FAILED = "on_page: "  # the detail of a visit starts with this if the function raised
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A page as it was read just now."""
+    """A page that was just fetched."""
 
     url: str
     status: int
@@ -89,7 +89,7 @@ def load_hook(name: str) -> Hook:
 
 
 def called(hook: Hook, response: Response, document: Document) -> str:
-    """Calls a hook for a page; returns what it raised, in a line, or ""."""
+    """Calls a hook for a page; returns what it raised, in one line, or ""."""
     page = FetchedPage(
         response.url,
         response.status,

@@ -1,4 +1,4 @@
-"""How long a piece of work takes by itself, for what is tried on made-up input before a crawl takes it."""
+"""Measures the CPU time of a piece of work, to refuse XPaths that are too slow before a crawl uses them."""
 
 import math
 import time
@@ -8,10 +8,10 @@ TRIES = 3
 
 
 def quickest(work: Callable[[], object], enough: float) -> float:
-    """The CPU seconds of the quickest of a few tries; one that takes less than `enough` is the last.
+    """The CPU seconds of the quickest of a few tries; a try that takes less than `enough` is the last.
 
-    A busy machine must not make good work slow: hence CPU time. Nor must a collection of garbage that falls into a try,
-    which takes longer than the work where a process holds millions of objects: hence more than one.
+    CPU time does not depend on how busy the machine is. There are several tries because a garbage collection can fall
+    into one; in a process with millions of objects it takes longer than the work.
     """
     took = math.inf
     for _ in range(TRIES):

@@ -1,10 +1,11 @@
-"""The whole way of one page through the program, on one screen. (ARCHITECTURE.md draws the same way with its folders.)
+"""The visit of one page, from lease to result, on one screen.
 
-    lease -> fetch -> understand -> make links canonical -> keep those in scope -> visit, which the shard records
+    lease -> fetch -> parse -> make links canonical -> keep those in scope -> visit
 
-The shard gave the lease because the page was worth most (schedule/); recording the visit pays its links (ledger/) and
-makes all of it durable (store/). Nothing here waits for anything but the network, and nothing here raises because of
-what the web says.
+Before it, `shard/queueing.py` leased the page because it was the best page of a host ready to fetch. After it,
+`shard/filing.py` records the visit and pays its links. ("The way of one page" in ARCHITECTURE.md shows all steps.)
+
+This code waits for nothing but the network, and nothing that the web sends makes it raise an exception.
 """
 
 import re
@@ -30,9 +31,9 @@ from centime.store.archive import Archive
 async def visit(
     lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Archive | None, hook: Hook | None = None
 ) -> Visit:
-    """Reads one page: what came of it, with the fingerprints of its links."""
-    if left_out := links.scope.exclusion(lease.url):  # by a pattern that was given after the page was found
-        return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=left_out)
+    """Fetches and parses one page; returns its outcome, with the fingerprints of its links."""
+    if exclusion := links.scope.exclusion(lease.url):  # the pattern was added after the page became known
+        return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=exclusion)
     response = await fetcher.fetch(Request(url=lease.url, etag=lease.etag, modified=lease.modified))
     if response.outcome is not Outcome.READ:
         if archive is not None and response.outcome is Outcome.UNCHANGED:
@@ -40,12 +41,12 @@ async def visit(
         elif archive is not None:
             archive.answered(response)
         return _without_document(lease, response, links)
-    said = parse_directives(response.headers, fetcher.product)
+    directives = parse_directives(response.headers, fetcher.product)
     document = read_document(
         response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated
     )
     trouble = called(hook, response, document) if hook is not None else ""
-    nofollow = document.nofollow or said.nofollow
+    nofollow = document.nofollow or directives.nofollow
     sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
     targets, fresh, texts = (
         links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
@@ -58,7 +59,7 @@ async def visit(
         kind=PageKind.XML if sitemap else document.kind,
         body_bytes=len(response.body),
         nofollow=nofollow,
-        noindex=document.noindex or said.noindex,
+        noindex=document.noindex or directives.noindex,
         signature=document.signature,
         digest=document.digest,
         detail=trouble or document.trouble,
@@ -98,7 +99,7 @@ def _may_be_feed(document: Document) -> bool:
 
 
 def _fresh_for(cache_control: str) -> float:
-    """For how many seconds a cache may keep the answer: max-age, 0 without one."""
+    """The max-age of a Cache-Control header in seconds; 0 without one."""
     found = _MAX_AGE(cache_control)
     return float(found[1]) if found else 0.0
 
@@ -108,14 +109,14 @@ NONE = np.empty(0, dtype=np.uint64)
 
 
 def _visit(lease: Lease, response: Response, **found: object) -> Visit:
-    said: dict[str, object] = {
+    validators: dict[str, object] = {
         "etag": response.header("etag"),
         "modified": response.header("last-modified"),
         "content_type": response.header("content-type"),
     }
     if response.outcome is Outcome.UNCHANGED:
-        said = {"etag": lease.etag, "modified": lease.modified}
-    came = Visit(
+        validators = {"etag": lease.etag, "modified": lease.modified}
+    result = Visit(
         page=lease.page,
         outcome=response.outcome,
         status=response.status,
@@ -127,4 +128,4 @@ def _visit(lease: Lease, response: Response, **found: object) -> Visit:
         crawl_delay=response.crawl_delay,
         retry_after=response.retry_after,
     )
-    return msgspec.structs.replace(came, **(said | found))
+    return msgspec.structs.replace(result, **(validators | found))

@@ -1,12 +1,12 @@
-"""What the XPaths of subscriptions find in a page: a hash of all of it, and the beginning for people.
+"""Evaluates the XPaths of subscriptions in a page: gives a hash of what they find, and the beginning of it for people.
 
-Bounded and closed: entities are not expanded, nothing is loaded from anywhere, a body is looked at up to MOST_BYTES,
-and of what is found the first MOST_FOUND pieces count. Nothing can stop an evaluation once it has begun, so
-`check_pace` tries an XPath on made-up pages that grow, before it is ordered, and refuses one whose time grows faster
-than they do. A page in which an XPath cannot be evaluated gives nothing for it.
+The work is bounded and safe: entities are not expanded, nothing is loaded from elsewhere, at most MOST_BYTES of a body
+are parsed, and the first MOST_FOUND results count. A running evaluation cannot be stopped. So, before a subscription is
+accepted, `check_pace` tries its XPath on generated pages of growing size, and refuses it if it takes too long. A page
+in which an XPath cannot be evaluated gives no result for it.
 
-An XPath is searched in HTML as browsers' pages are (names in lower case, no namespaces); in XML names have their
-namespaces, so `//*[local-name()='price']` finds what has one.
+In HTML, names are in lower case and have no namespaces. In XML, names have namespaces: `//*[local-name()='price']`
+finds elements in any namespace.
 """
 
 import re
@@ -28,18 +28,18 @@ MOST_BYTES = 10 << 20
 MOST_FOUND = 1_000
 LONGEST_XPATH = 1_000
 MOST_SECONDS = 0.25
-MOST_DEPTH = 12  # of a made-up page
-MOST_ELEMENTS = 16_384  # likewise
-MOST_NESTED = 4  # each may look at all of the page again: n^5 steps
+MOST_DEPTH = 12  # of a generated page
+MOST_ELEMENTS = 16_384  # of a generated page
+MOST_NESTED = 4  # conditions in each other: each can visit the whole page again, which takes n^5 steps
 
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_BESIDES = re.compile(r"""'[^']*'|"[^"]*"|[^][]""")  # all that is not the bracket of a condition
+_NO_BRACKET = re.compile(r"""'[^']*'|"[^"]*"|[^][]""")  # everything but the brackets of conditions
 
 
 def check_xpath(text: str, root: Any = None) -> None:
     """Refuses an XPath that cannot be evaluated."""
     if len(text) > LONGEST_XPATH:
-        raise BadSetting(f"an XPath has {LONGEST_XPATH} characters at most, not {len(text)}")
+        raise BadSetting(f"an XPath has at most {LONGEST_XPATH} characters, not {len(text)}")
     try:
         _compiled(text)(etree.Element("html") if root is None else root)
     except (etree.XPathError, ValueError, TypeError) as error:
@@ -47,17 +47,14 @@ def check_xpath(text: str, root: Any = None) -> None:
 
 
 def check_pace(text: str) -> None:
-    """Refuses an XPath that takes too long on a page of some size; the made-up pages have the names that it has."""
+    """Refuses an XPath that takes too long on a large page. The generated pages use the names in the XPath."""
     if (depth := _nested(text)) > MOST_NESTED:
-        raise BadSetting(
-            f"conditions of an XPath stand at most {MOST_NESTED} deep in each other, not {depth}: {text!r}"
-        )
+        raise BadSetting(f"conditions of an XPath are nested at most {MOST_NESTED} deep, not {depth}: {text!r}")
     names = list(dict.fromkeys(_NAMES.findall(text))) or ["a"]
     size = 1
     while size < MOST_ELEMENTS:
-        size = min(
-            size + (size + 1) // 2, MOST_ELEMENTS
-        )  # by half: n^5 steps become 8 times as many, so the check ends soon
+        # growing by half, n^5 steps become 8 times as many: the check itself never takes long
+        size = min(size + (size + 1) // 2, MOST_ELEMENTS)
         root = element = etree.Element("html")
         for number in range(size):
             if number % MOST_DEPTH == 0:
@@ -72,9 +69,9 @@ def check_pace(text: str) -> None:
 
 
 def _nested(text: str) -> int:
-    """How deep conditions stand in each other."""
+    """The depth to which conditions are nested."""
     depth = deepest = 0
-    for bracket in _BESIDES.sub("", text):
+    for bracket in _NO_BRACKET.sub("", text):
         depth += 1 if bracket == "[" else -1
         deepest = max(deepest, depth)
     return deepest
@@ -82,19 +79,19 @@ def _nested(text: str) -> int:
 
 def watched(body: bytes, kind: PageKind, encoding: str, subscriptions: Sequence[Subscription]) -> list[Watched]:
     """For each subscription with an XPath: its name, the hash of what the XPath finds in the body, and the beginning of
-    that.
+    what it finds.
 
-    The caller gives those that match the page's URL. The hash of nothing found is a hash too: what was there and is no
-    longer is a change.
+    The caller passes the subscriptions that match the page's URL. If an XPath finds nothing, that has a hash too, so
+    the disappearance of something is a change.
     """
-    wanted = [one for one in subscriptions if one.xpath]
-    if not wanted or kind not in (PageKind.HTML, PageKind.XML):
+    with_xpath = [one for one in subscriptions if one.xpath]
+    if not with_xpath or kind not in (PageKind.HTML, PageKind.XML):
         return []
     root = _parsed(body[:MOST_BYTES], kind, encoding)
     if root is None:
         return []
     found = []
-    for one in wanted:
+    for one in with_xpath:
         try:
             pieces = _pieces(_compiled(one.xpath)(root))
         except (etree.XPathError, ValueError, TypeError, MemoryError):
@@ -110,7 +107,7 @@ def _compiled(text: str) -> etree.XPath:
 
 
 def _parsed(body: bytes, kind: PageKind, encoding: str) -> Any:
-    """The root of a page, None where there is none."""
+    """The root element of a page, or None."""
     safe: dict[str, Any] = {"no_network": True, "recover": True, "remove_comments": True, "huge_tree": False}
     try:
         if kind is PageKind.HTML:
@@ -123,12 +120,10 @@ def _parsed(body: bytes, kind: PageKind, encoding: str) -> Any:
 
 
 def _pieces(result: Any) -> list[str]:
-    """What an XPath found as texts, white space evened out: elements by all of their text, attributes and others by
-    their value.
-    """
+    """The results of an XPath as texts with normalised white space: all text of an element, the value of others."""
     if not isinstance(result, list):
-        return [_even(str(result))]
-    return [_even(piece if isinstance(piece, str) else _text_of(piece)) for piece in result[:MOST_FOUND]]
+        return [_normalised(str(result))]
+    return [_normalised(piece if isinstance(piece, str) else _text_of(piece)) for piece in result[:MOST_FOUND]]
 
 
 def _text_of(node: Any) -> str:
@@ -137,5 +132,5 @@ def _text_of(node: Any) -> str:
     return "".join(node.itertext())
 
 
-def _even(text: str) -> str:
+def _normalised(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split()))
