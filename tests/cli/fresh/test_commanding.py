@@ -243,7 +243,7 @@ def test_a_place_is_the_same_wherever_the_crawl_is_started(
         (["x", "--to", "mail:me"], "not to 'mail:me'"),
         (["x", "--to", "file:/no/such/folder/a"], "the folder does not exist"),
         (["x", "--to", "file:/dev/null"], "/dev/null is not a file"),
-        (["x", "--to", "file:/"], "this is a folder"),
+        (["x", "--to", "file:/"], "is a folder"),
         (["x", "--to", "command:no-such-program"], "there is no executable program 'no-such-program'"),
         (["x", "--to", "command:'"], "cannot parse the command"),
         (["x", "--to", "http://127.0.0.1/"], "127.0.0.1 is not a public address"),

@@ -1,4 +1,4 @@
-"""Deliveries: at least once, by one id, whoever is killed; and nobody waits for a subscriber that hangs."""
+"""Deliveries: at least once and under one id, whichever process is killed; a subscriber that hangs delays nobody."""
 
 import json
 import os
@@ -34,12 +34,12 @@ def batch(to: str, name: str = "s", number: int = 1) -> Batch:
 
 
 def answers(delivery: Delivery, now: float, count: int = 1) -> list[tuple[str, int]]:
-    """What arrives until so many are out of hand."""
-    came: list[tuple[str, int]] = []
-    until, wanted = time.monotonic() + PATIENCE, delivery.in_hand - count
-    while delivery.in_hand > wanted and time.monotonic() < until:
-        came += delivery.receive(now, timeout=1.0)
-    return came
+    """What arrives until `count` attempts have ended."""
+    arrived: list[tuple[str, int]] = []
+    until, left = time.monotonic() + PATIENCE, delivery.in_hand - count
+    while delivery.in_hand > left and time.monotonic() < until:
+        arrived += delivery.receive(now, timeout=1.0)
+    return arrived
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ def test_a_file_gets_a_line_of_json_for_each_batch(delivery: Delivery, tmp_path:
     ]
 
 
-def test_a_batch_that_arrived_is_not_delivered_again_while_the_caller_writes_that_down(
+def test_a_batch_that_arrived_is_not_delivered_again_before_the_journal_has_it(
     delivery: Delivery, tmp_path: Path
 ) -> None:
     due = [batch(f"command:touch {tmp_path}/a")]
@@ -90,7 +90,7 @@ def test_a_command_gets_the_batch_on_its_standard_input(delivery: Delivery, tmp_
     assert answers(slow, 1.0) == [("s", 1)]
     slow.close()
     assert lines(tmp_path / "a")[0]["subscription"] == "s"
-    assert (tmp_path / "a").read_bytes().endswith(b"}\n"), "a program that reads lines reads it"
+    assert (tmp_path / "a").read_bytes().endswith(b"}\n"), "so that a program can read it as a line"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_command_gets_the_batch_on_its_standard_input(delivery: Delivery, tmp_
         ("http://:x/", ""),
     ],
 )
-def test_a_batch_that_cannot_be_delivered_is_tried_again_later_and_later(
+def test_a_batch_that_cannot_be_delivered_is_retried_after_growing_pauses(
     delivery: Delivery, to: str, reason: str
 ) -> None:
     due, now = [batch(to)], 1000.0
@@ -140,7 +140,7 @@ def test_the_pause_never_exceeds_an_hour_and_ends_with_success(delivery: Deliver
     assert delivery.troubles == {}
 
 
-def test_a_subscriber_that_hangs_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_subscriber_that_hangs_does_not_delay_the_others(tmp_path: Path) -> None:
     delivery = Delivery(FetchSettings(), command_seconds=600.0)
     due = [batch("command:sleep 30", f"hang{number}") for number in range(module.MOST_IN_HAND - 1)]
     delivery.deliver([*due, batch(f"file:{tmp_path}/a", "quick")], 1.0)
@@ -149,19 +149,19 @@ def test_a_subscriber_that_hangs_keeps_nobody_waiting(tmp_path: Path) -> None:
     delivery.close()
 
 
-def test_no_more_are_in_hand_than_fit_and_the_others_have_their_turn(delivery: Delivery, tmp_path: Path) -> None:
+def test_the_batches_in_hand_are_bounded_and_the_others_follow(delivery: Delivery, tmp_path: Path) -> None:
     due = [batch(f"file:{tmp_path}/a", f"s{number}") for number in range(module.MOST_IN_HAND + 8)]
     arrived: set[str] = set()
     while len(arrived) < len(due):
         delivery.deliver([one for one in due if one.name not in arrived], 1.0)
         assert delivery.in_hand <= module.MOST_IN_HAND
-        came = answers(delivery, 1.0)
-        assert came
-        arrived |= {name for name, _ in came}
+        names = {name for name, _ in answers(delivery, 1.0)}
+        assert names
+        arrived |= names
     assert sorted(str(line["subscription"]) for line in lines(tmp_path / "a")) == sorted(arrived)
 
 
-def test_what_a_killed_process_held_is_delivered_by_another(delivery: Delivery, tmp_path: Path) -> None:
+def test_the_batches_of_a_killed_process_are_delivered_by_another(delivery: Delivery, tmp_path: Path) -> None:
     due = [batch("command:sleep 30", "slow"), batch(f"file:{tmp_path}/a", "quick")]
     delivery.deliver(due, 1.0)
     answers(delivery, 1.0)
@@ -174,7 +174,7 @@ def test_what_a_killed_process_held_is_delivered_by_another(delivery: Delivery, 
     assert answers(delivery, 2.0) == [("slow", 1)]
 
 
-def test_a_process_that_says_nothing_for_too_long_is_replaced(tmp_path: Path) -> None:
+def test_a_process_that_is_silent_for_too_long_is_replaced(tmp_path: Path) -> None:
     delivery = Delivery(FetchSettings(), command_seconds=1e6)
     delivery.deliver([batch("command:sleep 30")], 0.0)
     delivery.receive(module.SILENCE_SECONDS)
@@ -184,7 +184,7 @@ def test_a_process_that_says_nothing_for_too_long_is_replaced(tmp_path: Path) ->
     delivery.close()
 
 
-def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_killed_all_the_time(
+def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_killed_often(
     tmp_path: Path,
 ) -> None:
     known = Subscriptions()
@@ -195,7 +195,7 @@ def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_k
         delivery.deliver(known.due(now), now)
         if page % 3 == 0 and delivery.process_id:
             os.kill(delivery.process_id, signal.SIGKILL)
-        elif page % 5 == 0:  # the crawl: what arrived meanwhile was not written down
+        elif page % 5 == 0:  # the crawl is killed: its journal does not have what arrived
             delivery.receive(now, timeout=0.05)
             delivery.close()
             known, delivery = Subscriptions.from_state(known.state()), Delivery(FetchSettings())
@@ -208,9 +208,9 @@ def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_k
             known.delivered(name, up_to, now)
         now += 2.0
     delivery.close()
-    told = lines(tmp_path / "a")
-    assert len({line["id"] for line in told}) == len(told)
-    seen = [change["url"] for line in told for change in line["changes"]]
+    delivered = lines(tmp_path / "a")
+    assert len({line["id"] for line in delivered}) == len(delivered)
+    seen = [change["url"] for line in delivered for change in line["changes"]]
     assert sorted(set(seen)) == sorted(f"http://a.example/{page}" for page in range(30))
     assert len(seen) == len(set(seen))
 
@@ -227,7 +227,9 @@ def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_k
     ],
     ids=["empty", "another", "there already", "cut", "cut early", "somebody's"],
 )
-def test_a_line_is_appended_once_and_a_cut_one_of_ours_is_removed(tmp_path: Path, before: bytes, after: bytes) -> None:
+def test_a_line_is_appended_once_and_a_truncated_line_of_ours_is_removed(
+    tmp_path: Path, before: bytes, after: bytes
+) -> None:
     path = tmp_path / "a"
     path.write_bytes(before)
     assert append_line(str(path), b'{"id":"2-3@s","n":1}', "2-3@s") == ""
@@ -252,7 +254,7 @@ def test_nothing_is_written_into_the_folder_of_the_crawl_wherever_links_lead(tmp
     delivery.close()
 
 
-def test_troubles_are_noted_in_the_folder_when_they_change_and_only_then(tmp_path: Path) -> None:
+def test_troubles_are_written_into_the_folder_only_when_they_change(tmp_path: Path) -> None:
     troubles = {"s": Trouble(2, 180.0, "false ended with code 1"), "t": Trouble(1, 60.5, "ä")}
     assert not write_troubles(tmp_path, {})
     assert list(tmp_path.iterdir()) == []
@@ -264,6 +266,6 @@ def test_troubles_are_noted_in_the_folder_when_they_change_and_only_then(tmp_pat
 
 
 @pytest.mark.parametrize("octets", [b"", b"{", b"\xff", b'{"s": 1}', b"[]"])
-def test_a_note_of_troubles_that_cannot_be_read_is_none(tmp_path: Path, octets: bytes) -> None:
+def test_a_file_of_troubles_that_cannot_be_read_counts_as_none(tmp_path: Path, octets: bytes) -> None:
     (tmp_path / TROUBLES).write_bytes(octets)
     assert read_troubles(tmp_path) == {}

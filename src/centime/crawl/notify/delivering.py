@@ -1,14 +1,16 @@
-"""The process that tells subscribers: one attempt for each batch that it is given, and what came of it goes back.
+"""The process that notifies subscribers: it makes one attempt for each batch it receives, and sends the result back.
 
-    python -m centime.crawl.notify.delivering SOCKET        (`servant.py`)
+    python -m centime.crawl.notify.delivering SOCKET        (`processes/child.py`)
 
-It remembers nothing: what failed is given to it again by the crawl (delivery.py), what it held when it was killed too.
-Attempts run side by side and each has a time limit, so a subscriber that hangs keeps nobody waiting.
+It remembers nothing: the crawl sends a batch that failed again (`delivery.py`), and also a batch that was lost because
+this process was killed. Attempts run concurrently and each has a time limit, so a subscriber that hangs delays nobody
+else.
 
-    file:PATH           a line of JSON is appended and synced, unless its id stands among the last already; a line that was cut is removed;
-                        what is no file, or lies in the crawl's own folder, is left alone
-    command:PROGRAM     is started with the line on its standard input, without a shell; code 0 is success; killed when its time is over
-    http://, https://   are asked by POST (fetch/notice.py); any 2xx is success
+    file:PATH            a line of JSON is appended and synced, unless a recent line has its id; a truncated last line
+                         of ours is removed; a path that is not a file, or lies in the crawl's folder, is refused
+    command:PROGRAM      started without a shell, with the line on its standard input; exit code 0 is success; killed
+                         when its time is over
+    http://, https://    receives a POST request (`fetch/notice.py`); any status 2xx is success
 """
 
 import asyncio
@@ -31,22 +33,22 @@ from centime.processes.child import Work, serve_crawl
 from centime.shard.message import pack
 from centime.shard.notices import Batch
 
-LOOKED_BACK = 16 << 20  # bytes at the end of a file in which an id is looked for: a batch that comes again comes soon
-BEGINNING = b'{"id":"'  # of every line of ours
+SEARCHED_BYTES = 16 << 20  # at the end of a file, searched for an id: a batch that is delivered again comes soon
+BEGINNING = b'{"id":"'  # of every line that we write
 THREADS = 16
 
 
 class DeliverySettings(msgspec.Struct, array_like=True, frozen=True):
-    """What the process is told when it starts."""
+    """The settings of the process, sent when it starts."""
 
     fetch: FetchSettings
     command_seconds: float = 60.0
     http_seconds: float = 30.0
-    crawl: str = ""  # the folder in which nothing is written, if there is one
+    crawl: str = ""  # the folder of the crawl, in which no file is written; "" if none
 
 
 class Attempted(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What came of an attempt: the batch, and why it did not arrive, nothing if it did."""
+    """The result of an attempt: the batch, and why it was not delivered ("" if it was)."""
 
     name: str
     up_to: int
@@ -67,7 +69,7 @@ class DeliveringProcess:
         self._files: dict[str, asyncio.Lock] = {}
 
     async def run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Delivers batches until the crawl hangs up."""
+        """Delivers batches until the crawl closes the socket."""
         try:
             await Work().go_on(reader, unpack_batches, lambda batch: self._attempt(batch, writer))
         finally:
@@ -83,7 +85,7 @@ class DeliveringProcess:
             writer.write(LENGTH.pack(len(message)) + message)
 
     async def deliver(self, batch: Batch) -> str:
-        """One attempt; why the batch did not arrive, nothing if it did."""
+        """Makes one attempt; returns why the batch was not delivered, or "" if it was."""
         body = msgspec.json.encode(batch.facts())
         scheme, _, place = batch.to.partition(":")
         match scheme:
@@ -97,21 +99,19 @@ class DeliveringProcess:
 
 
 def unfit(path: str, crawl: str) -> str:
-    """Why nothing can be appended at a path: it is no file, or lies in the folder of the crawl, wherever links lead;
-    nothing if it can.
+    """Why notices cannot be appended at a path: it is not a file, or, with links resolved, lies in the folder of the
+    crawl. "" if they can.
     """
     place = Path(os.path.realpath(path))  # Path.resolve raises at links that lead to each other
     if crawl and place.is_relative_to(os.path.realpath(crawl)):
         return f"{path} lies in the crawl's own folder"
     if place.is_dir():
-        return f"{path}: this is a folder"
+        return f"{path} is a folder"
     return f"{path} is not a file" if place.exists() and not place.is_file() else ""
 
 
 def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
-    """Appends a line to a file and waits for the disk, unless the line of this id is there; why it could not,
-    nothing if it could.
-    """
+    """Appends a line to a file and syncs it, unless a line with this id is there; returns why that failed, or ""."""
     if trouble := unfit(path, crawl):
         return trouble
     try:
@@ -123,13 +123,13 @@ def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
             return f"{path} is not a file"
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         size = os.fstat(handle).st_size
-        begin = max(0, size - LOOKED_BACK)
+        begin = max(0, size - SEARCHED_BYTES)
         end = os.pread(handle, size - begin, begin)
         mark = BEGINNING + msgspec.json.encode(identity)[1:] + b","
         lines, cut = end.rpartition(b"\n")[::2]
         if any(line.startswith(mark) for line in lines.split(b"\n")):
             return ""
-        if cut.startswith(BEGINNING[: len(cut)]):  # ours, from a moment at which the machine lost power
+        if cut.startswith(BEGINNING[: len(cut)]):  # a line of ours, truncated when the machine lost power
             os.ftruncate(handle, size - len(cut))
             cut = b""
         data = (b"\n" if cut else b"") + body + b"\n"
@@ -146,10 +146,10 @@ def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
 
 
 async def _run(words: list[str], body: bytes, seconds: float) -> str:
-    """Runs a program with the body on its standard input; why that was no success, nothing if it was."""
+    """Runs a program with the body on its standard input; returns why it failed, or ""."""
     if not words:
         return "there is no program to run"
-    with tempfile.TemporaryFile() as given:  # not a pipe: a program that does not read it must not keep us
+    with tempfile.TemporaryFile() as given:  # not a pipe: a program that does not read it must not block us
         given.write(body)
         given.seek(0)
         try:
@@ -166,7 +166,7 @@ async def _run(words: list[str], body: bytes, seconds: float) -> str:
         code = await asyncio.wait_for(process.wait(), seconds)
     except (TimeoutError, asyncio.CancelledError) as ending:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with all that it started
+            os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
         await process.wait()
         if isinstance(ending, asyncio.CancelledError):
             raise

@@ -1,18 +1,17 @@
-"""Deliveries, seen from the crawl's side: batches out, word that they arrived in, and the crawl never waits for a
-subscriber.
+"""Deliveries, seen from the engine: batches go out, results come back, and the engine never waits for a subscriber.
 
-At least once: a batch is due (subscriptions.py) until the shard has in its journal that it arrived, and is handed out
-again until then, under the same id. A batch that failed has its next turn after
+Delivery is at least once: a batch is due (`shard/subscriptions.py`) until the journal has that it arrived, and it is
+sent under the same id until then. A batch that failed is tried again after
 
-    1 minute · 2^(failures in a row - 1),   1 hour at most
+    1 minute · 2^(failures in a row - 1),   at most 1 hour
 
-At most MOST_IN_HAND are in hand at a time; the rest waits in the shard's state, so nothing here grows. The process that
-does the work is started with the first batch; when it dies, or is silent for too long, another takes its place and what
-it held is due again.
+At most MOST_IN_HAND batches are being delivered at a time; the others wait in the state of the shard, so memory here is
+bounded. The process that delivers (`delivering.py`) is started with the first batch. If it dies, or is silent for too
+long, a new process takes its place, and the batches it had are due again.
 
-    DIR/deliveries.json     the subscribers in trouble, for whoever looks at the crawl; no such file if there are none
+    DIR/deliveries.json     the subscribers that could not be notified, for reports; absent if there are none
 
-It is a note for people and no state: a run begins without troubles, and with a new attempt.
+This file is no part of the state: each run starts without troubles and makes a new attempt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ from centime.shard.notices import Batch
 
 MOST_IN_HAND = 32
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 3600.0
-SILENCE_SECONDS = 300.0  # longer than any attempt may take
+SILENCE_SECONDS = 300.0  # longer than any attempt can take
 RESTART_SECONDS = 1.0
 MODULE = "centime.crawl.notify.delivering"
 TROUBLES = "deliveries.json"
@@ -38,7 +37,7 @@ TROUBLES = "deliveries.json"
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a subscriber has not got its batch, how often that happened in a row, and when it is tried again."""
+    """Why a subscriber could not be notified, how often in a row, and when it is tried again."""
 
     failures: int
     next_time: float
@@ -50,7 +49,7 @@ _unpack_troubles = msgspec.json.Decoder(dict[str, Trouble]).decode
 
 
 def write_troubles(folder: Path, troubles: Mapping[str, Trouble]) -> bool:
-    """Notes the subscribers in trouble in the crawl's folder, whole or not at all; whether that was anything new."""
+    """Writes the troubles into the crawl's folder, atomically; returns whether they have changed."""
     path = folder / TROUBLES
     before = path.read_bytes() if path.exists() else b""
     now = _pack_troubles(troubles) if troubles else b""
@@ -64,7 +63,7 @@ def write_troubles(folder: Path, troubles: Mapping[str, Trouble]) -> bool:
 
 
 def read_troubles(folder: Path) -> dict[str, Trouble]:
-    """The subscribers in trouble as the crawl in a folder noted them last; none where nothing can be read."""
+    """The troubles that the crawl in a folder wrote last; empty if they cannot be read."""
     try:
         return _unpack_troubles((folder / TROUBLES).read_bytes())
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -82,47 +81,48 @@ class Delivery:
         command_seconds: float = 60.0,
         http_seconds: float = 30.0,
     ) -> None:
-        """Nothing is started before there is something to deliver; no file in the folder `crawl` is written to."""
+        """Deliveries that write to no file in the folder `crawl`. The process is started with the first batch."""
         self._settings = DeliverySettings(
             fetch, command_seconds, http_seconds, "" if crawl is None else str(crawl.absolute())
         )
         self._process: ChildProcess | None = None
         self._restart_time = 0.0
-        self._in_hand: dict[str, tuple[int, float]] = {}  # subscription -> the number its batch goes up to, since when
-        self._arrived: dict[
-            str, int
-        ] = {}  # the same for batches of which the caller has been told and which are still due to it
+        # by subscription: the last number of the batch that is being delivered, and since when
+        self._in_hand: dict[str, tuple[int, float]] = {}
+        # by subscription: the last number of a batch that was reported as arrived, while the caller still has it as due
+        self._arrived: dict[str, int] = {}
         self.troubles: dict[str, Trouble] = {}
         self.restarts = 0
 
     @property
     def in_hand(self) -> int:
-        """How many batches are on their way."""
+        """The number of batches that are being delivered."""
         return len(self._in_hand)
 
     @property
     def process_id(self) -> int:
-        """The delivering process, 0 if there is none."""
+        """The id of the delivering process, or 0."""
         return 0 if self._process is None else self._process.pid
 
     def deliver(self, batches: Sequence[Batch], now: float) -> None:
-        """Hands out what may be handed out of all the batches that are due now."""
+        """Starts the delivery of due batches, except those in hand, those that arrived, and those that wait after a
+        failure. `batches` are all that are due now.
+        """
         names = {batch.name for batch in batches}
         self._arrived = {name: up_to for name, up_to in self._arrived.items() if name in names}
         self.troubles = {name: trouble for name, trouble in self.troubles.items() if name in names}
-        wanted = [batch for batch in batches if self._is_wanted(batch, now)][
-            : max(0, MOST_IN_HAND - len(self._in_hand))
-        ]
-        if not wanted or (self._process is None and now < self._restart_time):
+        room = max(0, MOST_IN_HAND - len(self._in_hand))
+        ready = [batch for batch in batches if self._is_ready(batch, now)][:room]
+        if not ready or (self._process is None and now < self._restart_time):
             return
         if self._process is None:
             self._process = ChildProcess(MODULE, pack(self._settings))
-        for batch in wanted:
+        for batch in ready:
             self._in_hand[batch.name] = (batch.up_to, now)
             self._process.say(pack([batch]))
 
     def receive(self, now: float, timeout: float = 0.0) -> list[tuple[str, int]]:
-        """The subscriptions whose batch has arrived, with the number it went up to; waits no longer than told."""
+        """The subscriptions whose batch arrived, each with the batch's last number; waits up to `timeout` seconds."""
         if self._process is None:
             return []
         try:
@@ -132,28 +132,28 @@ class Delivery:
             return []
         arrived = []
         for message in messages:
-            came = unpack_attempted(message)
-            up_to, _ = self._in_hand.pop(came.name, (None, 0.0))
-            if up_to != came.up_to:
+            attempt = unpack_attempted(message)
+            up_to, _ = self._in_hand.pop(attempt.name, (None, 0.0))
+            if up_to != attempt.up_to:
                 continue
-            if came.trouble:
-                self._failed(came.name, came.trouble, now)
+            if attempt.trouble:
+                self._failed(attempt.name, attempt.trouble, now)
             else:
-                self.troubles.pop(came.name, None)
-                self._arrived[came.name] = came.up_to
-                arrived.append((came.name, came.up_to))
+                self.troubles.pop(attempt.name, None)
+                self._arrived[attempt.name] = attempt.up_to
+                arrived.append((attempt.name, attempt.up_to))
         if any(now - since > SILENCE_SECONDS for _, since in self._in_hand.values()):
             self._give_up(now)
         return arrived
 
     def close(self) -> None:
-        """Ends the process; what it held is due again in the next run."""
+        """Ends the process; the batches it had are due again in the next run."""
         if self._process is not None:
             self._process.end(2.0)
             self._process = None
         self._in_hand.clear()
 
-    def _is_wanted(self, batch: Batch, now: float) -> bool:
+    def _is_ready(self, batch: Batch, now: float) -> bool:
         trouble = self.troubles.get(batch.name)
         waits = trouble is not None and now < trouble.next_time
         return batch.name not in self._in_hand and self._arrived.get(batch.name, -1) < batch.up_to and not waits
@@ -165,7 +165,7 @@ class Delivery:
         self.troubles[name] = Trouble(failures, now + pause, reason)
 
     def _give_up(self, now: float) -> None:
-        """Lets another process begin a moment later."""
+        """Kills the process; `deliver` starts a new one after RESTART_SECONDS."""
         assert self._process is not None
         self._process.kill()
         self._process = None
