@@ -6,7 +6,8 @@ The syntax is RE2's (https://github.com/google/re2/wiki/Syntax): Python's withou
 possessive repetition and the flag x, which need more than linear time or have another spelling. `check_pattern` is for
 patterns that are new. It refuses with a sentence that says what to write instead, also for the two spellings that both
 engines accept and read differently: `{,5}` is text for RE2, and `\10` is a character. `compiled` is for all patterns,
-also those that a journal holds: it has no bounds apart from RE2's own.
+also those that a journal holds. Version 0.1 searched with Python's `re`, after it had timed a pattern on hard URLs.
+What it accepted is still found as it found it: by `re` where RE2 refuses or misreads the pattern.
 
 Traps: `\w`, `\d`, `\s` and `\b` are ASCII, as canonical URLs are. An `re2.Set` that runs out of memory finds nothing
 and does not say so. So each set also holds the empty pattern, which is found in every text: if it is missing from the
@@ -14,7 +15,9 @@ answer, the patterns are searched for one by one, which needs less memory.
 """
 
 import re
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -25,7 +28,7 @@ from centime.model.errors import BadSetting
 
 LONGEST_PATTERN = 1_000
 MOST_INSTRUCTIONS = 10_000  # of RE2's program: below 0.1 s for the longest URL there is
-MEMORY = 8 << 20  # bytes of one set or pattern, RE2's default; if it shrinks, patterns in journals are refused
+MEMORY = 8 << 20  # bytes of one set or pattern: RE2's default
 
 _MISREAD = re.compile(r"\\(?:[0-7]{3}|[1-9]\d?|.)|\{(?:,\d*|\d{9,}(?:,\d*)?|\d*,\d{9,})\}", re.DOTALL)
 _ADVICE = tuple(
@@ -65,17 +68,18 @@ class Patterns:
 
     texts: tuple[str, ...]
     _match: Callable[[bytes], list[int] | None] = field(init=False, compare=False, repr=False)
-    _apart: tuple[Any, ...] = field(init=False, compare=False, repr=False)
+    _apart: tuple[Callable[[str], object], ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_apart", tuple(_compiled(text) for text in self.texts))
+        object.__setattr__(self, "_apart", tuple(map(_searcher, self.texts)))
         together = re2.Set.SearchSet(_options())
-        for text in (*self.texts, ""):
-            together.Add(text)
         try:
+            for text in (*self.texts, ""):
+                _refuse_misread(text)
+                together.Add(text)
             together.Compile()
             object.__setattr__(self, "_match", together.Match)
-        except re2.error:  # too large together
+        except (re2.error, BadSetting):  # too large together, or one of them is Python's
             object.__setattr__(self, "_match", lambda data: None)
 
     def __bool__(self) -> bool:
@@ -84,21 +88,19 @@ class Patterns:
 
     def search(self, text: str) -> bool:
         """Whether one of the patterns is found in a text."""
-        data = text.encode("utf-8", "surrogatepass")
-        found = self._match(data)
-        return len(found) > 1 if found else self._first_apart(data) is not None
+        found = self._match(_encoded(text))
+        return len(found) > 1 if found else self._first_apart(text) is not None
 
     def first(self, text: str) -> int | None:
         """The place of the first of the patterns that are found in a text; None if none is."""
-        data = text.encode("utf-8", "surrogatepass")
-        found = self._match(data)
+        found = self._match(_encoded(text))
         if not found:
-            return self._first_apart(data)
+            return self._first_apart(text)
         place = min(found)
         return place if place < len(self.texts) else None
 
-    def _first_apart(self, data: bytes) -> int | None:
-        return next((place for place, one in enumerate(self._apart) if one.search(data)), None)
+    def _first_apart(self, text: str) -> int | None:
+        return next((place for place, search in enumerate(self._apart) if search(text)), None)
 
 
 @lru_cache(maxsize=1_024)
@@ -111,11 +113,33 @@ def check_pattern(text: str) -> None:
     """Refuses a new pattern that is not one, is too large, or means something else than in Python."""
     if len(text) > LONGEST_PATTERN:
         raise BadSetting(f"a pattern has at most {LONGEST_PATTERN} characters, not {len(text)}")
+    _refuse_misread(text)
+    if _compiled(text).programsize > MOST_INSTRUCTIONS:
+        raise BadSetting(_too_large(text))
+
+
+def _refuse_misread(text: str) -> None:
+    """Refuses a pattern that RE2 accepts and reads differently from Python."""
     for found in _MISREAD.finditer(text):
         if found[0][0] == "{" or (found[0][1] in "123456789" and len(found[0]) < 4):
             raise BadSetting(_refusal(text, found[0]))
-    if _compiled(text).programsize > MOST_INSTRUCTIONS:
-        raise BadSetting(_too_large(text))
+
+
+def _searcher(text: str) -> Callable[[str], object]:
+    """Searches for one pattern: by RE2, or by Python if only Python reads it as version 0.1 did."""
+    try:
+        _refuse_misread(text)
+        by_re2 = _compiled(text)
+        return lambda url: by_re2.search(_encoded(url))
+    except BadSetting:
+        with suppress(re.error, RecursionError, OverflowError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of what a later Python may read differently
+            return re.compile(text).search
+        raise
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _compiled(text: str) -> Any:

@@ -29,7 +29,7 @@ from centime.crawl.report.opening import moment
 from centime.model.errors import BadSetting
 from centime.model.kernel import kernel
 from centime.model.outcome import Outcome, PageKind
-from centime.model.pattern import compiled
+from centime.model.pattern import check_pattern, compiled
 from centime.settings.units import seconds
 from centime.store.record import Mark
 from centime.store.records import HEAD_TYPE, UNIT, Records
@@ -96,6 +96,7 @@ def newest_first(
     opened: CrawlState, changes: Changes, match: str = "", most: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """The changes of pages in whose URL `match` is found, the last first, so many at most."""
+    check_pattern(match)
     search = compiled(match).search
     known, left = opened.shard.pages, most
     for end in range(len(changes), 0, -BATCH):
