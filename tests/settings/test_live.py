@@ -58,6 +58,11 @@ def test_one_word_changes_one_setting_and_no_other(word: str, name: str, value: 
     assert after(word) == replace(START, **{name: value})
 
 
+def test_a_rule_of_focus_keeps_its_place_which_is_the_class_of_its_pages() -> None:
+    start = replace(START, focus=("/a/=2", "/a/=3", "/b/=3"))
+    assert changed(start, {"focus": ["/b/=5", "/a/=4", "/c/=6"]}).focus == ("/a/=4", "/a/=3", "/b/=5", "/c/=6")
+
+
 def test_a_list_can_be_given_word_by_word() -> None:
     assert after("ban=http://b.example", "ban=http://c.example").ban == ("http://b.example", "http://c.example")
     assert after("ban+=http://b.example", "ban-=http://a.example").ban == ("http://b.example",)

@@ -16,13 +16,12 @@ from centime.discover.scope import Scope
 from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
 from centime.model.pattern import Patterns, compiled
-from centime.refresh.settings import FIRST_RATE, RefreshSettings
+from centime.refresh.settings import FIRST_RATE, Policy, RefreshSettings
 from centime.settings.focus import FocusRule
 
 Keep = Literal["none", "xml", "all"]
 ScopeKind = Literal["page", "host", "domain", "any"]
 LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
-Policy = Literal["optimal", "paper", "uniform"]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 
 
@@ -50,17 +49,17 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     timeout: Annotated[float, Meta(ge=0.1, le=86_400)] = 120.0  # of one page, from the first packet to the last byte
     most_page_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 10 * 2**20
     pages_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 1_000_000
-    continuous: bool = False  # discovers, and keeps fresh what it knows, until it is stopped
+    continuous: bool = False  # discovers and refreshes pages until it is stopped
     policy: Policy = "optimal"
-    alpha: Annotated[float, Meta(ge=0, le=1e6)] = 0.0  # penalty for an old copy
+    alpha: Annotated[float, Meta(ge=0, le=1e6)] = 0.0  # penalty for each change that a copy missed
     beta: Annotated[float, Meta(ge=0, le=1e6)] = 1.0  # penalty for a stale copy
     discovery: str = "auto"  # by worth, or a percentage of the budget
-    discovery_weight: Annotated[float, Meta(ge=1e-9, le=1e9)] = 1.0  # of an unread page beside a stale one
-    least_interval: Annotated[float, Meta(ge=0.01, le=1e9)] = (
-        3_600.0  # between two reads of a page that nobody requests
+    discovery_weight: Annotated[float, Meta(ge=1e-9, le=1e9)] = 1.0  # of a page never visited, relative to a stale one
+    least_interval: Annotated[float, Meta(ge=0.01, le=1e9)] = 3_600.0  # between two visits that nobody requested
+    first_rate: Annotated[float, Meta(ge=1e-12, le=10)] = (
+        FIRST_RATE  # changes per second of a page without observations
     )
-    first_rate: Annotated[float, Meta(ge=1e-12, le=10)] = FIRST_RATE  # changes per second, before a page was observed
-    shares: tuple[Share, Share, Share] = (0.5, 0.5, 0.5)  # of the choices that reach levels 1 to 3: what each may take
+    shares: tuple[Share, Share, Share] = (0.5, 0.5, 0.5)  # of the choices that reach levels 1 to 3
     ban: tuple[str, ...] = ()  # hosts that are not fetched from
 
     def discovery_share(self) -> float | None:
@@ -68,7 +67,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         return None if self.discovery == "auto" else float(self.discovery.removesuffix("%")) / 100
 
     def refresh_settings(self) -> RefreshSettings:
-        """What the book of change rates needs of it. A crawl without a budget has a page a second, for plans."""
+        """The settings of refreshing. Without a budget, plans assume one page per second."""
         by_bytes = self.rate is None and self.bandwidth is not None
         budget = self.rate if self.rate is not None else self.bandwidth if self.bandwidth is not None else 1.0
         share = self.discovery_share()
@@ -83,17 +82,17 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         )
 
     def level_shares(self) -> tuple[float, ...]:
-        """What levels 1 to 4 may take of the choices that come down to them."""
+        """The part of the choices that reach levels 1 to 4 that each may take."""
         share = self.discovery_share()
         return (*self.shares, 0.5 if share is None else 1.0 - share)
 
     @property
     def worker_count(self) -> int:
-        """How many fetchers there are."""
+        """The number of fetcher processes."""
         return self.workers or max(1, len(os.sched_getaffinity(0)))
 
     def scope_rules(self) -> Scope:
-        """Which URLs may be known."""
+        """The rules that say which URLs belong to the crawl."""
         return Scope.of(self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
 
     def focus_rules(self) -> tuple[FocusRule, ...]:
@@ -105,7 +104,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         return compiled(*(rule.pattern for rule in self.focus_rules()))
 
     def resolve_rules(self) -> tuple[tuple[str, str], ...]:
-        """Names whose addresses are given."""
+        """Names and their addresses that are not looked up in DNS."""
         rules = []
         for rule in self.resolve:
             name, equals, address = rule.partition("=")
@@ -115,7 +114,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         return tuple(rules)
 
     def fetch_settings(self) -> FetchSettings:
-        """What the fetchers need of it."""
+        """The settings of fetching."""
         return FetchSettings(
             user_agent=self.user_agent,
             allow_networks=self.allow_network,
@@ -137,7 +136,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fetcher is told when it starts."""
+    """The settings that a fetcher process starts with."""
 
     name: str
     fetch: FetchSettings
@@ -151,12 +150,12 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
 
     def scope(self) -> Scope:
-        """Which URLs may be known."""
+        """The rules that say which URLs belong to the crawl."""
         return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
 
 
 def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path, on_page: str = "") -> FetcherSettings:
-    """What one fetcher of the crawl is told."""
+    """The settings of one fetcher process of the crawl."""
     return FetcherSettings(
         name=name,
         fetch=settings.fetch_settings(),

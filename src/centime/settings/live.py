@@ -1,17 +1,19 @@
-"""What can be changed of a crawl while it runs, and how it is written: NAME=VALUE.
+"""Settings that can be changed while a crawl runs, written as NAME=VALUE.
 
-    rate=50/s  bandwidth=2GB/day  delay=2s  least-interval=1h        as the options of the crawl are written; rate=none lifts a limit
-    alpha=0.2  beta=1  discovery=auto  discovery=30%  discovery-weight=2  shares=0.5,0.5,0.5  policy=paper
-    ban=spam.example                                                 the banned hosts are this one now; repeat it for more, `none` for none
-    ban+=spam.example  ban-=spam.example                             one more, one less
-    focus=/politics/=4                                               the weight of a pattern; a new one holds for pages found from now on
+    rate=50/s  bandwidth=2GB/day  delay=2s       as the options of the crawl; none lifts a limit
+    least-interval=1h  alpha=0.2  beta=1  discovery=auto  discovery=30%  discovery-weight=2
+    shares=0.5,0.5,0.5  policy=paper
+    ban=spam.example                             bans this host alone; repeat it for more, `none` bans no host
+    ban+=spam.example  ban-=spam.example         bans one more host, one less
+    focus=/politics/=4                           the weight of a pattern; a new pattern applies to pages found later
 
-Lists are changed where the command is carried out and not where it was written, so that two people can each ban a host.
-A focus never vanishes, for pages belong to its class: the weight 1 makes it as if it were not there.
+A list changes when the crawl applies the command, not when the command is written, so that two people can each ban a
+host. A rule of focus is never removed, because pages belong to its class: the weight 1 has the same effect.
 """
 
 import difflib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from centime.model.errors import BadSetting
@@ -28,7 +30,7 @@ SETTABLE = (*LIMITS, "delay", *NUMBERS, "discovery", "least-interval", "shares",
 
 
 def read_values(words: Sequence[str]) -> dict[str, Value]:
-    """What words NAME=VALUE say, for a SetCommand; BadSetting names the word that says nothing."""
+    """The values of words NAME=VALUE, for a SetCommand; BadSetting names the word that is not one."""
     values: dict[str, Value] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -80,7 +82,7 @@ def _unknown(name: str) -> str:
 
 
 def _add(values: dict[str, Value], name: str, text: str) -> None:
-    """Adds to a list of the command what one word says."""
+    """Adds the item of one word to a list of the command."""
     items = values.setdefault(name, [])
     assert isinstance(items, list)
     if name == "ban" and text in ("", NONE):
@@ -91,7 +93,7 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
         FocusRule.parse(text).check()
         items.append(text)
     elif name.startswith("focus"):
-        raise BadSetting("a focus is set as focus=PATTERN=WEIGHT; with the weight 1 it is as if it were not there")
+        raise BadSetting("a focus is set as focus=PATTERN=WEIGHT; the weight 1 has the same effect as removing it")
     else:
         raise BadSetting(f"{name}= names a host, as {name}=spam.example")
 
@@ -99,12 +101,10 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
 def _value(name: str, text: str) -> Value:
     if name in LIMITS and text == NONE:
         return None
-    if name not in NUMBERS:
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise BadSetting(f"{name} is a number, not {text!r}") from None
+    if name in NUMBERS:
+        with suppress(ValueError):  # refused with its range later
+            return float(text)
+    return text
 
 
 def _items(name: str, value: Value) -> list[str]:
@@ -124,6 +124,13 @@ def _listed(before: Sequence[str], sign: str, items: Sequence[str]) -> tuple[str
 
 
 def _weighed(before: Sequence[str], rules: Sequence[str]) -> tuple[str, ...]:
-    """The rules of focus with new weights for known patterns, and new patterns behind them."""
-    by_pattern = {FocusRule.parse(rule).pattern: rule for rule in (*before, *rules)}
-    return tuple(by_pattern.values())
+    """The rules of focus with new weights for known patterns, and new patterns behind them: the place of a rule is the
+    class of its pages.
+    """
+    after = list(before)
+    for rule in rules:
+        patterns = [FocusRule.parse(known).pattern for known in after]
+        pattern = FocusRule.parse(rule).pattern
+        place = patterns.index(pattern) if pattern in patterns else len(after)
+        after[place : place + 1] = [rule]
+    return tuple(after)

@@ -29,7 +29,7 @@ def crawl(*arguments: object) -> int:
         ([SEED, "--address-delay", "soon"], "a time is a number"),
         ([SEED, "--address-delay", "2d"], "address-delay is a number of seconds from 0 to 86400 or none, not '2d'"),
         ([SEED, "--for", "10y"], "a time is a number"),
-        ([SEED, "--pages", "0"], "one page or more"),
+        ([SEED, "--pages", "0"], "pages is a whole number from 1 on"),
         ([SEED, "--rate", "x"], "a rate is"),
         ([SEED, "--rate", "0"], "rate is a number per second from 1e-06 to 1000000000 or none, not '0'"),
         ([SEED, "--bandwidth", "2XB/day"], "a bandwidth is"),
@@ -69,7 +69,7 @@ def test_wrong_input_is_one_sentence_and_nothing_is_made(
         ("address-delay = 'soon'", "a time is a number"),
         ("scope = 3", "scope is one of page, host, domain, any, not 3"),
         ("include = 3", "include is a list"),
-        ("pages = 'many'", "one page or more"),
+        ("pages = 'many'", "pages is a whole number from 1 on"),
         ("seeds = 'http://x.example/'", "seeds is a list"),
         ("= 3", "not TOML"),
     ],
@@ -88,17 +88,18 @@ def test_a_folder_that_is_no_crawl_is_left_alone(tmp_path: Path, capsys: pytest.
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "thesis.txt").write_text("mine")
     assert crawl(tmp_path / "c", SEED) == 2
-    assert "not a crawl" in capsys.readouterr().err
+    assert "neither empty nor a crawl" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "c").iterdir()] == ["thesis.txt"]
 
 
 def test_settings_come_from_the_file_and_options_override_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A crawl of an address that may not be asked: it ends at once and says so."""
+    """A crawl of an address that is not public: it ends at once and says so."""
     config = tmp_path / "c.toml"
     config.write_text(
-        'seeds = ["http://127.0.0.1:9/"]\ndelay = 0\nmax-depth = 3\nuser_agent = "thing/1 (me)"\nworkers = 1\nfor = "20s"\n'
+        'seeds = ["http://127.0.0.1:9/"]\ndelay = 0\nmax-depth = 3\n'
+        'user_agent = "thing/1 (me)"\nworkers = 1\nfor = "20s"\n'
     )
     assert crawl(tmp_path / "c", "--config", config, "--max-depth", "7", "--json") == 1
     printed = capsys.readouterr()

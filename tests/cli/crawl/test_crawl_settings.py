@@ -12,7 +12,7 @@ from centime.cli.main import app
 from tests.crawl.world import crawl
 from tests.settings.test_reading import WRONG
 
-SEED = "http://127.0.0.1:9/"  # may not be asked, so that a crawl of it is over at once
+SEED = "http://127.0.0.1:9/"  # not public, so that a crawl of it ends at once
 
 
 def said(capsys: pytest.CaptureFixture[str], code: int, *arguments: object) -> str:

@@ -1,4 +1,4 @@
-"""`centime check`: a crawl proven right, or all that is wrong with it."""
+"""`centime check`: verifies a crawl, or lists all errors."""
 
 from dataclasses import asdict
 

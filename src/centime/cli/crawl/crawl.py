@@ -1,4 +1,4 @@
-"""`centime crawl`: starts, or goes on with, the crawl in a folder."""
+"""`centime crawl`: starts or resumes the crawl in a folder."""
 
 import math
 import time
@@ -18,116 +18,126 @@ def register(app: typer.Typer) -> None:
 
 def _crawl(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The crawl's folder: all of its state. It is made if it is not there.")
+        Path, typer.Argument(metavar="DIR", help="Folder with the whole state of the crawl. Created if missing.")
     ],
     seeds: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SEED", help="URLs, files of URLs (one a line), or sitemap:URL. None to go on."),
+        typer.Argument(metavar="SEED", help="URLs, files of URLs (one per line), or sitemap:URL. None to resume."),
     ] = None,
     pages: Annotated[int | None, typer.Option(metavar="N", help="End this run after N visits.")] = None,
     duration: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help="End this run after a time: 90s, 10m, 2h, 1d.")
+        str | None, typer.Option("--for", metavar="TIME", help="End this run after this time: 90s, 10m, 2h, 1d.")
     ] = None,
     rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="At most so many pages: 50/s, 3000/m. Default: none.")
+        str | None, typer.Option(metavar="RATE", help="Fetch at most this many pages: 50/s, 3000/m. Default: none.")
     ] = None,
     bandwidth: Annotated[
-        str | None, typer.Option(metavar="RATE", help="At most so many bytes: 500KB/s, 2GB/day. Default: none.")
+        str | None, typer.Option(metavar="RATE", help="Fetch at most this many bytes: 500KB/s, 2GB/day. Default: none.")
     ] = None,
     scope: Annotated[
         str | None,
-        typer.Option(metavar="SCOPE", help="Stay on the seeds' own page, host or domain, or take any. Default: host."),
+        typer.Option(
+            metavar="SCOPE", help="Stay on the page, host or domain of the seeds, or accept any. Default: host."
+        ),
     ] = None,
     include: Annotated[
-        list[str] | None, typer.Option(metavar="REGEX", help="Only URLs in which this is found.")
+        list[str] | None, typer.Option(metavar="REGEX", help="Only URLs that match. Repeatable.")
     ] = None,
-    exclude: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="No URLs in which this is found.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="No URLs that match. Repeatable.")] = None,
     max_depth: Annotated[
         str | None, typer.Option(metavar="N", help="At most N links away from a seed. Default: none.")
     ] = None,
     delay: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Between two requests to a host, at least. Default: 1 s; 0 is for your own servers."
+            metavar="TIME", help="Least time between two requests to a host. Default: 1s; 0 only for your own servers."
         ),
     ] = None,
     address_delay: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Between two requests to an address, whatever the hosts. Default: 0.1 s, on this machine 0.",
+            help="Least time between two requests to an IP address. Default: 0.1s; 0 on this machine.",
         ),
     ] = None,
     keep: Annotated[
-        str | None, typer.Option(metavar="WHAT", help="Bodies to keep as WARC: none, xml or all. Default: none.")
+        str | None, typer.Option(metavar="WHAT", help="Store bodies as WARC: none, xml or all. Default: none.")
     ] = None,
     focus: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PATTERN=WEIGHT", help="Pages whose URL has this get WEIGHT times the virtual page's money."
+            metavar="PATTERN=WEIGHT", help="Pages whose URL matches get WEIGHT times as much money. Repeatable."
         ),
     ] = None,
     ledger: Annotated[
         str | None,
         typer.Option(
-            metavar="KIND", help="How importance is found: exact, opic, interpolation or variable. Default: exact."
+            metavar="KIND", help="Compute importance by exact, opic, interpolation or variable. Default: exact."
         ),
     ] = None,
     damping: Annotated[
-        float | None, typer.Option(metavar="D", help="The share of its money that a page pays along its links.")
+        float | None,
+        typer.Option(metavar="D", help="Share of its money that a page pays along its links. Default: 0.85."),
     ] = None,
     refresh_after: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Read a page again so long after it was read: 1d. Default: none.")
+        str | None,
+        typer.Option(metavar="TIME", help="Visit a page again this long after its last visit: 1d. Default: none."),
     ] = None,
     continuous: Annotated[
         bool | None,
         typer.Option(
-            "--continuous/--once", help="Go on for ever: discover, and read again what is worth it. Needs a budget."
+            "--continuous/--once", help="Run until stopped, discover and refresh pages; needs a budget. Default: once."
         ),
     ] = None,
     policy: Annotated[
-        str | None, typer.Option(metavar="RULE", help="What is read again: optimal, paper or uniform.")
+        str | None, typer.Option(metavar="RULE", help="Pages to refresh: optimal, paper or uniform. Default: optimal.")
     ] = None,
-    alpha: Annotated[float | None, typer.Option(metavar="A", help="Penalty for the age of a copy. Default: 0.")] = None,
-    beta: Annotated[
-        float | None, typer.Option(metavar="B", help="Penalty for a copy that is stale. Default: 1.")
+    alpha: Annotated[
+        float | None, typer.Option(metavar="A", help="Penalty for each change that a copy missed. Default: 0.")
     ] = None,
+    beta: Annotated[float | None, typer.Option(metavar="B", help="Penalty for a stale copy. Default: 1.")] = None,
     discovery: Annotated[
         str | None,
-        typer.Option(metavar="auto|PERCENT", help="The budget's share for unread pages; auto: as they are worth."),
+        typer.Option(
+            metavar="auto|PERCENT", help="Share of the budget for pages never visited; auto: by worth. Default: auto."
+        ),
     ] = None,
     discovery_weight: Annotated[
         float | None,
-        typer.Option(metavar="W", help="What an unread page counts beside a stale one, with auto. Default: 1."),
+        typer.Option(
+            metavar="W", help="With auto: weight of a page never visited relative to a stale one. Default: 1."
+        ),
     ] = None,
     least_interval: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Between two reads of a page, at least. Default: 1h.")
+        str | None, typer.Option(metavar="TIME", help="Least time between two visits of a page. Default: 1h.")
     ] = None,
     first_rate: Annotated[
         str | None,
-        typer.Option(metavar="RATE", help="How often a page changes, before anything was seen: 5/d. Default: 0.1/d."),
+        typer.Option(metavar="RATE", help="Assumed change rate of a page without observations: 5/d. Default: 0.1/d."),
     ] = None,
     shares: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,C", help="Of the choices that reach them: what levels 1 to 3 may take. Default: 0.5,0.5,0.5."
+            metavar="A,B,C", help="Largest part of the choices that levels 1 to 3 may take. Default: 0.5,0.5,0.5."
         ),
     ] = None,
     ban: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="A host that is not asked: https://ads.example.")
+        list[str] | None,
+        typer.Option(metavar="HOST", help="Never fetch from this host: https://ads.example. Repeatable."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Fetcher processes. Default: one for each core.")
+        int | None, typer.Option(metavar="N", help="Number of fetcher processes. Default: one per core.")
     ] = None,
     user_agent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who you are; put in a way to reach you.")
+        str | None, typer.Option(metavar="NAME", help="Who you are, with a way to reach you.")
     ] = None,
     allow_network: Annotated[
         list[str] | None,
-        typer.Option(metavar="CIDR", help="Addresses that are not public and may be asked all the same."),
+        typer.Option(metavar="CIDR", help="Addresses that are not public and may be contacted. Repeatable."),
     ] = None,
     resolve: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=ADDRESS", help="The address of a name or *.name, without DNS.")
+        list[str] | None,
+        typer.Option(metavar="NAME=ADDRESS", help="Address of a name or *.name, without DNS. Repeatable."),
     ] = None,
     pages_per_host: Annotated[
         int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")
@@ -136,10 +146,11 @@ def _crawl(
         int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")
     ] = None,
     timeout: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Give a page at most so long. Default: 120 s.")
+        str | None, typer.Option(metavar="TIME", help="Longest time for one page. Default: 120s.")
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="Settings by the names of these options.")
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="Read settings from this file, by the names of these options."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -224,7 +235,7 @@ def _crawl(
         show(facts | {"top": opened.top(10)}, as_json=as_json)
         if facts["outcomes"].keys() == {"refused_address"}:
             raise CentimeError(
-                "no seed has a public address, so nothing was asked; --allow-network CIDR lets others be asked"
+                "no seed has a public address, so nothing was fetched; --allow-network CIDR permits other addresses"
             )
 
 
@@ -238,7 +249,7 @@ def _pages(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < math.inf or value % 1:
-        raise BadSetting(f"pages is a whole number, of one page or more, not {value!r}")
+        raise BadSetting(f"pages is a whole number from 1 on, not {value!r}")
     return int(value)
 
 
@@ -252,7 +263,7 @@ def _duration(value: Any) -> float | None:
 
 
 def _whole(text: str | None) -> str | int | None:
-    """The number that an option gives, or the word that it gives instead."""
+    """The whole number that a word is; the word itself if it is not one."""
     try:
         return None if text is None else int(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`centime set`: other settings for a crawl, while it runs."""
+"""`centime set`: changes settings of a crawl, also while it runs."""
 
 import time
 from typing import Annotated
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def _set(
     folder: Folder,
-    words: Annotated[list[str], typer.Argument(metavar="NAME=VALUE", help="What to change, and to what.")],
+    words: Annotated[list[str], typer.Argument(metavar="NAME=VALUE", help="Setting and its new value.")],
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:

@@ -1,6 +1,6 @@
-"""The live view of a crawl: a panel that is drawn anew on a terminal, a line every few seconds elsewhere.
+"""The live view of a crawl: a panel that is redrawn on a terminal, or a line every few seconds elsewhere.
 
-Nothing here runs by itself: the engine calls `show` when it has a moment, so the view has no thread (the crawl forks).
+The engine calls `show` when it has time. The view has no thread, because the crawl forks.
 """
 
 import sys
@@ -16,12 +16,12 @@ from rich.text import Text
 from centime.crawl.engine.loop import Engine
 
 LINE_SECONDS = 5.0
-LEISURE = 20  # a view takes no more than a twentieth of the time
+LEISURE = 20  # the view takes at most a twentieth of the time
 TOP = 8
 
 
 class CrawlView:
-    """Shows a crawl to people, on standard error."""
+    """Shows the progress of a crawl on standard error."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._console = Console(stderr=True)
@@ -33,7 +33,7 @@ class CrawlView:
 
     @property
     def seconds(self) -> float:
-        """How long it has been shown."""
+        """Seconds since the view was made."""
         return time.monotonic() - self._started
 
     def __enter__(self) -> "CrawlView":
@@ -49,7 +49,7 @@ class CrawlView:
             self._live.stop()
 
     def show(self, crawl: Engine, now: float) -> None:
-        """Draws the crawl as it is now."""
+        """Draws the current state of the crawl, unless it was drawn a moment ago."""
         if self._quiet:
             return
         if self._live is None:
@@ -60,8 +60,7 @@ class CrawlView:
         if self.seconds < self._next:
             return
         started = self.seconds
-        # The certified error belongs to the importance shown beside it: both are of this moment, and cost a look at all
-        # pages.
+        # The certified error must belong to the importance beside it: both are computed now, from all pages.
         self._live.update(_panel(crawl.statistics(now), crawl.opened.top(TOP)), refresh=True)
         self._next = self.seconds + LEISURE * (self.seconds - started)
 
@@ -70,8 +69,9 @@ def _line(facts: dict[str, Any]) -> str:
     error = facts["certified_error"]
     certified = "" if error is None else f", certified error {error:.2g}"
     return (
-        f"{facts['seconds']:.0f} s: {facts['visits']} visits ({facts['pages_per_second']:.0f}/s), {facts['known']} known, "
-        f"{facts['read']} read, {facts['hosts']} hosts, {facts['wire_bytes'] / 1e6:.1f} MB{certified}"
+        f"{facts['seconds']:.0f} s: {facts['visits']} visits ({facts['pages_per_second']:.0f}/s), "
+        f"{facts['known']} known, {facts['read']} read, {facts['hosts']} hosts, "
+        f"{facts['wire_bytes'] / 1e6:.1f} MB{certified}"
     )
 
 
