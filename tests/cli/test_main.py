@@ -99,6 +99,14 @@ def test_help_shows_every_command_under_the_heading_of_its_folder() -> None:
     assert shown == {HEADINGS[folder]: names for folder, names in COMMANDS.items()}
 
 
+def test_the_line_of_a_command_is_short_and_a_whole_sentence() -> None:
+    lines = {command.name: command.short_help or "" for command in app.registered_commands}
+    assert [name for name, line in lines.items() if not 0 < len(line) < 60] == []
+    assert [name for name, line in lines.items() if not re.match(r"[A-Z][a-z]+s ", line)] == []  # Shows, Lists ...
+    shown = help_of("--help").splitlines()
+    assert [name for name, line in lines.items() if f"  {name:11}  {line}" not in shown] == []
+
+
 def test_every_module_that_registers_a_command_is_in_the_list_of_its_folder() -> None:
     modules = {
         folder: {
