@@ -2,8 +2,8 @@
 
     python -m bench.fuzz [--seconds 120] [--tests tests/parse tests/store ...]
 
-A round runs all hypothesis tests of the folders with another seed. It ends with code 1 at the first failure and says the
-seed, with which `pytest --hypothesis-profile=fuzz --hypothesis-seed=N` fails again.
+A round runs all hypothesis tests of the folders with another seed. The first failure ends it with code 1 and names
+the seed, with which `pytest --hypothesis-profile=fuzz --hypothesis-seed=N` fails again.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     from centime import Crawl, open_crawl, Ledger, pagerank
 
-`docs/python.md` describes every public name; whatever is not named there or here is private and may change. Public names
-are loaded when they are first used, so that `import centime` costs next to nothing.
+`docs/python.md` describes every public name; whatever is not named there or here is private and may change. Public
+names are loaded when they are first used, so that `import centime` costs next to nothing.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """`centime.open_crawl`: a crawl's pages, links, changes and bodies for Python programs, also while the crawl runs.
 
-Each is a view: iterate it for values, or call `to_arrow` for a table that pandas, polars and DuckDB take without a copy.
+Each is a view: iterate it for values, or call `to_arrow` for a table that pandas, polars and DuckDB take as it is.
 Views read the state as of the last `follow`; nothing on disk is changed.
 """
 

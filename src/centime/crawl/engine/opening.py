@@ -31,7 +31,7 @@ HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
 def open_writer(
     path: Path, seeds: Sequence[str], given: dict[str, Any], *, where: str = "options"
 ) -> Iterator[CrawlWriter]:
-    """The crawl in a folder, opened for writing; created if it is not there. `given` are new settings, by option name."""
+    """The crawl in a folder, opened for writing or created; `given` are new settings by the names of the options."""
     found = read_seeds(seeds)
     urls = (*found.urls, *found.sitemaps)
     fresh = not is_crawl(path)
@@ -95,7 +95,7 @@ def _find_again(shard: Shard, seeds: Sequence[str]) -> None:
 
 
 def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
-    """Fetches seeds again that are given again and could not be read: the obstacle, say a refused address, may be gone."""
+    """Fetches seeds again that are given again and could not be read: the obstacle may be gone."""
     pages = shard.pages.table.find(np.array([fingerprint(seed) for seed in seeds], dtype=np.uint64)).tolist()
     last = [shard.pages.last(page) if page >= 0 else None for page in pages]
     missed = [
