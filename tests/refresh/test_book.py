@@ -290,7 +290,8 @@ def test_another_budget_is_in_force_at_once(policy: str, by_bytes: bool) -> None
     read(book, pages, 1000.0)
     book.refile(1000.0, importance_of)
     for budget in (0.2, 3.0, 0.5):
-        settings = RefreshSettings(policy=policy, budget=budget, least_interval=60.0, by_bytes=by_bytes)  # type: ignore[arg-type]
+        # type: ignore[arg-type]
+        settings = RefreshSettings(policy=policy, budget=budget, least_interval=60.0, by_bytes=by_bytes)
         book.configure(settings)
         cost = 1000.0 if by_bytes else 1.0
         asked = (cost / (book.due_times(pages, importance_of(pages)) - 1000.0)).sum()

@@ -4,8 +4,8 @@
         crawl.run(pages=1000)
 
 Settings are those of `centime crawl`, as keywords with underscores; they are remembered in the folder. No signal
-handler is installed: Ctrl-C raises KeyboardInterrupt in the program, the `with` block ends the crawl in good order, and the
-next `Crawl` of the folder continues. `stop` may be called from any thread.
+handler is installed: Ctrl-C raises KeyboardInterrupt in the program, the `with` block ends the crawl in good order, and
+the next `Crawl` of the folder continues. `stop` may be called from any thread.
 
 Trap: a crawl belongs to one thread at a time. Its processes end with the thread that started them, so `run_async` keeps
 a thread of its own.

@@ -5,9 +5,9 @@ without running anything else of the program. A killed child leaves what it has 
 name and rename. It ignores Ctrl-C, so that an orderly stop can wait for it. It dies with its parent, so the next
 process that opens the folder is alone in it.
 
-Traps: if every page of memory changes while the child writes, memory use doubles. A process with several threads may
-be forked while another thread holds a lock, which the child then waits for in vain. So whoever waits for a child
-watches it: one that sleeps for STUCK_SECONDS without using the processor is killed and counts as failed, with `stuck` set.
+Traps: if every page of memory changes while the child writes, memory use doubles. A process with several threads may be
+forked while another thread holds a lock, which the child then waits for in vain. So whoever waits for a child watches
+it: one that sleeps for STUCK_SECONDS without using the processor is killed and counts as failed, with `stuck` set.
 """
 
 import contextlib

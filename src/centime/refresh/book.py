@@ -17,6 +17,9 @@ The book is deterministic: its state depends only on the calls, on their sequenc
 Traps: the book asks for importance and hosts at each call and never stores them; the host of a page must not change.
 `claim` and `forget` change the sums only with the next pass. An argument that only our own code can get wrong (a time
 that is NaN, arrays of different lengths) raises ScheduleBroken.
+
+Over 400 lines because it is one class: all methods that keep the sums true stand together; kernels are in the modules
+above.
 """
 
 import math

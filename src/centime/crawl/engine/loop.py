@@ -6,9 +6,9 @@
 
 One thread, and nobody waits for anybody: the shard grants as many leases as the transport and the budget have room for,
 and visits are recorded in batches. The engine installs no signal handlers; whoever runs it calls `stop`, from any
-thread or signal handler. Commands are taken twice a second; a process of its own notifies subscribers. Each turn hands the
-journal's frames to the system (a killed process loses none of them) and once a second syncs them to the disk (a power
-cut loses at most a second). A forked child writes snapshots.
+thread or signal handler. Commands are taken twice a second; a process of its own notifies subscribers. Each turn hands
+the journal's frames to the system (a killed process loses none of them) and once a second syncs them to the disk (a
+power cut loses at most a second). A forked child writes snapshots.
 """
 
 import time
