@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from centime.crawl.check.check import check_crawl
-from centime.crawl.check.findings import Proof
+from centime.crawl.check.findings import Findings
 from centime.crawl.check.state import check_state
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.page import find_page
@@ -37,15 +37,15 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock" and path.stat().st_size)
 
 
-def named(proof: Proof) -> set[str]:
-    return {problem.file for problem in proof.problems}
+def named(findings: Findings) -> set[str]:
+    return {problem.file for problem in findings.problems}
 
 
-def test_a_sound_crawl_is_proven_in_all_its_parts(folder: Path) -> None:
-    proof = check_crawl(folder)
-    assert proof.problems == []
-    assert proof.notes == []
-    counts = {(row["part"], row["proven"]): row["count"] for row in proof.proven}
+def test_all_parts_of_an_intact_crawl_are_verified(folder: Path) -> None:
+    findings = check_crawl(folder)
+    assert findings.problems == []
+    assert findings.notes == []
+    counts = {(row["part"], row["proven"]): row["count"] for row in findings.proven}
     parts = {
         "snapshot",
         "state",
@@ -84,18 +84,18 @@ def test_every_damaged_file_is_named_not_just_the_first(broken: Path) -> None:
     assert {*map(str, paths[-5:]), *map(str, arrays)} <= named(check_crawl(broken))
 
 
-def test_a_damaged_file_is_told_once_however_many_snapshots_know_it(broken: Path) -> None:
+def test_a_damaged_file_is_reported_once_however_many_snapshots_describe_it(broken: Path) -> None:
     for path in sorted((broken / "state").iterdir()):
         kept = path.read_bytes()
         for damage in (lambda path: flip(path, 40), lambda path: path.write_bytes(path.read_bytes()[:40]), Path.unlink):
             damage(path)
-            proof = check_crawl(broken)
-            assert [problem.file for problem in proof.problems] == [str(path)]
-            assert not [row for row in proof.proven if row["part"] == "state"]
+            findings = check_crawl(broken)
+            assert [problem.file for problem in findings.problems] == [str(path)]
+            assert not [row for row in findings.proven if row["part"] == "state"]
             path.write_bytes(kept)
 
 
-def test_damage_in_two_segments_of_the_journal_is_told_with_the_byte_of_each(tmp_path: Path) -> None:
+def test_damage_in_two_segments_of_the_journal_is_reported_with_the_byte_of_each(tmp_path: Path) -> None:
     with hand_made(tmp_path / "crawl") as opened:
         opened.shard.journal.rotate()
         opened.shard.settle(1e-3, 100)
@@ -103,13 +103,13 @@ def test_damage_in_two_segments_of_the_journal_is_told_with_the_byte_of_each(tmp
         opened.shard.journal.sync()
         for segment in ("000001", "000002"):
             flip(tmp_path / "crawl" / "journal" / f"{segment}.log", 50)
-        told = {
+        reported = {
             Path(problem.file).name: problem.what
             for problem in check_crawl(tmp_path / "crawl").problems
             if problem.part == "journal"
         }
-    assert set(told) == {"000001.log", "000002.log"}
-    assert all("at byte 32 is damaged" in what for what in told.values())
+    assert set(reported) == {"000001.log", "000002.log"}
+    assert all("at byte 32 is damaged" in what for what in reported.values())
 
 
 def test_a_missing_or_shortened_file_is_named(broken: Path) -> None:
@@ -124,32 +124,32 @@ def test_a_missing_or_shortened_file_is_named(broken: Path) -> None:
         path.write_bytes(kept)
 
 
-def test_a_torn_tail_of_the_journal_is_no_problem_but_told(broken: Path) -> None:
+def test_an_unfinished_frame_at_the_end_of_the_journal_is_a_note_and_no_problem(broken: Path) -> None:
     last = sorted((broken / "journal").glob("*.log"))[-1]
     last.write_bytes(last.read_bytes() + b"\x10\x00\x00\x00\x02half")
-    proof = check_crawl(broken)
-    assert proof.problems == []
-    assert proof.notes == [
-        "9 bytes at the end of the journal are a frame that was never finished: cut at the next opening"
+    findings = check_crawl(broken)
+    assert findings.problems == []
+    assert findings.notes == [
+        "9 bytes at the end of the journal are a frame that was never finished; the next run removes them"
     ]
 
 
-def test_a_crawl_is_proven_while_its_writer_goes_on(tmp_path: Path) -> None:
+def test_a_crawl_is_verified_while_its_writer_is_open(tmp_path: Path) -> None:
     with hand_made(tmp_path / "crawl") as opened:
-        proof = check_crawl(tmp_path / "crawl")
-        assert proof.problems == []
-        replayed = next(row["count"] for row in proof.proven if row["part"] == "replay")
+        findings = check_crawl(tmp_path / "crawl")
+        assert findings.problems == []
+        replayed = next(row["count"] for row in findings.proven if row["part"] == "replay")
         assert replayed == opened.shard.journal.next_index
 
 
-def test_a_real_crawl_is_proven_while_it_runs_and_afterwards(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_real_crawl_is_verified_while_it_runs_and_afterwards(tmp_path_factory: pytest.TempPathFactory) -> None:
     found = crawled(tmp_path_factory.getbasetemp())
     assert found.seen
-    assert [proof.problems for _, proof in found.seen] == [[]] * len(found.seen)
+    assert [findings.problems for _, findings in found.seen] == [[]] * len(found.seen)
     assert all(known > 1 for known, _ in found.seen)
-    proof = check_crawl(found.folder)
-    assert proof.problems == []
-    assert {row["part"] for row in proof.proven} >= {"bodies", "replay"}
+    findings = check_crawl(found.folder)
+    assert findings.problems == []
+    assert {row["part"] for row in findings.proven} >= {"bodies", "replay"}
 
 
 def _lose(opened: CrawlReader) -> None:
@@ -197,25 +197,27 @@ def _misread(opened: CrawlReader) -> None:
         (_lose, "schedule", "page 8 was never visited and waits nowhere"),
         (_twice, "schedule", "page 8 is in frontier and retries"),
         (_forget_retry, "schedule", "ended with server_error, was not given up and waits nowhere"),
-        (_miscount, "counts", f"host {A}: 8 pages are counted, 7 are there"),
+        (_miscount, "counts", f"host {A}: 8 pages are counted, but there are 7"),
         (_steal, "ledger", "should be"),
         (_lose_visit, "records", "visits are recorded: 6, should be 7"),
-        (_mix_up, "url table", f"page 0: the fingerprint of '{ROOT}' is not the one kept"),
+        (_mix_up, "url table", f"page 0: the fingerprint of '{ROOT}' is not the stored one"),
         (_lead_nowhere, "rows", "page 0 links to page 999; known are 0 to 9"),
-        (_misread, "counts", "pages that were there: 3, should be 4"),
+        (_misread, "counts", "pages that were present: 3, should be 4"),
     ],
 )
-def test_a_broken_law_is_found_and_told(
+def test_a_broken_law_is_found_and_reported(
     damage: Callable[[CrawlReader], None], part: str, what: str, folder: Path
 ) -> None:
     opened = read_crawl(folder)
     damage(opened)
-    proof = Proof()
-    check_state(opened, proof, lambda done: None)
-    assert [problem for problem in proof.problems if problem.part == part and what in problem.what], proof.problems
+    findings = Findings()
+    check_state(opened, findings, lambda done: None)
+    assert [problem for problem in findings.problems if problem.part == part and what in problem.what], (
+        findings.problems
+    )
 
 
-def test_where_no_crawl_can_be_nothing_is_checked(tmp_path: Path) -> None:
+def test_a_path_without_a_crawl_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     for path, sentence in (

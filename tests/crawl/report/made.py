@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from centime.crawl.check.check import check_crawl
-from centime.crawl.check.findings import Proof
+from centime.crawl.check.findings import Findings
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
@@ -99,7 +99,7 @@ class Crawled:
     """A crawl of the simulated web, and what was seen of it while it ran."""
 
     folder: Path
-    seen: list[tuple[int, Proof]]
+    seen: list[tuple[int, Findings]]
     """How many pages were known, and what was proven."""
 
 
@@ -107,7 +107,7 @@ class Crawled:
 def crawled(place: Path) -> Crawled:
     """A crawl of a simulated web over real HTTP on loopback, made once for all tests in a folder of pytest's own."""
     folder = place / "webbox"
-    seen: list[tuple[int, Proof]] = []
+    seen: list[tuple[int, Findings]] = []
 
     def look(crawl: Engine, now: float) -> None:
         if crawl.run_facts.visits and not crawl.run_facts.ending and len(seen) < 2:

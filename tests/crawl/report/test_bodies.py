@@ -5,7 +5,7 @@ import pytest
 
 from centime.crawl.check.archive import check_archive
 from centime.crawl.check.check import check_crawl
-from centime.crawl.check.findings import Proof
+from centime.crawl.check.findings import Findings
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.report.bodies import body_of, capture_at, captures_of, when
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
@@ -101,13 +101,13 @@ def test_a_changed_character_of_the_index_is_found_wherever_it_matters(box: Path
         data = bytearray(kept)
         data[place] ^= 0x01
         index.write_bytes(data)
-        proof = Proof()
-        check_archive(folder, proof)
-        assert proof.problems, (place, bytes(data[: len(line)]))
+        findings = Findings()
+        check_archive(folder, findings)
+        assert findings.problems, (place, bytes(data[: len(line)]))
     index.write_bytes(kept[len(line) + 1 :])
-    proof = Proof()
-    check_archive(folder, proof)
-    assert ["no line of its index names the response" in problem.what for problem in proof.problems] == [True]
+    findings = Findings()
+    check_archive(folder, findings)
+    assert ["no line of its index names the response" in problem.what for problem in findings.problems] == [True]
 
 
 def test_what_a_killed_fetcher_left_behind_the_last_capture_is_no_problem(box: Path, tmp_path: Path) -> None:
@@ -118,6 +118,6 @@ def test_what_a_killed_fetcher_left_behind_the_last_capture_is_no_problem(box: P
     index.rename(index.with_name(f"{index.name}.open"))
     with warc.open("ab") as file:
         file.write(b"\x1f\x8b torn")
-    proof = check_crawl(folder)
-    assert proof.problems == []
-    assert proof.notes == [f"{warc}: 7 bytes behind the last whole record, which nothing names"]
+    findings = check_crawl(folder)
+    assert findings.problems == []
+    assert findings.notes == [f"{warc}: 7 bytes after the last whole record, which no index names"]

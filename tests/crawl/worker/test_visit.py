@@ -5,7 +5,7 @@ from pathlib import Path
 from warcio.archiveiterator import ArchiveIterator
 
 from centime.crawl.check.archive import check_archive
-from centime.crawl.check.findings import Proof
+from centime.crawl.check.findings import Findings
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.discover.scope import Scope
@@ -55,9 +55,9 @@ def test_every_response_is_archived_with_keep_all(tmp_path: Path) -> None:
     url, outcomes = run(visited(tmp_path, "all"))
     assert outcomes[-3:] == [Outcome.BAD_RESPONSE, Outcome.DISALLOWED, Outcome.GONE]
     assert statuses(tmp_path) == ["200", "301", "307", "302", "410", "503", "404"]
-    proof = Proof()
-    check_archive(tmp_path, proof)
-    assert proof.problems == []
+    findings = Findings()
+    check_archive(tmp_path, findings)
+    assert findings.problems == []
     assert [len(find_bodies(tmp_path, url + path)) for path in ("/", "/moved", "/gone")] == [1, 0, 0]
 
 

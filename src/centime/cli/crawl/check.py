@@ -30,15 +30,15 @@ def _check(folder: Folder, as_json: Json = False) -> None:
     from centime.crawl.check.check import check_crawl
 
     with progress(1.0, f"checking {folder.name}", quiet=as_json) as step:
-        proof = check_crawl(folder, lambda done, what: step(done, f"checking {what}"))
-    problems = [asdict(problem) for problem in proof.problems]
+        findings = check_crawl(folder, lambda done, what: step(done, f"checking {what}"))
+    problems = [asdict(problem) for problem in findings.problems]
     report: dict[str, object] = {
         "folder": str(folder),
         "right": not problems,
-        "notes": proof.notes,
+        "notes": findings.notes,
         "problems": problems,
     }
-    report["proven"] = proof.proven
+    report["proven"] = findings.proven
     show(report if as_json else {name: value for name, value in report.items() if value != []}, as_json=as_json)
     if problems:
         raise typer.Exit(PROBLEM)

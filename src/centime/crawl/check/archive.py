@@ -1,9 +1,9 @@
-"""The archive of bodies against its index: every record whole, every capture where its line says, every body of its
-digest.
+"""Checks the archive of bodies against its index: every record is whole, every capture is where its line says, and
+every body matches its digest.
 
-A WARC file is a row of gzip members, each under its own checksum: all are read, also those that no line of the index
-names (requests). A file whose index is still open (`.cdxj.open`) is being written, or was when its process was killed:
-what lies behind the last capture named there may be torn.
+A WARC file is a sequence of gzip members, each with its own checksum. All of them are read, also those that no line of
+the index names (requests). A file whose index is still open (`.cdxj.open`) is being written, or was being written when
+its process was killed: what follows the last capture named there may be incomplete.
 """
 
 import re
@@ -11,19 +11,19 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from centime.crawl.check.findings import Proof
+from centime.crawl.check.findings import Findings
 from centime.model.errors import DamagedFile
 from centime.store.captures import OPEN, Capture, capture_of, read_body
 
 CHUNK = 1 << 20
 ENDING = ".warc.gz"
-HEAD_BYTES = 16_384  # of a record, in which its type, URL, date and status stand
+HEAD_BYTES = 16_384  # of a record, which contain its type, URL, date and status
 CAPTURES = ("response", "revisit")
 _NOT_DIGITS = re.compile(r"\D")
 
 
 class Member(NamedTuple):
-    """A whole gzip member, and what the record in it says of itself."""
+    """A whole gzip member, with the facts in the head of its record."""
 
     length: int
     type: str
@@ -32,61 +32,61 @@ class Member(NamedTuple):
     status: int
 
 
-def check_archive(folder: Path, proof: Proof) -> None:
-    """Looks at every file of the archive."""
+def check_archive(folder: Path, findings: Findings) -> None:
+    """Checks every file of the archive."""
     captures = records = files = 0
-    before = len(proof.problems)
+    before = len(findings.problems)
     for path in sorted(folder.glob(f"*{ENDING}")):
-        found = _index(path, proof)
+        found = _index(path, findings)
         if found is None:
-            proof.wrong("bodies", "there is no index of it", path)
+            findings.wrong("bodies", "its index is missing", path)
             continue
         lines, is_open = found
         whole, end, size = _members(path)
         named = max((capture.offset + capture.length for capture in lines), default=0)
         if end < size and (not is_open or end < named):
-            proof.wrong("bodies", f"the record at byte {end} is damaged or cut short", path)
+            findings.wrong("bodies", f"the record at byte {end} is damaged or cut short", path)
         elif end < size:
-            proof.notes.append(f"{path}: {size - end} bytes behind the last whole record, which nothing names")
+            findings.notes.append(f"{path}: {size - end} bytes after the last whole record, which no index names")
         records, files = records + len(whole), files + 1
-        captures += sum(_is_right(folder, path, capture, whole.get(capture.offset), proof) for capture in lines)
+        captures += sum(_is_right(folder, path, capture, whole.get(capture.offset), findings) for capture in lines)
         named_at = {capture.offset for capture in lines}
         for offset, member in whole.items():
             if member.type in CAPTURES and offset not in named_at and not is_open:
-                proof.wrong(
+                findings.wrong(
                     "bodies", f"no line of its index names the {member.type} at byte {offset}, of {member.url}", path
                 )
     for index in sorted([*folder.glob("[!.]*.cdxj"), *folder.glob(f"*{OPEN}")]):
         if not _warc_of(index).exists() and index.exists():
-            proof.wrong("bodies", f"its archive {_warc_of(index).name} is missing", index)
+            findings.wrong("bodies", f"its archive {_warc_of(index).name} is missing", index)
     if files:
-        proof.holds("bodies", "records are whole", records, before)
-        proof.holds("bodies", "captures lie where the index says, with bodies of their digests", captures, before)
+        findings.holds("bodies", "records are whole", records, before)
+        findings.holds("bodies", "captures are where the index says, and match their digests", captures, before)
 
 
-def _index(path: Path, proof: Proof) -> tuple[list[Capture], bool] | None:
+def _index(path: Path, findings: Findings) -> tuple[list[Capture], bool] | None:
     """The captures of a WARC file, and whether its index is still open."""
     stem = path.name.removesuffix(ENDING)
     for index in (path.with_name(f"{stem}{OPEN}"), path.with_name(f"{stem}.cdxj")):
         try:
             data = index.read_bytes()
         except FileNotFoundError:
-            continue  # the open one is closed and sorted at some time: then the other is there
+            continue  # an open index is sorted and renamed when it is closed
         is_open = index.name.endswith(OPEN)
         lines = data.splitlines(keepends=True)
         if is_open and lines and not lines[-1].endswith(b"\n"):
             lines.pop()
         if not is_open and lines != sorted(lines):
-            proof.wrong("bodies", "its lines are not in order", index)
+            findings.wrong("bodies", "its lines are not in order", index)
         captures = []
         for number, line in enumerate(lines, 1):
             try:
                 capture = capture_of(line)
             except (ValueError, LookupError, TypeError):
-                proof.wrong("bodies", f"line {number} is damaged", index)
+                findings.wrong("bodies", f"line {number} is damaged", index)
                 continue
             if capture.line() != line:
-                proof.wrong("bodies", f"line {number} is damaged: it is not as we write it", index)
+                findings.wrong("bodies", f"line {number} is damaged: it is not in our format", index)
             captures.append(capture)
         return captures, is_open
     return None
@@ -97,7 +97,7 @@ def _warc_of(index: Path) -> Path:
 
 
 def _members(path: Path) -> tuple[dict[int, Member], int, int]:
-    """The whole gzip members of a file by where they begin, where the last of them ends, and the size of the file."""
+    """The whole gzip members of a file by their offsets, the end of the last one, and the size of the file."""
     members: dict[int, Member] = {}
     begin = read = 0
     member, head = zlib.decompressobj(31), b""
@@ -134,12 +134,12 @@ def _member(length: int, head: bytes) -> Member:
     )
 
 
-def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None, proof: Proof) -> bool:
+def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None, findings: Findings) -> bool:
     if capture.filename != path.name:
-        proof.wrong("bodies", f"its index names {capture.filename} for {capture.url}", path)
+        findings.wrong("bodies", f"its index names {capture.filename} for {capture.url}", path)
         return False
     if member is None or member.length != capture.length:
-        proof.wrong(
+        findings.wrong(
             "bodies",
             f"there is no whole record of {capture.length} bytes at byte {capture.offset}, for {capture.url}",
             path,
@@ -152,13 +152,13 @@ def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None,
         capture.status,
         capture.revisit,
     ):
-        proof.wrong(
-            "bodies", f"the record at byte {capture.offset} is of another URL, time or status than its index says", path
+        findings.wrong(
+            "bodies", f"the record at byte {capture.offset} has another URL, time or status than its index says", path
         )
         return False
     try:
         read_body(folder, capture)
     except (DamagedFile, OSError) as trouble:
-        proof.caught("bodies", trouble, path)
+        findings.caught("bodies", trouble, path)
         return False
     return True

@@ -1,7 +1,7 @@
-"""Files against their checksums: both kept snapshots, the files that only grow, every frame of the journal.
+"""Checks files against their checksums: both snapshots, the append-only files, every frame of the journal.
 
-Snapshots and files are looked at for every snapshot that is kept, since each is what a crash may have to go back to. A
-torn tail of the last segment of the journal is no damage: it was never promised to anyone.
+Every snapshot is checked, with the append-only files as it describes them, because a crawl may have to fall back to
+any of them. An incomplete frame at the end of the journal is no damage: it was never synced.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from xxhash import xxh3_64_hexdigest
 
-from centime.crawl.check.findings import Proof
+from centime.crawl.check.findings import Findings
 from centime.files.appended import AppendedFile
 from centime.files.frame import FRAME
 from centime.model.errors import CentimeError, DamagedFile
@@ -21,7 +21,7 @@ from centime.store.journal import HEAD, HEAD_BYTES, Journal
 from centime.store.link_rows import DiskRows
 from centime.store.snapshot import Arrays, read_snapshot
 
-GROWING = {  # array of the snapshot: file, name in its head, unit
+APPENDED = {  # array of the snapshot: file, name in its head, unit
     "pages_texts": ("texts.bin", "texts", 1),
     "pages_text_ends": ("text_ends.bin", "textends", 1),
     "pages_origins": ("origins.bin", "origins", 1),
@@ -30,8 +30,8 @@ GROWING = {  # array of the snapshot: file, name in its head, unit
 }
 
 
-def check_snapshots(folder: CrawlFolder, proof: Proof) -> dict[str, tuple[dict[str, Any], Arrays]]:
-    """Facts and arrays of the snapshots that are right, by name, oldest first."""
+def check_snapshots(folder: CrawlFolder, findings: Findings) -> dict[str, tuple[dict[str, Any], Arrays]]:
+    """Facts and arrays of the intact snapshots, by name, oldest first."""
     good = {}
     paths = sorted(path for path in folder.snapshots.glob("[0-9]*") if path.name.isdigit())
     for path in paths:
@@ -40,16 +40,16 @@ def check_snapshots(folder: CrawlFolder, proof: Proof) -> dict[str, tuple[dict[s
         except FileNotFoundError:
             continue  # a running crawl has removed it
         except DamagedFile as trouble:
-            proof.caught("snapshot", trouble, path)
-            _all_wrong_arrays(path, proof)
+            findings.caught("snapshot", trouble, path)
+            _all_wrong_arrays(path, findings)
             continue
         good[path.name] = (facts, arrays)
-        proof.holds("snapshot", f"manifest and arrays of {path.name} have their checksums", len(arrays))
+        findings.holds("snapshot", f"manifest and arrays of {path.name} have their checksums", len(arrays))
     return good
 
 
-def _all_wrong_arrays(path: Path, proof: Proof) -> None:
-    """Names every damaged array of a snapshot, where opening it stops at the first."""
+def _all_wrong_arrays(path: Path, findings: Findings) -> None:
+    """Adds a problem for every damaged array of a snapshot; opening the snapshot stops at the first."""
     try:
         described = json.loads((path / "manifest.json").read_bytes())["snapshot"]["arrays"].items()
         checksums = {str(name): str(about["checksum"]) for name, about in described}
@@ -58,77 +58,73 @@ def _all_wrong_arrays(path: Path, proof: Proof) -> None:
     for name, checksum in checksums.items():
         file = path / f"{name}.bin"
         if not file.is_file():
-            proof.wrong("snapshot", "is missing", file)
+            findings.wrong("snapshot", "is missing", file)
             continue
         octets = np.fromfile(file, dtype=np.uint8)
         if xxh3_64_hexdigest(octets.data) != checksum:
-            proof.wrong("snapshot", f"damaged or cut short: the checksum of its {len(octets)} bytes is wrong", file)
+            findings.wrong("snapshot", f"damaged or cut short: the checksum of its {len(octets)} bytes is wrong", file)
 
 
-def check_growing(folder: CrawlFolder, name: str, arrays: Arrays, proof: Proof) -> None:
-    """Holds the files that only grow against what one snapshot says of them; a file that another has found damaged
-    is told once.
-    """
-    told = {problem.file for problem in proof.problems if problem.part == "state"}
-    size, right, before = 0, True, len(proof.problems)
-    for title, (filename, content, unit) in GROWING.items():
+def check_appended(folder: CrawlFolder, name: str, arrays: Arrays, findings: Findings) -> None:
+    """Checks the append-only files against one snapshot; a file that is already known to be damaged is skipped."""
+    reported = {problem.file for problem in findings.problems if problem.part == "state"}
+    size, right, before = 0, True, len(findings.problems)
+    for title, (filename, content, unit) in APPENDED.items():
         path = folder.state / filename if filename else DiskRows.path(folder.state, int(arrays["pages_row_facts"][0]))
-        if str(path) in told:
+        if str(path) in reported:
             right = False
             continue
         try:
             file = AppendedFile.open(path, content, arrays[title], writable=False, unit=unit)
         except FileNotFoundError:
             if not (folder.snapshots / name).exists():
-                raise  # a running crawl has tidied up behind a newer snapshot
-            proof.wrong("state", "is missing", path)
+                raise  # a running crawl has written a newer snapshot and removed older files
+            findings.wrong("state", "is missing", path)
             continue
         except CentimeError as trouble:
-            proof.caught("state", trouble, path)
+            findings.caught("state", trouble, path)
             continue
         try:
             file.check(arrays[title])
             size += int(arrays[title][0])
         except DamagedFile as trouble:
-            proof.caught("state", trouble, path)
+            findings.caught("state", trouble, path)
         finally:
             file.close()
     if right:
-        proof.holds(
-            "state", f"bytes of texts, origins, records and rows are as snapshot {name} knows them", size, before
-        )
+        findings.holds("state", f"bytes of texts, origins, records and rows match snapshot {name}", size, before)
 
 
-def check_journal(folder: CrawlFolder, proof: Proof) -> None:
-    """Reads every frame of every segment; behind a damaged one it goes on with the next segment."""
+def check_journal(folder: CrawlFolder, findings: Findings) -> None:
+    """Reads every frame of every segment; after a damaged frame it continues with the next segment."""
     segments = sorted(folder.journal.glob("[0-9]*.log"))
     try:
         journal = Journal.open(folder.journal, writable=False)
     except CentimeError as trouble:
-        proof.caught("journal", trouble, folder.journal)
+        findings.caught("journal", trouble, folder.journal)
         return
-    frames, size, before = 0, 0, len(proof.problems)
+    frames, size, before = 0, 0, len(findings.problems)
     due: int | None = journal.first_index
     while due is not None:
         try:
             for index, _, payload in journal.frames(due):
                 frames, size, due = frames + 1, size + FRAME.size + len(payload), index + 1
         except CentimeError as trouble:
-            proof.caught("journal", trouble, folder.journal)
+            findings.caught("journal", trouble, folder.journal)
             due = _first_behind(segments, due)
         else:
             break
-    proof.holds("journal", "frames have their checksums and numbers", frames, before)
-    proof.holds("journal", "segments follow each other", len(segments), before)
+    findings.holds("journal", "frames have their checksums and numbers", frames, before)
+    findings.holds("journal", "segments follow each other", len(segments), before)
     rest = sum(path.stat().st_size for path in segments if path.exists()) - size - HEAD_BYTES * len(segments)
-    if rest > 0 and len(proof.problems) == before:
-        proof.notes.append(
-            f"{rest} bytes at the end of the journal are a frame that was never finished: cut at the next opening"
+    if rest > 0 and len(findings.problems) == before:
+        findings.notes.append(
+            f"{rest} bytes at the end of the journal are a frame that was never finished; the next run removes them"
         )
 
 
 def _first_behind(segments: list[Path], frame: int) -> int | None:
-    """The index of the first frame of the first segment that begins behind a frame."""
+    """The index of the first frame of the first segment that begins after a frame."""
     for path in segments:
         head = path.read_bytes()[: HEAD.size] if path.exists() else b""
         if len(head) == HEAD.size and HEAD.unpack(head)[3] > frame:

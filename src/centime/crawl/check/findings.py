@@ -1,4 +1,4 @@
-"""What a check has proven and what it found wrong: values, so that one problem does not hide the next."""
+"""The findings of a check: what it verified, and all problems. They are values, so that no problem hides the next."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,9 +8,7 @@ from centime.model.errors import CentimeError
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: in which part of the crawl, in which file if it is in one, and what, with the byte or
-    the page.
-    """
+    """One problem: the part of the crawl, the file ("" if none), and what is wrong, with the byte or the page."""
 
     part: str
     file: str
@@ -18,28 +16,26 @@ class Problem:
 
 
 @dataclass(slots=True)
-class Proof:
-    """What was looked at."""
+class Findings:
+    """What was verified, with counts; notes; and problems."""
 
     proven: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     def holds(self, part: str, what: str, count: int, since: int | None = None) -> None:
-        """Notes that something holds, for so many; not if there were more problems than `since` when it was looked
-        at.
-        """
+        """Adds that `what` holds for `count` things; not if problems were added since there were `since`."""
         if since is None or len(self.problems) == since:
             self.proven.append({"part": part, "proven": what, "count": count})
 
     def wrong(self, part: str, what: str, file: object = "") -> None:
-        """Notes a problem, once."""
+        """Adds a problem, once."""
         problem = Problem(part, str(file), what)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def caught(self, part: str, trouble: Exception, file: object = "") -> None:
-        """Notes a problem that came as an exception; ours begin with the file they are about."""
+        """Adds a problem that an exception reports; the message of ours starts with the file."""
         sentence = str(trouble) if isinstance(trouble, CentimeError) else f"{type(trouble).__name__}: {trouble}"
         place, separator, rest = sentence.partition(": ")
         if isinstance(trouble, OSError) and trouble.filename:
@@ -50,7 +46,7 @@ class Proof:
             self.wrong(part, sentence, file)
 
     def counted(self, part: str, what: str, found: int, expected: int) -> None:
-        """Holds two counts against each other."""
+        """Compares a count with the expected one."""
         if found == expected:
             self.holds(part, what, found)
         else:

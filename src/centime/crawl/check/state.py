@@ -1,17 +1,17 @@
-"""The state itself against its laws: money, frontier, URL table, rows, records, counts, and that no page is lost.
+"""Checks the state against its laws: money, frontier, URL table, link rows, records, counts, and that no page is lost.
 
-    every page is in at most one of frontier, leases and retries; one that is in none of them was visited, and its last visit settled
-    the matter: it was there, leads on, is gone, was refused, or was given up
+    Every page is in at most one of frontier, leases and retries. A page in none of them was visited, and its last visit
+    was final: the page was present, redirects, is gone, was disallowed, or was given up.
 
-Everything is looked at, so that all that is wrong is told; but the ledger is not asked to pay along rows that lead to
-nowhere, since its kernels do not look where they write.
+Everything is checked, so that all problems are reported. Only the ledger is skipped if a link row leads to an unknown
+page, because its kernels do not check where they write.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from centime.crawl.check.findings import Proof
+from centime.crawl.check.findings import Findings
 from centime.crawl.engine.state import CrawlState, rows_of
 from centime.crawl.report.visits import BATCH, PASSING, batches, last_visits, was_there
 from centime.crawl.report.waiting import Waiting
@@ -24,22 +24,22 @@ from centime.store.link_rows import NO_LIMIT
 Step = Callable[[float], None]
 
 
-def check_state(opened: CrawlState, proof: Proof, step: Step) -> None:
-    """Looks at everything; `step` is told how many more pages, three times for each page."""
+def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
+    """Checks everything; `step` receives the number of further pages checked, three times for each page."""
     shard = opened.shard
     known = shard.pages
-    in_order = _counts(opened, proof) and _rows(opened, proof, step)
+    in_order = _counts(opened, findings) and _rows(opened, findings, step)
     for part, what, count, law in (
         ("ledger", "pages: money is conserved to the last unit", known.count, shard.ledger.check if in_order else None),
         (
             "frontier",
-            "pages lie in their queues, best first",
+            "pages are in their queues, best first",
             len(shard.placement.frontier),
             shard.placement.frontier.check,
         ),
         (
             "change rates",
-            "pages lie in their folders",
+            "pages have one place in the calendar",
             len(shard.refreshing.book),
             lambda: shard.refreshing.book.check(shard.ledger.importance),
         ),
@@ -48,97 +48,97 @@ def check_state(opened: CrawlState, proof: Proof, step: Step) -> None:
         try:
             if law is not None:
                 law()
-                proof.holds(part, what, count)
+                findings.holds(part, what, count)
         except CentimeError as trouble:
-            proof.caught(part, trouble)
+            findings.caught(part, trouble)
     step(known.count)
-    if in_order:  # what follows goes through pages by number
-        _texts(opened, proof, step)
-        _visits(opened, proof)
-        _places(opened, proof)
+    if in_order:  # the following checks look pages up by number
+        _texts(opened, findings, step)
+        _visits(opened, findings)
+        _places(opened, findings)
 
 
-def _counts(opened: CrawlState, proof: Proof) -> bool:
+def _counts(opened: CrawlState, findings: Findings) -> bool:
     shard = opened.shard
     known, count = shard.pages, shard.pages.count
-    before = len(proof.problems)
+    before = len(findings.problems)
     for name, found in (
         ("pages with a text", known.texts.count),
         ("pages with an origin", known.origins.count),
         ("pages with an account", shard.ledger.pages),
         ("pages known to hosts", sum(host.known for host in shard.hosts.all)),
     ):
-        proof.counted("counts", name, found, count)
-    return len(proof.problems) == before
+        findings.counted("counts", name, found, count)
+    return len(findings.problems) == before
 
 
-def _texts(opened: CrawlState, proof: Proof, step: Step) -> None:
+def _texts(opened: CrawlState, findings: Findings, step: Step) -> None:
     known, hosts = opened.shard.pages, opened.shard.hosts
     origins, fingerprints = known.origins.every(), known.table.fingerprints
     names = [host.name for host in hosts.all]
     path = known.texts.texts.path
-    before = len(proof.problems)
+    before = len(findings.problems)
     per_host = np.bincount(origins["host"], minlength=len(names))
     for pages in batches(known.count):
         try:
             urls = known.texts.get_many(pages)
         except ValueError as trouble:
-            proof.wrong("url table", f"a URL of pages {pages[0]} to {pages[-1]} cannot be read: {trouble}", path)
+            findings.wrong("url table", f"a URL of pages {pages[0]} to {pages[-1]} cannot be read: {trouble}", path)
             continue
         found = np.fromiter(map(fingerprint, urls), dtype=np.uint64, count=len(urls))
         for place in np.flatnonzero(found != fingerprints[pages]).tolist():
-            proof.wrong(
-                "url table", f"page {pages[place]}: the fingerprint of {urls[place]!r} is not the one kept", path
+            findings.wrong(
+                "url table", f"page {pages[place]}: the fingerprint of {urls[place]!r} is not the stored one", path
             )
         for page, url, host in zip(pages.tolist(), urls, origins["host"][pages].tolist(), strict=True):
             if host >= len(names) or names[host] != host_of(url):
-                proof.wrong("hosts", f"page {page}: {url!r} is kept under host {host}", known.origins.file.path)
+                findings.wrong("hosts", f"page {page}: {url!r} is stored under host {host}", known.origins.file.path)
         step(len(pages))
-    proof.holds(
-        "url table", "texts have the fingerprints that are kept, and belong to their hosts", known.count, before
-    )
+    findings.holds("url table", "texts have the stored fingerprints and belong to their hosts", known.count, before)
     for number in np.flatnonzero(per_host[: len(names)] != [host.known for host in hosts.all]).tolist():
-        proof.wrong(
-            "counts", f"host {names[number]}: {hosts[number].known} pages are counted, {per_host[number]} are there"
+        findings.wrong(
+            "counts", f"host {names[number]}: {hosts[number].known} pages are counted, but there are {per_host[number]}"
         )
 
 
-def _rows(opened: CrawlState, proof: Proof, step: Step) -> bool:
+def _rows(opened: CrawlState, findings: Findings, step: Step) -> bool:
     shard = opened.shard
     path = shard.pages.rows.file.path
-    links, before = 0, len(proof.problems)
+    links, before = 0, len(findings.problems)
     rows = shard.pages.rows
-    known, rows.known = rows.known, lambda: NO_LIMIT  # so that all that is wrong is told, and not the first
+    known, rows.known = rows.known, lambda: NO_LIMIT  # reading would stop at the first wrong row otherwise
     for pages, lengths, targets in rows_of(shard, BATCH):
         wrong = np.flatnonzero((targets < 0) | (targets >= shard.pages.count))
         for place in wrong.tolist():
             page = pages[np.searchsorted(np.cumsum(lengths), place, side="right")]
-            proof.wrong(
+            findings.wrong(
                 "rows", f"page {page} links to page {targets[place]}; known are 0 to {shard.pages.count - 1}", path
             )
         links += len(targets)
         step(len(pages))
     rows.known = known
-    proof.holds("rows", "links lead to known pages", links, before)
-    return len(proof.problems) == before
+    findings.holds("rows", "links lead to known pages", links, before)
+    return len(findings.problems) == before
 
 
-def _visits(opened: CrawlState, proof: Proof) -> None:
+def _visits(opened: CrawlState, findings: Findings) -> None:
     shard = opened.shard
     found = last_visits(shard.pages, "page", "visits", "kind")
     visited = np.flatnonzero(found["visits"])
     path = shard.pages.records.file.path
     for page in visited[found["page"][visited] != visited].tolist():
-        proof.wrong("records", f"the last record of page {page} is that of page {found['page'][page]}", path)
+        findings.wrong("records", f"the last record of page {page} belongs to page {found['page'][page]}", path)
     recorded = sum(shard.outcomes.values()) - shard.outcomes[Outcome.LOST]
-    proof.counted("records", "visits are recorded", int(found["visits"].sum(dtype=np.int64)), recorded)
-    proof.counted("counts", "visits of all hosts", sum(host.visits for host in shard.hosts.all), recorded)
-    proof.counted("counts", "bytes of all hosts", sum(host.wire_bytes for host in shard.hosts.all), shard.wire_bytes)
-    proof.counted("counts", "pages that were there", int(np.count_nonzero(was_there(found["kind"]))), shard.read_count)
+    findings.counted("records", "visits are recorded", int(found["visits"].sum(dtype=np.int64)), recorded)
+    findings.counted("counts", "visits of all hosts", sum(host.visits for host in shard.hosts.all), recorded)
+    findings.counted("counts", "bytes of all hosts", sum(host.wire_bytes for host in shard.hosts.all), shard.wire_bytes)
+    findings.counted(
+        "counts", "pages that were present", int(np.count_nonzero(was_there(found["kind"]))), shard.read_count
+    )
 
 
-def _places(opened: CrawlState, proof: Proof) -> None:
-    """Proves that no page is lost, and none is to be read twice at once."""
+def _places(opened: CrawlState, findings: Findings) -> None:
+    """Checks that no page is lost, and that none waits in two places."""
     shard = opened.shard
     count = shard.pages.count
     waiting = Waiting(shard)
@@ -147,33 +147,32 @@ def _places(opened: CrawlState, proof: Proof) -> None:
         "leases": shard.placement.leases.held(),
         "retries": shard.placement.retries.state()[1]["pages"],
     }
-    places, before = np.zeros(count, dtype=np.int64), len(proof.problems)
+    places, before = np.zeros(count, dtype=np.int64), len(findings.problems)
     for name, pages in parts.items():
         strange = pages[(pages < 0) | (pages >= count)]
         for page in strange.tolist():
-            proof.wrong(name, f"page {page} is not known")
+            findings.wrong(name, f"page {page} is not known")
         np.add.at(places, pages[(pages >= 0) & (pages < count)], 1)
     for page in np.flatnonzero(places > 1).tolist():
-        proof.wrong(
+        findings.wrong(
             "schedule", f"page {page} is in {' and '.join(name for name, pages in parts.items() if page in pages)}"
         )
-    proof.holds(
+    findings.holds(
         "schedule", "pages are in one of frontier, leases and retries", int(np.count_nonzero(places == 1)), before
     )
     origins = shard.pages.origins_of(waiting.pages)
-    own_class = np.where(
-        waiting.levels == DISCOVERY, origins["focus"], 0
-    )  # the others are ordered by worth, whatever their class
+    # pages of other levels are sorted by worth, whatever their class
+    own_class = np.where(waiting.levels == DISCOVERY, origins["focus"], 0)
     for entry in np.flatnonzero((origins["host"] != waiting.hosts) | (own_class != waiting.classes)).tolist():
-        proof.wrong("frontier", f"page {waiting.pages[entry]} waits under another host or focus class than its own")
+        findings.wrong("frontier", f"page {waiting.pages[entry]} waits under another host or focus class than its own")
     found = last_visits(shard.pages, "visits", "outcome", "kind")
     outside = places == 0
     never = outside & (found["visits"] == 0)
     open_ = outside & ~never & PASSING[found["outcome"]] & (found["kind"] != PageKind.DEAD)
     for page in np.flatnonzero(never).tolist():
-        proof.wrong("schedule", f"page {page} was never visited and waits nowhere")
+        findings.wrong("schedule", f"page {page} was never visited and waits nowhere")
     for page in np.flatnonzero(open_).tolist():
         outcome = Outcome(int(found["outcome"][page])).name.lower()
-        proof.wrong("schedule", f"page {page} ended with {outcome}, was not given up and waits nowhere")
-    settled = int(np.count_nonzero(outside & ~never & ~open_))
-    proof.holds("schedule", "pages are in none of them: their last visit settled the matter", settled, before)
+        findings.wrong("schedule", f"page {page} ended with {outcome}, was not given up and waits nowhere")
+    final = int(np.count_nonzero(outside & ~never & ~open_))
+    findings.holds("schedule", "pages are in none of them, because their last visit was final", final, before)
