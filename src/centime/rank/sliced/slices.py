@@ -61,11 +61,6 @@ class Manifest:
         """The number of slices."""
         return len(self.words)
 
-    def span(self, slice_: int) -> tuple[int, int]:
-        """The first page of a slice and the first after it."""
-        width = 1 << self.bits
-        return slice_ * width, min(self.pages, (slice_ + 1) * width)
-
 
 class SliceWriter:
     """Distributes links that are sorted by source to the slices."""
@@ -229,7 +224,7 @@ def _deal(
     Returns the next link, the number of finished pages, and the slice whose buffer is full, or -1.
     """
     farthest = min((1 << (31 - bits)) - 1, FARTHEST)
-    nobody = 1 << bits
+    dummy = 1 << bits  # the target of words that only cover a distance
     counted: Whole = 0
     while at < len(sources):
         source = np.int64(sources[at])
@@ -245,7 +240,7 @@ def _deal(
             while source - last[number] > farthest:
                 if filled[number] == buffers.shape[1]:
                     return at, counted, number
-                buffers[number, filled[number]] = (farthest << (bits + 1)) | nobody
+                buffers[number, filled[number]] = (farthest << (bits + 1)) | dummy
                 filled[number] += 1
                 last[number] += farthest
             if filled[number] == buffers.shape[1]:
