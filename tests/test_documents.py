@@ -39,7 +39,9 @@ DOCUMENTS = [path for path in FILES if path.suffix == ".md"]
 WRAPPED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 WRAPPED += ["docs/index.md", "docs/cli.md", "docs/crawl.md"]
 WRAPPED += ["docs/ranking.md", "docs/analysis.md", "docs/formats.md", "docs/benchmarks.md"]
-WRAPPED += ["docs/decisions/ranking-off-line.md"]
+WRAPPED += ["docs/decisions/ranking-off-line.md", "docs/decisions/html-in-one-pass.md"]
+WRAPPED += ["docs/decisions/whole-units-of-money.md", "docs/decisions/largest-first-in-buckets.md"]
+WRAPPED += ["docs/urls.md", "docs/robustness.md", "docs/crawl-benchmarks.md"]
 
 
 @dataclass(frozen=True)
