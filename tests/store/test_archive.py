@@ -423,3 +423,16 @@ def test_no_server_can_pass_its_body_off_as_a_revisit(tmp_path: Path) -> None:
     said = replace(response("http://a.example/", b"one"), headers=(("content-type", "warc/revisit"),))
     capture = kept(archive.keep(said, HTML))
     assert (capture.mime, capture.revisit, read_body(tmp_path, capture)) == ("unk", False, b"one")
+
+
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_an_index_whose_last_line_is_torn_is_read_up_to_there(tmp_path: Path, cut: int) -> None:
+    archive = Archive(str(tmp_path), "x", "all")
+    for name in ("a", "b", "c"):
+        archive.keep(response(f"http://{name}.example/", name.encode()), HTML, unchanged=False)
+    archive.close()
+    index = next(tmp_path.glob("*.cdxj"))
+    index.write_bytes(index.read_bytes()[:-cut])
+    assert len(find_bodies(tmp_path, "http://a.example/")) == 1
+    assert find_bodies(tmp_path, "http://c.example/") == []
+    assert find_bodies(tmp_path, "http://zzz.example/") == []

@@ -153,7 +153,8 @@ def _bisect(path: Path, key: bytes) -> Iterator[bytes]:
     if path.stat().st_size == 0:
         return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        low, high = 0, len(text)  # the first match begins between these, which are starts of lines
+        whole = text.rfind(b"\n") + 1  # a torn last line is no line: without this the search would never end
+        low, high = 0, whole  # the first match begins between these, which are starts of lines
         while low < high:
             middle = text.rfind(b"\n", low, (low + high) // 2) + 1 or low
             end = text.find(b"\n", middle) + 1
@@ -161,7 +162,7 @@ def _bisect(path: Path, key: bytes) -> Iterator[bytes]:
                 low = end
             else:
                 high = middle
-        while low < len(text):
+        while low < whole:
             end = text.find(b"\n", low) + 1
             line = text[low:end]
             if not line.startswith(key):
