@@ -36,12 +36,6 @@ def files(folder: Path) -> Iterator[Path]:
 
 FILES = list(files(PROJECT))
 DOCUMENTS = [path for path in FILES if path.suffix == ".md"]
-WRAPPED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-WRAPPED += ["docs/index.md", "docs/cli.md", "docs/crawl.md"]
-WRAPPED += ["docs/ranking.md", "docs/analysis.md", "docs/formats.md", "docs/benchmarks.md"]
-WRAPPED += ["docs/decisions/ranking-off-line.md", "docs/decisions/html-in-one-pass.md"]
-WRAPPED += ["docs/decisions/whole-units-of-money.md", "docs/decisions/largest-first-in-buckets.md"]
-WRAPPED += ["docs/urls.md", "docs/robustness.md", "docs/crawl-benchmarks.md"]
 
 
 @dataclass(frozen=True)
@@ -195,9 +189,9 @@ def test_every_example_in_python_runs_and_prints_what_stands_below_it(
         assert not printed or said == printed
 
 
-@pytest.mark.parametrize("document", WRAPPED)
-def test_prose_is_wrapped_at_100_columns(document: str) -> None:
-    prose = without_code((PROJECT / document).read_text()).splitlines()
+@pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
+def test_prose_is_wrapped_at_100_columns(document: Path) -> None:
+    prose = without_code(document.read_text()).splitlines()
     assert [line for line in prose if len(line) > 100 and not line.startswith(("|", "![", "["))] == []
 
 
