@@ -12,7 +12,6 @@ from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.engine.state import rows_of
 from centime.files.frame import FRAME, frame_at
-from centime.ledger.exact import ExactLedger
 from centime.model.address import fingerprint
 from centime.model.errors import CentimeError
 from centime.store.folder import is_crawl
@@ -61,14 +60,9 @@ def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple
 def _broken_laws(crawl: CrawlReader) -> list[str]:
     """Money, order, table and texts, and that every page is somewhere, each in its own words."""
     shard, problems = crawl.shard, []
-    for check in (
-        shard.ledger.check if isinstance(shard.ledger, ExactLedger) else None,
-        shard.placement.frontier.check,
-        shard.pages.table.check,
-    ):
+    for check in (shard.ledger.check, shard.placement.frontier.check, shard.pages.table.check):
         try:
-            if check is not None:
-                check()
+            check()
         except (CentimeError, AssertionError) as trouble:
             problems.append(str(trouble))
     pages = np.arange(shard.pages.count)
@@ -126,7 +120,7 @@ def found(folder: Path) -> CrawlResult:
         for url, record in zip(urls, records, strict=True)
     }
     importance = dict(zip(urls, shard.ledger.importance().tolist(), strict=True))
-    error = shard.ledger.error() if isinstance(shard.ledger, ExactLedger) else 0.0
+    error = shard.ledger.error() or 0.0
     crawl.close()
     return CrawlResult(outcomes, links, importance, error)
 
