@@ -35,7 +35,7 @@ def test_a_crawl_runs_to_its_end_and_its_importance_is_the_truth(tmp_path: Path,
             assert page.importance == pytest.approx(truth[page.url], abs=1e-4)
 
 
-def test_limits_hold_for_each_call_and_the_crawl_goes_on(tmp_path: Path, web: TestWeb) -> None:
+def test_limits_hold_for_each_call_and_the_crawl_continues(tmp_path: Path, web: TestWeb) -> None:
     with Crawl(tmp_path / "c", [web.seed_url], **web.settings) as crawl:
         assert "10 pages" in crawl.run(pages=10)
         assert crawl.fetched == 10
@@ -179,7 +179,7 @@ def test_an_exception_in_the_program_closes_the_crawl(tmp_path: Path, web: TestW
         assert again.statistics()["visits"] == 5
 
 
-def test_wrong_use_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_wrong_use_is_an_error_of_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no crawl to continue"):
         Crawl(tmp_path / "c")
     with pytest.raises(BadSetting, match="delya"):

@@ -17,7 +17,7 @@ def reader(small_folder: Path) -> Reader:
     return open_crawl(small_folder)
 
 
-def test_pages_as_values_and_as_a_table_say_the_same(reader: Reader) -> None:
+def test_pages_as_values_and_as_a_table_are_the_same(reader: Reader) -> None:
     table = reader.pages.to_arrow()
     pages = list(reader.pages)
     assert len(pages) == len(reader.pages) == table.num_rows
@@ -29,7 +29,7 @@ def test_pages_as_values_and_as_a_table_say_the_same(reader: Reader) -> None:
     assert {page.outcome for page in pages if not page.visits} <= {""}
 
 
-def test_links_as_values_and_as_a_table_say_the_same(reader: Reader) -> None:
+def test_links_as_values_and_as_a_table_are_the_same(reader: Reader) -> None:
     urls = [page.url for page in reader.pages]
     table = reader.links.to_arrow()
     found = {
@@ -82,7 +82,7 @@ def test_tables_reach_pandas_like_libraries_without_a_copy(reader: Reader) -> No
     assert np.shares_memory(view, np.frombuffer(column.buffers()[1], dtype=np.int64))
 
 
-def test_without_pyarrow_a_sentence_says_what_to_install(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_the_error_says_what_to_install(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for view in (reader.pages, reader.links, reader.changes(), reader.bodies):
         with pytest.raises(BadInput, match=r"centime\[arrow\]"):

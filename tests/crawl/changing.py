@@ -1,4 +1,4 @@
-"""A world whose pages change, for crawls that go on for ever."""
+"""A world whose pages change, for continuous crawls."""
 
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -18,8 +18,7 @@ FOREVER: dict[str, Any] = {"continuous": True, "rate": 0.01, "least_interval": 6
 
 
 class ChangingWorld(World):
-    """Page n changes every (n mod 10 + 1) · `period` seconds by chance, page 7 on the hour; the date says when,
-    where a page has one."""
+    """Page n changes at random every (n mod 10 + 1) · `period` seconds, page 7 on the hour; dates are right."""
 
     def __init__(self, pages: int = 40, period: float = HOUR, dated: bool = False, max_age: float = 0.0) -> None:
         super().__init__(pages)
@@ -37,24 +36,24 @@ class ChangingWorld(World):
 
     def visit(self, lease: Lease, now: float) -> bytes:
         """The page as it is now."""
-        came = unpack_visit(super().visit(lease, now))
+        fetched = unpack_visit(super().visit(lease, now))
         page = int(lease.url.rsplit("p", 1)[1])
         version = int(np.searchsorted(self.changes[page], now))
         self.read.append((now, page))
-        if came.outcome is not Outcome.READ:
-            return pack(came)
+        if fetched.outcome is not Outcome.READ:
+            return pack(fetched)
         changed = self.changes[page][version - 1] if version else START - HOUR * (page + 1)
         date = format_datetime(datetime.fromtimestamp(changed, UTC), usegmt=True) if self.dated else ""
         claims = self.claims if page == 0 else b""
         return pack(
             msgspec.structs.replace(
-                came, signature=1000 * (page + 1) + version, claims=claims, modified=date, fresh_for=self.max_age
+                fetched, signature=1000 * (page + 1) + version, claims=claims, modified=date, fresh_for=self.max_age
             )
         )
 
 
 def live(opened: CrawlWriter, world: World, until: float, *, start: float = START, step: float = 100.0) -> float:
-    """Turns of lease and record at a page for each step of time, until then."""
+    """Leases and records one page per step of time, until a time."""
     now = start
     while now < until:
         leases = opened.shard.lease(now, 1)

@@ -1,5 +1,4 @@
-"""What a later run of the same crawl does with what an earlier one has found, and what it says where nothing could
-be read."""
+"""Later runs of the same crawl, and the reasons for pages that could not be read."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,23 +31,23 @@ def served() -> Iterator[Served]:
 
 
 def ending(folder: Path, seeds: list[str], given: dict[str, Any], pages: int | None = None) -> tuple[str, int]:
-    """Why a run ended, and how many pages are read by then."""
+    """Why a run ended, and the number of pages that are read by then."""
     with open_writer(folder, seeds, given) as opened:
         crawl = Engine(opened, Limits(pages=pages))
         return crawl.run(lambda crawl, now: None), opened.shard.read_count
 
 
-def test_what_a_later_run_excludes_is_not_asked_for_any_more(tmp_path: Path, served: Served) -> None:
+def test_pages_that_a_later_run_excludes_are_not_fetched_any_more(tmp_path: Path, served: Served) -> None:
     ending(tmp_path / "c", [served.seed_url], GIVEN | HERE, pages=10)
     before = len(served.requests())
-    said, read = ending(tmp_path / "c", [], {"exclude": ["."]})
-    assert (said, read) == ("everything known was read", 10)
+    reason, read = ending(tmp_path / "c", [], {"exclude": ["."]})
+    assert (reason, read) == ("everything known was read", 10)
     assert [seen.path for seen in served.requests()[before:] if seen.path != "/robots.txt"] == []
 
 
 def test_a_seed_that_is_given_again_is_read_if_it_could_not_be_before(tmp_path: Path, served: Served) -> None:
-    said, read = ending(tmp_path / "c", [served.seed_url], GIVEN)
-    assert said.startswith(f"nothing could be read: {served.seed_url}: refused address: ")
+    reason, read = ending(tmp_path / "c", [served.seed_url], GIVEN)
+    assert reason.startswith(f"nothing could be read: {served.seed_url}: refused address: ")
     assert read == 0
     assert ending(tmp_path / "c", [], HERE, pages=5)[1] == 0
     assert ending(tmp_path / "c", [served.seed_url], {}, pages=5)[1] == 5
@@ -70,22 +69,22 @@ async def _visits(paths: list[str], **rules: Any) -> list[Visit]:
             await fetcher.close()
 
 
-def test_a_redirect_that_is_not_followed_says_where_it_leads_and_why_not() -> None:
+def test_a_redirect_that_is_not_followed_is_recorded_with_its_target_and_the_reason() -> None:
     away, odd, here = run(_visits(["/away", "/odd", "/here"]))
-    assert away.detail == "leads to 'http://www.a.example/x': its host is not one of the seeds'"
-    assert odd.detail == "leads to 'javascript:x': which is not the URL of a page"
+    assert away.detail == "redirects to 'http://www.a.example/x': its host is not one of the seeds'"
+    assert odd.detail == "redirects to 'javascript:x': it is not the URL of a page"
     assert (here.outcome, here.detail) == (Outcome.MOVED_TEMPORARILY, "")
 
 
-def test_a_host_is_not_spared_for_what_it_was_not_asked_for() -> None:
+def test_a_visit_without_a_request_does_not_delay_its_host() -> None:
     first, second, excluded = run(_visits(["/private/1", "/private/2", "/not"], exclude=["not"]))
-    assert first.asked_at > 0, "robots.txt was asked for"
+    assert first.asked_at > 0, "robots.txt was fetched"
     assert [second.outcome, excluded.outcome] == [Outcome.DISALLOWED] * 2
     assert [second.asked_at, excluded.asked_at] == [0.0, 0.0]
     assert excluded.detail == "it is excluded by 'not'"
 
 
-def test_redirects_are_read_again_after_so_long_too(tmp_path: Path) -> None:
+def test_redirects_are_refreshed_too(tmp_path: Path) -> None:
     world = World(pages=20)
     world.outcomes = {3: Outcome.MOVED, 4: Outcome.MOVED_TEMPORARILY}
     with crawl(tmp_path / "c", **{"refresh-after": 1000.0}) as opened:

@@ -23,20 +23,20 @@ from centime.store.record import Record
 TIMEOUT = 5.0  # seconds for a page
 MOST_SECONDS = 120.0  # on busy cores; it takes ten
 GOOD = (Outcome.READ, Outcome.DISALLOWED)
-MOST_GROWTH = 250 << 20  # bytes of memory above those of the fetcher that is spared the hostile host
+MOST_GROWTH = 250 << 20  # bytes of memory above those of the fetcher without the hostile host
 BOMBS = ("bomb.gz", "bomb.br", "bomb.zst")  # no link to such a name is followed: they are given as seeds
 PRIVATE = {"http://10.0.0.1/", "http://[::ffff:a00:1]/", "http://169.254.169.254/latest/meta-data/", "http://[::1]/"}
 
 
 class Watched(Engine):
-    """A crawl that looks at the memory of its fetchers, and ends when it has what is wanted."""
+    """A crawl that observes the memory of its fetchers, and ends when it has visited the expected pages."""
 
     peaks: dict[int, int]
     ordinary: set[str]  # still to be read
     strange: set[str]  # still to be visited
 
     def look(self, crawl: Engine, now: float) -> None:
-        """Notes the most that each fetcher has held so far, and what it has visited."""
+        """Updates the peak memory of each fetcher, and the pages still to be visited."""
         self.ordinary = {url for url in self.ordinary if self._outcome(url) not in GOOD}
         self.strange = {url for url in self.strange if self._outcome(url) is None}
         if not self.ordinary and not self.strange:
@@ -68,9 +68,8 @@ def _peak(process: int) -> int:
 def test_a_hostile_host_costs_bounded_memory_and_time_and_never_stops_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        state, "LEASES_WITHOUT_DELAY", 90
-    )  # all of its malice at once, which a host's back-off would draw out
+    # all hostile pages at once; with fewer leases, the back-off of the host would take too long
+    monkeypatch.setattr(state, "LEASES_WITHOUT_DELAY", 90)
     box = WebBox(hosts=4, pages=150, traps=False, feeds=False, crawl_delay_seconds=0.0, hostile=True, seed=2)
     given = {
         "scope": "any",
@@ -106,7 +105,7 @@ def test_a_hostile_host_costs_bounded_memory_and_time_and_never_stops_the_others
 
 
 EXPECTED = {
-    "endless": Outcome.READ,  # as much of it as may be read
+    "endless": Outcome.READ,  # up to the limit of bytes
     "endless-chunks": Outcome.READ,
     "bomb.gz": Outcome.READ,
     "bomb.br": Outcome.READ,
@@ -134,7 +133,7 @@ def _outcome(record: Record | None) -> Outcome | None:
     return None if record is None else record.outcome
 
 
-def test_time_in_which_a_fetcher_could_not_listen_is_not_held_against_a_server() -> None:
+def test_time_in_which_a_fetcher_stood_still_does_not_count_against_a_server() -> None:
     async def attempt(silent: bool) -> str:
         loop = asyncio.get_running_loop()
         watch = Watch(tick_seconds=0.01, least_bytes_per_second=0.0, grace_seconds=1.0)
@@ -144,7 +143,7 @@ def test_time_in_which_a_fetcher_could_not_listen_is_not_held_against_a_server()
         watch.add(watched, loop)
         time.sleep(STANDSTILL_SECONDS + 0.2)  # a page that is hard to parse, in the same loop
         if not silent:
-            loop.call_later(0.03, answer.set_result, "heard")
+            loop.call_later(0.03, answer.set_result, "received")
         try:
             return str(await task)
         except asyncio.CancelledError:
@@ -153,5 +152,5 @@ def test_time_in_which_a_fetcher_could_not_listen_is_not_held_against_a_server()
             watch.drop(watched)
             watch.close()
 
-    assert asyncio.run(attempt(silent=False)) == "heard"
+    assert asyncio.run(attempt(silent=False)) == "received"
     assert asyncio.run(attempt(silent=True)) == "no connection"

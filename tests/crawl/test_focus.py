@@ -1,4 +1,4 @@
-"""A focus leans the crawl, whichever ledger finds the importance."""
+"""A crawl prefers the pages in its focus, with every ledger."""
 
 from pathlib import Path
 from typing import get_args

@@ -1,5 +1,4 @@
-"""A crawl that goes on for ever: it discovers, then reads again what is worth it, and does what people order
-meanwhile."""
+"""A continuous crawl: it discovers pages, then refreshes pages that are worth it, and carries out commands."""
 
 from collections import Counter
 from pathlib import Path
@@ -29,15 +28,15 @@ def page_of(opened: CrawlWriter, number: int) -> int:
     return int(opened.shard.pages.table.find(np.array([fingerprint(url_of(number))], dtype=np.uint64))[0])
 
 
-def order(opened: CrawlWriter, now: float, given: Command) -> Command:
+def command(opened: CrawlWriter, now: float, given: Command) -> Command:
     assert opened.shard.command(now, given)
-    assert not opened.shard.command(now, given), "an order is carried out once"
+    assert not opened.shard.command(now, given), "a command is carried out once"
     return given
 
 
 def publish(opened: CrawlWriter, now: float, *numbers: int, **more: Any) -> Command:
     urls = "\n".join(map(url_of, numbers)).encode()
-    return order(opened, now, PublishCommand(id=new_id(), time=now, urls=urls, **more))
+    return command(opened, now, PublishCommand(id=new_id(), time=now, urls=urls, **more))
 
 
 def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(tmp_path: Path) -> None:
@@ -61,7 +60,7 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
         same(shard, again.shard)
 
 
-def test_what_changes_more_often_is_believed_to_and_the_budget_is_kept(tmp_path: Path) -> None:
+def test_pages_that_change_more_often_are_estimated_so_and_the_budget_is_kept(tmp_path: Path) -> None:
     world = ChangingWorld()
     with crawl(tmp_path / "c", **FOREVER) as opened:
         live(opened, world, START + 8 * DAY)
@@ -81,7 +80,7 @@ def test_what_changes_more_often_is_believed_to_and_the_budget_is_kept(tmp_path:
 
 
 @pytest.mark.parametrize("dated", [False, True])
-def test_once_a_host_s_dates_are_believed_that_of_the_first_read_counts_too(tmp_path: Path, dated: bool) -> None:
+def test_once_the_dates_of_a_host_are_reliable_that_of_the_first_read_counts_too(tmp_path: Path, dated: bool) -> None:
     world = ChangingWorld(pages=200, period=HOUR / 4, dated=dated)
     for page in range(100, 200):
         world.changes[page] = np.array([START + 1000 * DAY])
@@ -93,9 +92,9 @@ def test_once_a_host_s_dates_are_believed_that_of_the_first_read_counts_too(tmp_
         shapes, scales = opened.shard.refreshing.book.beliefs(
             np.array([page_of(opened, page) for page in quiet.tolist()])
         )
-        told = shapes - opened.shard.refreshing.book.statistics()["prior_shape"] > 0.5
-        assert np.mean(told) > 0.6 if dated else not told.any(), "but for those read twice before it was believed"
-        assert (scales[told] > 0.9 * HOUR * (quiet[told] + 1)).all()
+        used = shapes - opened.shard.refreshing.book.statistics()["prior_shape"] > 0.5
+        assert np.mean(used) > 0.6 if dated else not used.any(), "except pages read twice before dates were reliable"
+        assert (scales[used] > 0.9 * HOUR * (quiet[used] + 1)).all()
 
 
 def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> None:
@@ -110,7 +109,7 @@ def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> N
         assert np.median(late) < 2 * HOUR, "and not twelve hours, as by chance"
 
 
-def test_a_published_change_comes_before_what_is_due_and_a_liar_loses_its_credit(tmp_path: Path) -> None:
+def test_a_published_change_comes_before_due_pages_and_a_liar_loses_its_credit(tmp_path: Path) -> None:
     world = ChangingWorld(period=1000 * HOUR)
     with crawl(tmp_path / "c", **FOREVER | {"least_interval": 30 * DAY}) as opened:
         shard = opened.shard
@@ -123,9 +122,9 @@ def test_a_published_change_comes_before_what_is_due_and_a_liar_loses_its_credit
         assert shard.requests.publishers.credit("liar") == pytest.approx(1 / 5)
         publish(opened, now, *range(4, 40), publisher="liar")
         announced = np.array([page_of(opened, number) for number in range(4, 40)])
-        heard = announced[shard.placement.frontier.levels(announced) == PUBLISHED]
-        assert 0 < len(heard) <= 3, "but for a few, by which it may win its credit back"
-        assert page_of(opened, 4) not in heard, "nobody hears it any more"
+        urgent = announced[shard.placement.frontier.levels(announced) == PUBLISHED]
+        assert 0 < len(urgent) <= 3, "a few, by which it can earn its credit back"
+        assert page_of(opened, 4) not in urgent, "its announcements are ignored"
         publish(opened, now, 4, publisher="somebody")
         assert shard.placement.frontier.levels(np.array([page_of(opened, 4)])).tolist() == [PUBLISHED]
         world.changes[4] = np.array([now])
@@ -144,18 +143,18 @@ def test_a_cluster_is_read_one_page_after_the_other_and_new_pages_of_it_are_know
         publish(opened, now, 30, 31, 32, 33)
         publish(opened, now, 11, 12, 41, 42, cluster="catalogue", publisher="shop")
         live(opened, world, now + 2000.0, start=now)
-        order_read = [page for _, page in world.read[-8:]]
-        places = [order_read.index(page) for page in (11, 12, 41, 42)]
+        read_after = [page for _, page in world.read[-8:]]
+        places = [read_after.index(page) for page in (11, 12, 41, 42)]
         assert max(places) - min(places) == 3
 
 
-def test_what_a_sitemap_says_has_changed_is_read_and_what_we_have_is_not(tmp_path: Path) -> None:
+def test_pages_that_a_sitemap_reports_as_changed_are_read_unless_the_copy_is_newer(tmp_path: Path) -> None:
     world = ChangingWorld(period=1000 * HOUR)
     with crawl(tmp_path / "c", **FOREVER | {"least_interval": 30 * DAY}) as opened:
         shard = opened.shard
         now = live(opened, world, START + 2 * HOUR)
-        said = [(url_of(5), now), (url_of(6), START - DAY), ("http://h0.example/unknown", now)]
-        world.claims = np.array([(fingerprint(url), time, DAY) for url, time in said], dtype=CLAIM).tobytes()
+        listed = [(url_of(5), now), (url_of(6), START - DAY), ("http://h0.example/unknown", now)]
+        world.claims = np.array([(fingerprint(url), time, DAY) for url, time in listed], dtype=CLAIM).tobytes()
         before = shard.refreshing.book.rates(np.array([page_of(opened, 6)]))[0]
         publish(opened, now, 0)
         live(opened, world, now + 50.0, start=now)
@@ -168,13 +167,13 @@ def test_what_a_sitemap_says_has_changed_is_read_and_what_we_have_is_not(tmp_pat
         )
 
 
-def test_a_subscription_is_told_of_changes_and_its_pages_are_read_in_time(tmp_path: Path) -> None:
+def test_a_subscriber_is_notified_of_changes_and_its_pages_are_read_in_time(tmp_path: Path) -> None:
     world = ChangingWorld(period=6 * HOUR)
     with crawl(tmp_path / "c", **FOREVER | {"rate": 1e-6, "least_interval": 30 * DAY}) as opened:
         shard = opened.shard
         now = live(opened, world, START + 2 * HOUR)
-        told = Subscription("watch", r"/p1\d$", 4 * HOUR, "file:/dev/null")
-        order(opened, now, SubscribeCommand(id=new_id(), time=now, subscription=told))
+        watch = Subscription("watch", r"/p1\d$", 4 * HOUR, "file:/dev/null")
+        command(opened, now, SubscribeCommand(id=new_id(), time=now, subscription=watch))
         world.read.clear()
         now = live(opened, world, now + 2 * DAY, start=now)
         read = Counter(page for _, page in world.read)
@@ -185,17 +184,18 @@ def test_a_subscription_is_told_of_changes_and_its_pages_are_read_in_time(tmp_pa
         assert {notice.change for notice in batch.notices} == {Change.CHANGED}
         shard.delivered(now, "watch", batch.up_to)
         assert shard.requests.subscriptions.due(now) == []
-        order(opened, now, UnsubscribeCommand(id=new_id(), time=now, name="watch"))
+        command(opened, now, UnsubscribeCommand(id=new_id(), time=now, name="watch"))
         shard.journal.flush()
         same(shard, read_crawl(tmp_path / "c").shard)
 
 
-def test_a_subscription_that_asks_for_more_than_the_budget_has_all_its_pages_read_in_turn(tmp_path: Path) -> None:
+def test_a_subscription_that_needs_more_than_the_budget_has_its_pages_read_in_turn(tmp_path: Path) -> None:
     world = ChangingWorld(period=6 * HOUR)
     with crawl(tmp_path / "c", **FOREVER) as opened:
         now = live(opened, world, START + 2 * HOUR)
-        told = Subscription("watch", ".", HOUR / 4, "file:/dev/null")  # 40 pages a quarter of an hour, where 9 are read
-        order(opened, now, SubscribeCommand(id=new_id(), time=now, subscription=told))
+        # 40 pages every quarter of an hour, while the budget allows 9
+        watch = Subscription("watch", ".", HOUR / 4, "file:/dev/null")
+        command(opened, now, SubscribeCommand(id=new_id(), time=now, subscription=watch))
         live(opened, world, now + HOUR, start=now)
         world.read.clear()
         live(opened, world, now + 11 * HOUR, start=now + HOUR)
@@ -204,7 +204,7 @@ def test_a_subscription_that_asks_for_more_than_the_budget_has_all_its_pages_rea
         assert max(read.values()) - min(read.values()) <= 3
 
 
-def test_what_caches_are_told_neither_hides_changes_nor_leaves_the_budget_unspent(tmp_path: Path) -> None:
+def test_cache_headers_neither_hide_changes_nor_leave_the_budget_unspent(tmp_path: Path) -> None:
     world = ChangingWorld(max_age=365 * DAY)
     with crawl(tmp_path / "c", **FOREVER | {"first_rate": 1 / HOUR}) as opened:
         now = live(opened, world, START + 2 * HOUR)
@@ -219,7 +219,7 @@ def test_the_budget_the_discovery_and_the_bans_change_while_it_runs(tmp_path: Pa
         shard = opened.shard
         now = live(opened, world, START + 2 * DAY)
         before = shard.refreshing.book.threshold
-        order(
+        command(
             opened,
             now,
             SetCommand(
@@ -236,7 +236,7 @@ def test_the_budget_the_discovery_and_the_bans_change_while_it_runs(tmp_path: Pa
         assert shard.refreshing.book.threshold > before
         assert {page % 5 for _, page in world.read} & {1} == set()
         assert shard.requests.banned == {shard.hosts.find("http://h1.example")}
-        order(opened, now, SetCommand(id=new_id(), time=now, values={"ban": []}))
+        command(opened, now, SetCommand(id=new_id(), time=now, values={"ban": []}))
         assert shard.requests.banned == set()
         with pytest.raises(BadSetting, match="delay of 0"):
             shard.command(now, SetCommand(id=new_id(), time=now, values={"delay": "0"}))
@@ -260,7 +260,7 @@ def test_a_flood_of_publications_neither_stalls_nor_crowds_a_host(tmp_path: Path
         urls = [f"http://h{number % 50}.example/q{number}" for number in range(100_000)]
         for begin in range(0, len(urls), 25_000):
             text = "\n".join(urls[begin : begin + 25_000]).encode()
-            order(opened, START, PublishCommand(id=new_id(), time=START, urls=text, publisher="flood"))
+            command(opened, START, PublishCommand(id=new_id(), time=START, urls=text, publisher="flood"))
         leases = shard.lease(START, 1000)
         assert len(leases) == 50, "one of each host"
         assert len({lease.url.split("/")[2] for lease in leases}) == 50
@@ -273,8 +273,10 @@ def test_a_flood_is_judged_by_a_sample_and_leaves_others_their_turn(tmp_path: Pa
         gone = Visit(page=0, outcome=Outcome.GONE, kind=PageKind.DEAD, asked_at=START)
         for part in range(3):
             urls = "\n".join(f"http://h{number % 50}.example/lie{part}-{number}" for number in range(10_000)).encode()
-            order(opened, START, PublishCommand(id=new_id(), time=START, urls=urls, publisher="flood"))
-        order(opened, START, PublishCommand(id=new_id(), time=START, urls=b"http://h9.example/true", publisher="shop"))
+            command(opened, START, PublishCommand(id=new_id(), time=START, urls=urls, publisher="flood"))
+        command(
+            opened, START, PublishCommand(id=new_id(), time=START, urls=b"http://h9.example/true", publisher="shop")
+        )
         leases = shard.lease(START, 50)
         assert "http://h9.example/true" in [lease.url for lease in leases]
         for turn in range(20):
@@ -284,14 +286,14 @@ def test_a_flood_is_judged_by_a_sample_and_leaves_others_their_turn(tmp_path: Pa
         facts = shard.requests.publishers.facts()
         assert facts["flood"]["wrong"] > 20
         assert facts["flood"]["credit"] < 0.1
-        assert 20_000 < facts["flood"]["not_looked_at"] < 30_000
-        assert facts["shop"]["not_looked_at"] == 0
+        assert 20_000 < facts["flood"]["unverified"] < 30_000
+        assert facts["shop"]["unverified"] == 0
         shard.journal.flush()
         same(shard, read_crawl(tmp_path / "c").shard)
 
 
 @pytest.mark.parametrize("rule", ["a=0.01", "a=nan", "zzz=1e308", "b=0", "b=-1", "(=2"])
-def test_an_order_that_cannot_be_carried_out_leaves_nothing_behind(tmp_path: Path, rule: str) -> None:
+def test_a_command_that_is_refused_changes_nothing(tmp_path: Path, rule: str) -> None:
     with crawl(tmp_path / "c", **FOREVER) as opened:
         live(opened, ChangingWorld(), START + HOUR)
         frames = opened.shard.journal.next_index
@@ -305,11 +307,11 @@ def test_a_new_focus_holds_for_pages_found_from_now_on_also_after_a_kill(tmp_pat
     world = ChangingWorld()
     with crawl(tmp_path / "c", **FOREVER) as opened:
         now = live(opened, world, START + 500.0)
-        order(opened, now, SetCommand(id=new_id(), time=now, values={"focus": ["p1=4"]}))
+        command(opened, now, SetCommand(id=new_id(), time=now, values={"focus": ["p1=4"]}))
         now = live(opened, world, START + 2 * HOUR, start=now)
         later = opened.shard.pages.origins_of(np.arange(opened.shard.pages.count))["focus"]
         assert set(later.tolist()) == {0, 1}
-        order(opened, now, SetCommand(id=new_id(), time=now, values={"focus": ["p1=8"]}))
+        command(opened, now, SetCommand(id=new_id(), time=now, values={"focus": ["p1=8"]}))
         opened.shard.ledger.check()
         opened.shard.journal.flush()
         same(opened.shard, read_crawl(tmp_path / "c").shard)
@@ -373,7 +375,7 @@ def test_a_crawl_without_a_budget_cannot_go_on_for_ever(tmp_path: Path) -> None:
         raise AssertionError
 
 
-def test_visits_of_pages_in_passing_trouble_teach_nothing(tmp_path: Path) -> None:
+def test_transient_failures_are_no_evidence_of_changes(tmp_path: Path) -> None:
     world = ChangingWorld(period=1000 * HOUR)
     with crawl(tmp_path / "c", **FOREVER) as opened:
         now = live(opened, world, START + 2 * HOUR)

@@ -1,5 +1,4 @@
-"""A crawl that goes on for ever, killed again and again: what it knows of changes, who is to be told, and what was
-ordered survive."""
+"""A continuous crawl that is killed again and again: change rates, notices for subscribers and commands survive."""
 
 import json
 import os
@@ -45,13 +44,13 @@ def wait_until(folder: Path, holds: Callable[[CrawlReader], bool]) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_no_change_goes_untold_however_often_the_crawl_is_killed(tmp_path: Path) -> None:
-    folder, told = tmp_path / "c", tmp_path / "told.jsonl"
+def test_every_change_is_delivered_however_often_the_crawl_is_killed(tmp_path: Path) -> None:
+    folder, delivered = tmp_path / "c", tmp_path / "delivered.jsonl"
     with serve_in_process(BOX) as served:
         crawl = ["--allow-network", "127.0.0.0/8", "--scope", "any", "--delay", "0", "--workers", "1"]
         assert start(folder, served.seed_url, *crawl, "--pages", "20").wait() == 0
         began = time()
-        subscription = Subscription("all", ".", 1.0, f"file:{told}")
+        subscription = Subscription("all", ".", 1.0, f"file:{delivered}")
         CommandInbox(folder).put(SubscribeCommand(id=new_id(), time=began, subscription=subscription))
         forever = ["--continuous", "--rate", "100/s", "--least-interval", "0.2s"]
         for number in range(1, 4):
@@ -68,7 +67,7 @@ def test_no_change_goes_untold_however_often_the_crawl_is_killed(tmp_path: Path)
     opened = read_crawl(folder)
     assert opened.settings.rate == 7.0
     assert opened.shard.refreshing.book.statistics()["observations"] > 400
-    lines = [json.loads(line) for line in told.read_text().splitlines()]
+    lines = [json.loads(line) for line in delivered.read_text().splitlines()]
     arrived = {notice["id"]: notice for line in lines for notice in line["changes"]}
     [waiting] = opened.shard.requests.subscriptions.facts()
     pending = [notice for batch in opened.shard.requests.subscriptions.due(time() + 1e6) for notice in batch.notices]

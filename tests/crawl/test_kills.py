@@ -1,5 +1,4 @@
-"""A quick share of `python -m bench.faults`: real crawls, hurt in every way, lose nothing and end as if nothing had
-happened."""
+"""A quick part of `python -m bench.faults`: real crawls with faults of all kinds lose nothing and end as if without."""
 
 from pathlib import Path
 from random import Random
@@ -25,7 +24,7 @@ ROUNDS = [
 
 
 @pytest.mark.timeout(240)
-def test_a_crawl_that_is_hurt_in_every_way_loses_nothing_and_ends_like_one_that_was_not(tmp_path: Path) -> None:
+def test_a_crawl_with_faults_of_all_kinds_loses_nothing_and_ends_like_one_without(tmp_path: Path) -> None:
     with serve_in_process(BOX) as served:
         campaign = Campaign(served.seed_url, tmp_path, Random(7), ("--rate", "400/s", "--keep", "xml"))
         campaign.begin()
@@ -46,7 +45,7 @@ def test_a_crawl_killed_before_its_first_frame_was_on_disk_still_knows_its_seeds
         assert [lease.url for lease in opened.shard.lease(1.0, 5)] == [SEED]
 
 
-def test_a_crawl_killed_while_its_folder_was_made_is_begun_again(tmp_path: Path) -> None:
+def test_a_crawl_killed_while_its_folder_was_made_starts_again(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         assert opened.shard.pages.count == 1
     (tmp_path / "c" / "centime.json").rename(tmp_path / "c" / ".centime.json")

@@ -1,4 +1,4 @@
-"""What the hosts see of a crawl, from the log of the server that was asked."""
+"""Politeness as the hosts see it, from the log of the server."""
 
 import os
 import re
@@ -20,14 +20,14 @@ from centime.lab.webbox.process import Served
 from centime.shard.message import Returned
 from tests.crawl.world import World, advance, crawl
 
-CLOCKS_APART = 0.002  # seconds: the log has the time of day, the fetcher counts by a clock that nobody sets
+CLOCKS_APART = 0.002  # seconds: the log has the time of day, the fetcher uses a monotonic clock
 
 
 def rules_of(box: WebBox, site: int) -> tuple[RobotFileParser, float]:
-    """The robots.txt of a site, read by another parser than ours, and the delay it asks for."""
-    said = of_path(box, site, b"/robots.txt", box.start)
-    assert said is not None
-    text = said.body.decode()
+    """The robots.txt of a site, read by another parser than ours, and its Crawl-delay."""
+    robots = of_path(box, site, b"/robots.txt", box.start)
+    assert robots is not None
+    text = robots.body.decode()
     rules = RobotFileParser()
     rules.parse(text.splitlines())
     return rules, float("".join(re.findall("^Crawl-delay: (.*)$", text, re.MULTILINE)) or 0)
@@ -38,23 +38,23 @@ def site_of(host: str) -> int:
 
 
 def impolite(box: WebBox, requests: Iterable[Seen], delay: float) -> list[str]:
-    """Every request that came too soon or should not have come at all."""
+    """Every request that came too soon or is disallowed."""
     by_host: dict[str, list[Seen]] = {}
     for seen in requests:
         by_host.setdefault(seen.host, []).append(seen)
     wrong = []
-    for host, asked in by_host.items():
-        rules, asked_for = rules_of(box, site_of(host))
-        least = max(delay, asked_for)
-        asked.sort()
-        for before, after in pairwise(asked):
+    for host, received in by_host.items():
+        rules, crawl_delay = rules_of(box, site_of(host))
+        least = max(delay, crawl_delay)
+        received.sort()
+        for before, after in pairwise(received):
             if after.time - before.time < least - CLOCKS_APART:
                 wrong.append(
                     f"{host}{after.path} {after.time - before.time:.3f} s after {before.path}, should be {least} s"
                 )
         wrong += [
             f"{host}{seen.path} is disallowed"
-            for seen in asked
+            for seen in received
             if not rules.can_fetch("centime", f"http://{host}{seen.path}")
         ]
     return wrong
@@ -65,8 +65,8 @@ def arguments(seed_url: str, delay: float) -> list[str]:
 
 
 def ends_well(crawler: Crawler) -> None:
-    code, said = crawler.wait()
-    assert (code, said) == (0, "")
+    code, errors = crawler.wait()
+    assert (code, errors) == (0, "")
 
 
 def test_no_host_sees_two_requests_closer_than_its_delay_nor_a_disallowed_one(tmp_path: Path) -> None:
@@ -79,11 +79,11 @@ def test_no_host_sees_two_requests_closer_than_its_delay_nor_a_disallowed_one(tm
     assert len({seen.host for seen in requests}) == 10
     assert any(rules_of(box, site)[1] for site in range(10))
     crawled = read_crawl(tmp_path / "c")
-    assert crawled.statistics(0.0)["outcomes"].get("disallowed", 0) > 0  # there was something to be refused
-    crawled.shard.pages.close()
+    assert crawled.statistics(0.0)["outcomes"].get("disallowed", 0) > 0  # some pages were disallowed
+    crawled.close()
 
 
-def test_hosts_that_share_an_address_are_asked_no_closer_than_its_delay(tmp_path: Path) -> None:
+def test_requests_to_hosts_of_one_address_keep_its_delay(tmp_path: Path) -> None:
     pause = 0.1
     box = WebBox(hosts=4, pages=12, crawl_delay_seconds=0.0, traps=False, feeds=False, seed=3)
     with serve_in_process(box) as served:
@@ -95,46 +95,45 @@ def test_hosts_that_share_an_address_are_asked_no_closer_than_its_delay(tmp_path
 
 
 @pytest.mark.timeout(300)
-def test_a_crawl_that_is_killed_and_goes_on_at_once_keeps_the_delays(tmp_path: Path) -> None:
-    """Whatever dies is back long before the host that was asked last may be asked again, and that host is asked
-    again."""
+def test_a_crawl_that_is_killed_and_resumed_at_once_keeps_the_delays(tmp_path: Path) -> None:
+    """The process that died is back long before the last host is ready again, and that host is fetched from again."""
     box = WebBox(hosts=2, pages=40, crawl_delay_seconds=0.0, traps=False, feeds=False, seed=5)
     kills: list[tuple[Seen, float]] = []  # the request before, and when there were fetchers again
     with crawl(tmp_path / "warm") as opened:
-        advance(opened, World(), 5)  # kernels are compiled before anybody is forked
+        advance(opened, World(), 5)  # kernels are compiled before any process is forked
     with serve_in_process(box) as served:
-        delay = max(1.5, 3 * seconds_to_ask(served, tmp_path / "timed"))
+        delay = max(1.5, 3 * seconds_to_first_request(served, tmp_path / "timed"))
         given = arguments(served.seed_url, delay)
         once = len(served.requests())
         crawler = start(tmp_path / "c", given)
         try:
             crawler.wait_for("visits", seconds=120)
             for hurt in (Crawler.kill_shard, kill_fetchers, Crawler.kill_all):
-                asked, before = until_asked(served), crawler.fetchers()
-                hurt(crawler)  # nobody has heard of the answer yet
+                request, before = next_request(served), crawler.fetchers()
+                hurt(crawler)  # before the visit is recorded
                 if hurt is not kill_fetchers:
                     crawler = start(tmp_path / "c", given)
                 until_fetching(crawler, before)
-                kills.append((asked, time.time()))
-            while until_asked(served).host != kills[-1][0].host:
+                kills.append((request, time.time()))
+            while next_request(served).host != kills[-1][0].host:
                 pass
         finally:
             crawler.kill_all()
         requests = served.requests()[once:]
-    assert all(any(seen.host == asked.host and seen.time > back for seen in requests) for asked, back in kills)
-    assert any(back - asked.time < delay / 2 for asked, back in kills)  # it could have asked too soon
+    assert all(any(seen.host == last.host and seen.time > back for seen in requests) for last, back in kills)
+    assert any(back - last.time < delay / 2 for last, back in kills)  # a request could have come too soon
     assert impolite(served.webbox, requests, delay) == []
 
 
-def seconds_to_ask(served: Served, folder: Path) -> float:
-    """How long after its start a crawl asks for the first time, on this machine as busy as it is."""
+def seconds_to_first_request(served: Served, folder: Path) -> float:
+    """The time from the start of a crawl to its first request, on this machine as busy as it is."""
     started = time.time()
     ends_well(start(folder, [*arguments(served.seed_url, 0.0), "--pages", "1"]))
     return served.requests()[0].time - started
 
 
-def until_asked(served: Served) -> Seen:
-    """Comes back as soon as the server has seen another request, with that."""
+def next_request(served: Served) -> Seen:
+    """Waits for the next request that the server sees."""
     before, until = len(served.requests()), time.monotonic() + 120
     while len(requests := served.requests()) == before:
         assert time.monotonic() < until
@@ -148,14 +147,14 @@ def kill_fetchers(crawler: Crawler) -> None:
 
 
 def until_fetching(crawler: Crawler, before: list[int]) -> None:
-    """Comes back as soon as the crawl has fetchers that are not those of before."""
+    """Waits until the crawl has new fetchers."""
     until = time.monotonic() + 30
     while len(set(crawler.fetchers()) - set(before)) < 2:
         assert time.monotonic() < until
         time.sleep(0.001)
 
 
-def test_hosts_of_leases_that_nobody_answers_for_are_left_alone_for_their_delay(tmp_path: Path) -> None:
+def test_hosts_of_lost_leases_are_delayed(tmp_path: Path) -> None:
     with crawl(tmp_path / "c", delay=5.0) as opened:
         shard = opened.shard
         now = time.time()

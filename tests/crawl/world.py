@@ -1,4 +1,4 @@
-"""A web without a network, for tests of the shard: what a page links to follows from its URL, and time is a number."""
+"""A web without a network, for tests of the shard: the links of a page follow from its URL, and time is a number."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ def url_of(number: int) -> str:
 
 
 class World:
-    """`pages` pages, each with some links by chance; page 0 leads everywhere in the end."""
+    """`pages` pages, each with some random links; every page can be reached from page 0."""
 
     def __init__(self, pages: int = 60, seed: int = 1) -> None:
         self.pages = pages
@@ -35,7 +35,7 @@ class World:
         self.address = ""
 
     def visit(self, lease: Lease, now: float) -> bytes:
-        """What a fetcher would say of a page."""
+        """The visit of a leased page, as a fetcher packs it."""
         page = int(lease.url.rsplit("p", 1)[1])
         outcome = self.outcomes.get(page, Outcome.READ)
         targets = [url_of(target) for target in self.links[page]] if outcome in (Outcome.READ, Outcome.MOVED) else []
@@ -70,7 +70,7 @@ def crawl(path: Path, **given: Any) -> Iterator[CrawlWriter]:
 
 
 def advance(opened: CrawlWriter, world: World, steps: int, *, start: float = 1000.0, batch: int = 4) -> float:
-    """So many turns of lease and record; the time at the end."""
+    """Leases and records `steps` batches of pages; returns the time at the end."""
     now = start
     for _ in range(steps):
         leases = opened.shard.lease(now, batch)

@@ -76,7 +76,7 @@ class Publishers:
     def facts(self) -> dict[str, dict[str, float]]:
         """The credit and the counts of each publisher, for reports."""
         return {
-            name: {"credit": credit(one), "right": one.right, "wrong": one.wrong, "not_looked_at": one.claimed}
+            name: {"credit": credit(one), "right": one.right, "wrong": one.wrong, "unverified": one.claimed}
             for name, one in self._credits.items()
         }
 

@@ -277,9 +277,9 @@ def test_subscriptions_that_were_ordered_are_listed_and_removed(
     capsys.readouterr()
     assert centime("subscribe", crawl, "--list", "--json") == 0
     (row,) = told(capsys)["subscriptions"]
-    assert (row["name"], row["state"], row["waiting"], row["every_seconds"]) == ("all", "ordered", 0, 86_400.0)
+    assert (row["name"], row["state"], row["waiting"], row["every_seconds"]) == ("all", "requested", 0, 86_400.0)
     assert centime("subscribe", crawl, "--list") == 0
-    assert "ordered" in capsys.readouterr().out
+    assert "requested" in capsys.readouterr().out
     assert centime("subscribe", crawl, "--remove", "all", "--json") == 0
     assert told(capsys)["removed"] == "all"
     assert isinstance(waiting(crawl)[-1], UnsubscribeCommand)
@@ -298,12 +298,12 @@ def test_a_subscriber_in_trouble_is_listed_with_the_reason_and_the_next_attempt(
     capsys.readouterr()
     assert centime("subscribe", crawl, "--list", "--json") == 0
     rows = {row["name"]: row for row in told(capsys)["subscriptions"]}
-    assert [rows["ill"][name] for name in ("failures", "tried_again", "trouble")] == [
+    assert [rows["ill"][name] for name in ("failures", "next_attempt", "trouble")] == [
         3,
         "2027-01-15T08:00:00Z",
         "false ended with code 1",
     ]
-    assert [rows["well"][name] for name in ("failures", "tried_again", "trouble")] == [0, None, None]
+    assert [rows["well"][name] for name in ("failures", "next_attempt", "trouble")] == [0, None, None]
     assert centime("subscribe", crawl, "--list") == 0
     assert "false ended with code 1" in capsys.readouterr().out
     write_troubles(crawl, {})
@@ -335,10 +335,10 @@ def test_stats_tells_publishers_in_words_and_counts_subscribers_in_trouble(
     assert centime("stats", tmp_path / "crawl", "--json") == 0
     facts = told(capsys)
     assert facts["subscribers_in_trouble"] == 1
-    assert set(facts["publishers"]["newsroom"]) == {"credit", "right", "wrong", "not_looked_at"}
+    assert set(facts["publishers"]["newsroom"]) == {"credit", "right", "wrong", "unverified"}
     assert centime("stats", tmp_path / "crawl") == 0
     said = capsys.readouterr().out
-    assert re.search(r"^name +credit +right +wrong +not looked at *$", said, re.MULTILINE)
+    assert re.search(r"^name +credit +right +wrong +unverified *$", said, re.MULTILINE)
     assert re.search(r"^newsroom +[0-9.]+ +0 +0 +1 *$", said, re.MULTILINE)
     assert "{" not in said
 

@@ -78,7 +78,7 @@ def test_page_tells_people_and_programs_about_one_page(
 ) -> None:
     assert centime("page", box, seed, "--json") == 0
     facts = told(capsys)
-    assert (facts["url"], facts["number"], facts["next"]) == (seed, 0, "not wanted")
+    assert (facts["url"], facts["number"], facts["next"]) == (seed, 0, "not planned")
     assert facts["links_in"] >= len(facts["paid_by"]) > 0
     assert centime("page", box, seed) == 0
     shown = capsys.readouterr().out
@@ -95,7 +95,7 @@ def test_an_unknown_page_is_a_problem_told_in_a_sentence(
 
 
 def test_hosts_and_stats_have_something_for_people_and_programs(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for command, word in (("hosts", "may be asked"), ("stats", "memory bytes")):
+    for command, word in (("hosts", "ready"), ("stats", "memory bytes")):
         assert centime(command, box) == 0
         assert word in capsys.readouterr().out
         assert centime(command, box, "--json") == 0
@@ -167,7 +167,7 @@ def test_bodies_writes_the_body_itself(
     (capture,) = json.loads(capsysbinary.readouterr().out)["captures"]
     assert (capture["status"], capture["mime"]) == (200, "text/html")
     assert centime("bodies", box, seed, "--at", "1999") == 1
-    assert b"the first body was kept at" in capsysbinary.readouterr().err
+    assert b"the first body was archived at" in capsysbinary.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_over_any_time_no_more_is_spent_than_rate_times_time_and_the_room(rate: 
         assert spent <= rate * now + max(1.0, rate) + 1e-6
 
 
-def test_what_was_spent_too_much_is_waited_for() -> None:
+def test_an_overdrawn_budget_is_made_up_for_by_waiting() -> None:
     bucket = Bucket(10.0, 0.0)
     bucket.left(0.0)
     bucket.spend(21.0)

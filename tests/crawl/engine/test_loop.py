@@ -69,7 +69,7 @@ def test_at_any_moment_the_true_error_is_below_the_certified_one(tmp_path: Path,
     assert error <= shard.ledger.error() < 1e-6
 
 
-def test_the_same_command_goes_on_where_the_crawl_stopped(tmp_path: Path, served: Served) -> None:
+def test_the_same_command_resumes_the_crawl(tmp_path: Path, served: Served) -> None:
     for _ in range(4):
         with open_writer(tmp_path / "c", [] if (tmp_path / "c").exists() else [served.seed_url], GIVEN) as opened:
             run(opened, pages=90)
@@ -77,7 +77,7 @@ def test_the_same_command_goes_on_where_the_crawl_stopped(tmp_path: Path, served
         run(opened)
         assert opened.shard.pages.count == PAGES
         outcomes = opened.shard.outcomes
-        assert sum(outcomes.values()) == PAGES, "no page was asked for twice"
+        assert sum(outcomes.values()) == PAGES, "no page was fetched twice"
 
 
 def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: Path, served: Served) -> None:
@@ -140,7 +140,7 @@ def test_bodies_are_kept_and_can_be_read_again(tmp_path: Path, served: Served) -
     assert kinds.count("response") == kinds.count("request") >= 20
 
 
-def test_sitemaps_are_seeds_plain_and_packed_and_in_parts(tmp_path: Path) -> None:
+def test_sitemaps_are_seeds_plain_compressed_and_in_parts(tmp_path: Path) -> None:
     with serve_in_process(WebBox(hosts=12, pages=240, delay_seconds=0.0, crawl_delay_seconds=0.0)) as box:
         seeds = [f"sitemap:{box.webbox.origin(site)}/sitemap.xml" for site in range(12)]
         with open_writer(tmp_path / "c", seeds, GIVEN | {"scope": "host", "max-depth": 0}) as opened:

@@ -1,4 +1,4 @@
-"""A process of its own is looked at: what others have allocated here would blur it."""
+"""Memory is measured in a separate process, where nothing else allocates."""
 
 import subprocess
 import sys

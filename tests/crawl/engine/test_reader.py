@@ -106,7 +106,7 @@ def test_a_reader_changes_no_file_and_has_no_way_to(tmp_path: Path) -> None:
         reader.close()
 
 
-def test_a_folder_that_vanishes_is_said_and_the_state_is_kept(tmp_path: Path) -> None:
+def test_a_folder_that_vanishes_is_an_error_and_the_state_is_kept(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         advance(opened, World(), 20)
         opened.close()

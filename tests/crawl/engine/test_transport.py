@@ -127,7 +127,7 @@ def test_a_limit_of_pages_is_kept_to_the_page(tmp_path: Path, pages: int) -> Non
         assert len(transport.handed) == pages
 
 
-def test_what_fails_transiently_is_named_in_the_ending(tmp_path: Path) -> None:
+def test_the_message_at_the_end_names_transient_failures(tmp_path: Path) -> None:
     world, clock = World(10), Clock()
     world.outcomes = {3: Outcome.TIMED_OUT}
     with crawl(tmp_path / "c") as opened:

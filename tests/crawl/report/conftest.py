@@ -18,13 +18,13 @@ def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small(small_folder: Path) -> CrawlReader:
-    """The crawl made by hand, opened to be looked at."""
+    """The crawl made by hand, opened for reading."""
     return read_crawl(small_folder)
 
 
 @pytest.fixture(scope="session")
 def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrawlReader]:
-    """The same with a second visit of some pages, looked at while its writer is still there."""
+    """The same with a second visit of some pages, read while its writer is open."""
     folder = tmp_path_factory.mktemp("later") / "crawl"
     with hand_made(folder, **{"refresh-after": 1000.0}) as opened:
         refreshed(opened)

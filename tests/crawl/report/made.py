@@ -1,5 +1,4 @@
-"""Two crawls to look at: one made by hand, of which everything is known, and one of the simulated web over real
-HTTP."""
+"""Two crawls for reports: one made by hand, of which everything is known, and one of the simulated web over HTTP."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -62,8 +61,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 @contextmanager
 def hand_made(folder: Path, **settings: Any) -> Iterator[CrawlWriter]:
-    """A crawl of ten pages on two hosts: read, gone, refused, failing, moved, leased, changed and waiting ones;
-    still open."""
+    """An open crawl of ten pages on two hosts: read, gone, disallowed, failing, moved, leased, changed and waiting."""
     with open_writer(folder, [ROOT], {"delay": 0.0, "scope": "any", **settings}) as opened:
         shard = opened.shard
         (root,) = shard.lease(NOW, 100)
@@ -76,8 +74,7 @@ def hand_made(folder: Path, **settings: Any) -> Iterator[CrawlWriter]:
 
 
 def refreshed(opened: CrawlWriter) -> None:
-    """Visits what is due again much later: the root has changed, the first page has not, the others are with their
-    fetcher."""
+    """Visits the pages that are due much later: the root has changed, the first page has not, the others are leased."""
     shard = opened.shard
     leases = {lease.url: lease.page for lease in shard.lease(NOW + 5000, 100)}
     same: dict[str, Any] = {"outcome": Outcome.UNCHANGED, "status": 304, "etag": '"1"'}
@@ -100,7 +97,7 @@ class Crawled:
 
     folder: Path
     seen: list[tuple[int, Findings]]
-    """How many pages were known, and what was proven."""
+    """The number of known pages, and the findings of a check."""
 
 
 @cache

@@ -26,7 +26,7 @@ def test_the_body_of_a_page_is_the_one_that_was_read(box: Path, seed: str) -> No
     assert b"<html" in body.lower()
 
 
-def test_a_body_is_found_by_time_a_day_counting_as_a_whole() -> None:
+def test_a_body_is_found_by_time_and_a_day_means_its_end() -> None:
     captures = [
         Capture(
             url="http://a.example/",
@@ -46,14 +46,14 @@ def test_a_body_is_found_by_time_a_day_counting_as_a_whole() -> None:
     assert capture_at(captures, "20260105120000") is captures[1]
     assert capture_at(captures, "2026") is captures[1]
     assert when(captures[0]) == "2026-01-01T12:00:00Z"
-    with pytest.raises(UnknownPage, match="first body was kept at 2026-01-01T12:00:00Z, after 2025"):
+    with pytest.raises(UnknownPage, match="first body was archived at 2026-01-01T12:00:00Z, after 2025"):
         capture_at(captures, "2025")
     for nonsense in ("yesterday", "202", "2026-01-01-01-01-01-01-01"):
         with pytest.raises(BadInput, match="a time is written like"):
             capture_at(captures, nonsense)
 
 
-def test_a_page_without_a_body_is_told_with_the_reason(box: Path, small_folder: Path) -> None:
+def test_a_page_without_a_body_is_an_error_with_the_reason(box: Path, small_folder: Path) -> None:
     with pytest.raises(UnknownPage, match=r"keeps no bodies \(--keep none\)"):
         captures_of(small_folder, "http://a.example/")
     with pytest.raises(UnknownPage, match="this crawl keeps all"):
@@ -72,9 +72,9 @@ def test_damage_in_the_archive_is_found_wherever_it_is(box: Path, seed: str, tmp
             data = bytearray(kept)
             data[place] ^= 0x04
             path.write_bytes(data)
-            told = [problem for problem in check_crawl(folder).problems if problem.part == "bodies"]
-            assert told, (path, place)
-            assert {problem.file for problem in told} <= {str(warc), str(index)}
+            problems = [problem for problem in check_crawl(folder).problems if problem.part == "bodies"]
+            assert problems, (path, place)
+            assert {problem.file for problem in problems} <= {str(warc), str(index)}
         path.write_bytes(kept[:-20])
         assert [problem for problem in check_crawl(folder).problems if problem.part == "bodies"]
         path.unlink()
@@ -89,14 +89,12 @@ def test_damage_in_the_archive_is_found_wherever_it_is(box: Path, seed: str, tmp
         body_of(folder, capture)
 
 
-def test_a_changed_character_of_the_index_is_found_wherever_it_matters(box: Path, tmp_path: Path) -> None:
+def test_a_changed_character_of_the_index_is_found(box: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(box / "bodies", tmp_path / "bodies"))
     (index,) = folder.glob("*.cdxj")
     kept = index.read_bytes()
     line = kept.splitlines()[0]
-    mime = range(
-        line.index(b'"mime"') + 9, line.index(b'", "status"')
-    )  # what the server called it: nothing else says so
+    mime = range(line.index(b'"mime"') + 9, line.index(b'", "status"'))  # the server's word, stored nowhere else
     for place in (place for place in range(0, len(line), 5) if place not in mime):
         data = bytearray(kept)
         data[place] ^= 0x01
@@ -110,7 +108,7 @@ def test_a_changed_character_of_the_index_is_found_wherever_it_matters(box: Path
     assert ["no line of its index names the response" in problem.what for problem in findings.problems] == [True]
 
 
-def test_what_a_killed_fetcher_left_behind_the_last_capture_is_no_problem(box: Path, tmp_path: Path) -> None:
+def test_what_a_killed_fetcher_left_after_the_last_capture_is_no_problem(box: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(box, tmp_path / "copy"))
     (warc,) = (folder / "bodies").glob("*.warc.gz")
     (index,) = (folder / "bodies").glob("*.cdxj")

@@ -1,4 +1,4 @@
-"""What changed: told as it was seen, the last first, in every form, also while the crawl goes on."""
+"""Changes: reported as they were seen, newest first, in every form, also while the crawl runs."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -56,7 +56,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrawlState]:
         yield opened
 
 
-def told(opened: CrawlState, **window: float) -> list[tuple[float, str, str, str | None]]:
+def changes_of(opened: CrawlState, **window: float) -> list[tuple[float, str, str, str | None]]:
     rows = newest_first(opened, find_changes(opened, **window))
     return [(row["seen_seconds"] - NOW, row["change"], row["url"], row["last_seen_before"]) for row in rows]
 
@@ -67,8 +67,8 @@ def with_history(opened: CrawlState, story: list[tuple[int, float, str]]) -> Non
         opened.shard.pages.records.append(record(page, NOW + time, what, signature=int(time)))
 
 
-def test_new_changed_gone_and_back_are_told_and_nothing_else(crawl: CrawlState) -> None:
-    before = told(crawl)
+def test_new_changed_gone_and_back_are_reported_and_nothing_else(crawl: CrawlState) -> None:
+    before = changes_of(crawl)
     assert {change for _, change, _, _ in before} == {"new"}
     assert {url for _, _, url, _ in before} == {ROOT, f"{A}/one", f"{A}/two"}
     page = int(crawl.shard.pages.texts.count) - 1
@@ -90,7 +90,7 @@ def test_new_changed_gone_and_back_are_told_and_nothing_else(crawl: CrawlState) 
         "read",
     ]
     with_history(crawl, [(page, 100.0 + place, what) for place, what in enumerate(story)])
-    found = told(crawl, since=NOW + 100.0)
+    found = changes_of(crawl, since=NOW + 100.0)
     assert [(time, change) for time, change, _, _ in found] == [
         (113.0, "back"),
         (112.0, "gone"),
@@ -114,11 +114,11 @@ def test_new_changed_gone_and_back_are_told_and_nothing_else(crawl: CrawlState) 
 
 
 def test_a_reader_sees_changes_that_lie_in_its_own_memory(tmp_path: Path) -> None:
-    """The records of the journal behind the snapshot are appended to the reader's tail."""
+    """The records of frames after the snapshot are appended to the reader's tail."""
     with hand_made(tmp_path / "c", **{"refresh-after": 1000.0}) as opened:
         opened.close()
     with open_writer(tmp_path / "c", [], {}) as opened:
-        before = told(read_crawl(tmp_path / "c"))
+        before = changes_of(read_crawl(tmp_path / "c"))
         from tests.crawl.report.made import visit
 
         (lease,) = (lease for lease in opened.shard.lease(NOW + 9000, 100) if lease.url == ROOT)
@@ -126,7 +126,7 @@ def test_a_reader_sees_changes_that_lie_in_its_own_memory(tmp_path: Path) -> Non
         opened.shard.journal.sync()
         reader = read_crawl(tmp_path / "c")
         assert len(reader.shard.pages.records.file.tail)
-        after = told(reader)
+        after = changes_of(reader)
         assert after[0][:3] == (9001.0, "changed", ROOT)
         assert after[1:] == before
 
@@ -149,7 +149,7 @@ class _Alone:
 
 @settings(max_examples=60, deadline=None)
 @given(story=STORY, room=st.integers(1, 7), split=st.integers(0, 60))
-def test_the_pass_over_the_file_agrees_with_every_page_told_by_itself(
+def test_the_pass_over_the_file_agrees_with_the_history_of_each_page(
     story: list[tuple[int, str]], room: int, split: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("records")
@@ -193,7 +193,7 @@ def test_changes_are_chosen_by_their_url_and_counted(crawl: CrawlState, monkeypa
         list(newest_first(crawl, found, match="("))
 
 
-def test_the_feed_is_what_the_rfc_asks_for(crawl: CrawlState) -> None:
+def test_the_feed_conforms_to_the_rfc(crawl: CrawlState) -> None:
     def written() -> bytes:
         return "".join(atom(crawl, newest_first(crawl, find_changes(crawl)))).encode()
 
@@ -220,7 +220,7 @@ def test_the_feed_is_what_the_rfc_asks_for(crawl: CrawlState) -> None:
     assert empty.findall(ATOM + "entry") == []
 
 
-def test_the_feed_is_xml_whatever_a_url_says(crawl: CrawlState) -> None:
+def test_the_feed_is_well_formed_whatever_a_url_contains(crawl: CrawlState) -> None:
     row = next(newest_first(crawl, find_changes(crawl))) | {"url": "http://a.example/?a=1&b=<\"'>\x00\x0b]]>"}
     feed = etree.fromstring("".join(atom(crawl, iter([row]))).encode())
     assert feed.find(f"{ATOM}entry/{ATOM}link").get("href") == "http://a.example/?a=1&b=<\"'>]]>"
@@ -236,12 +236,12 @@ def test_the_feed_is_xml_whatever_a_url_says(crawl: CrawlState) -> None:
         ("1970-01-01T01:00+01:00", 0.0),
     ],
 )
-def test_a_time_is_a_date_or_so_long_ago(text: str, time: float) -> None:
+def test_a_time_is_a_date_or_an_age(text: str, time: float) -> None:
     assert time_of(text, 1e9) == time
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "12", "2026-13-01", "-2h"])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_other_words_are_not_a_time(text: str) -> None:
     with pytest.raises(BadSetting, match="a time is written like"):
         time_of(text, 1e9)
 

@@ -101,7 +101,7 @@ def test_a_failed_export_leaves_the_older_file_and_nothing_else(small: CrawlRead
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("pages.parquet", "older")]
 
 
-def test_where_an_export_cannot_go_is_refused_before_any_work(
+def test_a_bad_path_of_an_export_is_refused_before_any_work(
     small_folder: Path, small: CrawlReader, tmp_path: Path
 ) -> None:
     assert export_path(small_folder, "edges", None) == Path("crawl.txt")
@@ -114,5 +114,5 @@ def test_where_an_export_cannot_go_is_refused_before_any_work(
     ):
         with pytest.raises(BadInput, match=sentence):
             export_path(small_folder, "csv", path)
-    with pytest.raises(BadInput, match="an edge list ends in"):
+    with pytest.raises(BadInput, match="the name of an edge list ends in"):
         export(small, "edges", tmp_path / "links.parquet")

@@ -10,7 +10,7 @@ from centime.model.errors import BadSetting
 from tests.crawl.report.made import NOW, A, B
 
 
-def test_hosts_are_told_with_their_counts_and_in_the_order_asked_for(small: CrawlReader) -> None:
+def test_hosts_have_their_counts_and_are_sorted_by_the_given_column(small: CrawlReader) -> None:
     report = host_table(small, 10, now=NOW + 100)
     first, second = report["top"]
     assert (first["host"], first["known"], first["visits"], first["read"], first["failures"], first["refused"]) == (
@@ -30,7 +30,7 @@ def test_hosts_are_told_with_their_counts_and_in_the_order_asked_for(small: Craw
     assert len(host_table(small, 1)["top"]) == 1
 
 
-def test_an_unknown_order_of_hosts_is_refused(small: CrawlReader) -> None:
+def test_hosts_cannot_be_sorted_by_an_unknown_column(small: CrawlReader) -> None:
     with pytest.raises(BadSetting, match="known, read, failures or bytes"):
         host_table(small, 1, "age")
     with pytest.raises(BadSetting, match="not -3"):

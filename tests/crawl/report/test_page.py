@@ -36,10 +36,10 @@ def test_what_a_page_pays_goes_along_its_links(small: CrawlReader) -> None:
     assert facts["links_out"] == 3
     assert {row["url"] for row in facts["links_to"]} == {ROOT, *LATE}
     assert facts["pays_each_link"] == pytest.approx(0.85 * facts["importance"] / 3)
-    assert about(small, f"{A}/gone")["pays"].startswith("the virtual page alone")
+    assert about(small, f"{A}/gone")["pays"].startswith("only the virtual page")
 
 
-def test_each_visit_is_told_with_what_came_of_it(later: CrawlReader) -> None:
+def test_each_visit_has_its_outcome(later: CrawlReader) -> None:
     facts = about(later, ROOT)
     assert [(row["time"], row["outcome"], row["changed"], row["status"]) for row in facts["visits"]] == [
         ("2027-01-15T09:23:21Z", "read", "yes", 200),
@@ -49,13 +49,13 @@ def test_each_visit_is_told_with_what_came_of_it(later: CrawlReader) -> None:
     assert (facts["visited"], facts["changed"], facts["content_since"]) == (2, 1, "2027-01-15T09:23:21Z")
 
 
-def test_the_kind_is_told_also_of_a_redirect_and_of_a_page_never_read(small: CrawlReader) -> None:
+def test_a_redirect_and_a_page_never_read_have_a_kind_too(small: CrawlReader) -> None:
     kinds = {path: about(small, f"{A}/{path}")["kind"] for path in ("one", "gone", "failing", "old")}
     assert kinds == {"one": "html", "gone": "dead", "failing": "error", "old": "redirect"}
     assert about(small, LATE[0])["kind"] == "unread"
 
 
-def test_validators_are_told(small: CrawlReader) -> None:
+def test_the_report_has_the_validators(small: CrawlReader) -> None:
     facts = about(small, f"{A}/one")
     assert (facts["etag"], facts["last_modified"], facts["content_type"]) == (
         '"1"',
@@ -67,12 +67,12 @@ def test_validators_are_told(small: CrawlReader) -> None:
 @pytest.mark.parametrize(
     ("url", "next_", "why"),
     [
-        (ROOT, "not wanted", "it was read already"),
-        (f"{A}/gone", "not wanted", "it is gone"),
-        (f"{A}/refused", "not wanted", "robots.txt says no"),
-        (f"{A}/old", "not wanted", f"it leads on to {A}/two"),
+        (ROOT, "not planned", "it was read, and the crawl does not refresh"),
+        (f"{A}/gone", "not planned", "it is gone"),
+        (f"{A}/refused", "not planned", "robots.txt disallows it"),
+        (f"{A}/old", "not planned", f"it redirects to {A}/two"),
         (f"{A}/failing", "2027-01-15T08:01:02Z", "it failed 1 time in a row"),
-        (f"{B}/leased", "being read", "a fetcher has it"),
+        (f"{B}/leased", "being fetched", "a fetcher has a lease"),
         (LATE[0], "when its turn comes", "it was never read"),
     ],
 )
@@ -82,7 +82,7 @@ def test_when_and_why_a_page_is_next(url: str, next_: str, why: str, small: Craw
     assert facts["why"].startswith(why)
 
 
-def test_a_page_that_waits_says_how_many_come_before_it(small: CrawlReader) -> None:
+def test_the_report_of_a_waiting_page_has_the_number_of_pages_ahead(small: CrawlReader) -> None:
     best = small.shard.pages.texts.get_many(small.shard.placement.frontier.best(2, small.shard.ledger.class_shares()))
     facts = [about(small, url) for url in best]
     assert facts[0]["pages_ahead"] == 0
@@ -90,7 +90,7 @@ def test_a_page_that_waits_says_how_many_come_before_it(small: CrawlReader) -> N
     assert facts[0]["level"] == "discovery"
 
 
-def test_with_a_refresh_asked_for_a_page_tells_when_it_is_due(later: CrawlReader) -> None:
+def test_with_refresh_after_the_report_has_the_next_time(later: CrawlReader) -> None:
     assert about(later, ROOT)["next"] == "2027-01-15T09:40:01Z"
 
 
@@ -98,7 +98,7 @@ def test_a_page_is_found_under_every_form_of_its_url(small: CrawlReader) -> None
     assert find_page(small, "HTTP://A.example:80/./one#top") == find_page(small, f"{A}/one")
 
 
-def test_an_unknown_page_is_told_with_those_that_look_like_it(small: CrawlReader) -> None:
+def test_the_error_of_an_unknown_page_names_similar_pages(small: CrawlReader) -> None:
     with pytest.raises(UnknownPage, match=r"http://a\.example/ones is not known .* 7, such as http://a\.example/one"):
         find_page(small, f"{A}/ones")
     with pytest.raises(UnknownPage, match=r"neither is any page of https://c\.example"):

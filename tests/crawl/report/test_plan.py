@@ -42,13 +42,13 @@ def test_more_budget_keeps_more_fresh(followed: CrawlWriter) -> None:
     assert found[0]["pages_never_read"] >= found[-1]["pages_never_read"]
 
 
-def test_the_present_budget_stands_beside_another_and_ten_per_cent_more(followed: CrawlWriter) -> None:
+def test_the_present_budget_is_compared_with_another_and_ten_per_cent_more(followed: CrawlWriter) -> None:
     found = plan(followed, now=END, rate=20 / DAY)
     assert [row["budget"] for row in found["budgets"]] == [
-        "a page a second",
+        "1 page per second",
         "10 % more",
-        "asked for",
-        "asked for, 10 % more",
+        "given",
+        "given, 10 % more",
     ]
     assert [row["unit"] for row in found["budgets"]] == ["pages"] * 4
     rows = found["budgets"]
@@ -67,7 +67,7 @@ def test_a_budget_of_bytes_is_one_of_pages_times_their_size(followed: CrawlWrite
     assert octets["fresh_in_the_long_run"] == pytest.approx(pages["fresh_in_the_long_run"], abs=1e-6)
 
 
-def test_the_next_pages_are_told_with_why(followed: CrawlWriter) -> None:
+def test_the_next_pages_have_a_reason(followed: CrawlWriter) -> None:
     rows = plan(followed, now=END, rate=20 / DAY, count=7)["next"]
     assert [row["rank"] for row in rows] == list(range(1, 8))
     assert len({row["url"] for row in rows}) == 7
@@ -95,7 +95,7 @@ def test_the_book_and_the_plan_agree_on_what_a_read_is_worth(followed: CrawlWrit
     assert [row["worth"] for row in rows] == pytest.approx(worths.tolist(), rel=1e-4)
 
 
-def test_what_cannot_be_planned_is_said_in_one_sentence(followed: CrawlWriter, tmp_path: Path) -> None:
+def test_what_cannot_be_planned_is_an_error_of_one_sentence(followed: CrawlWriter, tmp_path: Path) -> None:
     with (
         open_writer(tmp_path / "new", ["http://h.example/"], {}) as opened,
         pytest.raises(BadInput, match="has read no page yet"),
@@ -107,11 +107,11 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(followed: CrawlWriter, t
         ({"rate": 1.0, "bandwidth": 1.0}, "give one of them"),
         ({"days": math.nan}, "some days ahead"),
         ({"days": 1e300}, "36500 at most, not 1e\\+300"),
-        ({"rate": 0.0}, "a budget of pages is 1e-06 to"),
-        ({"rate": math.inf}, "a budget of pages is 1e-06 to"),
+        ({"rate": 0.0}, "a budget in pages is 1e-06 to"),
+        ({"rate": math.inf}, "a budget in pages is 1e-06 to"),
         ({"rate": 1e300}, "to 1e\\+09 a second, not 1e\\+300"),
-        ({"bandwidth": 1e16}, "a budget of bytes is 1 to 1e\\+15 a second"),
-        ({"bandwidth": math.nan}, "a budget of bytes is 1 to 1e\\+15 a second"),
+        ({"bandwidth": 1e16}, "a budget in bytes is 1 to 1e\\+15 per second"),
+        ({"bandwidth": math.nan}, "a budget in bytes is 1 to 1e\\+15 per second"),
         ({"alpha": math.nan}, "alpha and beta are 0 to 1,000,000"),
         ({"beta": math.inf}, "alpha and beta are 0 to 1,000,000"),
         ({"beta": -1.0}, "alpha and beta are 0 to 1,000,000"),
@@ -121,9 +121,9 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(followed: CrawlWriter, t
             plan(followed, now=END, **given)
 
 
-def test_a_crawl_without_a_budget_is_shown_a_page_a_second(tmp_path: Path) -> None:
+def test_a_crawl_without_a_budget_is_planned_at_one_page_per_second(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened:
         opened.shard.record(NOW + 1, [World().visit(lease, NOW) for lease in opened.shard.lease(NOW, 1)])
         rows = plan(opened, now=NOW + 2)["budgets"]
-    assert [row["budget"] for row in rows] == ["a page a second", "10 % more"]
+    assert [row["budget"] for row in rows] == ["1 page per second", "10 % more"]
     assert rows[0]["per_day"] == DAY

@@ -19,7 +19,7 @@ __all__ = ["followed"]
 DAY = 86_400.0
 
 
-def test_all_visits_that_found_their_page_are_there_by_page_and_time(followed: CrawlReader) -> None:
+def test_all_visits_that_found_their_page_are_sorted_by_page_and_time(followed: CrawlReader) -> None:
     visits = found_visits(followed)
     pages = np.unique(visits.pages)
     assert len(pages) == 60
@@ -45,7 +45,7 @@ def test_a_history_has_changes_where_visits_saw_some_and_none_where_they_saw_non
     assert history.importance.mean() == pytest.approx(1.0)
 
 
-def test_what_the_first_read_was_dated_is_in_the_history_where_dates_are_believed(
+def test_the_history_has_the_date_of_the_first_read_if_dates_are_reliable(
     followed: CrawlReader, tmp_path: Path
 ) -> None:
     assert np.isnan(recorded_history(followed).stood).all()
@@ -65,7 +65,7 @@ def test_the_same_seed_places_changes_alike_and_another_does_not(followed: Crawl
     assert one.tolist() != other.tolist()
 
 
-def test_policies_stand_in_one_table(followed: CrawlReader) -> None:
+def test_several_policies_are_compared_in_one_table(followed: CrawlReader) -> None:
     found = replay(followed, ["all"], rate=100 / DAY)
     rows = {row["policy"]: row for row in found["policies"]}
     assert list(rows) == list(POLICIES)
@@ -87,20 +87,20 @@ def test_a_budget_of_bytes_counts_bytes(followed: CrawlReader) -> None:
     assert found["policies"][0]["reads"] == pytest.approx(300, abs=2)  # a page has a thousand bytes
 
 
-def test_without_a_budget_the_crawl_s_own_pace_counts(followed: CrawlReader) -> None:
+def test_without_a_budget_the_pace_of_the_crawl_itself_is_used(followed: CrawlReader) -> None:
     found = replay(followed, ["uniform"])
     assert found["budget_is"] == "as recorded"
     assert found["budget_per_day"] == pytest.approx(60 * 4, rel=0.1)
 
 
-def test_what_cannot_be_replayed_is_said_in_one_sentence(followed: CrawlReader, tmp_path: Path) -> None:
+def test_what_cannot_be_replayed_is_an_error_of_one_sentence(followed: CrawlReader, tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="unknown policy 'best'; the policies are uniform, paper"):
         replay(followed, ["best"])
     with pytest.raises(BadSetting, match="name at least one policy"):
         replay(followed, [])
     with pytest.raises(BadSetting, match="give one of them"):
         replay(followed, ["paper"], rate=1.0, bandwidth=1.0)
-    with pytest.raises(BadInput, match=r"the history lasts 9\.75 days; less than that can be measured, not 20"):
+    with pytest.raises(BadInput, match=r"the history lasts 9\.75 days; measure fewer days than that, not 20"):
         replay(followed, ["paper"], days=20.0)
     with crawl(tmp_path / "new") as opened:
         with pytest.raises(BadInput, match="has read no page yet"):

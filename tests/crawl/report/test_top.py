@@ -37,7 +37,7 @@ def test_the_importance_of_sites_is_that_of_their_pages(small: CrawlReader) -> N
     assert {row["host"]: row["known"] for row in rows} == {A: 7, B: 3}
 
 
-def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: CrawlReader) -> None:
+def test_by_worth_the_waiting_pages_come_as_the_frontier_leases_them(small: CrawlReader) -> None:
     rows = top_pages(small, 10, "worth", now=NOW + 100)["top"]
     best = small.shard.placement.frontier.best(10, small.shard.ledger.class_shares())
     assert [row["url"] for row in rows] == small.shard.pages.texts.get_many(best)
@@ -50,7 +50,7 @@ def test_by_worth_come_the_pages_that_wait_in_the_order_of_the_frontier(small: C
     assert site["importance"] == pytest.approx(sum(row["importance"] for row in rows))
 
 
-def test_by_change_come_pages_that_were_found_changed_and_no_others(small: CrawlReader, later: CrawlReader) -> None:
+def test_by_change_only_pages_that_have_changed_are_shown(small: CrawlReader, later: CrawlReader) -> None:
     assert top_pages(small, 10, "change")["top"] == []
     (row,) = top_pages(later, 10, "change")["top"]
     assert (row["url"], row["changes"], row["visits"], row["changes_per_visit"]) == (ROOT, 1, 2, 0.5)
@@ -59,7 +59,7 @@ def test_by_change_come_pages_that_were_found_changed_and_no_others(small: Crawl
     assert (site["host"], site["changes"], site["visits"]) == (A, 1, 9)
 
 
-def test_by_errors_come_pages_that_could_not_be_read_and_why(small: CrawlReader) -> None:
+def test_by_errors_pages_that_could_not_be_read_are_shown_with_the_reason(small: CrawlReader) -> None:
     rows = {row["url"]: row for row in top_pages(small, 10, "errors")["top"]}
     assert {url: row["outcome"] for url, row in rows.items()} == {
         f"{A}/gone": "gone",
@@ -76,7 +76,7 @@ def test_by_errors_come_pages_that_could_not_be_read_and_why(small: CrawlReader)
 
 
 @pytest.mark.parametrize("ledger", ["opic", "interpolation"])
-def test_a_ledger_that_certifies_nothing_says_so_and_everything_else_works(ledger: str, tmp_path: Path) -> None:
+def test_reports_of_a_ledger_without_certified_errors_work(ledger: str, tmp_path: Path) -> None:
     with hand_made(tmp_path / "crawl", ledger=ledger, focus=["/two=4"]):
         opened = read_crawl(tmp_path / "crawl")
         report = top_pages(opened, 3)
@@ -87,7 +87,7 @@ def test_a_ledger_that_certifies_nothing_says_so_and_everything_else_works(ledge
         assert check_crawl(tmp_path / "crawl").problems == []
 
 
-def test_an_unknown_order_or_a_count_below_nothing_is_refused(small: CrawlReader) -> None:
+def test_an_unknown_column_or_a_negative_count_is_refused(small: CrawlReader) -> None:
     with pytest.raises(BadSetting, match="importance, worth, change or errors, not by 'age'"):
         top_pages(small, 1, "age")
     with pytest.raises(BadSetting, match="not -1"):
@@ -97,6 +97,6 @@ def test_an_unknown_order_or_a_count_below_nothing_is_refused(small: CrawlReader
 
 
 @given(st.lists(st.integers(0, 5)), st.integers(0, 10))
-def test_the_first_are_those_that_sorting_gives(values: list[int], count: int) -> None:
+def test_first_by_gives_what_sorting_gives(values: list[int], count: int) -> None:
     expected = sorted(range(len(values)), key=lambda place: (-values[place], place))[:count]
     assert first_by(np.array(values, dtype=np.int64), count).tolist() == expected

@@ -13,7 +13,7 @@ import numpy as np
 
 from centime.crawl.check.findings import Findings
 from centime.crawl.engine.state import CrawlState, rows_of
-from centime.crawl.report.visits import BATCH, PASSING, batches, last_visits, was_there
+from centime.crawl.report.visits import BATCH, TRANSIENT, are_present, batches, last_visits
 from centime.crawl.report.waiting import Waiting
 from centime.frontier.kind import DISCOVERY
 from centime.model.address import fingerprint, host_of
@@ -133,7 +133,7 @@ def _visits(opened: CrawlState, findings: Findings) -> None:
     findings.counted("counts", "visits of all hosts", sum(host.visits for host in shard.hosts.all), recorded)
     findings.counted("counts", "bytes of all hosts", sum(host.wire_bytes for host in shard.hosts.all), shard.wire_bytes)
     findings.counted(
-        "counts", "pages that were present", int(np.count_nonzero(was_there(found["kind"]))), shard.read_count
+        "counts", "pages that were present", int(np.count_nonzero(are_present(found["kind"]))), shard.read_count
     )
 
 
@@ -168,7 +168,7 @@ def _places(opened: CrawlState, findings: Findings) -> None:
     found = last_visits(shard.pages, "visits", "outcome", "kind")
     outside = places == 0
     never = outside & (found["visits"] == 0)
-    open_ = outside & ~never & PASSING[found["outcome"]] & (found["kind"] != PageKind.DEAD)
+    open_ = outside & ~never & TRANSIENT[found["outcome"]] & (found["kind"] != PageKind.DEAD)
     for page in np.flatnonzero(never).tolist():
         findings.wrong("schedule", f"page {page} was never visited and waits nowhere")
     for page in np.flatnonzero(open_).tolist():

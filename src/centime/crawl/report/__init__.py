@@ -1,1 +1,1 @@
-"""What people ask of a crawl: looked up in its folder, also while the crawl runs, and never changing anything there."""
+"""Reports of a crawl, read from its folder, also while the crawl runs. They change nothing there."""

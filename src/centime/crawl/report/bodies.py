@@ -1,4 +1,4 @@
-"""The kept bodies of a page: which there are, and the one that it had at a time."""
+"""The archived bodies of a page: which there are, and the one that the page had at a time."""
 
 import re
 from pathlib import Path
@@ -23,13 +23,13 @@ def captures_of(path: Path, url: str) -> list[Capture]:
     why = (
         "this crawl keeps no bodies (--keep none)"
         if kept == "none"
-        else f"this crawl keeps {kept}; was the page read? (centime page)"
+        else f"this crawl keeps {kept}; see centime page for its visits"
     )
-    raise UnknownPage(f"{name}: there is no body of it: {why}")
+    raise UnknownPage(f"{name}: no body is archived: {why}")
 
 
 def capture_at(captures: list[Capture], time: str | None) -> Capture:
-    """The last capture, or the last at or before a time; a day or a minute counts as a whole."""
+    """The last capture, or the last one at or before a time; a day or a minute means its end."""
     if time is None:
         return captures[-1]
     digits = re.sub(r"[-:T Z]", "", time)
@@ -37,7 +37,7 @@ def capture_at(captures: list[Capture], time: str | None) -> Capture:
         raise BadInput(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z or 20260131120000, not {time!r}")
     earlier = [capture for capture in captures if capture.timestamp[: len(digits)] <= digits]
     if not earlier:
-        raise UnknownPage(f"{captures[0].url}: the first body was kept at {when(captures[0])}, after {time}")
+        raise UnknownPage(f"{captures[0].url}: the first body was archived at {when(captures[0])}, after {time}")
     return earlier[-1]
 
 
@@ -47,13 +47,13 @@ def body_of(path: Path, capture: Capture) -> bytes:
 
 
 def when(capture: Capture) -> str:
-    """The time of a capture as people write it."""
+    """The time of a capture, in ISO 8601."""
     t = capture.timestamp
     return f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
 
 
 def capture_facts(capture: Capture) -> dict[str, Any]:
-    """What is told of a capture."""
+    """The facts of a capture, for a report."""
     return {
         "time": when(capture),
         "status": capture.status or None,

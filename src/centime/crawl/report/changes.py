@@ -1,16 +1,15 @@
-"""What changed in the pages of a crawl, the last first: from the records of all visits, in one pass over their file.
+"""The changes of a crawl's pages, newest first, from one pass over the records of all visits.
 
     new       the page was read for the first time
-    changed   the content that matters differs from the time before (Mark.CHANGED)
-    gone      it was there and is no longer: 404, 410, or given up after too many failures
-    back      it was gone and is there again
+    changed   the signature of the content differs from that of the read before (Mark.CHANGED)
+    gone      the page was present and is no longer: 404, 410, or given up after too many failures
+    back      the page was gone and is present again
 
-A change was seen by one visit and happened at some moment since the visit that last found the page there: both times
-are told. Failures in between, and redirects, are no change. Importance is that of now.
+A change was seen by one visit, and happened at some time since the visit that last found the page: the report has both
+times. Failures in between, and redirects, are no change. The importance is the current one.
 
-The pass is a kernel over the records as they lie in the file; what it keeps in memory is 5 bytes a page and 13 a
-change. Only the changes that are shown are looked at any further, a batch at a time, so histories of any length can be
-written out.
+The pass is a kernel over the records in the file; it needs 5 bytes of memory per page and 13 per change. Only the
+changes that are shown are read in full, a batch at a time, so histories of any length can be reported.
 """
 
 import re
@@ -37,7 +36,7 @@ from centime.store.records import HEAD_TYPE, UNIT, Records
 NEW, CHANGED, GONE, BACK = 1, 2, 3, 4
 NAMES = {NEW: "new", CHANGED: "changed", GONE: "gone", BACK: "back"}
 BATCH = 4_096
-ROOM = 1 << 18  # changes that one call of the kernel can tell
+ROOM = 1 << 18  # changes that one call of the kernel can return
 
 Octets = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.uint32]
@@ -45,7 +44,7 @@ Numbers = npt.NDArray[np.uint32]
 _FIELDS: Mapping[str, Any] = HEAD_TYPE.fields or {}
 _TIME = _FIELDS["time"][1] // 8
 _MARKS, _OUTCOME, _KIND = (_FIELDS[name][1] for name in ("marks", "outcome", "kind"))
-_LENGTHS, _TEXTS = HEAD_TYPE.itemsize, 10  # where the lengths of a record's texts lie, and how many there are
+_LENGTHS, _TEXTS = HEAD_TYPE.itemsize, 10  # where the lengths of a record's texts begin, and how many there are
 _MARK, _DEAD = int(Mark.CHANGED), int(PageKind.DEAD)
 _FIRST, _LAST, _FOUND = int(PageKind.HTML), int(PageKind.OTHER), int(Outcome.UNCHANGED)
 
@@ -54,8 +53,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes of a time as columns, the oldest first: where the record lies, where that of the last visit before
-    lies which found the page there (0 without), and what kind of change it is.
+    """Changes as columns, the oldest first: the place of the record, the place of the record of the last visit before
+    it that found the page (0 if none), and the kind of the change.
     """
 
     at: Numbers
@@ -63,12 +62,12 @@ class Changes:
     kind: Octets
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of changes."""
         return len(self.at)
 
 
 def find_changes(opened: CrawlState, since: float = 0.0, until: float = float("inf")) -> Changes:
-    """All changes that were seen in a time."""
+    """All changes that were seen between two times."""
     records = opened.shard.pages.records
     state = np.zeros(opened.shard.pages.count, dtype=np.uint8)
     last = np.zeros(opened.shard.pages.count, dtype=np.uint32)
@@ -95,7 +94,7 @@ def find_changes(opened: CrawlState, since: float = 0.0, until: float = float("i
 def newest_first(
     opened: CrawlState, changes: Changes, match: str = "", most: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The changes of pages in whose URL `match` is found, the last first, so many at most."""
+    """The changes of pages whose URL matches `match`, newest first, at most `most` of them."""
     check_pattern(match)
     search = compiled(match).search
     known, left = opened.shard.pages, most
@@ -115,15 +114,16 @@ def newest_first(
 
 
 def atom(opened: CrawlState, rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """The changes as an Atom feed (RFC 4287), piece by piece; ids are the same whenever a change is told."""
+    """The changes as an Atom feed (RFC 4287), piece by piece; a change has the same id in every feed."""
     settings = opened.shard.settings
     name = opened.folder.path.resolve().name
     feed = uuid.uuid5(uuid.NAMESPACE_URL, f"{opened.folder.created!r} {' '.join(settings.seeds)}")
     first = next(rows, None)
     updated = moment(opened.folder.created) if first is None else first["seen"]
     yield '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
-    yield f" <id>urn:uuid:{feed}</id>\n <title>{_xml(f'What changed in {name}')}</title>\n <updated>{updated}</updated>\n"
-    yield f" <author><name>{_xml(settings.user_agent)}</name></author>\n <generator>centime</generator>\n"
+    yield f" <id>urn:uuid:{feed}</id>\n <title>{_xml(f'What changed in {name}')}</title>\n"
+    yield f" <updated>{updated}</updated>\n <author><name>{_xml(settings.user_agent)}</name></author>\n"
+    yield " <generator>centime</generator>\n"
     while first is not None:
         yield _entry(feed, first)
         first = next(rows, None)
@@ -131,7 +131,7 @@ def atom(opened: CrawlState, rows: Iterator[dict[str, Any]]) -> Iterator[str]:
 
 
 def time_of(text: str, now: float) -> float:
-    """A moment: `2026-01-31`, `2026-01-31T12:00:00Z`, or so long ago: `90m`, `2h`, `7d`."""
+    """The time that a text gives: `2026-01-31`, `2026-01-31T12:00:00Z`, or an age: `90m`, `2h`, `7d`."""
     if re.fullmatch(r"\s*\d+(\.\d+)?\s*[smhd]\s*", text):
         return now - seconds(text)
     try:
@@ -145,16 +145,16 @@ def time_of(text: str, now: float) -> float:
 
 def _row(records: Records, head: Any, before: int, change: str, url: str, importance: float) -> dict[str, Any]:
     old = records.head(before) if before else None
-    there = change != NAMES[GONE]
+    present = change != NAMES[GONE]
     return {
         "seen": moment(float(head["time"])),
         "last_seen_before": None if old is None else moment(float(old["time"])),
         "change": change,
         "importance": importance,
         "status": int(head["status"]) or None,
-        "signature": f"{int(head['signature']):016x}" if there else None,
+        "signature": f"{int(head['signature']):016x}" if present else None,
         "old_signature": None if old is None else f"{int(old['signature']):016x}",
-        "bytes": int(head["body_bytes"]) if there else None,
+        "bytes": int(head["body_bytes"]) if present else None,
         "old_bytes": None if old is None else int(old["body_bytes"]),
         "url": url,
         "seen_seconds": float(head["time"]),
@@ -172,9 +172,10 @@ def _entry(feed: uuid.UUID, row: dict[str, Any]) -> str:
         if row[key] is not None
     )
     summary = f"{row['change']}, {between}; importance {row['importance']:.6g}; {sizes}"
+    href = quoteattr(_NOT_XML.sub("", row["url"]))
     return (
         f" <entry>\n  <id>urn:uuid:{identity}</id>\n  <title>{_xml(row['change'] + ': ' + row['url'])}</title>\n"
-        f"  <updated>{row['seen']}</updated>\n  <link rel={quoteattr('alternate')} href={quoteattr(_NOT_XML.sub('', row['url']))}/>\n"
+        f'  <updated>{row["seen"]}</updated>\n  <link rel="alternate" href={href}/>\n'
         f"  <category term={quoteattr(row['change'])}/>\n  <summary>{_xml(summary)}</summary>\n </entry>\n"
     )
 
@@ -199,8 +200,8 @@ def _scan(
     found_before: Numbers,
     found_kind: Octets,
 ) -> tuple[int, int]:
-    """Takes the records from `at` on, until the end or until there is no room; where to go on, and how many changes
-    there were.
+    """Scans the records from `at` on, until the end or until there is no room; returns where to continue, and the
+    number of changes.
     """
     count = 0
     end = len(doubles)

@@ -1,4 +1,4 @@
-"""A crawl written out for other tools, in one of FORMATS."""
+"""Exports a crawl for other tools, in one of FORMATS."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,28 +12,26 @@ FORMATS = {"parquet": ".parquet", "csv": ".csv", "edges": ".txt", "webgraph-text
 
 
 def export_path(folder: Path, form: str, output: Path | None) -> Path:
-    """Where the export goes: as given, or under the crawl's name in the folder one is in; refused before any work is
-    done.
-    """
+    """The file of an export: the given one, or the name of the crawl in the current folder. Refuses a bad one early."""
     if form not in FORMATS:
         raise BadSetting(
-            f"a crawl is exported as {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}, not as {form!r}"
+            f"the format of an export is {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}, not {form!r}"
         )
     path = Path(f"{folder.resolve().name}{FORMATS[form]}") if output is None else output
     if path.is_dir() or not path.parent.is_dir():
         raise BadInput(f"{path}: {'this is a directory' if path.is_dir() else 'there is no such folder'}")
     if path.resolve().is_relative_to(folder.resolve()):
-        raise BadInput(f"{path}: this is inside the crawl's own folder; write it elsewhere")
+        raise BadInput(f"{path}: this is inside the crawl's own folder; write to another folder")
     return path
 
 
 def export(
     opened: CrawlState, form: str, path: Path, step: Callable[[float], None] = lambda done: None
 ) -> dict[str, Any]:
-    """Writes the export; what was written. `step` is told the further share of the work."""
+    """Writes the export; returns what was written. `step` receives each further share of the work."""
     pages = opened.shard.pages.count
     if not pages:
-        raise BadInput(f"{opened.folder.path}: no page is known yet, so there is nothing to write")
+        raise BadInput(f"{opened.folder.path}: the crawl knows no page yet, so there is nothing to export")
     facts: dict[str, Any] = {"pages": pages}
     files = [path]
     if form in ("parquet", "csv"):

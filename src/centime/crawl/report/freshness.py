@@ -1,4 +1,4 @@
-"""How fresh a page's copy is held to be, how often the page changes, and when another read is worth it."""
+"""The estimated freshness of a page's copy, the page's change rate, and when another read is worth its cost."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ DAY = 86_400.0
 
 
 def refresh_facts(opened: CrawlState, page: int, host: int, now: float) -> dict[str, Any]:
-    """What the book of change rates says of one page; nothing if the page is not in it."""
+    """The facts of a page in the refresh book; empty if the page is not in it."""
     shard = opened.shard
     book, beats = shard.refreshing.book, shard.refreshing.beats
     pages = np.array([page], dtype=np.int64)
@@ -41,5 +41,5 @@ def refresh_facts(opened: CrawlState, page: int, host: int, now: float) -> dict[
 
 
 def due_moment(time: float) -> str:
-    """A due time in words, `never` if it is never worth it."""
+    """A due time as text: `never` if no read will be worth its cost."""
     return (moment(time) or "now") if time < 1e11 else "never"

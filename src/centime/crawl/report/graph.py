@@ -1,13 +1,15 @@
-"""The link graph of a crawl as text: an edge list that `centime rank` reads, or the ASCII form of WebGraph.
+"""Writes the link graph of a crawl as text: an edge list that `centime rank` reads, or the ASCII form of WebGraph.
 
-    NAME.txt         `# centime: numbers, N pages`, then a link a line, pages by number; `.gz` and `.zst` behind it pack it
-    NAME.graph-txt   N, then the links of page 0, 1, ..., a line each: the numbers of the pages linked to, sorted, a blank between
-    FILE.names       the URL of page i in line i + 1, beside either
+    NAME.txt         `# centime: numbers, N pages`, then one link per line, pages by number; compressed if `.gz` or
+                     `.zst` follows
+    NAME.graph-txt   N, then a line for each page 0, 1, ...: the numbers of the pages that it links to, sorted, with
+                     blanks between them
+    FILE.names       next to either: the URL of page i in line i + 1
 
-Guaranteed: all known pages are in it, those without links too, and each page's links are those the ledger pays along;
-so the importance that `centime rank` finds with the same damping differs from the crawl's by no more than the two
-certified errors. (A crawl with --focus leans to some pages, which a list of links cannot say.) The files take their
-places together, when they are whole.
+Guarantee: the graph has all known pages, also those without links, and the links of each page are those that the ledger
+pays. So the importance that `centime rank` computes with the same damping differs from the crawl's by at most the sum
+of the two certified errors. (Except with --focus, which prefers some pages: a list of links cannot express that.) Both
+files appear together, when they are complete.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,19 +40,19 @@ Step = Callable[[float], None]
 
 
 def crawl_graph(opened: CrawlState) -> NamedGraph:
-    """The links that a crawl knows, with the URLs of its pages: what off-line ranking and analysis take."""
+    """The link graph of a crawl with the URLs of its pages, for off-line ranking and analysis."""
     lengths, targets = [], []
     for _, counts, links in rows_of(opened.shard):
         lengths.append(counts)
         targets.append(links)
     if not lengths:
-        raise BadInput(f"{opened.folder.path}: the crawl knows no page yet")
+        raise BadInput(f"{opened.folder.path}: the crawl knows no page yet, so it has no graph")
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     return NamedGraph(Graph(offsets, np.concatenate(targets)), PageNames.of(list(opened.shard.pages.texts.every())))
 
 
 class CrawlLinks:
-    """The links of a crawl as if they were a graph file, whose pages have numbers alone."""
+    """The links of a crawl with the interface of a graph file, with pages as numbers."""
 
     def __init__(self, opened: CrawlState) -> None:
         self.name = str(opened.folder.path)
@@ -62,11 +64,11 @@ class CrawlLinks:
         return Declared(self._opened.shard.pages.count, 0)
 
     def names(self) -> PageNames | None:
-        """None: the names go into a file of their own."""
+        """None: the names are in a separate file."""
         return None
 
     def blocks(self) -> Iterator[Links]:
-        """The links in the order of their sources."""
+        """The links, sorted by source."""
         count = max(1, self._opened.shard.pages.count)
         for pages, lengths, targets in rows_of(self._opened.shard):
             self.done = int(pages[-1] + 1) / count
@@ -74,9 +76,11 @@ class CrawlLinks:
 
 
 def write_edge_list(opened: CrawlState, path: Path, step: Step = lambda done: None) -> int:
-    """Writes an edge list and its names; its links. `step` is told the further share of the work."""
+    """Writes an edge list and its names; returns the number of links. `step` receives each further share of the
+    work.
+    """
     if format_of(path) != "edges":
-        raise BadInput(f"{path}: an edge list ends in .txt, .tsv, .csv or .edges, perhaps with .gz or .zst behind it")
+        raise BadInput(f"{path}: the name of an edge list ends in .txt, .tsv, .csv or .edges, then perhaps .gz or .zst")
     survey = Survey(CrawlLinks(opened), step, 0.4)
     with replacing_files(path) as files:
         write_edges(survey, files.new(path), ["", *path.suffixes])
@@ -86,7 +90,9 @@ def write_edge_list(opened: CrawlState, path: Path, step: Step = lambda done: No
 
 
 def write_ascii_graph(opened: CrawlState, path: Path, step: Step = lambda done: None) -> int:
-    """Writes a WebGraph in ASCII and its names; its links. `step` is told the further share of the work."""
+    """Writes an ASCII WebGraph and its names; returns the number of links. `step` receives each further share of the
+    work.
+    """
     links, count = 0, opened.shard.pages.count
     with replacing_files(path) as files:
         with packing(files.new(path), path.suffix) as file:
@@ -110,7 +116,7 @@ def _write_names(opened: CrawlState, path: Path) -> None:
 
 @kernel
 def _write_rows(lengths: Pages, targets: npt.NDArray[np.int32], text: npt.NDArray[np.uint8]) -> Whole:
-    """Writes the rows as lines of numbers; where the text ends."""
+    """Writes the rows as lines of numbers; returns the length of the text."""
     at = np.int64(0)
     link = np.int64(0)
     for row in range(len(lengths)):

@@ -1,4 +1,4 @@
-"""The hosts of a crawl, each with what is known and read of it, what is wrong with it, and when it may be asked."""
+"""The hosts of a crawl: their pages, visits and failures, and when each can be fetched from."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ ORDERS = {"known": "known", "read": "read", "failures": "failures", "bytes": "wi
 
 
 def host_table(opened: CrawlState, count: int, by: str = "known", *, now: float = 0.0) -> dict[str, Any]:
-    """The first hosts by one of ORDERS, and sums over all."""
+    """The first `count` hosts by one of ORDERS, and sums over all hosts."""
     if by not in ORDERS:
-        raise BadSetting(f"hosts are ordered by {', '.join(list(ORDERS)[:-1])} or {list(ORDERS)[-1]}, not by {by!r}")
+        raise BadSetting(f"hosts are sorted by {', '.join(list(ORDERS)[:-1])} or {list(ORDERS)[-1]}, not by {by!r}")
     if count < 0:
-        raise BadSetting(f"the first 0 or more can be shown, not {count}")
+        raise BadSetting(f"the number of hosts to show must be 0 or more, not {count}")
     shard = opened.shard
     column = ORDERS[by]
     best = sorted(range(len(shard.hosts)), key=lambda number: (-getattr(shard.hosts[number], column), number))[:count]
@@ -39,7 +39,7 @@ def _row(host: Host, waiting: int, ready: float, now: float) -> dict[str, Any]:
         "failures": host.failures,
         "refused": host.refused,
         "wire_bytes": host.wire_bytes,
-        "may_be_asked": readiness(max(host.next_time, ready), now),
+        "ready": readiness(max(host.next_time, ready), now),
         "crawl_delay_seconds": host.politeness.crawl_delay or None,
         "latency_seconds": round(host.politeness.latency, 4) or None,
         "blocked_until": moment(host.politeness.blocked_until) if host.politeness.blocked_until > now else None,

@@ -1,4 +1,4 @@
-"""A crawl opened to be looked at, or one sentence about why there is none."""
+"""Opens a crawl for a report, or says in one sentence why there is none."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,19 +9,19 @@ from centime.store.folder import CrawlFolder, is_crawl
 
 
 def look_at(path: Path) -> CrawlReader:
-    """The crawl in a folder, as of the last frame that was flushed."""
+    """The crawl in a folder, opened for reading, as of the last frame that was flushed."""
     check_folder(path)
     return read_crawl(path)
 
 
 def folder_of(path: Path) -> CrawlFolder:
-    """The folder of a crawl alone, where nothing of its state is needed."""
+    """The folder of a crawl, without its state."""
     check_folder(path)
     return CrawlFolder.open(path, writable=False)
 
 
 def check_folder(path: Path) -> None:
-    """Refuses a path at which no crawl can be."""
+    """Refuses a path that is not the folder of a crawl."""
     if not path.exists():
         raise BadInput(f"{path}: there is no such folder")
     if not path.is_dir():
@@ -31,7 +31,7 @@ def check_folder(path: Path) -> None:
 
 
 def moment(seconds: float) -> str | None:
-    """A time as people and programs write it, in UTC; nothing for 0, which stands for never."""
+    """A time in ISO 8601 and UTC; None for 0, which stands for never."""
     if not 0 < seconds < 253_402_300_800:  # the end of year 9999, beyond which a date cannot be written
         return None
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""Everything about one page: why it has its importance, what came of every visit, and when and why it is read next."""
+"""The report of one page: where its importance comes from, all its visits, and when and why it is fetched next."""
 
 import difflib
 from bisect import bisect
@@ -21,14 +21,14 @@ from centime.model.outcome import Outcome, PageKind
 from centime.store.record import NO_PAGE, Mark, Record
 
 MOST_SHOWN = 20  # payers and links
-MOST_COMPARED = 100_000  # pages of a host that are looked at for a hint
+MOST_COMPARED = 100_000  # pages of a host that are searched for similar URLs
 HINTS = 3
 
 Facts = dict[str, Any]
 
 
 def find_page(opened: CrawlState, url: str) -> tuple[int, str]:
-    """Number and canonical URL of a page; UnknownPage has those known that look most like it."""
+    """The number and canonical URL of a page; the message of UnknownPage names similar URLs."""
     name = canonical(url)
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
@@ -40,7 +40,7 @@ def find_page(opened: CrawlState, url: str) -> tuple[int, str]:
 
 
 def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[float], None] = lambda done: None) -> Facts:
-    """All that is known of a page; `step` is told how many more pages were gone through."""
+    """All that is known of a page; `step` receives the number of further pages whose links were searched."""
     page, name = find_page(opened, url)
     shard = opened.shard
     history = list(shard.pages.records.history(page))
@@ -78,25 +78,25 @@ def _kind(last: Record | None) -> str:
 def next_visit(
     opened: CrawlState, page: int, last: Record | None, waiting: Waiting, now: float, due: str = ""
 ) -> Facts:
-    """When a page is read next, and why then; `due`: when the book of change rates has it due."""
+    """When and why a page is fetched next; `due` is its due time in the refresh book."""
     shard = opened.shard
     _, leased = shard.placement.leases.state()
     _, again = shard.placement.retries.state()
     if page in leased["pages"]:
         deadline = leased["deadlines"][leased["pages"] == page][0]
-        return {"next": "being read", "why": f"a fetcher has it, until {moment(deadline)} at the latest"}
+        return {"next": "being fetched", "why": f"a fetcher has a lease, until {moment(deadline)} at the latest"}
     if page in again["pages"]:
         failures = last.failures if last else 0
         when = moment(float(again["times"][again["pages"] == page][0]))
         return {
             "next": when,
-            "why": f"it failed {failures} {'time' if failures == 1 else 'times'} in a row and is tried again then",
+            "why": f"it failed {failures} {'time' if failures == 1 else 'times'} in a row and is retried then",
         }
     entry = waiting.entry(page)
     if entry is not None:
         level, ready = int(waiting.levels[entry]), readiness(waiting.host_time(int(waiting.hosts[entry])), now)
         when = {"now": "when its turn comes", "blocked": "when its host is unblocked"}.get(
-            ready, f"not before {ready}, for its host's sake"
+            ready, f"not before {ready}, when its host is ready"
         )
         return {"next": when, "why": REASONS[level], "level": LEVELS[level], "pages_ahead": waiting.ahead_of(entry)}
     return _not_waiting(opened, last, due)
@@ -104,32 +104,32 @@ def next_visit(
 
 def _not_waiting(opened: CrawlState, last: Record | None, due: str) -> Facts:
     if last is None:
-        return {"next": "never", "why": "it was lost: it waits nowhere (centime check says more)"}
+        return {"next": "never", "why": "it was lost: it waits nowhere (run centime check)"}
     after = opened.settings.refresh_after
     if due and opened.settings.continuous:
-        never = "it changes too often, or matters too little, for the budget: no age makes a read worth it"
-        return {"next": due, "why": never if due == "never" else "then a read is worth what the budget asks for"}
+        never = "it changes too often, or is too unimportant, for the budget: no age makes a read worth its cost"
+        return {"next": due, "why": never if due == "never" else "a read will then be worth its cost"}
     if PageKind.HTML <= last.kind <= PageKind.OTHER:
         if after is not None:
             return {"next": moment(last.time + after), "why": f"it was read, and --refresh-after is {after:g} seconds"}
         return {
-            "next": "not wanted",
-            "why": "it was read already, and no refresh is asked for (--continuous, --refresh-after)",
+            "next": "not planned",
+            "why": "it was read, and the crawl does not refresh pages (--continuous, --refresh-after)",
         }
     if last.outcome.redirect and last.redirect != NO_PAGE:
-        return {"next": "not wanted", "why": f"it leads on to {opened.shard.pages.texts.get(last.redirect)}"}
+        return {"next": "not planned", "why": f"it redirects to {opened.shard.pages.texts.get(last.redirect)}"}
     why = {
         Outcome.GONE: "it is gone",
-        Outcome.DISALLOWED: "robots.txt says no",
-        Outcome.REFUSED_ADDRESS: "its host's address may not be asked (--allow-network)",
+        Outcome.DISALLOWED: "robots.txt disallows it",
+        Outcome.REFUSED_ADDRESS: "the address of its host is forbidden (--allow-network)",
     }.get(last.outcome)
     if why is None and last.outcome.transient:
         why = f"it was given up after {last.failures} failures in a row"
-    return {"next": "not wanted", "why": why or f"the answer was {OUTCOMES[last.outcome]}, status {last.status}"}
+    return {"next": "not planned", "why": why or f"the outcome was {OUTCOMES[last.outcome]}, status {last.status}"}
 
 
 def _last_facts(opened: CrawlState, last: Record | None) -> Facts:
-    """What is known from the visits so far."""
+    """The facts of the last visit, and counts of all visits."""
     if last is None:
         return {"visited": 0}
     return {
@@ -151,7 +151,7 @@ def _host_facts(opened: CrawlState, number: int, waiting: Waiting, now: float) -
     host = opened.shard.hosts[number]
     return {
         "host": host.name,
-        "host_may_be_asked": readiness(max(host.next_time, waiting.host_time(number)), now),
+        "host_ready": readiness(max(host.next_time, waiting.host_time(number)), now),
         "host_crawl_delay_seconds": host.politeness.crawl_delay or None,
         "host_latency_seconds": host.politeness.latency or None,
         "host_failures_in_a_row": host.politeness.failures,
@@ -190,7 +190,7 @@ def _spending(opened: CrawlState, page: int, importance: float) -> Facts:
     shard = opened.shard
     targets = shard.pages.rows.gather(np.array([page], dtype=np.int64)).links().astype(np.int64)
     if not len(targets):
-        return {"links_out": 0, "pays": "the virtual page alone: no links are known"}
+        return {"links_out": 0, "pays": "only the virtual page: no links are known"}
     theirs = shard.ledger.importance(targets)
     first = np.lexsort((targets, -theirs))[:MOST_SHOWN]
     return {
@@ -216,7 +216,7 @@ def _visit_facts(record: Record) -> Facts:
 
 
 def _hint(opened: CrawlState, name: str) -> str:
-    """The known URLs of the same host that look most like this one."""
+    """The end of an error message that names similar URLs of the same host."""
     shard = opened.shard
     number = shard.hosts.find(host_of(name))
     if number is None or not shard.hosts[number].known:
@@ -224,8 +224,6 @@ def _hint(opened: CrawlState, name: str) -> str:
     pages = np.flatnonzero(shard.pages.origins.every()["host"] == number)
     texts = shard.pages.texts.get_many(pages[:MOST_COMPARED])
     place = bisect(texts := sorted(texts), name)
-    alike = texts[
-        max(0, place - 100) : place + 100
-    ]  # comparing letter by letter is slow: only among those that begin alike
+    alike = texts[max(0, place - 100) : place + 100]  # comparing is slow: only URLs with a similar beginning
     near = difflib.get_close_matches(name, alike, HINTS, 0.5) or alike[:HINTS]
     return f"; of its host there {'is' if len(pages) == 1 else 'are'} {len(pages)}, such as {', '.join(near)}"

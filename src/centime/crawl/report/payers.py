@@ -1,9 +1,9 @@
-"""Who pays a page: the pages that link to it, by what they contribute to its importance.
+"""The payers of a page: the pages that link to it, by what they contribute to its importance.
 
-    x_i  =  sum over j -> i of d H_j / (s k_j)  +  what the virtual page gave          (ledger/exact.py)
+    x_i  =  sum over j -> i of d H_j / (s k_j)  +  what the virtual page paid          (ledger/exact.py)
 
-H_j / s is what page j has paid so far, x_j less what it still owes: so the parts add up to x_i as it is told now,
-whatever is owed. All rows are gone through, a batch at a time; memory is a batch and the payers.
+H_j / s is what page j has paid so far: x_j minus what it still owes. So the parts add up to the current x_i, whatever
+is owed. All link rows are read, a batch at a time; memory is a batch and the payers.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,7 @@ from centime.shard.state import ShardState
 
 @dataclass(frozen=True, slots=True)
 class Payers:
-    """The pages that link to a page, the largest contribution first, what each contributes, and the links that each
-    has.
-    """
+    """The pages that link to a page, the largest contribution first; what each contributes; how many links it has."""
 
     pages: Pages
     contributions: npt.NDArray[np.float64]
@@ -29,7 +27,7 @@ class Payers:
 
 
 def payers_of(shard: ShardState, page: int, step: Callable[[float], None] = lambda done: None) -> Payers:
-    """Everybody who pays a page; `step` is told how many more pages were gone through."""
+    """All payers of a page; `step` receives the number of further pages whose links were searched."""
     found, links = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for pages, lengths, targets in rows_of(shard):
         ends = np.cumsum(lengths)

@@ -1,11 +1,10 @@
-"""What a budget would keep fresh: freshness and age now, over the coming days and in the long run, and what is read
-next and why.
+"""What a budget keeps fresh: freshness and age now, over the coming days and in the long run; and what is read next.
 
-All of it follows from what the crawl's book believes (`centime.simulate.forecast` has the equations); nothing is
-sampled but the threshold of crawls of very many pages. The present budget stands beside 10 % more of it and beside
-another one, if asked for.
+Everything follows from the beliefs of the crawl's refresh book (`simulate/forecast.py` has the equations). Nothing is
+sampled, except the threshold of very large crawls. The current budget is compared with 10 % more, and with another
+budget if one is given.
 
-The paper's rule is the index with alpha = 2 and beta = 0; the uniform one reads every page after the same interval.
+The paper's rule is the index with alpha = 2 and beta = 0; the uniform rule reads every page after the same interval.
 """
 
 from typing import Any
@@ -26,7 +25,7 @@ DAY = 86_400.0
 MORE = 1.1
 MOST_DAYS = 36_500.0
 MOST_WEIGHT = 1e6
-LEAST_RATE, MOST_RATE, MOST_BANDWIDTH = 1e-6, 1e9, 1e15  # a second
+LEAST_RATE, MOST_RATE, MOST_BANDWIDTH = 1e-6, 1e9, 1e15  # per second
 
 
 def plan(
@@ -40,20 +39,22 @@ def plan(
     beta: float | None = None,
     count: int = 20,
 ) -> dict[str, Any]:
-    """The forecast under the crawl's budget and, if given, another one of pages or bytes a second; and the pages
-    that are next.
+    """The forecast under the crawl's budget and, if given, under another one in pages or bytes per second; and the
+    pages that are next.
     """
     if not 0 < days <= MOST_DAYS:
-        raise BadSetting(f"a plan looks some days ahead, {MOST_DAYS:g} at most, not {days:g}")
+        raise BadSetting(f"the days of a plan must be above 0 and at most {MOST_DAYS:g}, not {days:g}")
     if count < 0:
-        raise BadSetting(f"the next 0 or more pages can be shown, not {count}")
+        raise BadSetting(f"the number of pages to show must be 0 or more, not {count}")
     if rate is not None and bandwidth is not None:
-        raise BadSetting("a budget is a number of pages or of bytes: give one of them")
+        raise BadSetting("a budget is in pages or in bytes: give one of them")
     check_budget(rate, bandwidth)
     book = opened.shard.refreshing.book
     if not len(book):
         raise BadInput(f"{opened.folder.path}: the crawl has read no page yet, so there is nothing to plan with")
-    settings = opened.shard.settings.refresh_settings()  # not the book's, which is told of more while less is read
+    settings = (
+        opened.shard.settings.refresh_settings()
+    )  # not the book's: its budget may be raised (refresh/spending.py)
     pages: Pages = np.flatnonzero(book.contains(np.arange(opened.shard.pages.count, dtype=np.int64)))
     costs = np.maximum(
         last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
@@ -63,30 +64,32 @@ def plan(
     if settings.policy == "paper":
         rule = present.with_weights(alpha=2.0, beta=0.0)
     if alpha is not None or beta is not None:
-        wanted = (settings.alpha if alpha is None else alpha, settings.beta if beta is None else beta)
-        if not all(0 <= one <= MOST_WEIGHT for one in wanted) or not any(wanted):
+        weights = (settings.alpha if alpha is None else alpha, settings.beta if beta is None else beta)
+        if not all(0 <= one <= MOST_WEIGHT for one in weights) or not any(weights):
             raise BadSetting(
-                f"alpha and beta are 0 to {MOST_WEIGHT:,.0f}, and one of them is above 0, not {wanted[0]:g} and {wanted[1]:g}"
+                f"alpha and beta are 0 to {MOST_WEIGHT:,.0f}, and one of them is above 0, "
+                f"not {weights[0]:g} and {weights[1]:g}"
             )
-        rule = present.with_weights(alpha=wanted[0], beta=wanted[1])
+        rule = present.with_weights(alpha=weights[0], beta=weights[1])
     uniform = settings.policy == "uniform" and alpha is None and beta is None
     unit = "bytes" if settings.by_bytes else "pages"
     rows = []
     if settings.budget > 0:
-        given = opened.shard.settings.rate is not None or opened.shard.settings.bandwidth is not None
-        rows.append(_row("present" if given else "a page a second", rule, settings.budget, unit, days, uniform=uniform))
+        limited = opened.shard.settings.rate is not None or opened.shard.settings.bandwidth is not None
+        name = "present" if limited else "1 page per second"
+        rows.append(_row(name, rule, settings.budget, unit, days, uniform=uniform))
         rows.append(_row("10 % more", rule, MORE * settings.budget, unit, days, uniform=uniform))
-    asked = rule
+    given = rule
     budget = settings.budget
     if rate is not None or bandwidth is not None:
         unit = "pages" if rate is not None else "bytes"
         budget = rate if rate is not None else bandwidth if bandwidth is not None else 0.0
-        asked = rule.with_weights(cost=np.ones(len(pages)) if rate is not None else costs)
-        rows.append(_row("asked for", asked, budget, unit, days, uniform=uniform))
-        rows.append(_row("asked for, 10 % more", asked, MORE * budget, unit, days, uniform=uniform))
+        given = rule.with_weights(cost=np.ones(len(pages)) if rate is not None else costs)
+        rows.append(_row("given", given, budget, unit, days, uniform=uniform))
+        rows.append(_row("given, 10 % more", given, MORE * budget, unit, days, uniform=uniform))
     if not rows:
         raise BadInput(
-            f"{opened.folder.path}: the crawl has no budget for reading again; say one with --budget or --bandwidth"
+            f"{opened.folder.path}: the crawl has no budget for refreshing; give one with --budget or --bandwidth"
         )
     is_now = forecast.expected_now(present)
     return {
@@ -99,16 +102,16 @@ def plan(
         "age_now_days": is_now.age_days,
         "gain_of_10_percent_more": rows[-1]["fresh_in_the_long_run"] - rows[-2]["fresh_in_the_long_run"],
         "budgets": rows,
-        "next": _next(opened, pages, asked, budget, count, now, uniform=uniform),
+        "next": _next(opened, pages, given, budget, count, now, uniform=uniform),
     }
 
 
 def check_budget(rate: float | None, bandwidth: float | None) -> None:
-    """Refuses a budget that no crawl could have; the bounds are those of a crawl's settings."""
+    """Refuses a budget outside the bounds of a crawl's settings."""
     if rate is not None and not LEAST_RATE <= rate <= MOST_RATE:
-        raise BadSetting(f"a budget of pages is {LEAST_RATE:g} to {MOST_RATE:g} a second, not {rate:g}")
+        raise BadSetting(f"a budget in pages is {LEAST_RATE:g} to {MOST_RATE:g} per second, not {rate:g}")
     if bandwidth is not None and not 1 <= bandwidth <= MOST_BANDWIDTH:
-        raise BadSetting(f"a budget of bytes is 1 to {MOST_BANDWIDTH:g} a second, not {bandwidth:g}")
+        raise BadSetting(f"a budget in bytes is 1 to {MOST_BANDWIDTH:g} per second, not {bandwidth:g}")
 
 
 def _intervals(beliefs: Beliefs, budget: float, *, uniform: bool) -> tuple[float, Vector]:
@@ -140,7 +143,7 @@ def _row(name: str, beliefs: Beliefs, budget: float, unit: str, days: float, *, 
 def _next(
     opened: CrawlState, pages: Pages, beliefs: Beliefs, budget: float, count: int, now: float, *, uniform: bool
 ) -> list[dict[str, Any]]:
-    """What is due, the most worth first; then what will be, the soonest first."""
+    """The pages that are due, the largest worth first; then those that will be due, the soonest first."""
     if budget <= 0:
         return []
     _, intervals = _intervals(beliefs, budget, uniform=uniform)
@@ -162,7 +165,7 @@ def _next(
                 "changes_per_day": rate * DAY,
                 "age_days": age / DAY,
                 "probably_fresh": float(fresh[place]),
-                "why": f"it changes every {_length(1 / rate)} or so and was read {_length(age)} ago",
+                "why": f"it changes about every {_length(1 / rate)} and was read {_length(age)} ago",
                 "url": url,
             }
         )
@@ -170,7 +173,7 @@ def _next(
 
 
 def _length(seconds: float) -> str:
-    """A length of time in words, two digits of it."""
+    """A length of time in words, with two digits."""
     for name, unit in (("years", 365.25 * DAY), ("days", DAY), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 1.5 * unit:
             return f"{float(f'{seconds / unit:.2g}'):g} {name}"

@@ -1,17 +1,16 @@
-"""A recorded crawl's history of changes: what its visits saw, and where they saw nothing the likeliest kind of guess.
+"""The history of changes of a recorded crawl: what its visits saw, completed by random changes where they saw nothing.
 
-Between two visits that found a page it either changed (the content that matters differs) or it did not. When and how
-often is not known:
+Between two visits that found a page, the signature of its content either changed or did not. When and how often it
+changed is unknown, and is drawn:
 
-    not changed              no change in the interval
-    changed, dated           the last change at its Last-Modified, if that lies in the interval and the host's dates deserve belief;
-                             before it, changes by a Poisson process of the page's rate
-    changed                  a Poisson process of the page's rate, under the condition that it has a change
-    after the last visit     the same without the condition, up to the last visit of the crawl
+    not changed             no change in the interval
+    changed, dated          the last change is at its Last-Modified, if that lies in the interval and the host's dates
+                            are reliable; before it, changes are a Poisson process of the page's rate
+    changed                 a Poisson process of the page's rate, conditioned on at least one change
+    after the last visit    a Poisson process of the page's rate, up to the last visit of the crawl
 
-The rate is the mean of what the crawl's own book believes. All chance follows from the seed. So a replay says how
-policies would compare on a web that changed as this one was seen to change; it cannot know changes that no visit could
-have seen.
+The rate is the posterior mean in the crawl's refresh book. All random numbers follow from the seed. So a replay
+compares policies on a web that changes as the visits saw this one change, without changes that no visit could see.
 """
 
 from dataclasses import dataclass
@@ -30,14 +29,14 @@ from centime.simulate.change_history import ChangeHistory, Flags, Numbers, Times
 from centime.store.record import Mark
 from centime.store.records import HEAD_TYPE, UNIT
 
-MOST_CHANGES = 1000.0  # on average, between two visits
-_TEXTS = 10  # lengths behind the head of a record
+MOST_CHANGES = 1000.0  # between two visits, on average
+_TEXTS = 10  # lengths of texts after the head of a record
 _HEAD = HEAD_TYPE.itemsize
 
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """All visits that found their page, by page and time."""
+    """All visits that found their page, sorted by page and time."""
 
     pages: Numbers
     times: Times
@@ -47,7 +46,7 @@ class Visits:
 
 
 def found_visits(opened: CrawlState) -> Visits:
-    """The visits of a crawl that found their page, from one pass over the records as they lie."""
+    """The visits of a crawl that found their page, from one pass over the records."""
     file = opened.shard.pages.records.file
     parts = []
     for octets, begin in ((file.base, opened.shard.pages.records.first * UNIT), (file.tail, 0)):
@@ -69,14 +68,14 @@ def found_visits(opened: CrawlState) -> Visits:
 
 
 def recorded_history(opened: CrawlState, *, by_bytes: bool = False, seed: int = 0) -> ChangeHistory:
-    """The history of all pages that a crawl has found; a read costs its bytes, or 1."""
+    """The history of all pages that a crawl has read; a read costs 1, or its bytes with `by_bytes`."""
     visits = found_visits(opened)
     where = opened.folder.path
     if not len(visits.pages):
         raise BadInput(f"{where}: the crawl has read no page yet, so there is no history to replay")
-    again = np.flatnonzero(np.diff(visits.pages) == 0)  # each interval by its first visit
+    again = np.flatnonzero(np.diff(visits.pages) == 0)  # the first visit of each interval
     if not len(again):
-        raise BadInput(f"{where}: the crawl has read no page twice, so it knows of no changes that could be replayed")
+        raise BadInput(f"{where}: the crawl has read no page twice, so there are no changes to replay")
     shard = opened.shard
     pages, first = np.unique(visits.pages, return_index=True)
     last = np.append(first[1:], len(visits.pages)) - 1
@@ -86,7 +85,7 @@ def recorded_history(opened: CrawlState, *, by_bytes: bool = False, seed: int = 
     rates = shape / scale
     place = np.searchsorted(pages, visits.pages[again])
     end = float(visits.times.max())
-    rows, times = _guessed(visits, again, place, rates, dated, np.random.default_rng(seed))
+    rows, times = _drawn_changes(visits, again, place, rates, dated, np.random.default_rng(seed))
     chance = np.random.default_rng([seed, 1])
     since = visits.times[last]
     counts = chance.poisson(np.minimum(rates * (end - since), MOST_CHANGES))
@@ -113,27 +112,27 @@ def recorded_history(opened: CrawlState, *, by_bytes: bool = False, seed: int = 
     )
 
 
-def _guessed(
+def _drawn_changes(
     visits: Visits, again: Numbers, place: Numbers, rates: Times, dated: Flags, chance: np.random.Generator
 ) -> tuple[Numbers, Times]:
-    """The changes within intervals that a visit saw changed: the page's place, and the time."""
+    """The changes within the intervals that have a change: the place of the page, and the time."""
     seen = visits.changed[again + 1]
     begin, end, row = visits.times[again][seen], visits.times[again + 1][seen], place[seen]
     rate, length = np.maximum(rates[row], 1e-300), end - begin
     date = visits.dates[again + 1][seen]
-    told = dated[row] & (begin < date) & (date <= end)
-    # one change is sure: the last at its date, or the first by the exponential law cut off at the interval's end
-    sure = begin - np.log1p(chance.random(len(row)) * np.expm1(-rate * length)) / rate
-    sure = np.where(told, date, np.clip(sure, begin, end))
-    low, high = np.where(told, begin, sure), np.where(told, sure, end)
+    has_date = dated[row] & (begin < date) & (date <= end)
+    # one change is certain: the last one at its date, or the first one by the exponential law truncated at the end
+    certain = begin - np.log1p(chance.random(len(row)) * np.expm1(-rate * length)) / rate
+    certain = np.where(has_date, date, np.clip(certain, begin, end))
+    low, high = np.where(has_date, begin, certain), np.where(has_date, certain, end)
     counts = chance.poisson(np.minimum(rate * (high - low), MOST_CHANGES))
     more = np.repeat(low, counts) + chance.random(counts.sum()) * np.repeat(high - low, counts)
-    return np.concatenate([row, np.repeat(row, counts)]), np.concatenate([sure, more])
+    return np.concatenate([row, np.repeat(row, counts)]), np.concatenate([certain, more])
 
 
 @kernel
 def _write_places(octets: npt.NDArray[np.uint8], begin: Whole, places: Numbers) -> Whole:
-    """Writes where the records lie that begin from there on; how many there are."""
+    """Writes the places of the records from `begin` on; returns how many there are."""
     count = 0
     at = np.int64(begin)
     while at + _HEAD + 2 * _TEXTS <= len(octets):

@@ -1,9 +1,8 @@
-"""A recorded crawl's changes under other policies or another budget, without the network: several policies in one
-table.
+"""Replays the changes of a recorded crawl under several policies or another budget, without the network.
 
-The history is `history.py`'s, the policies and how they are run are those of `centime.crawl.policies`. Every policy
-begins with the first reads as they were recorded, for free, and learns on; what counts is the last part of the time,
-`days` or the second half.
+`recorded_changes.py` gives the history; `simulate/` has the policies and runs them. Every policy starts with the first
+recorded read of each page, at no cost, and learns from there. The last `days` are measured, by default the second half
+of the history.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from centime.model.errors import BadInput, BadSetting
 from centime.simulate.named import POLICIES, checked_names, policy_named
 from centime.simulate.simulation import DAY, simulate
 
-TICKS = 2000  # in the whole history, or ticks of an hour
+TICKS = 2000  # in the whole history, unless a tick would be longer than an hour
 HOUR = 3600.0
 
 
@@ -31,24 +30,23 @@ def replay(
     days: float | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """What each policy would have realised under a budget of pages or bytes a second; without one, that of the
-    crawl.
+    """The freshness that each policy would have reached under a budget in pages or bytes per second; by default the
+    budget of the crawl.
     """
     chosen = checked_names(names)
     if not chosen:
         raise BadSetting(f"name at least one policy of {', '.join(POLICIES)}")
     if rate is not None and bandwidth is not None:
-        raise BadSetting("a budget is a rate or a bandwidth: give one of them")
+        raise BadSetting("a budget is in pages or in bytes: give one of them")
     check_budget(rate, bandwidth)
     if not 0 <= seed < 2**63:
         raise BadSetting(f"a seed is a number from 0 to 2^63 - 1, not {seed}")
     if days is not None and not 0 < days <= MOST_DAYS:
-        raise BadSetting(f"the last days that count are above 0 and at most {MOST_DAYS:g}, not {days:g}")
-    said = "given"
+        raise BadSetting(f"the days to measure must be above 0 and at most {MOST_DAYS:g}, not {days:g}")
+    budget_is = "given"
     if rate is None and bandwidth is None:
-        said = (
-            "as recorded" if opened.settings.rate is None and opened.settings.bandwidth is None else "the crawl's own"
-        )
+        unlimited = opened.settings.rate is None and opened.settings.bandwidth is None
+        budget_is = "as recorded" if unlimited else "the crawl's own"
         rate, bandwidth = opened.settings.rate, None if opened.settings.rate is not None else opened.settings.bandwidth
     by_bytes = bandwidth is not None
     history = recorded_history(opened, by_bytes=by_bytes, seed=seed)
@@ -56,7 +54,7 @@ def replay(
     measured = length / 2 if days is None else days * DAY
     if not 0 < measured < length:
         lasts = f"{opened.folder.path}: the history lasts {length / DAY:.3g} days"
-        raise BadInput(f"{lasts}; less than that can be measured, not {measured / DAY:.3g}")
+        raise BadInput(f"{lasts}; measure fewer days than that, not {measured / DAY:.3g}")
     budget = bandwidth if bandwidth is not None else rate if rate is not None else _pace(opened, length)
     settings = replace(opened.settings.refresh_settings(), policy="optimal", budget=budget, by_bytes=by_bytes)
     tick = min(HOUR, length / TICKS)
@@ -81,12 +79,12 @@ def replay(
         "measured_days": measured / DAY,
         "budget_per_day": budget * DAY,
         "budget_unit": "bytes" if by_bytes else "pages",
-        "budget_is": said,
+        "budget_is": budget_is,
         "policies": rows,
     }
 
 
 def _pace(opened: CrawlState, length: float) -> float:
-    """The reads a second that the crawl itself made of pages which it had read before."""
+    """The refreshes per second that the crawl itself made: reads of pages that it had read before."""
     visits = found_visits(opened)
     return float((visits.pages[1:] == visits.pages[:-1]).sum() / length)

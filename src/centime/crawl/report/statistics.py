@@ -1,4 +1,4 @@
-"""What a crawl has, has done and takes: pages by kind, answers by status, bytes on disk and in memory, settings."""
+"""The statistics of a crawl: pages by kind, responses by status, bytes on disk and in memory, settings."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from centime.crawl.report.visits import KINDS, kinds_of, last_visits
 
 
 def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
-    """Everything worth counting."""
+    """All counts and facts of a crawl."""
     shard, folder = opened.shard, opened.folder
     found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes")
     kinds = np.bincount(kinds_of(found["kind"], found["outcome"]), minlength=len(KINDS)).tolist()
@@ -40,14 +40,14 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
 
 
 def _refresh(opened: CrawlState, now: float) -> dict[str, Any]:
-    """How fresh the copy is held to be, and what comes from outside."""
+    """The estimated freshness of the copies, and the counts of subscriptions and publishers."""
     shard = opened.shard
     _, share = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
-    told = shard.refreshing.book.statistics()
+    book = shard.refreshing.book.statistics()
     return {
         "fresh_percent_of_importance": 100 * share,
-        "worth_needed": told["threshold"],
-        "changes_per_page_and_day": told["prior_mean_rate"] * DAY,
+        "worth_needed": book["threshold"],
+        "changes_per_page_and_day": book["prior_mean_rate"] * DAY,
         "rhythms": len(shard.refreshing.beats),
         "subscriptions": len(shard.requests.subscriptions),
         "notices_waiting": shard.requests.subscriptions.waiting,
@@ -69,7 +69,7 @@ def _memory(opened: CrawlState) -> dict[str, int]:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of all files below a folder; a running crawl may remove some of them meanwhile."""
+    """The bytes of all files in a folder; a running crawl may remove some of them meanwhile."""
     total = 0
     for path in folder.rglob("*"):
         try:

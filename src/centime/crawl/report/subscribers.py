@@ -1,6 +1,4 @@
-"""The subscriptions of a crawl: those it has, and those that were ordered and wait to be taken; and which are in
-trouble.
-"""
+"""The subscriptions of a crawl: those it has, those that wait in its inbox, and the troubles of their deliveries."""
 
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,9 @@ from centime.shard.command import SubscribeCommand, UnsubscribeCommand
 
 
 def subscription_table(path: Path) -> list[dict[str, Any]]:
-    """What is known of each subscription, as the crawl will have it when all commands are taken."""
+    """The facts of each subscription, as if the crawl had taken all commands of its inbox."""
     opened = look_at(path)
-    rows = {row["name"]: _row(row, "serving") for row in opened.shard.requests.subscriptions.facts()}
+    rows = {row["name"]: _row(row, "active") for row in opened.shard.requests.subscriptions.facts()}
     opened.close()
     for file in CommandInbox(path).waiting():
         try:
@@ -26,28 +24,25 @@ def subscription_table(path: Path) -> list[dict[str, Any]]:
         if isinstance(command, UnsubscribeCommand):
             rows.pop(command.name, None)
         elif isinstance(command, SubscribeCommand):
-            told = command.subscription
+            given = command.subscription
             facts = {
-                "name": told.name,
-                "pattern": told.pattern,
-                "xpath": told.xpath or None,
-                "every_seconds": told.every,
-                "to": told.to,
+                "name": given.name,
+                "pattern": given.pattern,
+                "xpath": given.xpath or None,
+                "every_seconds": given.every,
+                "to": given.to,
             }
-            rows[told.name] = _row(
-                rows.get(told.name, {"waiting": 0, "delivered": None, "due": None}) | facts, "ordered"
-            )
+            before = rows.get(given.name, {"waiting": 0, "delivered": None, "due": None})
+            rows[given.name] = _row(before | facts, "requested")
     troubles = read_troubles(path)
     return [row | _trouble(troubles.get(name)) for name, row in rows.items()]
 
 
 def _trouble(found: Trouble | None) -> dict[str, Any]:
-    """Why a subscriber did not get its batch, so many times in a row, and when it is tried again; nothing of it if
-    all is well.
-    """
+    """The failures in a row of a subscriber, the time of the next attempt, and the reason."""
     if found is None:
-        return {"failures": 0, "tried_again": None, "trouble": None}
-    return {"failures": found.failures, "tried_again": moment(found.next_time), "trouble": found.reason}
+        return {"failures": 0, "next_attempt": None, "trouble": None}
+    return {"failures": found.failures, "next_attempt": moment(found.next_time), "trouble": found.reason}
 
 
 def _row(facts: dict[str, Any], state: str) -> dict[str, Any]:

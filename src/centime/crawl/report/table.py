@@ -1,7 +1,7 @@
-"""All known pages as one table, a row for each, to Parquet or CSV: what people query with SQL.
+"""All known pages as one table with a row for each page, in Parquet or CSV, to be queried with SQL.
 
-Written a batch of pages at a time, so memory is a batch, the importance of all pages and a count of the links that lead
-to each. A page never visited has nothing in the columns that a visit fills. Times are UTC.
+The table is written a batch of pages at a time, so memory is a batch, and the importance and the number of links in of
+all pages. In the row of a page that was never visited, the columns that a visit fills are null. Times are UTC.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -83,7 +83,7 @@ def page_batches(opened: CrawlState, step: Step = lambda done: None) -> Iterator
 
 
 def write_pages(opened: CrawlState, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
-    """Writes the table, which takes its place when it is whole; returns its rows."""
+    """Writes the table, which appears when it is complete; returns the number of rows."""
     with replacing_files(path) as files, _writer(files.new(path), csv=csv) as writer:
         for batch in page_batches(opened, step):
             writer.write_batch(batch)

@@ -1,9 +1,8 @@
-"""Which pages, or sites, come first: by importance, by what is read next, by how often they change, by what is wrong
-with them.
+"""The first pages, or sites, by importance, by worth (what is fetched next), by changes, or by errors.
 
-Importance is told with two errors (ledger/exact.py): over all pages |x - x*|_1 / N is at most the certified error, and
-no page, nor the sum of any set of pages such as a site, is off by more than half of that times N, since x and x* have
-the same sum. Ledgers that keep no links certify nothing: both are left open.
+Importance has two error bounds (`ledger/exact.py`): over all pages, |x - x*|_1 / N is at most the certified error; and
+no page, nor the sum of any set of pages such as a site, is wrong by more than half of that times N, because x and x*
+have the same sum. A ledger that keeps no links certifies nothing: both are None.
 """
 
 from typing import Any
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import KINDS, LEADS_ON, OUTCOMES, PRESENT, kinds_of, last_visits
+from centime.crawl.report.visits import KINDS, OUTCOMES, PRESENT, REDIRECTS, kinds_of, last_visits
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.frontier.kind import REFRESH
 from centime.model.errors import BadSetting
@@ -29,11 +28,11 @@ Rows = list[dict[str, Any]]
 def top_pages(
     opened: CrawlState, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0
 ) -> dict[str, Any]:
-    """The first pages, or sites, by one of ORDERS, and how sure that is."""
+    """The first `count` pages, or sites, by one of ORDERS, and the error bounds."""
     if by not in ORDERS:
-        raise BadSetting(f"pages are ordered by {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, not by {by!r}")
+        raise BadSetting(f"pages are sorted by {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, not by {by!r}")
     if count < 0:
-        raise BadSetting(f"the first 0 or more can be shown, not {count}")
+        raise BadSetting(f"the number of pages to show must be 0 or more, not {count}")
     rows: Rows
     match by, site:
         case "importance", False:
@@ -52,7 +51,7 @@ def top_pages(
 
 
 def errors_of(opened: CrawlState) -> dict[str, float | None]:
-    """The certified error over all pages, and the largest that a page or site can have; None if not certified."""
+    """The certified error over all pages, and the largest error of a page or site; None if not certified."""
     ledger = opened.shard.ledger
     return {"certified_error": ledger.error(), "largest_error": ledger.largest_error()}
 
@@ -63,7 +62,7 @@ def importance_of_all(opened: CrawlState) -> npt.NDArray[np.float64]:
 
 
 def first_by(values: npt.NDArray[Any], count: int) -> Pages:
-    """The places of the largest values, the largest first; of equal ones the first first."""
+    """The places of the `count` largest values, the largest first; equal values by place."""
     count = min(count, len(values))
     if not count:
         return np.empty(0, dtype=np.int64)
@@ -73,7 +72,7 @@ def first_by(values: npt.NDArray[Any], count: int) -> Pages:
 
 
 def hosts_of_all(opened: CrawlState) -> npt.NDArray[np.int64]:
-    """The host's number of every page."""
+    """The number of the host of every page."""
     return opened.shard.pages.origins.every()["host"].astype(np.int64)
 
 
@@ -144,7 +143,7 @@ def _next_sites(opened: CrawlState, count: int, now: float) -> Rows:
 
 
 def readiness(time: float, now: float) -> str:
-    """When a host may be asked, in words or as a time."""
+    """When a host is ready to fetch: `now`, `blocked`, or a time."""
     if time == float("inf"):
         return "blocked"
     return "now" if time <= now else moment(time) or "now"
@@ -183,12 +182,12 @@ def _changing(opened: CrawlState, count: int, *, site: bool) -> Rows:
 
 
 def _failing(opened: CrawlState, count: int, *, site: bool) -> Rows:
-    """Pages whose last visit neither found them nor led on, the most important first; sites by how many such pages
-    they have.
+    """Pages whose last visit found neither the page nor a redirect, the most important first; sites by the number of
+    such pages.
     """
     shard = opened.shard
     found = last_visits(shard.pages, "visits", "outcome")
-    failing = np.flatnonzero((found["visits"] > 0) & ~PRESENT[found["outcome"]] & ~LEADS_ON[found["outcome"]])
+    failing = np.flatnonzero((found["visits"] > 0) & ~PRESENT[found["outcome"]] & ~REDIRECTS[found["outcome"]])
     if site:
         hosts = shard.pages.origins_of(failing)["host"].astype(np.int64)
         pages = np.bincount(hosts, minlength=len(shard.hosts))

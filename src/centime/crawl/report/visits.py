@@ -1,7 +1,7 @@
-"""The last visit of every page as columns: a few fields of the record heads, gathered a batch of pages at a time.
+"""The last visit of every page as columns: a few fields of the record heads, read a batch of pages at a time.
 
-A head has some 130 bytes, of which a report needs a few: no more than one batch of whole heads is in memory. A page
-never visited has zeros; Outcome.READ is 0 too, so `visits` tells the two apart.
+A head has about 130 bytes, of which a report needs a few: only one batch of whole heads is in memory. A page that was
+never visited has zeros. Outcome.READ is 0 too; only `visits` distinguishes the two.
 """
 
 from collections.abc import Iterator
@@ -21,20 +21,20 @@ Columns = dict[str, npt.NDArray[Any]]
 OUTCOMES = {outcome: outcome.name.lower().replace("_", " ") for outcome in Outcome}
 REDIRECT = len(PageKind)
 KINDS = (*(kind.name.lower() for kind in PageKind), "redirect")
-"""Names of kinds; the last is told by the outcome: on disk a redirect is an error, since there is no page."""
+"""The names of kinds. `redirect` follows from the outcome: the kind that is stored for a redirect is `error`."""
 PRESENT = np.array([outcome.present for outcome in Outcome])
-LEADS_ON = np.array([outcome.redirect for outcome in Outcome])
-PASSING = np.array([outcome.transient for outcome in Outcome])
+REDIRECTS = np.array([outcome.redirect for outcome in Outcome])
+TRANSIENT = np.array([outcome.transient for outcome in Outcome])
 
 
 def batches(count: int) -> Iterator[npt.NDArray[np.int64]]:
-    """All page numbers below `count`, some at a time."""
+    """All page numbers below `count`, a batch at a time."""
     for begin in range(0, count, BATCH):
         yield np.arange(begin, min(begin + BATCH, count), dtype=np.int64)
 
 
 def last_visits(known: KnownPages, *names: str) -> Columns:
-    """These fields of the last visit of every page."""
+    """Fields of the last visit of every page, by name."""
     columns: Columns = {name: np.zeros(known.count, dtype=HEAD_TYPE[name]) for name in names}
     for pages in batches(known.count):
         heads = known.records.heads(pages)
@@ -44,11 +44,11 @@ def last_visits(known: KnownPages, *names: str) -> Columns:
 
 
 def kinds_of(kinds: npt.NDArray[np.uint8], outcomes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """Of each last visit, which of KINDS its page is."""
-    return np.where(LEADS_ON[outcomes], REDIRECT, kinds).astype(np.int64)
+    """For each last visit, the place of its page's kind in KINDS."""
+    return np.where(REDIRECTS[outcomes], REDIRECT, kinds).astype(np.int64)
 
 
-def was_there(kinds: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-    """Of each kind, whether a page of it was there when it was last visited."""
-    there: npt.NDArray[np.bool_] = (kinds >= PageKind.HTML) & (kinds <= PageKind.OTHER)
-    return there
+def are_present(kinds: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    """For each kind, whether the last visit found the page."""
+    present: npt.NDArray[np.bool_] = (kinds >= PageKind.HTML) & (kinds <= PageKind.OTHER)
+    return present

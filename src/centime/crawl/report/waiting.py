@@ -1,6 +1,6 @@
-"""What is to be read: every page of the frontier with its level, what it stands at, and when its host may be asked.
+"""The pages that wait in the frontier: their levels, their keys, and when their hosts are ready to fetch.
 
-Taken from the frontier's own state, as arrays; a page is found in it by one comparison with all.
+Taken from the state of the frontier, as arrays; finding one page compares it with all.
 """
 
 import numpy as np
@@ -13,15 +13,15 @@ from centime.shard.state import ShardState
 LEVELS = {1: "entity", 2: "published", 3: "deadline", 4: "refresh", 5: "discovery"}
 REASONS = {
     1: "a document waits for it",
-    2: "its publisher says that it has changed, or that it is there",
-    3: "a subscription asks for it by now",
+    2: "its publisher announced it as new or changed",
+    3: "a subscription's deadline is over",
     4: "it was read and is due again",
     5: "it was never read",
 }
 
 
 class Waiting:
-    """The frontier as arrays, entry by entry, and the hosts' times."""
+    """The entries of the frontier as arrays, and the times of hosts."""
 
     def __init__(self, shard: ShardState) -> None:
         _, arrays = shard.placement.frontier.state()
@@ -39,7 +39,7 @@ class Waiting:
         self._blocked = arrays["blocked"]
 
     def entry(self, page: int) -> int | None:
-        """Where a page is among the entries; None if it does not wait."""
+        """The place of a page among the entries; None if it does not wait."""
         found = np.flatnonzero(self.pages == page)
         return int(found[0]) if len(found) else None
 
@@ -49,7 +49,7 @@ class Waiting:
         return levels
 
     def worth_of(self, pages: Pages) -> list[float]:
-        """What orders pages that wait: their worth when they were last looked at."""
+        """The worth of pages that wait, as of their last inspection: the key of their queue."""
         worth: list[float] = self.worth[self._places(pages)].tolist()
         return worth
 
@@ -59,13 +59,13 @@ class Waiting:
         return places
 
     def ahead_of(self, entry: int) -> int:
-        """How many pages come before this one, by level and importance."""
+        """The number of pages that come before this one, by level and worth."""
         urgent = self.levels < self.levels[entry]
         better = (self.levels == self.levels[entry]) & (self.worth > self.worth[entry])
         return int(np.count_nonzero(urgent | better))
 
     def host_time(self, host: int) -> float:
-        """When a host may be asked; infinity if it is not to be asked at all."""
+        """When a host is ready to fetch; infinity if it is blocked."""
         if host >= len(self._times):
             return 0.0
         return float("inf") if self._blocked[host] else float(self._times[host])

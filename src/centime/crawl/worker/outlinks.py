@@ -96,10 +96,8 @@ class LinkReader:
     def refused_target(self, lease: Lease, target: str) -> str:
         """The target of a redirect that is not followed, and why not."""
         url = canonical(target, lease.url)
-        reason = (
-            "which is not the URL of a page" if url is None else self.scope.refusal(url) or "which looks like a trap"
-        )
-        return f"leads to {(url or target)[:500]!r}: {reason}"
+        reason = "it is not the URL of a page" if url is None else self.scope.refusal(url) or "it looks like a trap"
+        return f"redirects to {(url or target)[:500]!r}: {reason}"
 
     def index_of(self, url: str) -> int:
         """The fingerprint of the folder whose index page this URL may be; 0 if none."""
