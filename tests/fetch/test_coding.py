@@ -63,7 +63,9 @@ def test_members_follow_each_other(coding: str) -> None:
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd", "br", "deflate"])
 def test_a_body_that_is_not_coded_at_all_is_taken_as_it_is(coding: str) -> None:
-    assert _undo(coding, b"<html>plain</html>") == b"<html>plain</html>"
+    for step in (1, 2, 5, 100):
+        assert _undo(coding, b"<html>plain</html>", step) == b"<html>plain</html>"
+        assert _undo(coding, b"hello and much more", step) == b"hello and much more"
     assert _undo(coding, b"") == b""
 
 

@@ -1,13 +1,13 @@
-"""Content codings undone piece by piece: whatever comes, no more than PIECE bytes are made at a time.
+"""Decodes content codings piece by piece: whatever comes, at most PIECE bytes are made at a time.
 
-A bomb (a gigabyte of nothing in a few hundred bytes) costs one piece of memory, because whoever reads the pieces stops
-when he has enough. Codings of codings ("gzip, br") are undone one inside the other under the same bound, MOST_CODINGS
-deep.
+A bomb (a gigabyte of nothing in a few hundred bytes) costs one piece of memory, because the reader of the pieces stops
+when it has enough. Codings of codings ("gzip, br") are decoded one inside the other under the same bound, at most
+MOST_CODINGS deep.
 
 Servers lie: a body that is called gzip or zstd but does not start like it is taken as it is, and so is one called
-deflate or br that fails before it gave anything. A body that breaks later, or ends early, is a `BrokenCoding`. What
-follows the end of a stream is ignored, as browsers do, unless it is another member of the same kind; past MOST_MEMBERS
-that is hostile, since empty ones cost time and give nothing.
+deflate or br that fails before it gave anything. A body that breaks later, or ends early, is a `BrokenCoding`. Bytes
+behind the end of a stream are ignored, as browsers do, unless they are another member of the same kind; more than
+MOST_MEMBERS are hostile, because empty ones cost time and give nothing.
 """
 
 import zlib
@@ -23,23 +23,23 @@ PIECE = 64 * 1024
 MOST_CODINGS = 3
 MOST_MEMBERS = 4096
 ACCEPTED = "gzip, br, zstd"
-_WINDOW: dict[int, int] = {DecompressionParameter.window_log_max: 23}  # 8 MiB, which is what RFC 9659 lets a server use
+_WINDOW: dict[int, int] = {DecompressionParameter.window_log_max: 23}  # 8 MiB, the most that RFC 9659 allows a server
 
-_FRAMES = frozenset((0x28, *range(0x50, 0x60)))  # how a zstd frame starts, or one to be skipped
+_FRAMES = frozenset((0x28, *range(0x50, 0x60)))  # first bytes of a zstd frame, or of one to be skipped
 
 
 class BrokenCoding(CentimeError):
-    """A compressed body that cannot be undone; it becomes an outcome and never leaves the fetcher."""
+    """A compressed body that cannot be decoded; it becomes an outcome and never leaves the fetcher."""
 
 
 class Decoder(Protocol):
-    """Undoes one coding."""
+    """Decodes one coding."""
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """What the data gives, in pieces of bounded size."""
 
     def finish(self) -> None:
-        """Nothing if the stream was complete; raises `BrokenCoding` otherwise."""
+        """Raises `BrokenCoding` if the stream is not complete."""
 
 
 class _Deflated:
@@ -51,6 +51,7 @@ class _Deflated:
         self._stream: zlib._Decompress | None = None
         self._plain = False
         self._given = False
+        self._held: list[bytes] = []  # what came before the stream gave anything: it may not be coded at all
         self._over = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
@@ -67,14 +68,17 @@ class _Deflated:
                 if self._gzip or self._given:
                     raise BrokenCoding(f"the compressed body is broken ({error})") from None
                 self._plain = True
+                data = b"".join([*self._held, data])
                 continue
+            if not piece and not self._given and not self._gzip:
+                self._held.append(data)
             data = self._stream.unconsumed_tail
             if piece:
                 self._given = True
+                self._held.clear()
                 yield piece
-                while (
-                    not data and len(piece) == PIECE and not self._stream.eof
-                ):  # zlib may hold more than it was let give
+                # zlib may hold more than it was allowed to give.
+                while not data and len(piece) == PIECE and not self._stream.eof:
                     piece = self._stream.decompress(b"", PIECE)
                     if piece:
                         yield piece
@@ -105,6 +109,7 @@ class _Brotli:
         self._plain = False
         self._begun = False
         self._given = False
+        self._held: list[bytes] = []  # what came before the stream gave anything: it may not be coded at all
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         if self._plain:
@@ -123,12 +128,15 @@ class _Brotli:
                         return
                     raise BrokenCoding(f"the compressed body is broken ({error})") from None
                 self._plain = True
-                yield data
+                yield b"".join([*self._held, data])
                 return
             rest = b""
             if not piece:
+                if not self._given:
+                    self._held.append(data)
                 return
             self._given = True
+            self._held.clear()
             yield piece
             if self._stream.is_finished():
                 return
@@ -176,7 +184,7 @@ class _Zstandard:
 
 
 class _Chain:
-    """Codings inside codings: the last applied is the first undone."""
+    """Codings inside codings: the last one applied is decoded first."""
 
     def __init__(self, outer: Decoder, inner: Decoder) -> None:
         self._outer = outer
@@ -207,9 +215,7 @@ _MAKERS: dict[str, Callable[[], Decoder]] = {
 
 
 def decoder_for(content_encoding: str) -> Decoder | None:
-    """What undoes a Content-Encoding, or nothing when there is nothing to undo; names that mean nothing are passed
-    over.
-    """
+    """The decoder for a Content-Encoding, or nothing if the body is not coded; unknown names are ignored."""
     names = [name for name in (part.strip().lower() for part in content_encoding.split(",")) if name in _MAKERS]
     if len(names) > MOST_CODINGS:
         raise BrokenCoding(f"the body is coded {len(names)} times")
