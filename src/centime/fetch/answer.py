@@ -1,4 +1,4 @@
-"""What the head of an answer means, as values: its outcome, where it leads, when to come back."""
+"""What the head of an answer means: its outcome, the target of a redirect, when to retry."""
 
 from collections.abc import Iterable
 from datetime import UTC
@@ -22,7 +22,7 @@ _NAMED = {404: Outcome.GONE, 410: Outcome.GONE, 429: Outcome.BUSY, 503: Outcome.
 
 
 def outcome_of(status: int, *, conditional: bool) -> Outcome:
-    """How an answer of this status is to be taken; 304 means something only if it was asked for."""
+    """The outcome of an answer with this status; 304 is an answer only to a conditional request."""
     if 200 <= status < 300:
         return Outcome.READ
     if status == 304:
@@ -37,7 +37,7 @@ def outcome_of(status: int, *, conditional: bool) -> Outcome:
 
 
 def decode_headers(raw: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
-    """Header names in lower case with their values: UTF-8 if they are, byte for byte (Latin-1) otherwise."""
+    """Header names in lower case with their values, decoded as UTF-8, or as Latin-1 if they are not UTF-8."""
     raw = tuple(raw)
     try:
         return tuple([(name.decode().lower(), value.decode()) for name, value in raw])
@@ -46,7 +46,7 @@ def decode_headers(raw: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[str, str],
 
 
 def target_of(url: str, location: str) -> str:
-    """Where a redirect leads, resolved against the page's URL; nothing when the server named no place that can be."""
+    """The target of a redirect, resolved against the page's URL; empty if Location is missing or is not a URL."""
     if not location.strip():
         return ""
     try:
@@ -56,7 +56,7 @@ def target_of(url: str, location: str) -> str:
 
 
 def retry_after(value: str, *, date: str, now: float) -> float:
-    """The seconds that Retry-After asks for, 0 without; a date is counted by the server's own clock if it gave one."""
+    """The seconds that Retry-After asks for, 0 without it; a date counts from the server's Date if there is one."""
     value = value.strip()
     if not value:
         return 0.0
@@ -70,7 +70,7 @@ def retry_after(value: str, *, date: str, now: float) -> float:
 
 
 def _seconds(date: str) -> float | None:
-    """An HTTP date in seconds since the epoch, or nothing when it is none."""
+    """An HTTP date in seconds since the epoch, None if unparsable."""
     try:
         moment = parsedate_to_datetime(date)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,8 +1,8 @@
-"""What X-Robots-Tag headers say to us.
+"""Parses X-Robots-Tag headers.
 
 A value is a list of directives, for all robots or, after a name and a colon, for one ("otherbot: noindex, nofollow").
-Trap: `unavailable_after: <date>` has a colon and commas of its own and names no robot. Directives add up; the stricter
-holds.
+Directives add up; the stricter one holds. Trap: `unavailable_after: <date>` has a colon and commas of its own and names
+no robot.
 """
 
 from collections.abc import Iterable
@@ -13,14 +13,14 @@ _WITH_VALUES = {"unavailable_after", "max-snippet", "max-image-preview", "max-vi
 
 @dataclass(frozen=True, slots=True)
 class Directives:
-    """What may not be done with a page."""
+    """What robots may not do with a page."""
 
     noindex: bool = False
     nofollow: bool = False
 
 
 def parse_directives(headers: Iterable[tuple[str, str]], product: str) -> Directives:
-    """What the X-Robots-Tag headers among `headers` (names in lower case) ask of the robot of this product token."""
+    """The directives for the robot of this product token in `headers`, whose names are in lower case."""
     noindex = nofollow = False
     for name, value in headers:
         if name != "x-robots-tag":

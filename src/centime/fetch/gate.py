@@ -1,30 +1,30 @@
-"""Requests to one key (a host, an address) are kept at least a delay apart.
+"""Keeps requests to one key (a host, an address) at least a delay apart.
 
-Law: if a request of a key starts at s and is answered at a, and both are told here (`hold` until s + delay, until a +
-delay), then `free_at` is max(s, a) + delay, and the next one that waits for it starts no earlier. Time is an argument.
-A key whose time has passed says nothing any more and is forgotten, so that the memory stays bounded by the number of
-keys that were asked during the longest delay.
+Law: if a request of a key starts at s and is answered at a, and both are reported (`hold` until s + delay, until a +
+delay), then `free_at` is max(s, a) + delay, and the next request that waits for it starts no earlier. Time is an
+argument. A key whose time has passed carries no information and is forgotten, so that memory is bounded by the number
+of keys with a request during the longest delay.
 """
 
 
 class Gate:
-    """When each key may be asked again."""
+    """The time from which each key is ready again."""
 
     def __init__(self) -> None:
-        """A gate at which nobody has been yet."""
+        """A gate at which every key is ready."""
         self._free: dict[str, float] = {}
         self._sweep_at = 4096
 
     def __len__(self) -> int:
-        """How many keys are remembered."""
+        """The number of remembered keys."""
         return len(self._free)
 
     def free_at(self, key: str) -> float:
-        """When the key may be asked again; the beginning of time if nothing is known against it."""
+        """The time from which the key is ready; minus infinity if nothing is known about it."""
         return self._free.get(key, float("-inf"))
 
     def hold(self, key: str, until: float, now: float) -> None:
-        """Let nobody ask the key before `until`; an earlier word never shortens a later one."""
+        """Makes the key wait until `until`; an earlier time never replaces a later one."""
         if until <= now:
             return
         self._free[key] = max(until, self.free_at(key))

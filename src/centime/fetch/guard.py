@@ -1,11 +1,11 @@
-"""Which addresses may be asked: the public ones, and what the person in charge allows.
+"""Decides which addresses may be connected to: the public ones, and those that the person in charge allows.
 
 A page can name any host, and a name can resolve to any address, so a crawler is a way into the network it runs in
-unless every address is judged. The judgement is made on the address that is connected to, after DNS, so that no name
-and no second answer gets round it.
+unless every address is judged. The address that is connected to is judged, after DNS, so that no name and no second
+DNS answer gets around it.
 
 An IPv6 address that carries an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) leads to that one and is judged
-by it too. Traps: `ipaddress.is_global` differs between releases of Python and does not look into all of these, hence
+by it too. Trap: `ipaddress.is_global` differs between releases of Python and does not look into all of these, hence
 the networks below, from the special-purpose registries of IANA.
 """
 
@@ -38,7 +38,7 @@ _CLOSED_4 = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-_OPEN_6 = ipaddress.IPv6Network("2000::/3")  # all that has been given out as global unicast
+_OPEN_6 = ipaddress.IPv6Network("2000::/3")  # all global unicast addresses that IANA has assigned
 _CLOSED_6 = tuple(
     ipaddress.IPv6Network(network)
     for network in (
@@ -54,15 +54,15 @@ _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
 class Guard:
-    """Judges addresses; what it says of an address never changes."""
+    """Judges addresses; the verdict on an address never changes."""
 
     def __init__(self, allow_networks: Iterable[str] = ()) -> None:
-        """A guard that lets through the public addresses and those of `allow_networks`."""
+        """A guard that allows the public addresses and those of `allow_networks`."""
         self._allowed = tuple(ipaddress.ip_network(network, strict=False) for network in allow_networks)
         self.allows = lru_cache(maxsize=65_536)(self._judge)
 
     def _judge(self, address: str) -> bool:
-        """Whether the address may be asked; what is no address may not."""
+        """Whether the address is allowed; text that is no address is not."""
         try:
             known = ipaddress.ip_address(address)
         except ValueError:
@@ -84,7 +84,7 @@ class Guard:
 
 @lru_cache(maxsize=65_536)
 def is_loopback(address: str) -> bool:
-    """Whether the address is this machine, in any of its forms."""
+    """Whether the address is this machine, in any notation."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:
@@ -94,21 +94,21 @@ def is_loopback(address: str) -> bool:
 
 
 def literal(host: str) -> str:
-    """The address that a URL's host spells out (brackets dropped), or nothing when it is a name."""
+    """The address in a URL's host, without brackets; empty if the host is a name."""
     if host.startswith("["):
         return host[1:-1]
-    # WHATWG: a host whose last label is a number is an IPv4 address, and is spelled in four decimal numbers.
+    # WHATWG: a host whose last label is a number is an IPv4 address, written as four decimal numbers.
     return host if host[-1:].isdigit() and host.replace(".", "").isdigit() else ""
 
 
 def _carried(address: ipaddress.IPv6Address) -> tuple[ipaddress.IPv4Address, ...]:
-    """The IPv4 addresses that a packet to this IPv6 address ends up at or passes through."""
+    """The IPv4 addresses at which a packet to this IPv6 address ends or which it passes."""
     if address.ipv4_mapped is not None:
         return (address.ipv4_mapped,)
     if address.sixtofour is not None:
         return (address.sixtofour,)
     if address.teredo is not None:
         return address.teredo
-    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):  # :: and ::1 carry nothing
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):  # :: and ::1 carry none
         return (ipaddress.IPv4Address(int(address) & 0xFFFFFFFF),)
     return ()

@@ -1,17 +1,17 @@
-"""When a host may be asked next, from what came of asking it; pure, time is an argument.
+"""Computes when a host is ready to fetch again, from the outcome of the last request; pure, time is an argument.
 
 With d = max(delay_seconds, crawl_delay), L the smoothed latency and f the failures in a row (this one included), the
 next request starts no earlier than `asked_at` plus
 
-    answered                 max(d, min(latency_factor L, most_delay))          the adaptive part is 0 if delay_seconds is
-    server error, nonsense   max(of the above, min(B, most_delay))              B = 2 max(d, 1) 2^(f-1)
+    answered                 max(d, min(latency_factor L, most_delay))        the adaptive part is 0 if delay_seconds is
+    server error, nonsense   max(of the above, min(B, most_delay))            B = 2 max(d, 1) 2^(f-1)
     busy                     max(d, Retry-After), without one max(d, min(B, most_back_off))
-    disallowed               0 if robots.txt was known and nobody had to be asked
+    disallowed               0 if robots.txt was known, so that no request was sent
     not reached              max(d, Retry-After, min(B, most_back_off)); from most_failures on, block_seconds
 
 Guarantees: never earlier than d after the answer; more failures never shorten the wait; one answer ends the back-off;
-after a block the host gets one try, which blocks again if it fails. Only a host that is not reached is blocked: one
-that answers, if only to say that it is busy, is alive.
+after a block the host gets one try, which blocks it again if it fails. Only a host that is not reached is blocked: a
+host that answers, if only that it is busy, is alive.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from centime.model.outcome import Outcome
 
 _ADDRESS_DELAY = 0.1  # seconds
 _SMOOTHING = 0.3  # weight of the latest latency
-_LEAST_BACK_OFF = 1.0  # seconds, where no delay is asked for at all
+_LEAST_BACK_OFF = 1.0  # seconds, for a crawl without delay
 _TROUBLED = frozenset({Outcome.SERVER_ERROR, Outcome.BAD_RESPONSE})
 _UNREACHED = frozenset(
     {
@@ -36,12 +36,12 @@ _UNREACHED = frozenset(
         Outcome.TIMED_OUT,
     }
 )
-_UNASKED = frozenset({Outcome.DISALLOWED, Outcome.LOST})  # say nothing about the server
+_UNASKED = frozenset({Outcome.DISALLOWED, Outcome.LOST})  # no information about the server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolitenessSettings:
-    """How hosts are spared."""
+    """How long hosts are left alone between requests."""
 
     delay_seconds: float = 1.0
     latency_factor: float = 1.0
@@ -51,7 +51,7 @@ class PolitenessSettings:
     block_seconds: float = 24 * 3600.0
 
     def __post_init__(self) -> None:
-        """Refuse what would break the law that more failures never shorten the wait."""
+        """Rejects values with which more failures could shorten the wait."""
         if not 0 <= self.delay_seconds < float("inf") or not 0 <= self.latency_factor < float("inf"):
             raise BadSetting("delay_seconds and latency_factor must be numbers from 0")
         if not 0 < self.most_delay_seconds <= self.most_back_off_seconds <= self.block_seconds < float("inf"):
@@ -64,16 +64,16 @@ class PolitenessSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostState:
-    """What is remembered of a host between two requests."""
+    """What is remembered about a host between two requests."""
 
     latency: float = 0.0  # seconds, smoothed; 0 before the first answer
     failures: int = 0  # in a row
-    blocked_until: float = 0.0  # while it is backed off or blocked; 0 otherwise
+    blocked_until: float = 0.0  # end of a back-off or block; 0 without one
     crawl_delay: float = 0.0
 
 
 class Seen(Protocol):
-    """What politeness looks at in a response."""
+    """What politeness needs of a response."""
 
     @property
     def outcome(self) -> Outcome:
@@ -81,23 +81,23 @@ class Seen(Protocol):
 
     @property
     def asked_at(self) -> float:
-        """When the answer came, or the attempt was given up; 0 if nobody was asked."""
+        """When the answer came, or the attempt was given up; 0 if no request was sent."""
 
     @property
     def seconds(self) -> float:
-        """The latency."""
+        """The latency of the answer."""
 
     @property
     def retry_after(self) -> float:
-        """What the server asks for."""
+        """The seconds of Retry-After."""
 
     @property
     def crawl_delay(self) -> float:
-        """What robots.txt asks for."""
+        """The Crawl-delay of robots.txt."""
 
 
 def after(state: HostState, seen: Seen, settings: PolitenessSettings) -> tuple[HostState, float]:
-    """The host's new state, and the time from which it may be asked again."""
+    """The host's new state, and the time from which it is ready to fetch again."""
     outcome = seen.outcome
     if outcome is Outcome.DISALLOWED and not seen.asked_at:
         return state, state.blocked_until
@@ -123,9 +123,7 @@ def after(state: HostState, seen: Seen, settings: PolitenessSettings) -> tuple[H
 
 
 def address_delay(address: str, settings: FetchSettings) -> float:
-    """The least time between two requests to an address, whatever the hosts; this machine needs none unless one was
-    given.
-    """
+    """The least time between two requests to an address, whatever the hosts; by default none for this machine."""
     if settings.address_delay_seconds is not None:
         return settings.address_delay_seconds
     return 0.0 if is_loopback(address) else _ADDRESS_DELAY

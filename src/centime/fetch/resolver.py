@@ -1,13 +1,13 @@
-"""Names to addresses, each judged by the guard before anybody can connect to it.
+"""Resolves names to addresses, each judged by the guard before anybody can connect to it.
 
-Asked in this order: the pairs of `FetchSettings.resolve`; `localhost` and all below it, which are this machine (RFC
-6761) and never asked for; then DNS. One address is given per name, so that the delay per address holds; if it does not
-answer (`failed`), the next of the name has its turn. IPv4 is asked for first and IPv6 only without it: one question per
-name instead of two.
+Sources, in this order: the pairs of `FetchSettings.resolve`; `localhost` and all names below it, which are this machine
+(RFC 6761) and never looked up; DNS. A name has one address at a time, so that the delay per address holds; if that
+does not answer (`failed`), the next one of the name takes its place. IPv4 is queried first and IPv6 only if there is no
+IPv4 address: one query per name instead of two.
 
-An answer is kept for its time to live, within FLOOR and CEILING; that there is none, for ABSENT; that nobody answered,
-for SILENT. A name is asked for once, however many wait. The connector receives nothing but what was judged, so a
-second, different answer (DNS rebinding) is judged like the first.
+An answer is cached for its time to live, within FLOOR and CEILING; a name without address, for ABSENT; a DNS failure,
+for SILENT. Concurrent lookups of a name share one query. Callers receive only judged addresses, so a second, different
+answer (DNS rebinding) is judged like the first.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 FLOOR, CEILING, ABSENT, SILENT = 60.0, 3600.0, 300.0, 30.0
 MOST_NAMES = 65_536
-_PATIENCE = 5.0  # seconds per try
+_PATIENCE = 5.0  # seconds per DNS try
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What DNS said: addresses, and for how long that holds."""
+    """What DNS answered: addresses, and for how long they are valid."""
 
     addresses: tuple[str, ...]
     seconds: float
@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a name leads: an address that may be asked, or why there is none."""
+    """Where a name leads: an address that the guard allows, or the reason why there is none."""
 
     address: str
     outcome: Outcome = Outcome.READ
@@ -52,10 +52,10 @@ Lookup = Callable[[str], Awaitable[Answer]]
 
 
 class Resolver:
-    """Gives the address of a name, from its cache if it can."""
+    """Finds the address of a name, in its cache if possible."""
 
     def __init__(self, guard: Guard, pairs: tuple[tuple[str, str], ...] = (), lookup: Lookup | None = None) -> None:
-        """A resolver that knows nothing yet; `lookup` stands in for DNS."""
+        """A resolver with an empty cache; `lookup` replaces DNS."""
         self._guard = guard
         self._exact = {name.lower(): address for name, address in pairs if not name.startswith("*.")}
         self._below = tuple((name[1:].lower(), address) for name, address in pairs if name.startswith("*."))
@@ -68,16 +68,16 @@ class Resolver:
         self.questions = 0
 
     def __len__(self) -> int:
-        """How many names are remembered."""
+        """The number of cached names."""
         return len(self._known)
 
     def known(self, host: str) -> Place | None:
-        """Where the host of a URL leads, if that is known and still holds."""
+        """Where the host of a URL leads, if that is cached and still valid."""
         known = self._known.get(host)
         return known[0][0] if known is not None and known[1] > time.monotonic() else None
 
     async def find(self, host: str) -> Place:
-        """Where the host of a URL leads now; a host that spells out an address is judged as it is."""
+        """Where the host of a URL leads now; a host that is an address is judged as it is."""
         place = self.known(host)
         if place is not None:
             return place
@@ -91,16 +91,16 @@ class Resolver:
             task = self._asking[host] = asyncio.create_task(self._ask(host))
         await asyncio.shield(task)
         known = self._known.get(host)
-        return known[0][0] if known else Place("", Outcome.NO_ADDRESS, "the answer was forgotten at once")
+        return known[0][0] if known else Place("", Outcome.NO_ADDRESS, "the answer was evicted from the cache at once")
 
     def failed(self, host: str, address: str) -> None:
-        """The address did not answer: another of the name comes first from now on."""
+        """Notes that an address did not answer: another one of the name comes first from now on."""
         known = self._known.get(host)
         if known is not None and len(known[0]) > 1 and known[0][0].address == address:
             self._known[host] = (known[0][1:] + known[0][:1], known[1])
 
     async def close(self) -> None:
-        """Stop asking."""
+        """Stops all lookups."""
         tasks = tuple(self._asking.values())
         for task in tasks:
             task.cancel()
@@ -122,7 +122,7 @@ class Resolver:
             self.questions += 1
             try:
                 answer = await self._lookup(host)
-            except Exception as error:  # whatever a resolver library does, a name without an address is a value
+            except Exception as error:  # whatever a resolver library does, the result is a value
                 answer = Answer((), SILENT, f"{host} could not be resolved ({type(error).__name__}: {error})")
             until = time.monotonic() + answer.seconds
             self._keep(host, self._judge(host, answer.addresses, answer.detail), until)
@@ -130,7 +130,7 @@ class Resolver:
             del self._asking[host]
 
     def _judge(self, host: str, addresses: tuple[str, ...], detail: str) -> tuple[Place, ...]:
-        """The places that may be asked, or the one reason why there are none."""
+        """The places that the guard allows, or the one reason why there are none."""
         places = tuple(Place(address) for address in addresses if self._guard.allows(address))
         if places:
             return places
@@ -146,15 +146,15 @@ class Resolver:
 
 
 class Dns:
-    """The real DNS; its library is loaded when the first name is asked for."""
+    """The real DNS; its library is loaded for the first lookup."""
 
     def __init__(self, servers: tuple[str, ...] = ()) -> None:
-        """Nothing is asked and nothing is opened yet; without `servers` those of this machine are asked."""
+        """A client without open sockets; it queries `servers`, by default those of this machine."""
         self._servers = servers
         self._channel: aiodns.DNSResolver | None = None
 
     async def __call__(self, host: str) -> Answer:
-        """The addresses of a name."""
+        """Returns the addresses of a name."""
         import aiodns
         import pycares
 
@@ -174,7 +174,7 @@ class Dns:
             except TimeoutError:
                 return Answer((), SILENT, f"{host} could not be resolved in time")
             except (UnicodeError, ValueError) as error:
-                return Answer((), ABSENT, f"{host} is no name that can be asked for ({error})")
+                return Answer((), ABSENT, f"{host} cannot be looked up ({error})")
             addresses = tuple(dict.fromkeys(str(node.addr[0], "ascii") for node in found.nodes))
             if addresses:
                 seconds = min(node.ttl for node in found.nodes)
@@ -182,7 +182,7 @@ class Dns:
         return Answer((), ABSENT, detail)
 
     async def close(self) -> None:
-        """Give the channel back."""
+        """Closes the channel."""
         if self._channel is not None:
             await self._channel.close()
             self._channel = None

@@ -1,13 +1,13 @@
-"""What each host's robots.txt says to us, asked for once and kept a while.
+"""The cache of robots.txt files, fetched once per host.
 
-By RFC 9309: a 2xx is read; any other 4xx, and more than MOST_HOPS redirects, mean that there is none and everything is
-allowed; a server that fails means that nothing is allowed (NO_ROBOTS) until it is asked again, `robots_retry_seconds`
-later. 429 is a server that fails to answer now rather than one without rules, and is taken so. A host that cannot be
-reached at all gives the reason itself (no address, no connection, bad TLS) and nothing is kept: its pages cannot be
-reached either, and who asks already waits longer each time.
+By RFC 9309: a 2xx is parsed; a 4xx, and more than MOST_HOPS redirects, mean that there is none and everything is
+allowed; a server error means that nothing is allowed (NO_ROBOTS) until the file is fetched again,
+`robots_retry_seconds` later. 429 counts as a server error: the server has rules and cannot give them now. For a host
+that is not reached at all the outcome is the reason itself (no address, no connection, bad TLS) and nothing is cached:
+its pages cannot be reached either, and the caller already backs off.
 
-Bounds: MOST_HOSTS files and MOST_BYTES of rules are kept, the least lately used go first. However many wait for a host,
-it is asked once.
+Bounds: MOST_HOSTS files and MOST_BYTES of rules are cached; the least recently used are evicted first. Concurrent
+callers share one fetch of a host's file.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _UNREACHED = frozenset({Outcome.NO_ADDRESS, Outcome.REFUSED_ADDRESS, Outcome.NO_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robots:
-    """What is known of a host: its rules if the outcome is READ, or else why nothing may be asked."""
+    """What is known about a host: its rules if the outcome is READ, otherwise why nothing may be fetched."""
 
     outcome: Outcome
     rules: Rules = ALL_ALLOWED
@@ -41,12 +41,12 @@ class Robots:
 
 
 class RobotsCache:
-    """Knows the robots.txt of hosts, or asks for it."""
+    """Caches the robots.txt of hosts and fetches it if necessary."""
 
     def __init__(
         self, settings: FetchSettings, ask: Callable[[str], Awaitable[Response]], clock: Callable[[], float]
     ) -> None:
-        """A cache that asks by `ask`, which keeps to the delays, and lives by `clock`."""
+        """An empty cache that fetches with `ask`, which observes the delays; `clock` is the time of the world."""
         self._settings = settings
         self._ask = ask
         self._clock = clock
@@ -55,11 +55,11 @@ class RobotsCache:
         self._asking: dict[str, asyncio.Task[Robots]] = {}
 
     def __len__(self) -> int:
-        """How many hosts are known."""
+        """The number of cached hosts."""
         return len(self._known)
 
     def known(self, host: str) -> Robots | None:
-        """What is known of a host and still holds."""
+        """What is cached about a host, if it is still valid."""
         robots = self._known.get(host)
         if robots is None or robots.expires <= self._clock():
             return None
@@ -67,7 +67,7 @@ class RobotsCache:
         return robots
 
     async def find(self, host: str) -> Robots:
-        """What the host says now; one request, however many wait for it."""
+        """The rules of a host as of now, by one request for all who wait."""
         task = self._asking.get(host)
         if task is None:
             task = self._asking[host] = asyncio.create_task(self._read(host))
@@ -75,7 +75,7 @@ class RobotsCache:
         return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Stop asking."""
+        """Cancels all fetches."""
         tasks = tuple(self._asking.values())
         for task in tasks:
             task.cancel()

@@ -1,17 +1,17 @@
-"""robots.txt by RFC 9309, for one robot.
+"""Parses robots.txt by RFC 9309, for one robot.
 
-The file is read into groups here and then cut down to the rules that hold for us, which protego matches (longest match
-wins, allow before disallow, `*` and `$`, percent-encoding made equal). Why not protego alone: by the RFC a group is
-chosen by product token, whatever its case and whatever follows it ("Centime/2.0 beta" is for `centime`, "centimeter" is
-not); all groups of one token are one group; a group for us that has no rules allows everything; and only allow and
-disallow end a list of agents, other lines between them do not.
+This module splits the file into groups and reduces it to the rules for us, which protego matches (longest match wins,
+allow before disallow, `*` and `$`, percent-encoding normalised). Why not protego alone: by the RFC a group is chosen by
+product token, whatever its case and whatever follows it ("Centime/2.0 beta" is for `centime`, "centimeter" is not); all
+groups of one token are one group; a group for us without rules allows everything; and only allow and disallow end a
+list of agents, other lines between them do not.
 
-Most pages are allowed, and protego takes its time to make a URL's percent-encoding equal. So one regular expression,
-which is laxer than the rules (each disallow rule up to its first escape, its first `$` or its second `*`), lets most
-pages through first. A URL with escapes of its own always goes to protego. Trap: only one `*` per alternative, or a
-hostile file could make matching take forever.
+Most pages are allowed, and protego is slow because it normalises the URL's percent-encoding. So one regular expression
+that matches more than the rules do (each disallow rule up to its first escape, its first `$` or its second `*`) passes
+most pages first. A URL with escapes always goes to protego. Trap: only one `*` per alternative, or a hostile file could
+make matching take for ever.
 
-Guarantee: at most MOST_BYTES are read, the rest is as if it were not there. Whatever the bytes, there is an answer.
+Guarantee: at most MOST_BYTES are parsed, the rest is ignored. Whatever the bytes, there is a result.
 """
 
 import codecs
@@ -29,17 +29,17 @@ _ESCAPED_OR_END = re.compile(r"[%$]")
 _LINES = re.compile(r"[\r\n]+")
 _PRINTABLE = "".join(chr(code) for code in range(33, 127))
 _AGENT = {"user-agent", "useragent", "user agent"}
-_DISALLOW = {"disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"}  # spelled as people spell it
+_DISALLOW = {"disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"}  # as people misspell it
 _DELAY = {"crawl-delay", "crawldelay", "crawl delay"}
 
 
 class Rules:
-    """What one robots.txt says to one robot."""
+    """The rules of one robots.txt for one robot."""
 
     __slots__ = ("_matcher", "_suspect", "crawl_delay", "size")
 
     def __init__(self, lines: list[str], crawl_delay: float) -> None:
-        """Rules from the lines that hold for us."""
+        """Rules from the lines for us."""
         text = "\n".join(lines)
         self._matcher = Protego.parse("User-agent: *\n" + text) if text else None
         self._suspect = _suspect([line.removeprefix("Disallow: ") for line in lines if line.startswith("D")])
@@ -47,7 +47,7 @@ class Rules:
         self.size = len(text)
 
     def allows(self, url: str) -> bool:
-        """Whether the page of a canonical URL may be asked for."""
+        """Whether the page of a canonical URL may be fetched."""
         if self._matcher is None:
             return True
         if self._suspect is not None and "%" not in url and self._suspect(url, url.find("/", 8)) is None:
@@ -56,9 +56,7 @@ class Rules:
 
 
 def _suspect(patterns: list[str]) -> Callable[[str, int], re.Match[str] | None] | None:
-    """What finds every URL that a disallow rule may match, and some more; nothing if the rules are too many for it
-    to pay.
-    """
+    """A function that finds every URL that a disallow rule matches, and some more; None if there are too many rules."""
     if len(patterns) > MOST_SUSPECTS:
         return None
     return re.compile("|".join(sorted({_laxer(pattern) for pattern in patterns})) or "(?!)").match
@@ -74,13 +72,13 @@ ALL_ALLOWED = Rules([], 0.0)
 
 
 def parse_rules(body: bytes, product: str) -> Rules:
-    """The rules that a robots.txt has for the robot of this product token (in lower case)."""
+    """The rules of a robots.txt for the robot of this product token (in lower case)."""
     own: list[str] = []
     general: list[str] = []
     delays: dict[str, float] = {}
     agents: set[str] = set()
-    named = False  # whether any group is for us
-    listing = False  # whether the last line that counts was an agent
+    named = False  # a group is for us
+    listing = False  # the last line that counts was an agent
     for line in _LINES.split(_decode(body)):
         field, value = _split(line)
         if field in _AGENT:
@@ -123,7 +121,7 @@ def _decode(body: bytes) -> str:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """A line's field in lower case and its value, without the comment; a forgotten colon is forgiven."""
+    """A line's field in lower case and its value, without the comment; the colon may be missing."""
     line = line.partition("#")[0].strip()
     field, colon, value = line.partition(":")
     if not colon:

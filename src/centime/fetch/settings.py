@@ -1,4 +1,4 @@
-"""What a person may decide about fetching; the defaults are right for a polite crawl of the public web."""
+"""The settings of fetching; the defaults are right for a polite crawl of the public web."""
 
 import ipaddress
 import re
@@ -12,31 +12,29 @@ _COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z0-9_-]+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchSettings:
-    """How the network is asked, and how much of it is let in."""
+    """How pages are fetched, and the limits on what is received."""
 
     user_agent: str = "centime/0.1 (no contact given)"
-    allow_networks: tuple[str, ...] = ()  # CIDRs of addresses that are not public and may be asked all the same
-    resolve: tuple[tuple[str, str], ...] = ()  # (name or "*.suffix", address), asked before DNS
+    allow_networks: tuple[str, ...] = ()  # CIDRs of private addresses that may be fetched from
+    resolve: tuple[tuple[str, str], ...] = ()  # (name or "*.suffix", address), before DNS
     delay_seconds: float = 1.0  # between two requests to one host
-    address_delay_seconds: float | None = (
-        None  # between two requests to one address, whatever the hosts; None: what is usual
-    )
-    most_crawl_delay_seconds: float = 60.0  # a longer Crawl-delay is taken as this
+    address_delay_seconds: float | None = None  # between two requests to one address, whatever the hosts; None: usual
+    most_crawl_delay_seconds: float = 60.0  # a longer Crawl-delay counts as this
     most_body_bytes: int = 10 * 1024 * 1024  # decompressed
     most_header_bytes: int = 64 * 1024
-    total_seconds: float = 120.0  # one request, from its start to the last byte of the body
+    total_seconds: float = 120.0  # of one request, from its start to the last byte of the body
     connect_seconds: float = 15.0  # DNS, TCP and TLS together
-    first_byte_seconds: float = 30.0  # from the request sent to the head of the answer
-    least_bytes_per_second: float = 100.0  # a body that comes slower, once the grace is over, is given up
+    first_byte_seconds: float = 30.0  # from the sent request to the complete head of the answer
+    least_bytes_per_second: float = 100.0  # a slower body is given up once the grace is over
     slow_grace_seconds: float = 10.0
-    connections: int = 512  # asked at once; as many again may be kept open
+    connections: int = 512  # in use at once; as many again may be kept open
     keep_alive_seconds: float = 15.0
-    robots_seconds: float = 24 * 3600.0  # how long robots.txt is believed
-    robots_retry_seconds: float = 600.0  # when a server that failed to give it is asked again
-    keep_heads: bool = False  # fill in the heads and the raw body, for the archive
+    robots_seconds: float = 24 * 3600.0  # how long robots.txt is cached
+    robots_retry_seconds: float = 600.0  # after a server error, until it is fetched again
+    keep_heads: bool = False  # return heads and raw body, for the archive
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant."""
+        """Rejects values that make no sense."""
         for name in (
             "delay_seconds",
             "address_delay_seconds",
@@ -74,6 +72,6 @@ class FetchSettings:
 
     @property
     def product(self) -> str:
-        """The name that robots.txt calls us by: the product token of the user agent, in lower case."""
+        """Our name in robots.txt: the product token of the user agent, in lower case."""
         found = _COMPATIBLE.search(self.user_agent) or _PRODUCT.match(self.user_agent)
         return found[found.lastindex or 0].lower() if found else ""

@@ -1,6 +1,6 @@
-"""A number of places, taken and given back; who finds none waits in line.
+"""A bounded number of slots; callers without one wait in line.
 
-Why not `asyncio.Semaphore`: taking a free place here is a comparison and an addition, and this happens for every page.
+Why not `asyncio.Semaphore`: taking a free slot is a comparison and an addition here, and it happens for every page.
 """
 
 import asyncio
@@ -8,29 +8,29 @@ from collections import deque
 
 
 class Slots:
-    """So many requests may be under way at once."""
+    """At most `most` requests are under way at once."""
 
     __slots__ = ("_line", "most", "taken")
 
     def __init__(self, most: int) -> None:
-        """All places free."""
+        """Slots that are all free."""
         self.most = most
         self.taken = 0
         self._line: deque[asyncio.Future[None]] = deque()
 
     async def freed(self) -> None:
-        """Come back when a place was given back; it may be gone again."""
+        """Waits until a slot is released; it may be taken again by then."""
         turn = asyncio.get_running_loop().create_future()
         self._line.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._call()  # the turn was ours and is passed on
+                self._call()  # the turn was ours: pass it on
             raise
 
     def release(self) -> None:
-        """Give a place back."""
+        """Releases a slot."""
         self.taken -= 1
         if self._line:
             self._call()
