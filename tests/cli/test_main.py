@@ -14,7 +14,7 @@ from centime.cli.main import COMMANDS, HEADINGS, app
 
 PROJECT = Path(__file__).parents[2]
 VERSION = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
-HEAVY = {"aiohttp", "matplotlib", "numba", "numpy", "pyarrow", "scipy"}
+HEAVY = {"httptools", "matplotlib", "numba", "numpy", "pyarrow", "scipy"}
 NAMES = [name for names in COMMANDS.values() for name in names]
 
 

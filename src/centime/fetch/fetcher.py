@@ -1,13 +1,13 @@
-"""The network, asked politely: the only door through which Centime reaches it.
+"""Fetches pages politely: the only door through which Centime reaches the web.
 
-A page's way: the host's robots.txt is known or is asked for; it permits the page; the name leads to an address that may
-be asked; host and address have been left alone for their delays; one request goes out and its answer, whatever it is,
-comes back as a value.
+The way of a request: the host's robots.txt is known or is fetched first; it allows the page; the host's name resolves
+to an address that the guard allows; the delays of host and address have passed; one request is sent, and its answer,
+whatever it is, is returned as a value.
 
-Guarantees. `fetch` never raises for anything the network does. No host sees two requests closer than its delay,
-robots.txt and its redirects included, and no address closer than `politeness.address_delay` says, within this fetcher
-and whatever the caller does. Redirects are not followed: each is the caller's to follow by another `fetch`, and so is
-judged like any other page.
+Guarantees. `fetch` never raises for anything that the network does. Within this fetcher, and whatever the caller does,
+no host receives two requests closer than its delay, robots.txt and its redirects included, and no address closer than
+`politeness.address_delay`. Redirects are not followed: the caller follows them by another `fetch`, which judges the
+target like any other page.
 """
 
 import asyncio
@@ -30,25 +30,25 @@ from centime.model.response import Request, Response
 
 _SCHEMES = ("http://", "https://")
 _SILENT = (Outcome.NO_CONNECTION, Outcome.TIMED_OUT)
-_TRIES = 3  # over kept connections that turn out to be dead
+_TRIES = 3  # of one request, while kept connections turn out to be dead
 
 
 class Fetcher:
-    """Asks for pages; used inside one event loop, by as many tasks as the caller likes."""
+    """Fetches pages; used inside one event loop, by as many tasks as the caller likes."""
 
     def __init__(
         self, settings: FetchSettings, *, clock: Callable[[], float] = time.time, lookup: Lookup | None = None
     ) -> None:
-        """A fetcher that has asked nothing yet; `lookup` stands in for DNS in tests and simulations."""
+        """A fetcher without connections; `lookup` replaces DNS in tests and simulations."""
         self._settings = settings
         self._clock = clock
         self._delay = settings.delay_seconds
-        self._product = settings.product  # asked for with every page
+        self._product = settings.product  # read for every page
         self._guard = Guard(settings.allow_networks)
         self._resolver = Resolver(self._guard, settings.resolve, lookup)
         self._robots = RobotsCache(settings, self._ask_robots, clock)
         self._hosts = Gate()
-        self._busy: set[str] = set()  # hosts with a delay that are being asked
+        self._busy: set[str] = set()  # hosts with a delay and a request under way
         self._addresses = Gate()
         self._slots = Slots(settings.connections)
         self._exchange: Exchange | None = None
@@ -59,7 +59,7 @@ class Fetcher:
         self._waited = 0.0
 
     async def fetch(self, request: Request) -> Response:
-        """What came of asking for one page."""
+        """Returns the response to one request, or the reason why there is none."""
         url = request.url
         if not url.startswith(_SCHEMES) or url.find("/", 8) < 0:
             return self._refusal(url, Outcome.BAD_RESPONSE, "not the canonical URL of a page")
@@ -75,10 +75,9 @@ class Fetcher:
             return self._refusal(url, robots.outcome, robots.detail, address=robots.address, retry_after=wait)
         crawl_delay = robots.crawl_delay
         if not robots.rules.allows(url):
-            refusal = self._refusal(url, Outcome.DISALLOWED, "robots.txt says no", crawl_delay=crawl_delay)
-            return (
-                replace(refusal, asked_at=0.0) if asked_before else refusal
-            )  # nobody was asked: the host need not be spared for it
+            refusal = self._refusal(url, Outcome.DISALLOWED, "disallowed by robots.txt", crawl_delay=crawl_delay)
+            # Without a request the host owes nothing: its delay does not start.
+            return replace(refusal, asked_at=0.0) if asked_before else refusal
         delay = self._delay if crawl_delay <= self._delay else crawl_delay
         response = await self._ask(request, host, delay, self._settings.most_body_bytes, crawl_delay)
         self._outcomes[response.outcome] += 1
@@ -86,18 +85,18 @@ class Fetcher:
 
     @property
     def product(self) -> str:
-        """The name that robots.txt and X-Robots-Tag call us by."""
+        """Our name in robots.txt and X-Robots-Tag."""
         return self._product
 
     async def close(self) -> None:
-        """Close every connection; nothing can be asked afterwards."""
+        """Closes every connection; nothing can be fetched afterwards."""
         await self._robots.close()
         await self._resolver.close()
         if self._exchange is not None:
             await self._exchange.close()
 
     def statistics(self) -> dict[str, int | float]:
-        """Counts since the start, and what is held now."""
+        """Counts since the start, and the sizes of caches and pools now."""
         return {
             "requests": self._requests,
             "robots_requests": self._robots_requests,
@@ -116,14 +115,14 @@ class Fetcher:
         return await self._ask(Request(url=url), host_of(url), self._settings.delay_seconds, most, 0.0)
 
     async def _ask(self, request: Request, host: str, delay: float, most_bytes: int, crawl_delay: float) -> Response:
-        """The answer to one request, once host and address have been left alone long enough."""
+        """Sends one request when the delays of host and address have passed, and returns the answer."""
         name = _name_of(host)
         place = self._resolver.known(name) or await self._resolver.find(name)
         if place.outcome:
             return self._answerless(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
         exchange = self._exchange
         if exchange is None:
-            exchange = self._exchange = Exchange(self._settings, self._guard, self._resolver, self._clock)
+            exchange = self._exchange = Exchange(self._settings, self._guard, self._clock)
         between = address_delay(place.address, self._settings)
         slots = self._slots
         response: Response | None = None
@@ -137,14 +136,18 @@ class Fetcher:
             started = time.monotonic()
             try:
                 response = await exchange.ask(
-                    request, most_bytes=most_bytes, again=tries < _TRIES, crawl_delay=crawl_delay
+                    request,
+                    address=place.address,
+                    most_bytes=most_bytes,
+                    again=tries < _TRIES,
+                    crawl_delay=crawl_delay,
                 )
             finally:
                 slots.release()
                 if delay or between:
                     now = time.monotonic()
-                    # Counted from the first byte, as the caller does; a clock that was set meanwhile must not shorten
-                    # the delay by more.
+                    # The delay counts from the first byte, as the caller counts it; a clock that was set meanwhile
+                    # must not shorten it further.
                     since = min(max(0.0, self._clock() - response.asked_at), now - started) if response else 0.0
                     self._busy.discard(host)
                     self._hosts.hold(host, now - since + delay, now)
@@ -155,11 +158,10 @@ class Fetcher:
         return response
 
     async def _wait(self, host: str, delay: float, address: str, between: float) -> None:
-        """Come back when host and address may be asked and a connection may be used; the first two are taken."""
+        """Waits until host and address are ready and a connection may be used; then reserves host and address."""
         while True:
             now = time.monotonic()
-            # A host that is being asked has no time yet from which to count: who waits for it looks again a delay
-            # later.
+            # While a request is under way there is no time yet from which the delay counts: look again a delay later.
             pause = (
                 delay if host in self._busy else max(self._hosts.free_at(host), self._addresses.free_at(address)) - now
             )
@@ -209,7 +211,7 @@ class Fetcher:
 
 
 def _name_of(host: str) -> str:
-    """The name or address (in brackets if it has them) in a host with its scheme and port."""
+    """The name or address (IPv6 in brackets) in a host with its scheme and port."""
     name = host[host.find("://") + 3 :]
     if "@" in name:
         name = name[name.rfind("@") + 1 :]

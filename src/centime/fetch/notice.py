@@ -1,73 +1,105 @@
-"""Notices to subscribers who want them by HTTP: one POST each, to an address that may be asked.
+"""Notices to subscribers by HTTP: one POST each, over a connection of its own, to an address that the guard allows.
 
-What holds for pages holds here: the guard judges the address that is connected to, after DNS, so that a subscription is
-no way into the network of the crawl unless the person in charge allows it; redirects are not followed; the answer is
-read no further than its status. Nothing raises: what came of it is a sentence, empty when the subscriber has taken the
-notice (any 2xx).
-
-Trap: aiohttp asks its resolver for names alone. A URL that spells out an address is judged where its socket is opened.
+The rules for pages hold here too: the guard judges the address that is connected to, after DNS, so that a subscription
+is no way into the network of the crawl unless the person in charge allows it; redirects are not followed; the answer is
+read no further than its status. Nothing raises: the result is a sentence, empty if the subscriber has taken the notice
+(any 2xx).
 """
 
-import socket
-from typing import Any
+import asyncio
+import time
 
-import aiohttp
-from yarl import URL
+import ada_url
 
-from centime.fetch.exchange import Judged
-from centime.fetch.failure import RefusedAddress, failure_of
+from centime.fetch.failure import BadRequest, NoAddress, RefusedAddress, failure_of
 from centime.fetch.guard import Guard
+from centime.fetch.pool import Pool
 from centime.fetch.resolver import Lookup, Resolver
 from centime.fetch.settings import FetchSettings
+from centime.fetch.watch import Attempt
+from centime.model.outcome import Outcome
 
 
 class Notifier:
     """Posts notices; used inside one event loop, by as many tasks as the caller likes."""
 
     def __init__(self, settings: FetchSettings, *, lookup: Lookup | None = None) -> None:
-        """A notifier that has asked nothing yet; `lookup` stands in for DNS."""
+        """A notifier without connections; `lookup` replaces DNS."""
         self._settings = settings
         self._guard = Guard(settings.allow_networks)
         self._resolver = Resolver(self._guard, settings.resolve, lookup)
-        self._session: aiohttp.ClientSession | None = None
+        self._pool: Pool | None = None
 
     async def post(self, url: str, body: bytes, identity: str, *, seconds: float) -> str:
-        """Sends JSON within so many seconds; why it did not arrive, nothing if it did."""
-        headers = {"Content-Type": "application/json", "Idempotency-Key": identity}
-        timeout = aiohttp.ClientTimeout(total=seconds, connect=min(seconds, self._settings.connect_seconds))
+        """Sends JSON within `seconds`; returns why it did not arrive, or nothing if it did."""
         try:
-            async with self._opened().post(
-                URL(url), data=body, headers=headers, allow_redirects=False, timeout=timeout
-            ) as answer:
-                return "" if 200 <= answer.status < 300 else f"it answered with status {answer.status}"
+            async with asyncio.timeout(seconds):
+                status = await self._post(url, body, identity, seconds)
         except TimeoutError:
             return f"it did not answer within {seconds:g} s"
         except Exception as error:  # the web finds ways that no list of exceptions foresees
             return failure_of(error)[1]
+        return "" if 200 <= status < 300 else f"it answered with status {status}"
 
     async def close(self) -> None:
         """Closes every connection."""
         await self._resolver.close()
-        if self._session is not None:
-            await self._session.close()
+        if self._pool is not None:
+            await self._pool.close()
 
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            connector = aiohttp.TCPConnector(
-                limit=0,
-                resolver=Judged(self._resolver),
-                use_dns_cache=False,
-                force_close=True,
-                socket_factory=self._open_socket,
-            )
-            headers = {"User-Agent": self._settings.user_agent}
-            self._session = aiohttp.ClientSession(
-                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers=headers
-            )
-        return self._session
+    async def _post(self, url: str, body: bytes, identity: str, seconds: float) -> int:
+        """The status of the answer."""
+        host, name, head = self._head(url, len(body), identity)
+        place = await self._resolver.find(name)
+        if place.outcome is Outcome.REFUSED_ADDRESS:
+            raise RefusedAddress(place.detail)
+        if not place.address:
+            raise NoAddress(place.detail)
+        pool = self._opened()
+        task = asyncio.current_task()
+        assert task is not None
+        patience = min(seconds, self._settings.connect_seconds)
+        attempt = Attempt(task, time.monotonic(), patience, seconds, seconds)
+        async with asyncio.timeout(patience):
+            connection = await pool.open(host, place.address, attempt)
+        try:
+            await connection.send(head + body)
+            if not attempt.answered and connection.error is not None:
+                raise connection.error
+            return connection.status
+        finally:
+            pool.release(connection)
 
-    def _open_socket(self, info: Any) -> socket.socket:
-        family, kind, protocol, _, place = info
-        if not self._guard.allows(place[0]):
-            raise RefusedAddress(f"{place[0]} is not a public address")
-        return socket.socket(family, kind, protocol)
+    def _head(self, url: str, length: int, identity: str) -> tuple[str, str, bytes]:
+        """The host to connect to, its name, and the head of the request."""
+        try:
+            parsed = ada_url.URL(url)
+        except ValueError:
+            raise BadRequest(f"{url!r} is not a URL") from None
+        if not identity.isprintable():
+            raise BadRequest(f"{identity!r} cannot be sent in a header")
+        scheme = parsed.protocol.rstrip(":")
+        if scheme not in ("http", "https"):
+            raise BadRequest(f"{url!r} is not a URL of http or https")
+        lines = (
+            f"POST {parsed.pathname}{parsed.search} HTTP/1.1",
+            f"Host: {parsed.host}",
+            f"User-Agent: {self._settings.user_agent}",
+            "Accept: */*",
+            "Content-Type: application/json",
+            f"Idempotency-Key: {identity}",
+            f"Content-Length: {length}",
+            "Connection: close",
+        )
+        return f"{scheme}://{parsed.host}", parsed.hostname, "\r\n".join([*lines, "", ""]).encode()
+
+    def _opened(self) -> Pool:
+        if self._pool is None:
+            self._pool = Pool(
+                self._guard,
+                clock=time.time,
+                most_head_bytes=self._settings.most_header_bytes,
+                most_kept=0,
+                keep_seconds=self._settings.keep_alive_seconds,
+            )
+        return self._pool

@@ -1,36 +1,37 @@
-"""One clock watches all requests under way, so that a request costs no timer of its own.
+"""One timer watches all requests under way, so that a request needs no timer of its own.
 
-Every tick looks at each attempt: past its deadline, or its body slower than the least rate once the grace is over, its
-task is cancelled with the reason noted. Guarantee: an attempt ends at most one tick after its limit. A step of the loop
-that took longer than STANDSTILL_SECONDS (a page that is hard to parse) is not counted: no answer could be heard
-meanwhile, so nobody is to blame for its silence. Times are of `time.monotonic`: the clock of uvloop counts whole
-milliseconds and stands still during a step. Trap: an attempt must be dropped in the very step in which its awaiting
-ends; then the cancellation can only arrive inside it.
+Every tick checks each attempt: past its deadline, or with a body slower than the least rate once the grace is over, its
+task is cancelled and the reason noted. Guarantee: an attempt ends at most one tick after its limit. A step of the loop
+that takes longer than STANDSTILL_SECONDS (a page that is hard to parse) does not count: no answer could be received
+meanwhile, so no server is to blame. Times are of `time.monotonic`: the clock of uvloop counts whole milliseconds and
+stands still during a step. Trap: an attempt must be dropped in the very step in which its awaiting ends; then the
+cancellation can only arrive inside it.
 """
 
 import asyncio
 import time
 from typing import Any
 
-STANDSTILL_SECONDS = 1.0  # less than this is the lot of a busy machine, and counted: limits must hold there too
+STANDSTILL_SECONDS = 1.0  # shorter steps count: limits must hold on a busy machine too
 
 
 class Attempt:
-    """One request under way: what the watch, the connector and the reader know about it."""
+    """One request under way: what the watch, the connection and the reader know about it."""
 
     __slots__ = (
         "address",
         "answered",
+        "asked_at",
         "deadline",
         "end",
         "expired",
         "fresh",
-        "keep",
         "patience",
         "received",
         "sent",
         "started",
         "task",
+        "wire",
     )
 
     def __init__(
@@ -42,43 +43,44 @@ class Attempt:
         self.end = now + total_seconds
         self.deadline = min(self.end, now + connect_seconds)
         self.patience = patience  # for the head of the answer, once the request is sent
-        self.keep = True  # whether its connection may be kept
         self.sent = 0.0  # when the request had been written
         self.answered = 0.0  # when the head of the answer was there
+        self.asked_at = 0.0  # the same by the clock of the world
+        self.wire = 0  # bytes received, all of them
         self.received = 0  # bytes of the body
-        self.fresh = False  # a connection was made for it
+        self.fresh = False  # over a new connection
         self.address = ""
         self.expired = ""  # why it was given up
 
 
 class Watch:
-    """Gives up attempts that take too long or come too slowly."""
+    """Cancels attempts that take too long or are too slow."""
 
     def __init__(self, *, tick_seconds: float, least_bytes_per_second: float, grace_seconds: float) -> None:
-        """A watch over nothing; it runs while there is something to watch."""
+        """A watch without attempts; its timer runs only while there are some."""
         self._tick = tick_seconds
         self._least = least_bytes_per_second
         self._grace = grace_seconds
         self._attempts: set[Attempt] = set()
         self._handle: asyncio.TimerHandle | None = None
-        self._due = 0.0  # when the next look is to be
+        self._due = 0.0  # time of the next check
 
     def __len__(self) -> int:
-        """How many attempts are under way."""
+        """The number of attempts under way."""
         return len(self._attempts)
 
     def add(self, attempt: Attempt, loop: asyncio.AbstractEventLoop) -> None:
-        """Watch an attempt from now on."""
+        """Watches an attempt from now on."""
         self._attempts.add(attempt)
         if self._handle is None:
             self._look_later(loop)
 
     def drop(self, attempt: Attempt) -> None:
-        """Watch it no longer."""
+        """Stops watching an attempt."""
         self._attempts.discard(attempt)
 
     def close(self) -> None:
-        """Stop the clock."""
+        """Stops the timer."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
@@ -105,7 +107,7 @@ class Watch:
         self._handle = loop.call_later(self._tick, self._look, loop)
 
     def _judge(self, attempt: Attempt, now: float) -> str:
-        """Why the attempt must end now, or nothing."""
+        """Why the attempt must end now; empty if it may go on."""
         if now > attempt.deadline:
             if not attempt.sent:
                 return f"no connection after {now - attempt.started:.1f} s"
