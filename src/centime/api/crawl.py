@@ -66,8 +66,8 @@ class Crawl:
         pages: int | None = None,
         seconds: float | str | None = None,
     ) -> str:
-        """Crawls until nothing is left, `until` says so (it is asked after each turn), or a limit is reached: `pages`
-        fetched or `seconds` passed ("90", "2h") in this call. Returns the reason in words.
+        """Crawls until nothing is left, `until` returns True (it is called after each turn), or a limit is reached:
+        `pages` fetched or `seconds` passed ("90", "2h") in this call. Returns the reason in words.
 
         The crawl stays open: call `run` or `step` again, or `close`.
         """
@@ -113,7 +113,7 @@ class Crawl:
 
     @property
     def hook_failures(self) -> int:
-        """Pages for which `on_page` raised; `centime page DIR URL` says what."""
+        """The number of pages for which `on_page` raised; `centime page DIR URL` shows what it raised."""
         return self._engine.run_facts.hook_failures
 
     def statistics(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A clock with faults, for programs that take time as an argument: it jumps, stands still and runs fast when told."""
+"""A clock with faults, for programs that take time as an argument: it jumps, stops and runs fast on demand."""
 
 import time
 from collections.abc import Callable

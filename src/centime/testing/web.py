@@ -1,4 +1,4 @@
-"""A simulated web for tests, served over real HTTP on loopback by a process of its own."""
+"""A simulated web for tests, served over real HTTP on loopback by a separate process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

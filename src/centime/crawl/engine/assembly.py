@@ -1,7 +1,7 @@
-"""A shard's state taken apart into the facts and arrays of a snapshot, and put together again.
+"""Converts a shard's state to the facts and arrays of a snapshot, and back.
 
-shard_state(shard)                facts and arrays of everything but the files that only grow
-assemble(folder, settings, ...)   newest snapshot, pages, ledger: all that a reader and a writer begin with
+shard_state(shard)                 facts and arrays of everything but the append-only files
+assemble(folder, settings, ...)    the shard as of the newest snapshot, for a reader or a writer
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The fetcher processes of a crawl, seen from the engine: leases out, visits in, and nobody waits for anybody.
+"""The fetcher processes of a crawl, seen from the engine: leases go out, visits come in, and neither side blocks.
 
 A host belongs to one fetcher (its lane modulo the number of fetchers), so one process handles the robots.txt, the
 connections and the pace of a host. A fetcher that dies closes its socket; the engine gets its leases back and a new
@@ -23,7 +23,7 @@ MODULE = "centime.crawl.worker.fetching"
 
 
 class Transport(Protocol):
-    """Takes leases to whoever fetches pages, and brings visits back."""
+    """Takes leases to the fetchers, and brings visits back."""
 
     @property
     def capacity(self) -> int:
@@ -70,11 +70,6 @@ class Fetchers:
         self._started = 0
         self.restarts = 0
         self._all = [self._start(number) for number in range(count)]
-
-    @property
-    def pids(self) -> list[int]:
-        """The numbers of the processes."""
-        return [fetcher.pid for fetcher in self._all]
 
     @property
     def capacity(self) -> int:

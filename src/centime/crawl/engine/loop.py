@@ -4,11 +4,11 @@
     while engine.step(): ...       one turn: lease, hand out, receive, record, sync, snapshot, commands, notices
     engine.finish()                waits for pages under way, settles the ledger, writes the last snapshot
 
-One thread, and nobody waits for anybody: the shard grants as many leases as the transport and the budget have room for,
-and visits are recorded in batches. The engine installs no signal handlers; whoever runs it calls `stop`, from any
-thread or signal handler. Commands are taken twice a second; a process of its own notifies subscribers. Each turn hands
-the journal's frames to the system (a killed process loses none of them) and once a second syncs them to the disk (a
-power cut loses at most a second). A forked child writes snapshots.
+The engine is one thread that never blocks on another process: the shard grants as many leases as the transport and the
+budget have room for, and visits are recorded in batches. The engine installs no signal handlers; its caller calls
+`stop`, from any thread or signal handler. Commands are taken twice per second; a separate process notifies subscribers.
+Each turn writes the journal's frames to the system (a killed process loses none of them) and once per second syncs them
+to the disk (a power cut loses at most one second). A forked child writes snapshots.
 """
 
 import time
@@ -257,7 +257,7 @@ class Engine:
         return "everything known was read" if self.shard.read_count else f"nothing could be read: {self._first_seed()}"
 
     def _first_seed(self) -> str:
-        """What came of the first seed, in words."""
+        """The outcome of the first seed, in words."""
         seed, pages = self.shard.settings.seeds[0], self.shard.pages
         page = int(pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0])
         record = pages.last(page) if page >= 0 else None

@@ -1,4 +1,4 @@
-"""Opens a crawl to continue it, or creates one: locked, its torn tail cut, settings merged with those given now."""
+"""Opens a crawl to resume it, or creates one: locks it, removes an unfinished frame, merges the settings given now."""
 
 import time
 from collections.abc import Iterator, Sequence

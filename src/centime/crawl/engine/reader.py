@@ -1,13 +1,12 @@
 """A crawl opened for reading, also while it runs. A reader holds no lock, has no journal to write and changes no file.
 
-    reader = read_crawl(path)      newest snapshot and the frames behind it, as of the last frame that was flushed
+    reader = read_crawl(path)      newest snapshot and the frames after it, as of the last frame that was flushed
     reader.follow()                applies the frames that were written since: a fraction of the work of opening again
 
-A reader's state is its own copy in memory; the files that only grow are mapped read-only up to where the snapshot ends
-and continue in memory. Following a crawl for weeks would therefore grow without bound: once the copy holds more than
-MOST_OWN_BYTES beyond the files and a newer snapshot exists, `follow` starts afresh from that snapshot. It does the same
-if the writer has dropped a segment that the reader still needs. `reader.shard` is another object afterwards, so take it
-anew after each call.
+A reader's state is its own copy in memory. The append-only files are mapped read-only up to the end of the snapshot,
+and continue in memory. So that following a crawl for weeks does not grow without bound, `follow` starts again from a
+newer snapshot once the copy holds more than MOST_OWN_BYTES beyond the files. It does the same if the writer has removed
+a segment that the reader still needs. `reader.shard` is another object then: do not keep it across calls of `follow`.
 """
 
 from pathlib import Path

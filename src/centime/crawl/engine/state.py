@@ -16,7 +16,7 @@ GOOD = frozenset({Outcome.READ, Outcome.UNCHANGED, Outcome.MOVED, Outcome.MOVED_
 
 
 class CrawlState:
-    """The state of a crawl, to be looked at."""
+    """The state of a crawl, for reading."""
 
     folded = 0  # frames replayed since the snapshot
 

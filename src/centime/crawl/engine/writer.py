@@ -15,7 +15,7 @@ from centime.shard.shard import Shard
 from centime.store.folder import CrawlFolder
 from centime.store.snapshot import facts_of_all, write_snapshot
 
-REPLAY_SECONDS = 5.0  # a snapshot is due when applying the frames behind the last one took this long
+REPLAY_SECONDS = 5.0  # a snapshot is due when applying the frames after the last one took this long
 MOST_REPLAY_SECONDS = 10.0  # the crawl waits for a snapshot under way once it is this far behind
 MOST_GARBAGE = 0.5  # share of unused bytes in the file of rows at which it is compacted
 
