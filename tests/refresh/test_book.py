@@ -1,5 +1,5 @@
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from centime.model.errors import BadSetting, ScheduleBroken
 from centime.refresh.belief import FADING, UNIT
 from centime.refresh.book import RefreshBook
 from centime.refresh.observation import CHANGED, DATED, FAILED, FIRST, LONGEST_STANDING, QUIET
-from centime.refresh.settings import RefreshSettings
+from centime.refresh.settings import Policy, RefreshSettings
 from centime.refresh.tables import ASKED, EXACT
 
 DAY = 86400.0
@@ -290,9 +290,8 @@ def test_another_budget_is_in_force_at_once(policy: str, by_bytes: bool) -> None
     read(book, pages, 1000.0)
     book.refile(1000.0, importance_of)
     for budget in (0.2, 3.0, 0.5):
-        # type: ignore[arg-type]
-        settings = RefreshSettings(policy=policy, budget=budget, least_interval=60.0, by_bytes=by_bytes)
-        book.configure(settings)
+        rule = cast(Policy, policy)
+        book.configure(RefreshSettings(policy=rule, budget=budget, least_interval=60.0, by_bytes=by_bytes))
         cost = 1000.0 if by_bytes else 1.0
         asked = (cost / (book.due_times(pages, importance_of(pages)) - 1000.0)).sum()
         assert asked == pytest.approx(budget, rel=0.05)
