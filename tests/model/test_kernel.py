@@ -1,7 +1,19 @@
+import fcntl
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
 import numpy as np
 import numpy.typing as npt
+import pytest
+from numba import config
 
-from centime.model.kernel import bare_inlined, bare_kernel, inlined, kernel
+from centime.model.kernel import bare_inlined, bare_kernel, bare_part, inlined, kernel, kernel_of, part
 
 
 @inlined
@@ -50,3 +62,73 @@ def test_a_division_by_zero_is_a_number_as_in_numpy_and_not_an_exception() -> No
 
 def test_floating_sums_keep_their_order() -> None:
     assert _sum_of_halves(np.array([2e16, 2.0, -2e16])) == 0.0
+
+
+def _double(x: float) -> float:
+    return 2 * x
+
+
+PROGRAM = """
+import logging, sys
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+from centime.model.kernel import inlined, kernel
+
+@inlined
+def half(x):
+    return x / 2
+
+@kernel
+def quarter(x):
+    return half(half(x))
+
+@kernel
+def eighth(x):
+    return half(quarter(x))
+
+assert eighth(8.0) == 1.0
+"""
+
+
+@pytest.fixture
+def compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "DISABLE_JIT", 0)  # also where all other kernels run as plain Python
+
+
+@pytest.mark.usefixtures("compiles")
+@pytest.mark.parametrize("decorate", [inlined, part, bare_inlined, bare_part])
+def test_a_part_called_from_python_is_an_error_and_not_a_crash(decorate: Callable[..., Any]) -> None:
+    decorated = decorate(_double)
+    with pytest.raises(TypeError, match=r"kernel_of\(_double\)"):
+        decorated(1.0)
+    assert kernel_of(decorated)(1.5) == 3.0
+
+
+@pytest.mark.usefixtures("compiles")
+def test_a_kernel_is_compiled_even_if_its_source_cannot_be_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError))
+    assert kernel(_double)(1.5) == kernel_of(inlined(_double))(1.5) == 3.0
+
+
+@pytest.mark.usefixtures("compiles")
+def test_compiling_is_reported_once_for_each_kernel(caplog: pytest.LogCaptureFixture) -> None:
+    made: Any = kernel_of(kernel_of(inlined(_double)))  # one kernel calls the other
+    with caplog.at_level(logging.INFO, "centime.compiling"):
+        assert made(1.5) == 3.0
+        made.compile(*made.signatures)
+    assert [record.message for record in caplog.records] == [
+        "compiling centime.model.kernel.kernel_of.<locals>.alone"
+    ] * 2
+
+
+def test_a_kernel_of_a_part_gives_what_the_part_gives() -> None:
+    assert kernel_of(_half)(3.0) == 1.5
+
+
+def test_two_processes_that_need_a_kernel_compile_it_once(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"}
+    command = [sys.executable, str(tmp_path / "program.py")]
+    both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [line for process in both for line in process.communicate()[0].splitlines()]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted(said) == ["compiling __main__.eighth", "compiling __main__.quarter"]

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize
 
-from centime.refresh.belief import FADING, MEMORY, MOST_S, UNIT, changed, dated, quiet, stored, unchanged
+from centime.model.kernel import kernel_of
+from centime.refresh import belief
+from centime.refresh.belief import FADING, MEMORY, MOST_S, UNIT
+
+quiet = kernel_of(belief.quiet)
+dated = kernel_of(belief.dated)
+changed = kernel_of(belief.changed)
+stored = kernel_of(belief.stored)
+unchanged = kernel_of(belief.unchanged)
 
 EVIDENCE = st.tuples(st.floats(0.0, 63.0), st.floats(0.0, 1e8))
 PRIORS = st.tuples(st.floats(0.02, 10.0), st.floats(1e-9, 1e-2))

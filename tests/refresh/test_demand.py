@@ -5,9 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.refresh.curves import COLUMNS, ROWS, draw_curves, guess_ratio, row_of
-from centime.refresh.demand import LOW, POINTS, add_demand, demand_at, solve_threshold
-from centime.refresh.worth import OPTIMAL, PAPER, UNIFORM, age_at, age_ratio
+from centime.model.kernel import kernel_of
+from centime.refresh import curves, demand, worth
+from centime.refresh.curves import COLUMNS, ROWS, draw_curves
+from centime.refresh.demand import LOW, POINTS, demand_at, solve_threshold
+from centime.refresh.worth import OPTIMAL, PAPER, UNIFORM, age_at
+
+age_ratio = kernel_of(worth.age_ratio)
+guess_ratio = kernel_of(curves.guess_ratio)
+row_of = kernel_of(curves.row_of)
+add_demand = kernel_of(demand.add_demand)
 
 CURVES = {}
 for _rule, _alpha, _beta in ((OPTIMAL, 0.0, 1.0), (OPTIMAL, 0.5, 1.0), (PAPER, 0.0, 1.0), (UNIFORM, 0.0, 1.0)):
@@ -23,9 +30,9 @@ PAGES = st.lists(
 
 
 def test_the_curves_are_numbers_and_fall() -> None:
-    for curves in CURVES.values():
-        assert np.isfinite(curves).all()
-        assert (np.diff(curves, axis=1) <= 0).all()
+    for drawn in CURVES.values():
+        assert np.isfinite(drawn).all()
+        assert (np.diff(drawn, axis=1) <= 0).all()
 
 
 @given(SETTINGS, st.floats(0.02, 74.0), st.floats(1e-9, 0.5))

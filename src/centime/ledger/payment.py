@@ -38,7 +38,7 @@ from centime.ledger.queue import (
     floor_for,
     take_page,
 )
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel, kernel
 from centime.model.row_batch import Pages, RowBatch
 
 PAID, RECEIVED = 0, 1  # columns of `money`
@@ -60,7 +60,7 @@ class Books(NamedTuple):
     totals: npt.NDArray[np.int64]
 
 
-@inlined
+@bare_inlined
 def refresh_shares(books: Books) -> None:
     """Computes what the virtual page has given to a page of each focus class so far."""
     level = books.totals[VIRTUAL] // max(1, books.totals[EMPHASIS])
@@ -68,7 +68,7 @@ def refresh_shares(books: Books) -> None:
         books.shares[number] = level * books.emphasis[number]
 
 
-@inlined
+@bare_inlined
 def key_of(books: Books, page: Whole, unread: float) -> Whole:
     """The money that a payment of the page would move: |r|; for an unread page, `unread` times its received money."""
     kind = books.marks[page, KIND]
@@ -78,7 +78,7 @@ def key_of(books: Books, page: Whole, unread: float) -> Whole:
     return np.int64(abs(got - books.money[page, PAID]))
 
 
-@inlined
+@bare_inlined
 def send_alike(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole, after: Whole) -> Whole:
     """`send` for a row with equal shares."""
     start = np.uintp(rows.starts[row])
@@ -92,7 +92,7 @@ def send_alike(money: Money, damping: float, rows: RowBatch, row: Whole, before:
     return amount * np.int64(length)
 
 
-@inlined
+@bare_inlined
 def send_by_weight(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole, after: Whole) -> Whole:
     """`send` for a row with weights."""
     start = np.uintp(rows.starts[row])
@@ -105,7 +105,7 @@ def send_by_weight(money: Money, damping: float, rows: RowBatch, row: Whole, bef
     return sent
 
 
-@inlined
+@bare_inlined
 def send(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole, after: Whole) -> Whole:
     """Changes the payments along a row from phi(before) to phi(after); returns the sum of the differences."""
     if len(rows.weights) > 0:
@@ -113,7 +113,7 @@ def send(money: Money, damping: float, rows: RowBatch, row: Whole, before: Whole
     return send_alike(money, damping, rows, row, before, after)
 
 
-@inlined
+@bare_inlined
 def own_share(rows: RowBatch, row: Whole, page: Whole) -> float:
     """The share of a row that links back to its own page."""
     start = np.uintp(rows.starts[row])
@@ -130,7 +130,7 @@ def own_share(rows: RowBatch, row: Whole, page: Whole) -> float:
     return share
 
 
-@inlined
+@bare_inlined
 def due(books: Books, damping: float, rows: RowBatch, row: Whole, page: Whole) -> Whole:
     """H of the page once it owes nothing: what it pays to itself comes back, and is paid again at once."""
     before = books.money[page, PAID]
@@ -141,7 +141,7 @@ def due(books: Books, damping: float, rows: RowBatch, row: Whole, page: Whole) -
     return np.int64(max(np.int64(0), before + owed))
 
 
-@inlined
+@bare_inlined
 def same_row(old: RowBatch, new: RowBatch, row: Whole) -> bool:
     """Whether a page's row is unchanged."""
     if old.lengths[row] != new.lengths[row]:
@@ -157,7 +157,7 @@ def same_row(old: RowBatch, new: RowBatch, row: Whole) -> bool:
     return True
 
 
-@kernel
+@bare_kernel
 def settle_pages(books: Books, damping: float, pages: Pages, rows: RowBatch) -> None:
     """Pays the debts of these pages along their known rows."""
     for k in range(len(pages)):
@@ -172,7 +172,7 @@ def settle_pages(books: Books, damping: float, pages: Pages, rows: RowBatch) -> 
     books.totals[PAYMENTS] += len(pages)
 
 
-@kernel
+@bare_kernel
 def read_pages(
     books: Books,
     damping: float,
@@ -208,7 +208,7 @@ def read_pages(
     books.totals[PAYMENTS] += len(pages)
 
 
-@kernel
+@bare_kernel
 def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None:
     """Files the pages that these rows paid again, if they belong into a higher bucket. This happens after the payments,
     see docs/decisions/largest-first-in-buckets.md.
@@ -223,7 +223,7 @@ def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None
                 file_surely(queue, page, bucket)
 
 
-@kernel
+@bare_kernel
 def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> Whole:
     """Takes the pages with the largest keys into `chosen`; returns their number."""
     count = 0
@@ -258,7 +258,7 @@ def refill(books: Books, queue: Queue, unread: float, wanted: Whole, least: Whol
             file_page(queue, page, bucket)
 
 
-@kernel
+@bare_kernel
 def choose_above(books: Books, threshold: Whole, cursor: Whole, chosen: Pages) -> tuple[Whole, Whole]:
     """Takes pages that owe more than the threshold, from page `cursor` on; returns their number and the next cursor."""
     count = 0
@@ -271,7 +271,7 @@ def choose_above(books: Books, threshold: Whole, cursor: Whole, chosen: Pages) -
     return count, page
 
 
-@kernel
+@bare_kernel
 def debts(books: Books) -> tuple[Whole, Whole]:
     """The sum of all |r|, and the sum of all r (which conservation says is minus the purse)."""
     absolute = np.int64(0)
@@ -285,7 +285,7 @@ def debts(books: Books) -> tuple[Whole, Whole]:
     return absolute, signed
 
 
-@kernel
+@bare_kernel
 def receipts(books: Books, damping: float, pages: Pages, rows: RowBatch, received: npt.NDArray[np.int64]) -> None:
     """Adds the payments along the rows of these pages to `received`, by the definition."""
     weighted = len(rows.weights) > 0

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 
 BUCKETS = 128
 CHUNK = 64
@@ -62,7 +62,7 @@ def make_queue(filed: npt.NDArray[np.uint8]) -> Queue:
     return queue
 
 
-@inlined
+@bare_inlined
 def bucket_of(key: Whole) -> Whole:
     """The bucket of a key, 0 for 0: the exponent and the first bit of the mantissa of the key as a 64-bit float."""
     if key <= 0:
@@ -70,7 +70,7 @@ def bucket_of(key: Whole) -> Whole:
     return (np.float64(key).view(np.int64) >> 51) - 2045
 
 
-@kernel
+@bare_kernel
 def clear(queue: Queue) -> None:
     """Empties the chains; `filed` and the floor stay unchanged."""
     queue.chains[:, :] = NOTHING
@@ -82,7 +82,7 @@ def clear(queue: Queue) -> None:
     queue.state[TOP] = 0
 
 
-@inlined
+@bare_inlined
 def file_page(queue: Queue, page: Whole, bucket: Whole) -> bool:
     """Files a page at the end of a bucket; returns whether the pool had space."""
     last, filled = queue.chains[bucket, LAST], queue.chains[bucket, FILLED]
@@ -107,7 +107,7 @@ def file_page(queue: Queue, page: Whole, bucket: Whole) -> bool:
     return True
 
 
-@inlined
+@bare_inlined
 def take_page(queue: Queue) -> Whole:
     """Takes the page that waited longest in the highest bucket; NOTHING if no page is filed."""
     while queue.state[TOP] > 0:
@@ -132,7 +132,7 @@ def take_page(queue: Queue) -> Whole:
     return NOTHING
 
 
-@kernel
+@bare_kernel
 def compact(queue: Queue) -> None:
     """Files every filed page again, once, which frees the space of stale entries."""
     clear(queue)
@@ -141,7 +141,7 @@ def compact(queue: Queue) -> None:
             file_page(queue, page, np.int64(queue.filed[page]))
 
 
-@inlined
+@bare_inlined
 def file_surely(queue: Queue, page: Whole, bucket: Whole) -> None:
     """Files a page, after `compact` if the pool is used up."""
     if not file_page(queue, page, bucket):
@@ -149,7 +149,7 @@ def file_surely(queue: Queue, page: Whole, bucket: Whole) -> None:
         file_page(queue, page, bucket)
 
 
-@inlined
+@bare_inlined
 def floor_for(counts: npt.NDArray[np.int64], wanted: Whole) -> Whole:
     """The highest bucket with `wanted` pages at or above it, or the lowest bucket with a page."""
     floor = BUCKETS

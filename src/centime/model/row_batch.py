@@ -36,6 +36,13 @@ class RowBatch(NamedTuple):
         """The weights of `links`, in the same order; empty if all links of each row have equal weights."""
         return self.weights[self._places()] if len(self.weights) else self.weights
 
+    def ascending(self) -> "RowBatch":
+        """The same rows, the targets of each in ascending order; equal targets keep their order."""
+        links, shares = self.links(), self.shares()
+        order = np.lexsort((links, np.repeat(np.arange(len(self.lengths)), self.lengths)))
+        starts = np.cumsum(self.lengths) - self.lengths
+        return RowBatch(starts, self.lengths, links[order], shares[order] if len(shares) else shares)
+
     def _places(self) -> npt.NDArray[np.int64]:
         total = int(self.lengths.sum())
         return np.repeat(self.starts - (np.cumsum(self.lengths) - self.lengths), self.lengths) + np.arange(total)

@@ -14,7 +14,7 @@ Elements deeper than DEEPEST are only counted; their content belongs to the deep
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.parse.names import (
     BR,
     BREAKOUT,
@@ -67,7 +67,7 @@ ELEMENTS_SIZE = _STACK + _FIELDS * DEEPEST
 IN_UNSEEN, IN_TEMPLATE = 1, 2
 
 
-@bare_kernel
+@bare_part
 def no_elements(scratch: Scratch) -> None:
     """Empties the stack."""
     scratch[DEPTH] = scratch[BEYOND] = scratch[STEPS] = scratch[VEIL] = 0
@@ -99,7 +99,7 @@ def _push(scratch: Scratch, number: Whole, role: Whole, veil: Whole, foreign: Wh
     scratch[DEPTH] = depth + 1
 
 
-@bare_kernel
+@bare_part
 def _close(scratch: Scratch, place: Whole) -> None:
     """Closes the element at `place` of the stack and all elements inside it."""
     depth = scratch[DEPTH]
@@ -120,7 +120,7 @@ def _top(scratch: Scratch) -> Whole:
     return scratch[_STACK + _FIELDS * (scratch[DEPTH] - 1)] if scratch[DEPTH] > 0 else np.int64(0)
 
 
-@bare_kernel
+@bare_part
 def open_element(scratch: Scratch, number: Whole, hidden: bool | np.bool_, closed: bool | np.bool_) -> None:
     """Handles a start tag: closes what HTML closes implicitly, and opens the element if it matters."""
     role = ROLES[number]
@@ -201,7 +201,7 @@ def _is_of_table(number: Whole) -> bool | np.bool_:
     return number in (TD, TH, TR, SECTION, CAPTION)
 
 
-@bare_kernel
+@bare_part
 def close_element(scratch: Scratch, number: Whole) -> None:
     """Handles an end tag: closes its element, if there is one."""
     place = np.int64(scratch[LAST + number])

@@ -12,7 +12,7 @@ A table of SEEN slots remembers the last href of each hash by its place in the p
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_kernel
+from centime.model.kernel import Whole, bare_part
 from centime.parse.about import PAGE_RELS
 from centime.parse.elements import ELEMENTS_SIZE
 from centime.parse.names import AREA, CODE_MASK, LINK, LOWER, META, A, code_of
@@ -46,13 +46,13 @@ _TO_PAGES = np.array(sorted(code_of(rel) for rel in PAGE_RELS), dtype=np.int64)
 _META_STARTS = (9, 10, 12, 13, 32, 38, 99, 114)
 
 
-@bare_kernel
+@bare_part
 def none_seen(scratch: Scratch) -> None:
     """Empties the table of hrefs."""
     scratch[SEEN_AT : SEEN_AT + SEEN] = -1
 
 
-@bare_kernel
+@bare_part
 def is_new(data: Bytes, scratch: Scratch) -> bool | np.bool_:
     """Whether the table does not have an href; adds it, unless the element has a rel."""
     start, end = np.int64(scratch[FIRST]), np.int64(scratch[FIRST + 1])
@@ -75,7 +75,7 @@ def is_new(data: Bytes, scratch: Scratch) -> bool | np.bool_:
     return True
 
 
-@bare_kernel
+@bare_part
 def write_href(data: Bytes, start: Whole, end: Whole, hrefs: Bytes, linked: Whole) -> Whole:
     """Writes an href; returns the new end of `hrefs`: `linked` if the href leads nowhere, -1 if it is doubtful."""
     while start < end and data[start] <= 32:
@@ -110,7 +110,7 @@ def write_href(data: Bytes, start: Whole, end: Whole, hrefs: Bytes, linked: Whol
     return written + 1
 
 
-@bare_kernel
+@bare_part
 def _may_forbid(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
     """Whether a rel may contain the word nofollow, ugc or sponsored: searches for three letters of each."""
     for at in range(start, end):
@@ -128,7 +128,7 @@ def _may_forbid(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
     return False
 
 
-@bare_kernel
+@bare_part
 def sort_of(data: Bytes, number: Whole, scratch: Scratch) -> Whole:
     """Classifies an element that has its main attribute: NOTHING of interest, a PLAIN link, or DOUBTFUL."""
     start, end = scratch[SECOND], scratch[SECOND + 1]

@@ -12,7 +12,7 @@ from html.entities import html5
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel, bare_part
 from centime.parse.names import CODE_MASK
 
 Bytes = npt.NDArray[np.uint8]
@@ -74,7 +74,7 @@ def resolve(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, writte
     return written
 
 
-@bare_kernel
+@bare_part
 def reference(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, written: Whole) -> tuple[Whole, Whole]:
     """Writes the characters of the reference at an `&`; returns the next place to read and the end of the output."""
     if at + 2 < end and data[at + 1] == 35:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel, bare_part
 from centime.parse.elements import (
     BEYOND,
     FOREIGN_AT,
@@ -216,7 +216,7 @@ def _is_seen(everything: bool, scratch: Scratch) -> bool | np.bool_:
     return bool(scratch[VEIL] == 0 or (everything and not scratch[VEIL] & IN_TEMPLATE))
 
 
-@bare_kernel
+@bare_part
 def _no_tag(
     data: Bytes,
     at: Whole,
@@ -241,7 +241,7 @@ def _no_tag(
     return at + 1, written + seen
 
 
-@bare_kernel
+@bare_part
 def _note(
     data: Bytes,
     number: Whole,
@@ -289,7 +289,7 @@ def _write_row(rows: Rows, kind: Whole, scratch: Scratch) -> None:
     scratch[_COUNTED] = row + 1
 
 
-@bare_kernel
+@bare_part
 def _add_anchor(text: Bytes, start: Whole, end: Whole, rows: Rows, anchor_text: Bytes, scratch: Scratch) -> None:
     """Adds text to the anchor text of the current link."""
     anchored = scratch[_ANCHOR_BYTES]

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -75,7 +75,7 @@ def signature_of(text: Bytes) -> int | None:
     return xxhash.xxh3_64_intdigest(text[:written].data)
 
 
-@inlined
+@bare_inlined
 def _among(codes: npt.NDArray[np.int64], code: Whole) -> bool:
     """Whether a sorted array contains a code."""
     low, high = 0, len(codes)
@@ -88,7 +88,7 @@ def _among(codes: npt.NDArray[np.int64], code: Whole) -> bool:
     return low < len(codes) and codes[low] == code
 
 
-@inlined
+@bare_inlined
 def _code_of(data: Bytes, start: Whole, end: Whole) -> Whole:
     """The letters of a word as a number, without regard to case."""
     code = np.int64(0)
@@ -99,7 +99,7 @@ def _code_of(data: Bytes, start: Whole, end: Whole) -> Whole:
     return code
 
 
-@inlined
+@bare_inlined
 def _begins_month(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
     """Whether a word begins with the first three letters of a month or a weekday."""
     if end - start < 3:
@@ -108,7 +108,7 @@ def _begins_month(data: Bytes, start: Whole, end: Whole) -> bool | np.bool_:
     return bool(_BEGINNINGS[(first << 10) | (second << 5) | third] != 0)
 
 
-@inlined
+@bare_inlined
 def _moved(data: Bytes, start: Whole, end: Whole, to: Whole) -> Whole:
     """Moves a word to `to`, after a space unless it is the first word; returns its new end."""
     if to > 0:
@@ -120,13 +120,13 @@ def _moved(data: Bytes, start: Whole, end: Whole, to: Whole) -> Whole:
     return to
 
 
-@inlined
+@bare_inlined
 def _ends_word(data: Bytes, at: Whole) -> bool | np.bool_:
     """Whether there is white space at `at`: ASCII, or a no-break space."""
     return data[at] <= 32 or (data[at] == 194 and at + 1 < len(data) and data[at + 1] == 160)
 
 
-@kernel
+@bare_kernel
 def _essence(data: Bytes) -> Whole:
     """Moves the words that count to the beginning, with one space between them; returns their length in bytes."""
     size = len(data)

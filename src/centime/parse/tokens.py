@@ -11,7 +11,7 @@ attributes with one name counts; `<!-->` and `<!--->` are complete comments, and
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.parse.names import (
     CODE_MASK,
     HIDDEN_CODE,
@@ -105,7 +105,7 @@ def _value(data: Bytes, at: Whole) -> tuple[Whole, Whole, Whole]:
     return start, at, at
 
 
-@bare_kernel
+@bare_part
 def _undisplayed(data: Bytes, at: Whole, end: Whole) -> bool | np.bool_:
     """Whether a style contains `display: none`."""
     while at + 11 < end:
@@ -137,7 +137,7 @@ def _says(data: Bytes, at: Whole, end: Whole, word: Bytes) -> bool | np.bool_:
     return place == len(word)
 
 
-@bare_kernel
+@bare_part
 def declaration_end(data: Bytes, at: Whole) -> Whole:
     """The place after the comment or declaration that begins at `at`."""
     size = len(data)
@@ -195,7 +195,7 @@ def _letters(data: Bytes, at: Whole) -> tuple[Whole, Whole]:
     return (code, at) if at < len(data) and KINDS[data[at]] & TAG_END else (np.int64(0), at)
 
 
-@bare_kernel
+@bare_part
 def raw_end(data: Bytes, at: Whole, code: Whole) -> Whole:
     """The place of the end tag of the raw text that begins at `at`, or the end of the page."""
     size = len(data)

@@ -63,7 +63,7 @@ def clear(calendar: Calendar) -> None:
         array.fill(NONE)
 
 
-@bare_inlined
+@bare_kernel
 def opening_time(ring: Whole, number: Whole) -> float:
     """Time at which a slot opens."""
     if ring == 0:

@@ -18,7 +18,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import bare_kernel
+from centime.model.kernel import bare_kernel, bare_part
 from centime.refresh.curves import COLUMNS, LOW_INDEX, STEPS, Curves
 
 LOW = -48.0
@@ -28,7 +28,7 @@ _NOTHING = 1e-12  # the share of D to which it falls where it becomes 0, because
 Demand = npt.NDArray[np.float64]
 
 
-@bare_kernel
+@bare_part
 def add_demand(
     demand: Demand,
     curves: Curves,

@@ -11,13 +11,13 @@ never for a loop over all pages.
 
 import math
 
-from centime.model.kernel import bare_inlined, bare_kernel
+from centime.model.kernel import bare_kernel
 
 _STEPS = 2000
 _SMALL = 1e-300
 
 
-@bare_inlined
+@bare_kernel
 def digamma(x: float) -> float:
     """ψ(x) for x > 0."""
     below = 0.0

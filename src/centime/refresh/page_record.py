@@ -6,7 +6,7 @@
 
 import math
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.refresh.belief import UNIT
 from centime.refresh.curves import guess_ratio, row_of
 from centime.refresh.demand import add_demand
@@ -72,7 +72,7 @@ def index_of(t: RefreshTables, shape: float, rate: float, scale: float, age: flo
     return scale * rate * index_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, max(age, 0.0) / rate)
 
 
-@bare_kernel
+@bare_part
 def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold: float) -> float:
     """The age at which the worth reaches the threshold, but at least the least interval; infinity if never."""
     if math.isinf(threshold):
@@ -85,7 +85,7 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
     return float(max(rate * u, t.facts[LEAST_INTERVAL]))
 
 
-@bare_kernel
+@bare_part
 def tally(
     t: RefreshTables, kept: Whole, shape: float, rate: float, importance: float, cost: float, sign: float
 ) -> None:

@@ -80,7 +80,10 @@ class DiskRows:
         links = int(rows.lengths.sum())
         octets = np.empty(links * (13 if len(rows.weights) else 5) + LONGEST_HEAD * len(pages), dtype=np.uint8)
         begins = np.empty(len(pages), dtype=np.int64)
-        used = int(encode(rows, rows.weights.view(np.uint8) if len(rows.weights) else NO_BYTES, octets, begins))
+        used = int(encode(rows, _weight_bytes(rows), octets, begins))
+        if used < 0:
+            rows = rows.ascending()
+            used = int(encode(rows, _weight_bytes(rows), octets, begins))
         at = self.file.append(octets[:used])
         self._columns.reach(int(pages.max()) + 1)
         self._live_units += used // UNIT - self._units_of(pages)
@@ -126,3 +129,7 @@ class DiskRows:
         units = np.empty(len(pages), dtype=np.int64)
         measure(pages, self._columns["row_at"], self.file.base, self.file.tail, units)
         return int(units.sum())
+
+
+def _weight_bytes(rows: RowBatch) -> npt.NDArray[np.uint8]:
+    return rows.weights.view(np.uint8) if len(rows.weights) else NO_BYTES

@@ -13,7 +13,7 @@ that is damaged; only checksums can find a row that is well formed but wrong. Tr
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.model.row_batch import Pages, RowBatch
 
 Octets = npt.NDArray[np.uint8]
@@ -24,7 +24,7 @@ UNIT = 4
 LONGEST_HEAD = 16  # two varints and the padding to a unit
 
 
-@inlined
+@bare_inlined
 def _varint_size(value: Whole) -> Whole:
     size = np.int64(1)
     while value >= 128:
@@ -33,7 +33,7 @@ def _varint_size(value: Whole) -> Whole:
     return size
 
 
-@inlined
+@bare_inlined
 def _write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
     """Writes a number; returns the place after it."""
     while value >= 128:
@@ -44,7 +44,7 @@ def _write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
     return at + 1
 
 
-@inlined
+@bare_inlined
 def _read_varint(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
     """The number at `at` and the place after it; zeros follow the end of the bytes."""
     octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
@@ -59,7 +59,7 @@ def _read_varint(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
     return value, at
 
 
-@inlined
+@bare_inlined
 def _share_alike(weights: npt.NDArray[np.float64], start: Whole, length: Whole) -> bool:
     alike = True
     for link in range(start, start + length):
@@ -67,10 +67,10 @@ def _share_alike(weights: npt.NDArray[np.float64], start: Whole, length: Whole) 
     return alike
 
 
-@kernel
+@bare_kernel
 def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers) -> Whole:
     """Writes all rows one after the other, each at a multiple of UNIT (`begins`; -1 for an empty row, which takes no
-    space); returns the number of bytes.
+    space); returns the number of bytes, or -1 - k if the targets of row k do not ascend.
     """
     at: Whole = np.int64(0)
     for k in range(len(rows.lengths)):
@@ -80,35 +80,31 @@ def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers
             continue
         begins[k] = at
         weighted = len(rows.weights) > 0 and not _share_alike(rows.weights, start, length)
-        order = np.zeros(0, dtype=np.int64)
-        if weighted:
-            order = np.argsort(rows.targets[start : start + length], kind="mergesort")
-            targets = rows.targets[start : start + length][order]
-        else:
-            targets = np.sort(rows.targets[start : start + length])
         size = np.int64(8 * length if weighted else 0)
         previous = np.int64(0)
-        for link in range(length):
-            size += _varint_size(np.int64(targets[link]) - previous)
-            previous = np.int64(targets[link])
+        for link in range(start, start + length):
+            step = np.int64(rows.targets[link]) - previous
+            if step < 0:
+                return -1 - k
+            size += _varint_size(step)
+            previous += step
         at = _write_varint(octets, at, np.int64(2 * length + (1 if weighted else 0)))
         at = _write_varint(octets, at, size)
         previous = np.int64(0)
-        for link in range(length):
-            at = _write_varint(octets, at, np.int64(targets[link]) - previous)
-            previous = np.int64(targets[link])
+        for link in range(start, start + length):
+            at = _write_varint(octets, at, np.int64(rows.targets[link]) - previous)
+            previous = np.int64(rows.targets[link])
         if weighted:
-            for link in range(length):
-                for byte in range(8):
-                    octets[at] = weight_bytes[8 * (start + order[link]) + byte]
-                    at += 1
+            for byte in range(8 * start, 8 * (start + length)):
+                octets[at] = weight_bytes[byte]
+                at += 1
         while at % UNIT:
             octets[at] = 0
             at += 1
     return at
 
 
-@kernel
+@bare_kernel
 def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Numbers) -> None:
     """Writes the number of units of the row of each page to `units`."""
     for k in range(len(pages)):
@@ -123,7 +119,7 @@ def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Num
             units[k] = (place + size - begin + UNIT - 1) // UNIT
 
 
-@kernel
+@bare_kernel
 def count_links(
     pages: Pages, row_at: Places, base: Octets, tail: Octets, starts: Numbers, lengths: Numbers
 ) -> tuple[Whole, bool]:
@@ -149,7 +145,7 @@ def count_links(
     return total, any_weighted
 
 
-@kernel
+@bare_kernel
 def decode(
     pages: Pages,
     row_at: Places,

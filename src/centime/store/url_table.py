@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from centime.model.errors import NoRoom, StoreBroken
 from centime.model.graph import LARGEST_PAGE_COUNT
-from centime.model.kernel import Whole, inlined, kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.model.row_batch import Pages
 
 Fingerprints = npt.NDArray[np.uint64]
@@ -91,7 +91,7 @@ class UrlTable:
             _place_all(self._column, self.count, self._slots)
 
 
-@inlined
+@bare_inlined
 def _search(fingerprint: np.uint64, column: Fingerprints, slots: Slots, mask: np.uint64) -> tuple[Whole, Whole]:
     """The slot of a fingerprint, or the empty slot where it belongs, and its page or -1."""
     slot = np.int64(fingerprint & mask)
@@ -104,7 +104,7 @@ def _search(fingerprint: np.uint64, column: Fingerprints, slots: Slots, mask: np
         slot = (slot + 1) & np.int64(mask)
 
 
-@kernel
+@bare_kernel
 def _find(fingerprints: Fingerprints, column: Fingerprints, slots: Slots, pages: Pages) -> None:
     """Writes the page of each fingerprint, or -1."""
     mask = np.uint64(len(slots) - 1)
@@ -112,7 +112,7 @@ def _find(fingerprints: Fingerprints, column: Fingerprints, slots: Slots, pages:
         _, pages[k] = _search(fingerprints[k], column, slots, mask)
 
 
-@kernel
+@bare_kernel
 def _find_or_add(
     fingerprints: Fingerprints,
     column: Fingerprints,
@@ -141,7 +141,7 @@ def _find_or_add(
     return len(fingerprints), count
 
 
-@kernel
+@bare_kernel
 def _place_all(column: Fingerprints, count: int, slots: Slots) -> None:
     """Fills empty slots with pages that have distinct fingerprints."""
     mask = np.uint64(len(slots) - 1)
