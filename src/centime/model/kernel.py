@@ -27,6 +27,7 @@ import fcntl
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -51,6 +52,7 @@ _BARE: dict[str, Any] = {"_nrt": False}
 Whole = int | np.integer[Any]
 """An integer as kernels accept and return it: Python's own type or one of numpy's."""
 
+_numba: Any = config  # its type has no names
 _log = logging.getLogger("centime.compiling")
 _locked: set[str] = set()  # files whose kernels this process is compiling
 
@@ -117,7 +119,7 @@ class _Part(CPUDispatcher):
 def _compiled(
     function: Callable[P, R], kind: type[CPUDispatcher], options: dict[str, Any], *, cache: bool = False
 ) -> Callable[P, R]:
-    if config.DISABLE_JIT:
+    if _numba.DISABLE_JIT:
         return function
     compiled = kind(function, targetoptions=dict(options))
     if cache:
@@ -131,7 +133,7 @@ def _alone(file: str) -> Iterator[None]:
     with ExitStack() as held:
         if file not in _locked:  # a kernel may call another one of the same file
             with suppress(OSError):  # without the lock, two processes may do the same work
-                source = held.enter_context(open(file, "rb"))
+                source = held.enter_context(Path(file).open("rb"))
                 fcntl.flock(source, fcntl.LOCK_EX)
                 _locked.add(file)
                 held.callback(_locked.discard, file)
@@ -151,4 +153,5 @@ class _Reporter(event.Listener):
         """Does nothing."""
 
 
-event.register("numba:compile", _Reporter())
+_listen: Any = event.register
+_listen("numba:compile", _Reporter())
