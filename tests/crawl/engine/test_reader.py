@@ -113,7 +113,7 @@ def test_a_folder_that_vanishes_is_an_error_and_the_state_is_kept(tmp_path: Path
     reader = read_crawl(tmp_path / "c")
     known = reader.shard.pages.count
     (tmp_path / "c").rename(tmp_path / "elsewhere")
-    with pytest.raises(BadInput, match="no crawl"):
+    with pytest.raises(BadInput, match="not a crawl"):
         reader.follow()
     assert reader.shard.pages.count == known
     (tmp_path / "elsewhere").rename(tmp_path / "c")
