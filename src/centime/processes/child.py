@@ -55,11 +55,13 @@ class Work:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def serve_crawl(serve: Serve) -> None:
-    """Works for the crawl at the other end of the inherited socket, then ends the process."""
+def serve_crawl(serve: Serve, number: int | None = None) -> None:
+    """Works for the crawl at the other end of the inherited socket, by default that of the command line, then ends the
+    process.
+    """
     die_with_parent()  # a fetcher without its crawl would fetch from hosts that the next run fetches from too
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
-    connection = socket.socket(fileno=int(sys.argv[1]))
+    connection = socket.socket(fileno=int(sys.argv[1]) if number is None else number)
     connection.setblocking(False)
     # A subprocess that outlives this process would keep the socket open, and the crawl would not notice our end.
     connection.set_inheritable(False)

@@ -1,7 +1,8 @@
 """A child process and the socket to it, seen from the parent: messages out, messages in, and the parent never blocks.
 
-The child runs `python -m MODULE SOCKET` (`child.py`). Messages that the socket does not take wait in memory. A child
-that has died shows as `EOFError` or `OSError` in `receive` and `flush`.
+The child runs `python -m MODULE SOCKET` (`child.py`), or is a spare that was forked before (`spare.py`). Messages that
+the socket does not take wait in memory. A child that has died shows as `EOFError` or `OSError` in `receive` and
+`flush`.
 """
 
 import contextlib
@@ -11,21 +12,27 @@ import subprocess
 import sys
 
 from centime.processes.channel import LENGTH, MessageBuffer
+from centime.processes.spare import Spare
 
 READ_BYTES = 1 << 20
 BUFFER_BYTES = 1 << 20
+KILL_SECONDS = 60.0  # a killed process is gone long before
 
 
 class ChildProcess:
-    """One child process. `first` is its first message: its settings."""
+    """One child process. `first` is its first message: its settings. A `spare` runs the module already."""
 
-    def __init__(self, module: str, first: bytes) -> None:
+    def __init__(self, module: str, first: bytes, spare: Spare | None = None) -> None:
         self._received = MessageBuffer()
         self._unsent = bytearray()
-        ours, theirs = socket.socketpair()
-        with theirs:
-            command = [sys.executable, "-m", module, str(theirs.fileno())]
-            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        self._process: subprocess.Popen[bytes] | Spare
+        if spare is None:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                command = [sys.executable, "-m", module, str(theirs.fileno())]
+                self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        else:
+            ours, self._process = spare.connection, spare
         for side in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             ours.setsockopt(socket.SOL_SOCKET, side, BUFFER_BYTES)
         ours.setblocking(False)
@@ -96,4 +103,4 @@ class ChildProcess:
         """Kills the child at once."""
         self.hang_up()
         self._process.kill()
-        self._process.wait()
+        self._process.wait(KILL_SECONDS)

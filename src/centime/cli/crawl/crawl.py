@@ -169,6 +169,7 @@ def _crawl(
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
     from centime.crawl.engine import loop as engine
+    from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.opening import open_writer
     from centime.settings.reading import NONE, read_config
 
@@ -218,11 +219,11 @@ def _crawl(
             given.setdefault(name.replace("_", "-"), value)
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     where = "options" if config is None else str(config)
-    with open_writer(folder, words, given, where=where) as opened:
+    with spare_fetchers(workers) as spares, open_writer(folder, words, given, where=where) as opened:
         from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
 
-        crawl = engine.Engine(opened, limits)
+        crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
             typer.echo(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}", err=True)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):

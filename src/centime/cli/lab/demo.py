@@ -35,6 +35,7 @@ def _demo(
     """
     from centime.cli.crawl.stopping import stopped_by_signals
     from centime.cli.crawl.view import CrawlView
+    from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.loop import Engine, Limits
     from centime.crawl.engine.opening import open_writer
     from centime.lab.crawled import compare, draw
@@ -51,8 +52,12 @@ def _demo(
     out.mkdir(parents=True, exist_ok=True)
     box = WebBox(hosts=HOSTS, pages=pages, traps=False, feeds=False, crawl_delay_seconds=0.0)
     given = {"scope": "any", "delay": 0.0, "allow-network": ["127.0.0.0/8"]}
-    with serve_in_process(box) as served, open_writer(folder, [served.seed_url], given) as opened:
-        crawl = Engine(opened, Limits())
+    with (
+        spare_fetchers() as spares,
+        serve_in_process(box) as served,
+        open_writer(folder, [served.seed_url], given) as opened,
+    ):
+        crawl = Engine(opened, Limits(), spares=spares)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)
         compared = compare(opened, served.webbox, served.time())

@@ -8,14 +8,20 @@ process takes its place.
 """
 
 import contextlib
+import os
 import selectors
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol
+
+import numpy as np
 
 from centime.model.errors import CentimeError
 from centime.processes.handle import ChildProcess
+from centime.processes.spare import Spare, fork_spares
 from centime.settings.crawl import FetcherSettings
 from centime.shard.message import Lease, pack, unpack_batch
+from centime.store.url_table import UrlTable
 
 LEASES_PER_FETCHER = 96
 MOST_RESTARTS = 100  # a fetcher that dies again and again is not the web's fault
@@ -55,17 +61,26 @@ class Transport(Protocol):
 class _Fetcher(ChildProcess):
     """One fetcher process and the pages that it holds leases for."""
 
-    def __init__(self, number: int, settings: FetcherSettings) -> None:
-        super().__init__(MODULE, pack(settings))
+    def __init__(self, number: int, settings: FetcherSettings, spare: Spare | None) -> None:
+        super().__init__(MODULE, pack(settings), spare)
         self.number = number
         self.held: set[int] = set()
 
 
-class Fetchers:
-    """All fetcher processes of a crawl; a `Transport`."""
+def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spare]]:
+    """Fetchers forked ahead, by default one for each core, for a program that has no crawl in memory yet."""
+    from centime.crawl.worker.fetching import main
 
-    def __init__(self, count: int, settings_of: Callable[[int], FetcherSettings]) -> None:
+    UrlTable().find(np.empty(0, dtype=np.uint64))  # numba prepares itself for the first kernel: once for all of them
+    return fork_spares(count or len(os.sched_getaffinity(0)), main)
+
+
+class Fetchers:
+    """All fetcher processes of a crawl; a `Transport`. It takes `spares` first, then starts new programs."""
+
+    def __init__(self, count: int, settings_of: Callable[[int], FetcherSettings], spares: list[Spare]) -> None:
         self._settings_of = settings_of
+        self._spares = spares
         self._selector = selectors.DefaultSelector()
         self._started = 0
         self.restarts = 0
@@ -125,7 +140,8 @@ class Fetchers:
 
     def _start(self, number: int) -> _Fetcher:
         self._started += 1
-        fetcher = _Fetcher(number, self._settings_of(self._started))
+        spare = self._spares.pop() if self._spares else None
+        fetcher = _Fetcher(number, self._settings_of(self._started), spare)
         self._selector.register(fetcher, selectors.EVENT_READ | selectors.EVENT_WRITE, fetcher)
         return fetcher
 

@@ -27,6 +27,7 @@ from centime.crawl.worker.hook import FAILED
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
+from centime.processes.spare import Spare
 from centime.settings.crawl import fetcher_settings
 from centime.shard.command import PublishCommand, SetCommand
 from centime.shard.commands import changed_live
@@ -75,7 +76,9 @@ class Run:
 
 
 class Engine:
-    """One run of a crawl. `transport` opens the connection to the fetchers; by default it starts fetcher processes."""
+    """One run of a crawl. `transport` opens the connection to the fetchers; by default it starts fetcher processes, and
+    `spares` become the first of them.
+    """
 
     def __init__(
         self,
@@ -85,12 +88,14 @@ class Engine:
         transport: Callable[[], Transport] | None = None,
         clock: Callable[[], float] = time.time,
         on_page: str = "",
+        spares: list[Spare] | None = None,
     ) -> None:
         self.opened = opened
         self.shard = opened.shard
         self.limits = limits or Limits()
         self._clock = clock
         self._on_page = on_page
+        self._spares = spares or []
         self._open_transport = transport or self._start_fetchers
         self._transport: Transport | None = None
         self._stop = 0
@@ -189,6 +194,7 @@ class Engine:
             lambda number: fetcher_settings(
                 opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies, self._on_page
             ),
+            self._spares,
         )
 
     def statistics(self, now: float) -> dict[str, Any]:

@@ -79,11 +79,11 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
     await FetchingProcess(unpack_fetcher(settings)).run(reader, writer)
 
 
-def main() -> None:
+def main(number: int | None = None) -> None:
     """Runs a fetcher on the inherited socket."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
-    serve_crawl(_serve)
+    serve_crawl(_serve, number)
 
 
 if __name__ == "__main__":

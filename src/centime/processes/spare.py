@@ -1,0 +1,91 @@
+"""Spare children: forked before there is work for them, so they need not import what their parent has imported.
+
+A fetcher that starts as a new program spends half a second of CPU on imports. A forked one has them already and shares
+their memory. Spares wait for the first message on their socket (`handle.py`); without work they end with their parent.
+
+Traps: fork before the state of a crawl is in memory, or parent and child each keep a copy of what the other changes.
+Fork while no other thread runs, or the child may wait for ever for a lock that such a thread held; `fork_spares`
+therefore forks nothing in a process with threads.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from centime.processes.parent import die_with_parent
+
+POLL_SECONDS = 0.005
+
+
+class Spare:
+    """A forked child and the socket to it; it can be waited for and killed like `subprocess.Popen`."""
+
+    def __init__(self, pid: int, connection: socket.socket) -> None:
+        self.pid = pid
+        self.connection = connection
+        self.returncode: int | None = None
+
+    def wait(self, timeout: float) -> None:
+        """Waits up to `timeout` seconds until the child has ended; raises `subprocess.TimeoutExpired`."""
+        until = time.monotonic() + timeout
+        while self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > until:
+                raise subprocess.TimeoutExpired("a forked child", timeout)
+            else:
+                time.sleep(POLL_SECONDS)
+
+    def kill(self) -> None:
+        """Kills the child at once."""
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+@contextmanager
+def fork_spares(count: int, main: Callable[[int], object]) -> Iterator[list[Spare]]:
+    """Up to `count` children that call `main` with the number of their socket. Whoever takes one removes it from the
+    list; those still in it are ended.
+    """
+    spares: list[Spare] = []
+    try:
+        while len(spares) < count and threading.active_count() == 1:
+            spares.append(_fork(main, spares))
+        yield spares
+    finally:
+        for spare in spares:
+            spare.connection.close()
+        for spare in spares:
+            spare.kill()
+            spare.wait(60.0)
+
+
+def _fork(main: Callable[[int], object], others: list[Spare]) -> Spare:
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()  # or the child would write it again
+    pid = os.fork()
+    if pid:
+        theirs.close()
+        return Spare(pid, ours)
+    try:
+        die_with_parent(parent)
+        for connection in (ours, *(other.connection for other in others)):
+            connection.close()  # the others must see when the parent closes its side
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        main(theirs.fileno())
+    except BaseException:  # whatever it is, it must not go up into the parent's program
+        traceback.print_exc()
+    finally:
+        os._exit(1)
