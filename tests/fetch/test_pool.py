@@ -324,3 +324,16 @@ def test_a_connection_whose_request_was_given_up_is_not_used_again() -> None:
     responses, server = fetch_all(routes, ["/b", "/a", "/b"], first_byte_seconds=0.1)
     assert [response.outcome for response in responses] == [Outcome.READ, Outcome.TIMED_OUT, Outcome.READ]
     assert server.connections == 2
+
+
+def test_a_kept_connection_holds_no_body() -> None:
+    async def work() -> None:
+        async with Server({"/page": answer(b"x" * 50_000, status="404 Not Found")}) as server:
+            fetcher = Fetcher(settings())
+            await fetcher.fetch(Request(url=f"{server.url}/page"))
+            exchange = fetcher._exchange
+            assert exchange is not None
+            assert [connection.take() for connection in exchange._pool._open] == [b""]
+            await fetcher.close()
+
+    run(work())

@@ -161,6 +161,12 @@ class Connection(asyncio.Protocol):
         self._buffered = 0
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def clear(self) -> None:
+        """Frees what nobody has taken of the answer."""
+        self._pieces = []
+        self._buffered = 0
+        self.headers = []
+
     def abort(self) -> None:
         """Closes the connection at once, whatever is under way."""
         if not self.lost and self._transport is not None:

@@ -99,6 +99,7 @@ class Pool:
         if not (connection.complete and connection.keep and connection.usable):
             connection.abort()
             return
+        connection.clear()  # the body of an error page, which nobody reads
         connection.idle_since = time.monotonic()
         idle = self._idle.pop(connection.host, None)
         if idle is None:
@@ -108,7 +109,7 @@ class Pool:
         self._kept += 1
         if self._kept > self._most_kept:
             self._drop(self._idle[next(iter(self._idle))][0])
-        if self._sweeper is None:
+        if self._sweeper is None and self._kept:
             self._sweep_later()
 
     async def close(self) -> None:
