@@ -18,6 +18,7 @@ from unittest.mock import patch
 from centime.cli.ending import run
 from centime.cli.main import app
 from centime.crawl.engine import opening, writer
+from centime.crawl.worker.fetching import TITLE
 from centime.files import disk
 from centime.processes.parent import die_with_parent
 from centime.store import snapshot
@@ -65,7 +66,7 @@ class Crawler:
         try:
             children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
             for child in children:
-                if b"centime.crawl.worker.fetching" in Path(f"/proc/{child}/cmdline").read_bytes():
+                if Path(f"/proc/{child}/comm").read_text().strip() == TITLE:
                     found.append(int(child))
         except (FileNotFoundError, ProcessLookupError):
             pass

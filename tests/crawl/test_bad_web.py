@@ -12,6 +12,7 @@ import pytest
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
+from centime.crawl.worker.fetching import TITLE
 from centime.fetch.watch import STANDSTILL_SECONDS, Attempt, Watch
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.hostile import NAMES
@@ -54,7 +55,7 @@ class Watched(Engine):
 
 def _is_fetcher(process: int) -> bool:
     try:
-        return b"centime.crawl.worker.fetching" in Path(f"/proc/{process}/cmdline").read_bytes()
+        return Path(f"/proc/{process}/comm").read_text().strip() == TITLE
     except FileNotFoundError:
         return False
 

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from pathlib import Path
 from typing import TypeVar
 
 import uvloop
@@ -55,10 +56,12 @@ class Work:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def serve_crawl(serve: Serve, number: int | None = None) -> None:
+def serve_crawl(serve: Serve, title: str, number: int | None = None) -> None:
     """Works for the crawl at the other end of the inherited socket, by default that of the command line, then ends the
-    process.
+    process. `title`, at most 15 characters, is what `ps` and `top` call the process.
     """
+    with contextlib.suppress(OSError):  # not on every system
+        Path("/proc/self/comm").write_text(title)
     die_with_parent()  # a fetcher without its crawl would fetch from hosts that the next run fetches from too
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
     connection = socket.socket(fileno=int(sys.argv[1]) if number is None else number)

@@ -17,6 +17,7 @@ from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.state import rows_of
 from centime.crawl.engine.writer import CrawlWriter
+from centime.crawl.worker.fetching import TITLE
 from centime.lab.crawled import compare
 from centime.lab.webbox import Served, WebBox, serve_in_process
 from centime.ledger.exact import ExactLedger
@@ -160,11 +161,7 @@ def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, 
             found = subprocess.run(
                 ["pgrep", "-P", str(crawl_process)], capture_output=True, text=True, check=False
             ).stdout.split()
-            victims = [
-                int(number)
-                for number in found
-                if b"centime.crawl.worker.fetching" in Path(f"/proc/{number}/cmdline").read_bytes()
-            ]
+            victims = [int(number) for number in found if Path(f"/proc/{number}/comm").read_text().strip() == TITLE]
             if victims:
                 killed.append(victims[0])
                 subprocess.run(["kill", "-9", str(victims[0])], check=False)

@@ -180,4 +180,4 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
 
 
 if __name__ == "__main__":
-    serve_crawl(_serve)
+    serve_crawl(_serve, "centime-notify")

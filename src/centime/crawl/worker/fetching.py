@@ -24,6 +24,7 @@ from centime.settings.crawl import FetcherSettings, unpack_fetcher
 from centime.shard.message import Lease, Visit, pack, unpack_leases
 from centime.store.archive import Archive
 
+TITLE = "centime-fetch"
 BATCH = 32  # visits per message, at most
 PATIENCE = 0.02  # seconds that a visit waits for others, at most
 
@@ -83,7 +84,7 @@ def main(number: int | None = None) -> None:
     """Runs a fetcher on the inherited socket."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
-    serve_crawl(_serve, number)
+    serve_crawl(_serve, TITLE, number)
 
 
 if __name__ == "__main__":
