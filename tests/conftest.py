@@ -1,5 +1,6 @@
 """Tests draw the same examples in every run; `make fuzz` draws new ones, many more."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.stale_kernels import forget_stale_kernels
@@ -10,3 +11,33 @@ settings.load_profile("ci")
 
 
 forget_stale_kernels()
+
+SLOW = (  # tests of these files start processes, serve HTTP or run for long: `make test-fast` leaves them out
+    "api/",
+    "bench/",
+    "cli/",
+    "crawl/check/",
+    "crawl/engine/test_loop.py",
+    "crawl/engine/test_reader.py",
+    "crawl/notify/",
+    "crawl/report/",
+    "crawl/test_",
+    "crawl/worker/test_xpath.py",
+    "discover/test_sitemap.py",
+    "graphs/test_convert.py",
+    "graphs/test_edges.py",
+    "graphs/test_files.py",
+    "graphs/webgraph/test_reader.py",
+    "lab/",
+    "rank/sliced/",
+    "store/test_upgrade.py",
+    "testing/",
+    "test_documents.py",
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        place = item.nodeid.partition("::")[0].removeprefix("tests/")
+        if place.startswith(SLOW):
+            item.add_marker("slow")
