@@ -45,7 +45,7 @@ class Watched(Engine):
         children = Path("/proc/self/task") / str(os.getpid()) / "children"
         self.peaks = {
             process: _peak(process) for process in map(int, children.read_text().split()) if _is_fetcher(process)
-        } or self.peaks
+        } or getattr(self, "peaks", {})  # a fetcher has its name once it has started
 
     def _outcome(self, url: str) -> Outcome | None:
         pages = self.opened.shard.pages

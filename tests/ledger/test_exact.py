@@ -350,3 +350,15 @@ def test_a_million_payments_lose_no_unit_and_fit_the_memory_promised() -> None:
     ledger.check()
     assert ledger.error() < 1e-10
     assert ledger.nbytes <= 24 * ledger.pages
+
+
+def test_links_whose_weights_alone_change_are_paid_anew() -> None:
+    ledger = ExactLedger()
+    ledger.join(3)
+    ledger.visit(0, [1, 2], [3.0, 1.0])
+    ledger.settle(error=1e-12)
+    before = ledger.importance()
+    ledger.visit(0, [1, 2], [1.0, 3.0])
+    ledger.settle(error=1e-12)
+    assert ledger.importance()[[1, 2]] == pytest.approx(before[[2, 1]])
+    ledger.check()

@@ -133,8 +133,9 @@ def number_all(
             places[member] = slots[prints[member] & (len(slots) - 1)] & 0xFFFFFFFF
         for member in range(group):
             places[member] = offsets[places[member]]
-        for member in range(group):
-            touched[member] = heap[max(places[member] - 1, 0)]
+        if len(heap) > 0:  # a table without names has nothing to touch
+            for member in range(group):
+                touched[member] = heap[max(places[member] - 1, 0)]
         for member in range(group):
             if prints[member] == AGAIN:
                 numbers[first + member] = numbers[first + member - 2]
