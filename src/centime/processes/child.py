@@ -68,9 +68,11 @@ def serve_crawl(serve: Serve, title: str, number: int | None = None) -> None:
     connection.setblocking(False)
     # A subprocess that outlives this process would keep the socket open, and the crawl would not notice our end.
     connection.set_inheritable(False)
+    loop = asyncio.Runner(loop_factory=uvloop.new_event_loop)
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-        uvloop.run(_connected(connection, serve))
-    os._exit(0)  # nothing is left to do, and open connections need no orderly close
+        loop.run(_connected(connection, serve))
+    # Nothing is left to do. The loop is not closed: open connections need no orderly end, and uvloop would fail on them.
+    os._exit(0)
 
 
 async def _connected(connection: socket.socket, serve: Serve) -> None:
