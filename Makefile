@@ -79,7 +79,5 @@ $(LOCKED): requirements.lock
 
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@echo "Compiling kernels, once, so that the first use does not wait ..."
-	-@$(BIN)/centime demo --pages 200 --out .venv/demo --json > /dev/null
-	-@$(BIN)/centime lab all --pages 100 --out .venv/lab --json > /dev/null
+	@$(BIN)/python -m compileall -q src/centime
 	@touch $@

@@ -3,14 +3,15 @@
 import pytest
 from hypothesis import HealthCheck, settings
 
+from centime.model.kernel import compile_at_once
 from tests.stale_kernels import forget_stale_kernels
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("ci")
 
-
 forget_stale_kernels()
+compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
 
 SLOW = (  # tests of these files start processes, serve HTTP or run for long: `make test-fast` leaves them out
     "api/",

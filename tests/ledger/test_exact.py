@@ -165,6 +165,16 @@ def test_the_weights_of_links_matter_and_a_weight_of_zero_is_no_link(seed: int) 
     assert ledger.importance() == pytest.approx(dense_importance(12, rows, 0.7), abs=1e-9)
 
 
+def test_a_page_read_again_with_other_weights_pays_by_them() -> None:
+    ledger = ExactLedger()
+    ledger.join(3)
+    for weights in ([1.0, 3.0], [3.0, 1.0]):
+        ledger.visit(0, [1, 2], weights)
+        ledger.settle(error=1e-9)
+        ledger.check()
+    assert ledger.importance()[1] > ledger.importance()[2]
+
+
 def test_a_weighted_web_is_explored_by_its_weights() -> None:
     web = graph_from_links(4, [0, 0, 1, 2, 3], [1, 2, 0, 0, 3], [3.0, 1.0, 2.0, 5.0, 0.0])
     ledger = ExactLedger()

@@ -13,7 +13,18 @@ import numpy.typing as npt
 import pytest
 from numba import config
 
-from centime.model.kernel import bare_inlined, bare_kernel, bare_part, inlined, kernel, kernel_of, part
+from centime.model.kernel import (
+    LOADING_SECONDS,
+    MOST_LATE_BYTES,
+    bare_inlined,
+    bare_kernel,
+    bare_part,
+    inlined,
+    kernel,
+    kernel_of,
+    late_kernel,
+    part,
+)
 
 
 @inlined
@@ -96,11 +107,76 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("compiles")
 @pytest.mark.parametrize("decorate", [inlined, part, bare_inlined, bare_part])
-def test_a_part_called_from_python_is_an_error_and_not_a_crash(decorate: Callable[..., Any]) -> None:
+def test_a_part_is_plain_python_to_python_and_compiled_as_a_kernel(decorate: Callable[..., Any]) -> None:
     decorated = decorate(_double)
-    with pytest.raises(TypeError, match=r"kernel_of\(_double\)"):
-        decorated(1.0)
+    assert decorated("a") == "aa"
+    assert decorated.signatures == []
     assert kernel_of(decorated)(1.5) == 3.0
+    assert len(decorated.signatures) == 1
+
+
+@pytest.mark.usefixtures("compiles")
+def test_a_part_is_compiled_once_for_integers_of_all_sizes() -> None:
+    decorated: Any = inlined(_double)
+    made = kernel_of(decorated)
+    for number in (np.int8(3), np.int32(3), np.uint16(3), 3, True):
+        assert made(number) == 2 * number
+    assert len(decorated.signatures) == 2  # int64 and bool
+
+
+@pytest.fixture
+def late(compiles: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A late kernel that was never compiled, of 0.2 seconds as plain Python."""
+    monkeypatch.setattr("centime.model.kernel._LateKernel.at_once", False)
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    return late_kernel(0.2)(_sum_of_all)
+
+
+def _sum_of_all(numbers: npt.NDArray[np.int64]) -> tuple[np.int64, np.bool_]:
+    total = np.int64(0)
+    for number in numbers:
+        total += number
+    return total, total > 10
+
+
+def test_a_late_kernel_is_plain_python_until_it_has_taken_its_time(late: Any) -> None:
+    numbers = np.arange(10_000)
+    calls = 0
+    while not late.signatures:
+        found = late(numbers)
+        calls += 1
+        assert found == (49_995_000, True)
+        assert [type(one) for one in found] == [int, bool]
+        assert calls < 10_000
+    assert calls > 10
+    assert type(late).__name__ == "_Kernel"
+
+
+def test_a_late_kernel_is_compiled_at_once_for_large_arrays(late: Any) -> None:
+    assert late(np.ones(MOST_LATE_BYTES // 8, dtype=np.int64)) == (MOST_LATE_BYTES // 8, True)
+    assert late.signatures == []
+    late(np.ones(MOST_LATE_BYTES // 8 + 1, dtype=np.int64))
+    assert len(late.signatures) == 1
+
+
+def test_a_late_kernel_that_is_in_the_cache_is_loaded_soon(late: Any) -> None:
+    late.seconds = 0.0
+    late(np.arange(10))
+    again: Any = late_kernel(100.0)(_sum_of_all)
+    again(np.arange(10))
+    assert 0 < again.seconds < LOADING_SECONDS
+
+
+def test_arrays_in_tuples_count_too(late: Any) -> None:
+    of_pairs: Any = late_kernel(100.0)(_first_of_pair)
+    assert of_pairs((np.arange(3), 7)) == 7
+    assert of_pairs.signatures == []
+    assert of_pairs((np.ones(MOST_LATE_BYTES // 8 + 1), 7)) == 7
+    assert len(of_pairs.signatures) == 1
+
+
+def _first_of_pair(pair: tuple[npt.NDArray[np.int64], int]) -> int:
+    return pair[1]
 
 
 @pytest.mark.usefixtures("compiles")

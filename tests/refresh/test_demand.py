@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from centime.model.kernel import kernel_of
 from centime.refresh import curves, demand, worth
-from centime.refresh.curves import COLUMNS, ROWS, draw_curves
+from centime.refresh.curves import COLUMNS, ROWS, curves_for
 from centime.refresh.demand import LOW, POINTS, demand_at, solve_threshold
 from centime.refresh.worth import OPTIMAL, PAPER, UNIFORM, age_at
 
@@ -16,10 +16,8 @@ guess_ratio = kernel_of(curves.guess_ratio)
 row_of = kernel_of(curves.row_of)
 add_demand = kernel_of(demand.add_demand)
 
-CURVES = {}
-for _rule, _alpha, _beta in ((OPTIMAL, 0.0, 1.0), (OPTIMAL, 0.5, 1.0), (PAPER, 0.0, 1.0), (UNIFORM, 0.0, 1.0)):
-    CURVES[_rule, _alpha, _beta] = np.empty((ROWS, COLUMNS))
-    draw_curves(_rule, _alpha, _beta, CURVES[_rule, _alpha, _beta])
+RULES = ((OPTIMAL, 0.0, 1.0), (OPTIMAL, 0.5, 1.0), (PAPER, 0.0, 1.0), (UNIFORM, 0.0, 1.0))
+CURVES = {rule: curves_for(*rule) for rule in RULES}
 
 SETTINGS = st.sampled_from(sorted(CURVES))
 PAGES = st.lists(

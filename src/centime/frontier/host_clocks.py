@@ -21,7 +21,7 @@ from centime.frontier.tables import (
     STATE,
     Tables,
 )
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, late_kernel
 
 
 @bare_inlined
@@ -35,7 +35,7 @@ def _release(t: Tables, h: Whole, next_time: float) -> bool:
     return True
 
 
-@bare_kernel
+@late_kernel(0.5)
 def release_host(t: Tables, h: Whole, next_time: float) -> bool:
     """Ends a lease of a host, which is ready again at `next_time`; False, and nothing changes, if the host has no
     outstanding lease or the time is NaN.
@@ -43,7 +43,7 @@ def release_host(t: Tables, h: Whole, next_time: float) -> bool:
     return _release(t, h, next_time)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def release_hosts(t: Tables, hosts: npt.NDArray[np.int64], next_times: npt.NDArray[np.float64]) -> Whole:
     """Releases each host in turn; returns how many leases ended before the first that could not."""
     for n in range(len(hosts)):
@@ -52,7 +52,7 @@ def release_hosts(t: Tables, hosts: npt.NDArray[np.int64], next_times: npt.NDArr
     return len(hosts)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def delay_host(t: Tables, h: Whole, next_time: float) -> None:
     """Makes a host ready from `next_time` on."""
     t.times[h, NEXT_TIME] = next_time
@@ -60,14 +60,14 @@ def delay_host(t: Tables, h: Whole, next_time: float) -> None:
         settle(t, h)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def set_block(t: Tables, h: Whole, blocked: Whole) -> None:
     """Blocks a host (1) or ends the block (0)."""
     t.hosts[h, BLOCKED] = blocked
     settle(t, h)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def join_group(t: Tables, h: Whole, group: Whole) -> None:
     """Moves a host to an address group, or to none."""
     following = t.hosts[h, FOLLOWING]
@@ -91,7 +91,7 @@ def join_group(t: Tables, h: Whole, group: Whole) -> None:
         settle(t, h)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def delay_group(t: Tables, group: Whole, next_time: float) -> None:
     """Makes the hosts of a group ready from `next_time` on."""
     sooner = next_time < t.group_times[group]

@@ -41,7 +41,7 @@ from centime.frontier.tables import (
     STATE,
     Tables,
 )
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, late_kernel
 
 BAD: Final = -1
 SHORT: Final = -2
@@ -112,7 +112,7 @@ def start_queue(t: Tables, h: Whole, kind: Whole) -> Whole:
     return q
 
 
-@bare_kernel
+@late_kernel(2.0)
 def add_pages(
     t: Tables,
     pages: npt.NDArray[np.int64],
@@ -153,7 +153,7 @@ def add_pages(
     return n
 
 
-@bare_kernel
+@late_kernel(0.5)
 def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.float32], own: bool) -> bool:
     """Sets the keys of the pages that are inside, in the order given: of the unread ones or, with `own`, of all others.
     False, and nothing changes, if a key is NaN.
@@ -181,7 +181,7 @@ def update_pages(t: Tables, pages: npt.NDArray[np.int64], keys: npt.NDArray[np.f
     return True
 
 
-@bare_kernel
+@late_kernel(0.5)
 def remove_pages(t: Tables, pages: npt.NDArray[np.int64]) -> None:
     """Removes those of the pages that are inside."""
     for n in range(len(pages)):
@@ -194,14 +194,14 @@ def remove_pages(t: Tables, pages: npt.NDArray[np.int64]) -> None:
             take_out(t, np.int64(t.chunks[chunk, OWNER]), np.int64(t.chunks[chunk, RANK]) * CHUNK + at % CHUNK, 0)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def find_pages(t: Tables, pages: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]) -> None:
     """Writes for each page whether it is inside."""
     for n in range(len(pages)):
         inside[n] = 0 <= pages[n] < len(t.position) and t.position[pages[n]] >= 0
 
 
-@bare_kernel
+@late_kernel(0.5)
 def find_levels(t: Tables, pages: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> None:
     """Writes the level of each page that is inside, OUTSIDE_LEVEL for the others."""
     for n in range(len(pages)):
@@ -216,7 +216,7 @@ def _fitting_room(size: Whole) -> Whole:
     return chunks + chunks // 4 + 2
 
 
-@bare_kernel
+@late_kernel(0.5)
 def measure_directory(t: Tables) -> Whole:
     """Places that the directories of all queues need, with a quarter more to grow into."""
     total = np.int64(0)
@@ -226,7 +226,7 @@ def measure_directory(t: Tables) -> Whole:
     return total
 
 
-@bare_kernel
+@late_kernel(0.5)
 def move_directory(t: Tables, directory: npt.NDArray[np.int32]) -> None:
     """Moves the directories of all queues, one after the other, to a new array."""
     used = np.int64(0)

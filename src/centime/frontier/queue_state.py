@@ -32,7 +32,7 @@ from centime.frontier.tables import (
     STATE,
     Tables,
 )
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, late_kernel
 
 
 def queues_in_order(t: Tables) -> npt.NDArray[np.int64]:
@@ -42,7 +42,7 @@ def queues_in_order(t: Tables) -> npt.NDArray[np.int64]:
     return live[np.lexsort((used[live, KIND], used[live, HOST]))]
 
 
-@bare_kernel
+@late_kernel(0.3)
 def copy_entries(
     t: Tables, queues: npt.NDArray[np.int64], pages: npt.NDArray[np.int32], keys: npt.NDArray[np.float32]
 ) -> None:
@@ -65,7 +65,7 @@ def _entries_of(t: Tables, chunk: Whole) -> Whole:
     return min(np.int64(CHUNK), np.int64(t.queues[t.chunks[chunk, OWNER], SIZE]) - rank * CHUNK)
 
 
-@bare_kernel
+@late_kernel(0.3)
 def _collect(t: Tables, first: Whole, last: Whole, pages: npt.NDArray[np.int64]) -> Whole:
     n = 0
     for chunk in range(first, last):
@@ -75,7 +75,7 @@ def _collect(t: Tables, first: Whole, last: Whole, pages: npt.NDArray[np.int64])
     return n
 
 
-@bare_kernel
+@late_kernel(0.3)
 def _set_keys(t: Tables, first: Whole, last: Whole, keys: npt.NDArray[np.float32]) -> None:
     n = 0
     for chunk in range(first, last):
@@ -100,7 +100,7 @@ def set_keys(t: Tables, first: int, last: int, keys: npt.NDArray[np.float32]) ->
     _set_keys(t, first, last, keys)
 
 
-@bare_kernel
+@late_kernel(1.0)
 def restore_order(t: Tables) -> None:
     """Rebuilds the heaps of all queues and of the ready queues, in time proportional to their sizes."""
     for kind in range(KINDS):

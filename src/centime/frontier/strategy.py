@@ -43,7 +43,7 @@ from centime.frontier.tables import (
     Tables,
 )
 from centime.frontier.waiting import start_waiting
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, late_kernel
 
 WHOLE_CREDIT: Final = 1_000_000
 
@@ -101,7 +101,7 @@ def _choose(t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: 
     return held
 
 
-@bare_kernel
+@late_kernel(2.0)
 def lease_pages(
     t: Tables, now: float, offsets: npt.NDArray[np.float64], discovery: float, leased: npt.NDArray[np.int64]
 ) -> Whole:
@@ -122,7 +122,7 @@ def lease_pages(
     return len(leased)
 
 
-@bare_kernel
+@late_kernel(1.0)
 def earliest_time(t: Tables, now: float, offsets: npt.NDArray[np.float64]) -> float:
     """`now` if a host is ready, else the time at which the next one is, else infinity."""
     wake_hosts(t, now)

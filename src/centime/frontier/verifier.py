@@ -46,7 +46,7 @@ from centime.frontier.tables import (
     Tables,
 )
 from centime.model.errors import ScheduleBroken
-from centime.model.kernel import Whole, bare_kernel
+from centime.model.kernel import Whole, late_kernel
 
 BROKEN_LAWS: Final = (
     "nothing",
@@ -76,7 +76,7 @@ def verify(t: Tables) -> None:
             raise ScheduleBroken(BROKEN_LAWS[law].format(where))
 
 
-@bare_kernel
+@late_kernel(0.5)
 def _scan_queues(t: Tables) -> tuple[int, Whole]:
     pages = np.int64(0)
     chunks = np.int64(0)
@@ -115,7 +115,7 @@ def _scan_queues(t: Tables) -> tuple[int, Whole]:
     return 0, np.int64(0)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def _scan_hosts(t: Tables) -> tuple[int, Whole]:
     waiting = np.int64(0)
     outstanding = np.int64(0)
@@ -160,7 +160,7 @@ def _scan_hosts(t: Tables) -> tuple[int, Whole]:
     return 0, np.int64(0)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def _scan_ready(t: Tables) -> tuple[int, Whole]:
     ready = np.int64(0)
     reached = np.int64(0)
@@ -194,7 +194,7 @@ def _scan_ready(t: Tables) -> tuple[int, Whole]:
     return 0, np.int64(0)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def _scan_groups(t: Tables) -> tuple[int, Whole]:
     members = np.int64(0)
     listed = np.int64(0)

@@ -27,7 +27,7 @@ from centime.ledger.accounts import BATCH, Accounts
 from centime.ledger.memory_rows import MemoryRows, WebRows, row_batch
 from centime.ledger.payment import ALL_PAID, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
 from centime.ledger.protocol import Settlement, Watch
-from centime.ledger.queue import Queue, make_queue
+from centime.ledger.queue import BUCKETS, Queue, make_queue
 from centime.ledger.strategy import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
@@ -355,7 +355,7 @@ class ExactLedger:
         books = self._accounts.books
         if self._queue is None or self._unread != unread or stale:
             self._queue = self._queue or make_queue(books.marks[:, FILED])
-            payment.refill(books, self._queue, unread, wanted, least)
+            payment.refill(books, self._queue, unread, wanted, least, np.zeros(BUCKETS, dtype=np.int64))
             self._unread, self._refilled_at = unread, self.payments
         chosen = np.empty(count, dtype=np.int64)
         return chosen[: payment.choose_largest(books, self._queue, unread, chosen)]

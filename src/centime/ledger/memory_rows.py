@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from centime.model.errors import BadRow
 from centime.model.graph import Graph, row_shares
-from centime.model.kernel import kernel
+from centime.model.kernel import late_kernel
 from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 
 
@@ -116,7 +116,7 @@ class MemoryRows:
         self._targets, self._weights = targets, weights
 
 
-@kernel
+@late_kernel(0.3)
 def _share_alike(
     starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int32], weights: npt.NDArray[np.float64]
 ) -> None:
@@ -126,7 +126,7 @@ def _share_alike(
             weights[link] = 1.0 / lengths[page]
 
 
-@kernel
+@late_kernel(0.3)
 def _write_rows(
     pages: Pages,
     rows: RowBatch,

@@ -27,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger.queue import (
-    BUCKETS,
     FLOOR,
     TOP,
     Queue,
@@ -38,7 +37,7 @@ from centime.ledger.queue import (
     floor_for,
     take_page,
 )
-from centime.model.kernel import Whole, bare_inlined, bare_kernel, kernel
+from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.model.row_batch import Pages, RowBatch
 
 PAID, RECEIVED = 0, 1  # columns of `money`
@@ -157,7 +156,7 @@ def same_row(old: RowBatch, new: RowBatch, row: Whole) -> bool:
     return True
 
 
-@bare_kernel
+@late_kernel(0.5)
 def settle_pages(books: Books, damping: float, pages: Pages, rows: RowBatch) -> None:
     """Pays the debts of these pages along their known rows."""
     for k in range(len(pages)):
@@ -172,7 +171,7 @@ def settle_pages(books: Books, damping: float, pages: Pages, rows: RowBatch) -> 
     books.totals[PAYMENTS] += len(pages)
 
 
-@bare_kernel
+@late_kernel(1.0)
 def read_pages(
     books: Books,
     damping: float,
@@ -208,7 +207,7 @@ def read_pages(
     books.totals[PAYMENTS] += len(pages)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None:
     """Files the pages that these rows paid again, if they belong into a higher bucket. This happens after the payments,
     see docs/decisions/largest-first-in-buckets.md.
@@ -223,7 +222,7 @@ def file_paid(books: Books, queue: Queue, unread: float, rows: RowBatch) -> None
                 file_surely(queue, page, bucket)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> Whole:
     """Takes the pages with the largest keys into `chosen`; returns their number."""
     count = 0
@@ -241,11 +240,12 @@ def choose_largest(books: Books, queue: Queue, unread: float, chosen: Pages) -> 
     return count
 
 
-@kernel
-def refill(books: Books, queue: Queue, unread: float, wanted: Whole, least: Whole) -> None:
-    """Files all pages again, at least `wanted` of them if that many have a key of about `least` or more."""
+@late_kernel(0.5)
+def refill(books: Books, queue: Queue, unread: float, wanted: Whole, least: Whole, counts: Pages) -> None:
+    """Files all pages again, at least `wanted` of them if that many have a key of about `least` or more. `counts` has a
+    zero for each bucket.
+    """
     clear(queue)
-    counts = np.zeros(BUCKETS, dtype=np.int64)
     pages = books.totals[PAGES]
     for page in range(pages):
         counts[bucket_of(key_of(books, page, unread))] += 1
@@ -258,7 +258,7 @@ def refill(books: Books, queue: Queue, unread: float, wanted: Whole, least: Whol
             file_page(queue, page, bucket)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def choose_above(books: Books, threshold: Whole, cursor: Whole, chosen: Pages) -> tuple[Whole, Whole]:
     """Takes pages that owe more than the threshold, from page `cursor` on; returns their number and the next cursor."""
     count = 0
@@ -271,7 +271,7 @@ def choose_above(books: Books, threshold: Whole, cursor: Whole, chosen: Pages) -
     return count, page
 
 
-@bare_kernel
+@late_kernel(0.5)
 def debts(books: Books) -> tuple[Whole, Whole]:
     """The sum of all |r|, and the sum of all r (which conservation says is minus the purse)."""
     absolute = np.int64(0)
@@ -285,7 +285,7 @@ def debts(books: Books) -> tuple[Whole, Whole]:
     return absolute, signed
 
 
-@bare_kernel
+@late_kernel(0.5)
 def receipts(books: Books, damping: float, pages: Pages, rows: RowBatch, received: npt.NDArray[np.int64]) -> None:
     """Adds the payments along the rows of these pages to `received`, by the definition."""
     weighted = len(rows.weights) > 0

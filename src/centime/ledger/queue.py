@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
 
 BUCKETS = 128
 CHUNK = 64
@@ -70,7 +70,7 @@ def bucket_of(key: Whole) -> Whole:
     return (np.float64(key).view(np.int64) >> 51) - 2045
 
 
-@bare_kernel
+@late_kernel(0.2)
 def clear(queue: Queue) -> None:
     """Empties the chains; `filed` and the floor stay unchanged."""
     queue.chains[:, :] = NOTHING

@@ -16,22 +16,32 @@ not create any.
 
 Compiling takes seconds (docs/decisions/first-use.md). A process compiles a kernel when it first calls it and reports
 that to the logger `centime.compiling`. When several processes need the same kernel, one compiles it and the others wait
-and load it. Parts (`inlined`, `part`) are compiled into the kernels that call them; Python cannot call them, because
-the code for such a call often takes longer to compile than the part itself. `kernel_of` makes a part callable.
+and load it.
 
-Traps: each combination of argument types compiles a part again, so pass int64 everywhere, not also int32. Numba does
-not recompile a cached kernel when only a part in another file has changed.
+A `late_kernel` runs as plain Python until compiling pays: until it has taken about as long as compiling takes, or is
+called with large arrays. So a small crawl waits for little, and no work takes more than twice as long as it must. Only
+kernels that give the same bits both ways may be late: integers, and floating-point numbers that are compared or scaled,
+but not powers: of `2.0 ** x` compiled code makes `exp2(x)`, which has other last bits (`math.exp2` is the same both
+ways).
+
+Parts (`inlined`, `part`) are compiled into the kernels that call them. They lack the code for calls from Python, which
+often takes longer to compile than the part itself; Python therefore calls them as plain Python. `kernel_of` makes a
+kernel of a part.
+
+Trap: numba does not recompile a cached kernel when only a part in another file has changed.
 """
 
 import fcntl
 import logging
-from collections.abc import Callable, Iterator
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
-from numba import config
+from numba import config, types
 from numba.core import event
 from numba.core.registry import CPUDispatcher
 
@@ -52,7 +62,12 @@ _BARE: dict[str, Any] = {"_nrt": False}
 Whole = int | np.integer[Any]
 """An integer as kernels accept and return it: Python's own type or one of numpy's."""
 
-_numba: Any = config  # its type has no names
+MOST_LATE_BYTES = 1 << 20  # of arrays, for a call as plain Python: linear work on more takes too long
+LOADING_SECONDS = 0.05  # of CPU as plain Python, for a kernel in the cache: about as long as loading it takes
+PREPARING_SECONDS = 0.7  # the same for all late kernels together, while numba has not prepared itself for its first one
+
+_numba: Any = config  # what numba tells of its types is of no use
+_types: Any = types
 _log = logging.getLogger("centime.compiling")
 _locked: set[str] = set()  # files whose kernels this process is compiling
 
@@ -87,6 +102,25 @@ def bare_part(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, _Part, _PART | _BARE)
 
 
+def late_kernel(seconds: float) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Compiles and caches a function that creates no arrays once it pays: after `seconds` of CPU as plain Python, about
+    as long as compiling takes.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        late = _compiled(function, _LateKernel, _KERNEL | _BARE, cache=True)
+        if isinstance(late, _LateKernel):
+            late.seconds = seconds
+        return late
+
+    return decorate
+
+
+def compile_at_once() -> None:
+    """Compiles late kernels at their first call from now on: for tests and benchmarks."""
+    _LateKernel.at_once = True
+
+
 def kernel_of(called: Callable[P, R]) -> Callable[P, R]:
     """Makes a kernel that only calls a part, so that Python can call it; it is not cached."""
     function = cast("Callable[..., Any]", called)
@@ -104,16 +138,69 @@ class _Kernel(CPUDispatcher):
         """Compiles the kernel for these types, or loads it from the cache."""
         if sig in self.overloads:
             return super().compile(sig)
+        _LateKernel.preparing = 0.0
         with _alone(self.py_func.__code__.co_filename):
             return super().compile(sig)
+
+
+class _LateKernel(_Kernel):
+    """A compiled function that is plain Python at first. Once it is to be compiled, it becomes a `_Kernel`."""
+
+    at_once = False
+    preparing = PREPARING_SECONDS  # of CPU that are left to all of them, before numba prepares itself
+    seconds = math.inf  # of CPU that are left to this one as plain Python
+    _is_new = True
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Calls the function as plain Python, or has it compiled."""
+        if self._is_new:
+            self._is_new = False
+            if self._is_cached():
+                self.seconds = min(self.seconds, LOADING_SECONDS)
+        due = self.seconds <= 0.0 and _LateKernel.preparing <= 0.0
+        if self.at_once or due or _bytes_of(arguments) > MOST_LATE_BYTES:
+            self.__class__ = cast("type[_LateKernel]", _Kernel)
+            return self(*arguments)
+        started = time.process_time()
+        try:
+            return _plain(self.py_func(*arguments))
+        finally:
+            taken = time.process_time() - started
+            self.seconds -= taken
+            _LateKernel.preparing -= taken
+
+    def _is_cached(self) -> bool:
+        """Whether numba has a file of this kernel, for whatever types."""
+        function = self.py_func
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{function.__code__.co_firstlineno}.*"
+        return any(Path(str(self.stats.cache_path)).glob(name))
 
 
 class _Part(CPUDispatcher):
     """A compiled function that only kernels call: it lacks the code for calls from Python."""
 
-    def __call__(self, *arguments: object, **keywords: object) -> NoReturn:
-        """Raises an error; without it, the process would crash."""
-        raise TypeError(f"{self.py_func.__name__} is part of kernels; call kernel_of({self.py_func.__name__}) instead")
+    def __call__(self, *arguments: Any) -> Any:
+        """Calls the function as plain Python."""
+        return self.py_func(*arguments)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The types of a call from a kernel: each combination is compiled, so integers of any size count as int64."""
+        return super().get_call_template(tuple(map(_widened, args)), {name: _widened(kws[name]) for name in kws})
+
+
+def _plain(result: Any) -> Any:
+    """What compiled code returns: Python's own numbers instead of numpy's."""
+    return tuple(map(_plain, result)) if isinstance(result, tuple) else getattr(result, "item", lambda: result)()
+
+
+def _bytes_of(arguments: Iterable[Any]) -> int:
+    """The bytes of all arrays among the arguments, and in tuples among them."""
+    return sum(_bytes_of(one) if isinstance(one, tuple) else getattr(one, "nbytes", 0) for one in arguments)
+
+
+def _widened(argument: Any) -> Any:
+    plain = _types.unliteral(argument)
+    return _types.int64 if isinstance(plain, _types.Integer) and plain.bitwidth < 64 else plain
 
 
 def _compiled(

@@ -12,7 +12,7 @@ from html.entities import html5
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel, bare_part
+from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
 from centime.parse.names import CODE_MASK
 
 Bytes = npt.NDArray[np.uint8]
@@ -60,7 +60,7 @@ def without_references(text: bytes, *, attribute: bool) -> str:
     return found.replace("\0", "\ufffd") if "\0" in found else found
 
 
-@bare_kernel
+@late_kernel(0.5)
 def resolve(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, written: Whole) -> Whole:
     """Copies bytes with resolved references; returns the new end of the output."""
     while at < end:

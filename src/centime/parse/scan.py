@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel, bare_part
+from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
 from centime.parse.elements import (
     BEYOND,
     FOREIGN_AT,
@@ -114,7 +114,7 @@ def scan(page: bytes, *, anchors: bool = False, everything: bool = False) -> Sca
     )
 
 
-@bare_kernel
+@late_kernel(5.0)
 def _scan(
     data: Bytes,
     everything: bool,

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, late_kernel
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -126,7 +126,7 @@ def _ends_word(data: Bytes, at: Whole) -> bool | np.bool_:
     return data[at] <= 32 or (data[at] == 194 and at + 1 < len(data) and data[at + 1] == 160)
 
 
-@bare_kernel
+@late_kernel(1.0)
 def _essence(data: Bytes) -> Whole:
     """Moves the words that count to the beginning, with one space between them; returns their length in bytes."""
     size = len(data)

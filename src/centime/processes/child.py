@@ -71,7 +71,7 @@ def serve_crawl(serve: Serve, title: str, number: int | None = None) -> None:
     loop = asyncio.Runner(loop_factory=uvloop.new_event_loop)
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         loop.run(_connected(connection, serve))
-    # Nothing is left to do. The loop is not closed: open connections need no orderly end, and uvloop would fail on them.
+    # Nothing is left to do. The loop is not closed: connections need no orderly end, and uvloop fails on open ones.
     os._exit(0)
 
 

@@ -35,7 +35,7 @@ from centime.refresh import observation, pooling, sweep, verifier
 from centime.refresh.belief import UNIT
 from centime.refresh.book_state import copy_tables, restore_tables
 from centime.refresh.calendar import RECORD, Calendar, advance, earliest_opening, empty_calendar, take
-from centime.refresh.curves import draw_curves
+from centime.refresh.curves import curves_for
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.gamma import quantile
 from centime.refresh.settings import POLICIES, RefreshSettings
@@ -129,7 +129,7 @@ class RefreshBook:
         facts[RULE] = POLICIES.index(settings.policy)
         facts[ALPHA], facts[BETA] = settings.alpha, settings.beta
         facts[LEAST_INTERVAL], facts[BY_BYTES] = settings.least_interval, settings.by_bytes
-        draw_curves(facts[RULE], facts[ALPHA], facts[BETA], self._t.curves)
+        self._t = self._t._replace(curves=curves_for(float(facts[RULE]), settings.alpha, settings.beta))
 
     def _retune(self) -> None:
         facts = self._t.facts
@@ -214,7 +214,7 @@ class RefreshBook:
 
     def cost(self, page: int) -> float:
         """The expected cost of reading a page, in bytes."""
-        return float(2.0 ** (self._t.records["cost"][page] / COST_STEPS))
+        return float(math.exp2(self._t.records["cost"][page] / COST_STEPS))
 
     def read_times(self, pages: Pages) -> Floats:
         """Time at which each page was last read; NaN if it is not inside."""

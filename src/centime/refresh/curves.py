@@ -9,11 +9,12 @@ reads fall as 1/sqrt(y). A table belongs to one rule, alpha and beta.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import bare_inlined, bare_kernel
+from centime.model.kernel import bare_inlined, late_kernel
 from centime.refresh.worth import age_ratio
 
 STEPS = 2  # columns an octave of y
@@ -29,14 +30,21 @@ _MOST = 2.0**60
 Curves = npt.NDArray[np.float64]
 
 
-@bare_kernel
-def draw_curves(rule: float, alpha: float, beta: float, curves: Curves) -> None:
-    """Fills the table for a rule."""
+@lru_cache(maxsize=8)
+def curves_for(rule: float, alpha: float, beta: float) -> Curves:
+    """The table for a rule."""
+    curves = np.empty((ROWS, COLUMNS))
+    _draw(rule, alpha, beta, curves)
+    return curves
+
+
+@late_kernel(1.0)
+def _draw(rule: float, alpha: float, beta: float, curves: Curves) -> None:
     for i in range(ROWS):
-        shape = 2.0 ** (LOW_SHAPE + i / SHAPE_STEPS)
+        shape = math.exp2(LOW_SHAPE + i / SHAPE_STEPS)
         u = 0.0
         for j in range(COLUMNS):
-            u = age_ratio(rule, alpha, beta, shape, 2.0 ** (LOW_INDEX + j / STEPS), _MOST, u * 1.2)
+            u = age_ratio(rule, alpha, beta, shape, math.exp2(LOW_INDEX + j / STEPS), _MOST, u * 1.2)
             curves[i, j] = 1.0 / u
 
 

@@ -18,7 +18,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import bare_kernel, bare_part
+from centime.model.kernel import bare_kernel, bare_part, late_kernel
 from centime.refresh.curves import COLUMNS, LOW_INDEX, STEPS, Curves
 
 LOW = -48.0
@@ -63,7 +63,7 @@ def add_demand(
             part[g] += weight * (reads if reads < most else most)
 
 
-@bare_kernel
+@late_kernel(0.5)
 def solve_threshold(demand: Demand, budget: float) -> float:
     """The threshold at which the demand equals the budget."""
     if budget <= 0.0:
@@ -74,7 +74,7 @@ def solve_threshold(demand: Demand, budget: float) -> float:
         if demand[g] <= budget:
             below = max(demand[g], demand[g - 1] * _NOTHING)
             part = math.log(demand[g - 1] / budget) / math.log(demand[g - 1] / below)
-            return float(2.0 ** (LOW + (g - 1 + min(part, 1.0)) / STEPS))
+            return math.exp2(LOW + (g - 1 + min(part, 1.0)) / STEPS)
     return math.inf
 
 

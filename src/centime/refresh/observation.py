@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
 from centime.refresh.belief import UNIT, changed, dated, quiet, stored
 from centime.refresh.calendar import Calendar, file_page
 from centime.refresh.page_record import belief_of, cost_of, due_age, mean_of_host, read_time, scale_of, tally
@@ -92,7 +92,7 @@ def _mean_cost(kept: Whole, cost: float) -> np.uint8:
     """The mean cost, moved a quarter of the way to the cost of this read. Most reads cost a few bytes, some a whole
     document.
     """
-    mean = 2.0 ** (kept / COST_STEPS)
+    mean = math.exp2(kept / COST_STEPS)
     return _stored_cost(mean + 0.25 * (cost - mean))
 
 
@@ -111,7 +111,7 @@ def _join(t: RefreshTables, calendar: Calendar, page: Whole, host: Whole, import
         file_page(calendar, t.records, page, read_time(t, page) + age)
 
 
-@bare_kernel
+@late_kernel(2.0)
 def record_reads(
     t: RefreshTables,
     calendar: Calendar,

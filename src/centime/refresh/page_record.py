@@ -47,7 +47,7 @@ def belief_of(t: RefreshTables, page: Whole, host: Whole) -> tuple[float, float]
 @bare_inlined
 def cost_of(t: RefreshTables, page: Whole) -> float:
     """The expected cost of a read: bytes, or 1 if the budget counts pages."""
-    return 2.0 ** (t.records[page]["cost"] / COST_STEPS) if t.facts[BY_BYTES] != 0.0 else 1.0
+    return math.exp2(t.records[page]["cost"] / COST_STEPS) if t.facts[BY_BYTES] != 0.0 else 1.0
 
 
 @bare_inlined

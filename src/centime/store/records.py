@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile
-from centime.model.kernel import bare_kernel
+from centime.model.kernel import late_kernel
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
 from centime.store.columns import Columns
@@ -202,7 +202,7 @@ def _cut(text: str, place: int) -> bytes:
     return b"" if place < _VALIDATORS else encoded[:LONGEST_TEXT].decode(errors="ignore").encode()
 
 
-@bare_kernel
+@late_kernel(0.2)
 def _copy_heads(
     pages: Pages,
     record_at: npt.NDArray[np.uint32],

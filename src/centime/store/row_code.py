@@ -13,7 +13,7 @@ that is damaged; only checksums can find a row that is well formed but wrong. Tr
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.model.row_batch import Pages, RowBatch
 
 Octets = npt.NDArray[np.uint8]
@@ -67,7 +67,7 @@ def _share_alike(weights: npt.NDArray[np.float64], start: Whole, length: Whole) 
     return alike
 
 
-@bare_kernel
+@late_kernel(0.3)
 def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers) -> Whole:
     """Writes all rows one after the other, each at a multiple of UNIT (`begins`; -1 for an empty row, which takes no
     space); returns the number of bytes, or -1 - k if the targets of row k do not ascend.
@@ -104,7 +104,7 @@ def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers
     return at
 
 
-@bare_kernel
+@late_kernel(0.3)
 def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Numbers) -> None:
     """Writes the number of units of the row of each page to `units`."""
     for k in range(len(pages)):
@@ -119,7 +119,7 @@ def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Num
             units[k] = (place + size - begin + UNIT - 1) // UNIT
 
 
-@bare_kernel
+@late_kernel(0.3)
 def count_links(
     pages: Pages, row_at: Places, base: Octets, tail: Octets, starts: Numbers, lengths: Numbers
 ) -> tuple[Whole, bool]:
@@ -145,7 +145,7 @@ def count_links(
     return total, any_weighted
 
 
-@bare_kernel
+@late_kernel(0.3)
 def decode(
     pages: Pages,
     row_at: Places,

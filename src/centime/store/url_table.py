@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from centime.model.errors import NoRoom, StoreBroken
 from centime.model.graph import LARGEST_PAGE_COUNT
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.model.row_batch import Pages
 
 Fingerprints = npt.NDArray[np.uint64]
@@ -54,7 +54,7 @@ class UrlTable:
     def find(self, fingerprints: Fingerprints) -> Pages:
         """The page of each fingerprint; -1 if it is unknown."""
         pages = np.empty(len(fingerprints), dtype=np.int64)
-        _find(fingerprints, self._column, self._slots, pages)
+        _find(fingerprints.copy(), self._column, self._slots, pages)  # read-only arrays would be compiled for again
         return pages
 
     def find_or_add(self, fingerprints: Fingerprints) -> tuple[Pages, npt.NDArray[np.bool_]]:
@@ -104,7 +104,7 @@ def _search(fingerprint: np.uint64, column: Fingerprints, slots: Slots, mask: np
         slot = (slot + 1) & np.int64(mask)
 
 
-@bare_kernel
+@late_kernel(0.2)
 def _find(fingerprints: Fingerprints, column: Fingerprints, slots: Slots, pages: Pages) -> None:
     """Writes the page of each fingerprint, or -1."""
     mask = np.uint64(len(slots) - 1)
@@ -112,7 +112,7 @@ def _find(fingerprints: Fingerprints, column: Fingerprints, slots: Slots, pages:
         _, pages[k] = _search(fingerprints[k], column, slots, mask)
 
 
-@bare_kernel
+@late_kernel(0.2)
 def _find_or_add(
     fingerprints: Fingerprints,
     column: Fingerprints,
@@ -141,7 +141,7 @@ def _find_or_add(
     return len(fingerprints), count
 
 
-@bare_kernel
+@late_kernel(0.2)
 def _place_all(column: Fingerprints, count: int, slots: Slots) -> None:
     """Fills empty slots with pages that have distinct fingerprints."""
     mask = np.uint64(len(slots) - 1)

@@ -14,14 +14,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-import numpy as np
-
 from centime.model.errors import CentimeError
 from centime.processes.handle import ChildProcess
 from centime.processes.spare import Spare, fork_spares
 from centime.settings.crawl import FetcherSettings
 from centime.shard.message import Lease, pack, unpack_batch
-from centime.store.url_table import UrlTable
 
 LEASES_PER_FETCHER = 96
 MOST_RESTARTS = 100  # a fetcher that dies again and again is not the web's fault
@@ -71,7 +68,6 @@ def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spar
     """Fetchers forked ahead, by default one for each core, for a program that has no crawl in memory yet."""
     from centime.crawl.worker.fetching import main
 
-    UrlTable().find(np.empty(0, dtype=np.uint64))  # numba prepares itself for the first kernel: once for all of them
     return fork_spares(count or len(os.sched_getaffinity(0)), main)
 
 
