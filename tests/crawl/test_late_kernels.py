@@ -1,0 +1,55 @@
+"""Kernels that run as plain Python until compiling pays must give the same bits as the compiled ones, or a journal
+would lead to another crawl on another day.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.opening import open_writer
+from centime.lab.webbox import WebBox, serve_in_process
+
+REPLAY = """
+import sys
+from pathlib import Path
+from centime.crawl.engine.opening import open_writer
+from centime.model.kernel import compile_at_once
+if sys.argv[2] == "compiled":
+    compile_at_once()
+with open_writer(Path(sys.argv[1]), [], {}) as opened:
+    opened.shard.ledger.settle(error=1e-9)
+    opened.shard.placement.frontier.check()
+    opened.close()
+"""
+
+
+def _state_after(folder: Path, way: str) -> dict[str, str]:
+    environment = os.environ | ({"NUMBA_DISABLE_JIT": "1"} if way == "plain" else {})
+    subprocess.run([sys.executable, "-c", REPLAY, str(folder), way], env=environment, check=True, timeout=300)
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and file.name not in ("manifest.json", "centime.json", "lock")
+    }
+
+
+def test_a_journal_leads_to_the_same_bits_whether_kernels_are_compiled_or_plain_python(tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    with serve_in_process(WebBox(hosts=8, pages=300, crawl_delay_seconds=0.0, delay_seconds=0.0)) as served:
+        given = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"]}
+        with open_writer(folder, [served.seed_url], given) as opened:
+            engine = Engine(opened, Limits(pages=250))
+            while engine.step():
+                pass
+            engine.pause()  # and no snapshot yet
+            for way in ("plain", "compiled", "late"):
+                shutil.copytree(folder, tmp_path / way)
+            engine.finish()
+    plain = _state_after(tmp_path / "plain", "plain")
+    assert len(plain) > 5
+    assert _state_after(tmp_path / "compiled", "compiled") == plain
+    assert _state_after(tmp_path / "late", "late") == plain
