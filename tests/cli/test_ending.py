@@ -1,3 +1,4 @@
+import logging
 import subprocess
 import sys
 from collections.abc import Callable
@@ -119,3 +120,22 @@ def test_commands_that_need_no_extra_work_without_any(tmp_path: Path) -> None:
         code = without + "from centime.cli.main import main; main()"
         done = subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+def test_a_person_at_a_terminal_is_told_once_that_kernels_are_compiled(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logging.getLogger("centime.compiling")
+
+    def compiling() -> None:
+        log.info("compiling one")
+        log.info("compiling another")
+
+    assert ended(compiling) == 0
+    assert capsys.readouterr().err == ""  # nobody is there
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    try:
+        assert ended(compiling) == 0
+    finally:
+        log.handlers.clear()
+    assert capsys.readouterr().err.count("compiling what this command needs, once") == 1

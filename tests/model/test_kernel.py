@@ -102,7 +102,7 @@ assert eighth(8.0) == 1.0
 
 @pytest.fixture
 def compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config, "DISABLE_JIT", 0)  # also where all other kernels run as plain Python
+    monkeypatch.setattr("centime.model.kernel._is_disabled", False)  # also where all other kernels run as plain Python
 
 
 @pytest.mark.usefixtures("compiles")
@@ -110,9 +110,9 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_part_is_plain_python_to_python_and_compiled_as_a_kernel(decorate: Callable[..., Any]) -> None:
     decorated = decorate(_double)
     assert decorated("a") == "aa"
-    assert decorated.signatures == []
+    assert decorated.dispatcher.signatures == []
     assert kernel_of(decorated)(1.5) == 3.0
-    assert len(decorated.signatures) == 1
+    assert len(decorated.dispatcher.signatures) == 1
 
 
 @pytest.mark.usefixtures("compiles")
@@ -121,13 +121,13 @@ def test_a_part_is_compiled_once_for_integers_of_all_sizes() -> None:
     made = kernel_of(decorated)
     for number in (np.int8(3), np.int32(3), np.uint16(3), 3, True):
         assert made(number) == 2 * number
-    assert len(decorated.signatures) == 2  # int64 and bool
+    assert len(decorated.dispatcher.signatures) == 2  # int64 and bool
 
 
 @pytest.fixture
 def late(compiles: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A late kernel that was never compiled, of 0.2 seconds as plain Python."""
-    monkeypatch.setattr("centime.model.kernel._LateKernel.at_once", False)
+    monkeypatch.setattr("centime.model.kernel.LateKernel.at_once", False)
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     return late_kernel(0.2)(_sum_of_all)
 
@@ -142,21 +142,21 @@ def _sum_of_all(numbers: npt.NDArray[np.int64]) -> tuple[np.int64, np.bool_]:
 def test_a_late_kernel_is_plain_python_until_it_has_taken_its_time(late: Any) -> None:
     numbers = np.arange(10_000)
     calls = 0
-    while not late.signatures:
+    while not late.dispatcher.signatures:
         found = late(numbers)
         calls += 1
         assert found == (49_995_000, True)
         assert [type(one) for one in found] == [int, bool]
         assert calls < 10_000
     assert calls > 10
-    assert type(late).__name__ == "_Kernel"
+    assert type(late).__name__ == "Kernel"
 
 
 def test_a_late_kernel_is_compiled_at_once_for_large_arrays(late: Any) -> None:
     assert late(np.ones(MOST_LATE_BYTES // 8, dtype=np.int64)) == (MOST_LATE_BYTES // 8, True)
-    assert late.signatures == []
+    assert late.dispatcher.signatures == []
     late(np.ones(MOST_LATE_BYTES // 8 + 1, dtype=np.int64))
-    assert len(late.signatures) == 1
+    assert len(late.dispatcher.signatures) == 1
 
 
 def test_a_late_kernel_that_is_in_the_cache_is_loaded_soon(late: Any) -> None:
@@ -170,9 +170,9 @@ def test_a_late_kernel_that_is_in_the_cache_is_loaded_soon(late: Any) -> None:
 def test_arrays_in_tuples_count_too(late: Any) -> None:
     of_pairs: Any = late_kernel(100.0)(_first_of_pair)
     assert of_pairs((np.arange(3), 7)) == 7
-    assert of_pairs.signatures == []
+    assert of_pairs.dispatcher.signatures == []
     assert of_pairs((np.ones(MOST_LATE_BYTES // 8 + 1), 7)) == 7
-    assert len(of_pairs.signatures) == 1
+    assert len(of_pairs.dispatcher.signatures) == 1
 
 
 def _first_of_pair(pair: tuple[npt.NDArray[np.int64], int]) -> int:
@@ -190,7 +190,7 @@ def test_compiling_is_reported_once_for_each_kernel(caplog: pytest.LogCaptureFix
     made: Any = kernel_of(kernel_of(inlined(_double)))  # one kernel calls the other
     with caplog.at_level(logging.INFO, "centime.compiling"):
         assert made(1.5) == 3.0
-        made.compile(*made.signatures)
+        made.dispatcher.compile(*made.dispatcher.signatures)
     assert [record.message for record in caplog.records] == [
         "compiling centime.model.kernel.kernel_of.<locals>.alone"
     ] * 2
@@ -208,3 +208,30 @@ def test_two_processes_that_need_a_kernel_compile_it_once(tmp_path: Path) -> Non
     said = [line for process in both for line in process.communicate()[0].splitlines()]
     assert [process.returncode for process in both] == [0, 0]
     assert sorted(said) == ["compiling __main__.eighth", "compiling __main__.quarter"]
+
+
+FIRST = """
+import sys
+import numpy as np
+from centime.model.kernel import LateKernel, late_kernel
+
+@late_kernel(0.0)
+def total(numbers):
+    found = 0
+    for number in numbers:
+        found += number
+    return found
+
+calls = 0
+while "numba" not in sys.modules:
+    assert total(np.arange(1000)) == 499500
+    calls += 1
+assert LateKernel.preparing <= 0.0 and calls > 10
+assert len(total.dispatcher.signatures) == 1
+"""
+
+
+def test_numba_is_not_even_imported_while_late_kernels_take_little_time(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"}
+    (tmp_path / "program.py").write_text(FIRST)
+    subprocess.run([sys.executable, str(tmp_path / "program.py")], env=environment, check=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from centime.model.kernel import kernel_of
 from centime.refresh import curves, demand, worth
-from centime.refresh.curves import COLUMNS, ROWS, curves_for
+from centime.refresh.curves import curves_for
 from centime.refresh.demand import LOW, POINTS, demand_at, solve_threshold
 from centime.refresh.worth import OPTIMAL, PAPER, UNIFORM, age_at
 

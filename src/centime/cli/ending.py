@@ -3,6 +3,7 @@
 An error is one sentence on standard error, `centime: ...`; with `--debug` it is a traceback instead.
 """
 
+import logging
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +21,7 @@ EXTRAS = {"matplotlib": "plots", "pyarrow": "arrow"}  # packages that only some 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Runs the program once, reports an error on standard error, and returns the exit code."""
     debug = "--debug" in arguments
+    _announce_compiling()
     try:
         code = app(args=list(arguments), prog_name="centime", standalone_mode=False)
     except typer.TyperException as wrong:
@@ -33,6 +35,24 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     if code == STOPPED:
         return _say("stopped", STOPPED)
     return code if isinstance(code, int) else DONE
+
+
+def _announce_compiling() -> None:
+    """Tells a person at a terminal, once, why the program is busy before it works."""
+    if sys.stderr.isatty():
+        log = logging.getLogger("centime.compiling")
+        log.addHandler(_Announcement())
+        log.setLevel(logging.INFO)
+
+
+class _Announcement(logging.Handler):
+    said = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes one line for the first kernel."""
+        if not self.said:
+            self.said = True
+            sys.stderr.write("centime: compiling what this command needs, once; later runs start at once\n")
 
 
 def _sentence(problem: Exception) -> tuple[str, int]:

@@ -28,22 +28,19 @@ Parts (`inlined`, `part`) are compiled into the kernels that call them. They lac
 often takes longer to compile than the part itself; Python therefore calls them as plain Python. `kernel_of` makes a
 kernel of a part.
 
+Numba itself is imported when the first kernel is compiled or loaded (`compiling.py`): the import takes a third of a
+second, which commands that only look need not wait for.
+
 Trap: numba does not recompile a cached kernel when only a part in another file has changed.
 """
 
-import fcntl
-import logging
-import math
+import os
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import numpy as np
-from numba import config, types
-from numba.core import event
-from numba.core.registry import CPUDispatcher
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,42 +61,41 @@ Whole = int | np.integer[Any]
 
 MOST_LATE_BYTES = 1 << 20  # of arrays, for a call as plain Python: linear work on more takes too long
 LOADING_SECONDS = 0.05  # of CPU as plain Python, for a kernel in the cache: about as long as loading it takes
-PREPARING_SECONDS = 0.7  # the same for all late kernels together, while numba has not prepared itself for its first one
+PREPARING_SECONDS = (
+    1.0  # the same for all late kernels together, until numba is imported and prepared for its first one
+)
 
-_numba: Any = config  # what numba tells of its types is of no use
-_types: Any = types
-_log = logging.getLogger("centime.compiling")
-_locked: set[str] = set()  # files whose kernels this process is compiling
+_is_disabled = os.environ.get("NUMBA_DISABLE_JIT", "") not in ("", "0")
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles and caches a function of arrays and numbers."""
-    return _compiled(function, _Kernel, _KERNEL, cache=True)
+    return _made(function, Kernel, _KERNEL)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles a small function into the kernels that call it; it has no cache of its own."""
-    return _compiled(function, _Part, _INLINED)
+    return _made(function, Part, _INLINED)
 
 
 def part(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles a large function together with the kernels that call it; LLVM decides where to inline it."""
-    return _compiled(function, _Part, _PART)
+    return _made(function, Part, _PART)
 
 
 def bare_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles and caches a function that creates no arrays."""
-    return _compiled(function, _Kernel, _KERNEL | _BARE, cache=True)
+    return _made(function, Kernel, _KERNEL | _BARE)
 
 
 def bare_inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles a small function into the bare kernels that call it."""
-    return _compiled(function, _Part, _INLINED | _BARE)
+    return _made(function, Part, _INLINED | _BARE)
 
 
 def bare_part(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles a large function together with the bare kernels that call it."""
-    return _compiled(function, _Part, _PART | _BARE)
+    return _made(function, Part, _PART | _BARE)
 
 
 def late_kernel(seconds: float) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -108,8 +104,8 @@ def late_kernel(seconds: float) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        late = _compiled(function, _LateKernel, _KERNEL | _BARE, cache=True)
-        if isinstance(late, _LateKernel):
+        late = _made(function, LateKernel, _KERNEL | _BARE)
+        if isinstance(late, LateKernel):
             late.seconds = seconds
         return late
 
@@ -118,7 +114,7 @@ def late_kernel(seconds: float) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def compile_at_once() -> None:
     """Compiles late kernels at their first call from now on: for tests and benchmarks."""
-    _LateKernel.at_once = True
+    LateKernel.at_once = True
 
 
 def kernel_of(called: Callable[P, R]) -> Callable[P, R]:
@@ -128,64 +124,89 @@ def kernel_of(called: Callable[P, R]) -> Callable[P, R]:
     def alone(*arguments: Any) -> Any:
         return function(*arguments)
 
-    return _compiled(cast("Callable[P, R]", alone), _Kernel, _KERNEL)
+    return _made(cast("Callable[P, R]", alone), Kernel, _KERNEL, cache=False)
 
 
-class _Kernel(CPUDispatcher):
+class Compiled:
+    """A function that numba compiles; to numba it is its dispatcher."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, cache: bool) -> None:
+        self.function = function
+        self.options = options
+        self.cache = cache
+        self._dispatcher: Any = None
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self.__module__ = function.__module__
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's object for this function."""
+        if self._dispatcher is None:
+            from centime.model.compiling import make_dispatcher
+
+            self._dispatcher = make_dispatcher(self)
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type by which a kernel knows another one, or a part, that it calls."""
+        return self.dispatcher._numba_type_
+
+
+class Kernel(Compiled):
     """A compiled function that Python calls."""
 
-    def compile(self, sig: Any) -> Any:
-        """Compiles the kernel for these types, or loads it from the cache."""
-        if sig in self.overloads:
-            return super().compile(sig)
-        _LateKernel.preparing = 0.0
-        with _alone(self.py_func.__code__.co_filename):
-            return super().compile(sig)
+    def __call__(self, *arguments: Any) -> Any:
+        """Calls the compiled function; compiles or loads it first if need be."""
+        return (self._dispatcher or self.dispatcher)(*arguments)
 
 
-class _LateKernel(_Kernel):
-    """A compiled function that is plain Python at first. Once it is to be compiled, it becomes a `_Kernel`."""
+class LateKernel(Kernel):
+    """A compiled function that is plain Python at first. Once it is to be compiled, it becomes a `Kernel`."""
 
-    at_once = False
-    preparing = PREPARING_SECONDS  # of CPU that are left to all of them, before numba prepares itself
-    seconds = math.inf  # of CPU that are left to this one as plain Python
+    at_once: ClassVar = False
+    preparing: ClassVar = PREPARING_SECONDS  # of CPU that are left to all of them, before numba is there
+    seconds: float  # of CPU that are left to this one as plain Python
     _is_new = True
 
     def __call__(self, *arguments: Any) -> Any:
         """Calls the function as plain Python, or has it compiled."""
-        if self._is_new:
-            self._is_new = False
-            if self._is_cached():
-                self.seconds = min(self.seconds, LOADING_SECONDS)
-        due = self.seconds <= 0.0 and _LateKernel.preparing <= 0.0
-        if self.at_once or due or _bytes_of(arguments) > MOST_LATE_BYTES:
-            self.__class__ = cast("type[_LateKernel]", _Kernel)
+        if self.at_once or self._is_due() or _bytes_of(arguments) > MOST_LATE_BYTES:
+            self.__class__ = cast("type[LateKernel]", Kernel)
             return self(*arguments)
         started = time.process_time()
         try:
-            return _plain(self.py_func(*arguments))
+            return _plain(self.function(*arguments))
         finally:
             taken = time.process_time() - started
             self.seconds -= taken
-            _LateKernel.preparing -= taken
+            LateKernel.preparing -= taken
 
-    def _is_cached(self) -> bool:
-        """Whether numba has a file of this kernel, for whatever types."""
-        function = self.py_func
-        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{function.__code__.co_firstlineno}.*"
-        return any(Path(str(self.stats.cache_path)).glob(name))
+    def _is_due(self) -> bool:
+        if LateKernel.preparing > 0.0 and "numba" not in sys.modules:
+            return False
+        if self._is_new:
+            self._is_new = False
+            if self.dispatcher.is_cached():
+                self.seconds = min(self.seconds, LOADING_SECONDS)
+        return self.seconds <= 0.0
 
 
-class _Part(CPUDispatcher):
+class Part(Compiled):
     """A compiled function that only kernels call: it lacks the code for calls from Python."""
 
     def __call__(self, *arguments: Any) -> Any:
         """Calls the function as plain Python."""
-        return self.py_func(*arguments)
+        return self.function(*arguments)
 
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """The types of a call from a kernel: each combination is compiled, so integers of any size count as int64."""
-        return super().get_call_template(tuple(map(_widened, args)), {name: _widened(kws[name]) for name in kws})
+
+def _made(
+    function: Callable[P, R], kind: type[Compiled], options: dict[str, Any], *, cache: bool = True
+) -> Callable[P, R]:
+    if _is_disabled:
+        return function
+    return cast("Callable[P, R]", kind(function, options, cache=cache and kind is not Part))
 
 
 def _plain(result: Any) -> Any:
@@ -196,49 +217,3 @@ def _plain(result: Any) -> Any:
 def _bytes_of(arguments: Iterable[Any]) -> int:
     """The bytes of all arrays among the arguments, and in tuples among them."""
     return sum(_bytes_of(one) if isinstance(one, tuple) else getattr(one, "nbytes", 0) for one in arguments)
-
-
-def _widened(argument: Any) -> Any:
-    plain = _types.unliteral(argument)
-    return _types.int64 if isinstance(plain, _types.Integer) and plain.bitwidth < 64 else plain
-
-
-def _compiled(
-    function: Callable[P, R], kind: type[CPUDispatcher], options: dict[str, Any], *, cache: bool = False
-) -> Callable[P, R]:
-    if _numba.DISABLE_JIT:
-        return function
-    compiled = kind(function, targetoptions=dict(options))
-    if cache:
-        compiled.enable_caching()
-    return cast("Callable[P, R]", compiled)
-
-
-@contextmanager
-def _alone(file: str) -> Iterator[None]:
-    """Holds a lock on the kernels of a file: no other process compiles them meanwhile."""
-    with ExitStack() as held:
-        if file not in _locked:  # a kernel may call another one of the same file
-            with suppress(OSError):  # without the lock, two processes may do the same work
-                source = held.enter_context(Path(file).open("rb"))
-                fcntl.flock(source, fcntl.LOCK_EX)
-                _locked.add(file)
-                held.callback(_locked.discard, file)
-        yield
-
-
-class _Reporter(event.Listener):
-    """Reports kernels that are compiled rather than loaded."""
-
-    def on_start(self, event: Any) -> None:
-        """Logs the name of a kernel."""
-        compiled = event.data["dispatcher"]
-        if isinstance(compiled, _Kernel):
-            _log.info("compiling %s.%s", compiled.py_func.__module__, compiled.py_func.__qualname__)
-
-    def on_end(self, event: Any) -> None:
-        """Does nothing."""
-
-
-_listen: Any = event.register
-_listen("numba:compile", _Reporter())
