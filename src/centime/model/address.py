@@ -1,11 +1,23 @@
 """The address of a page: its canonical URL, and a 64-bit fingerprint of that URL."""
 
+from functools import lru_cache
+
 import xxhash
+
+HOST_BITS = 12  # of a fingerprint, the highest: the same for all URLs of a host
+_URL_BITS = 64 - HOST_BITS
 
 
 def fingerprint(url: str) -> int:
-    """A 64-bit hash of a canonical URL; never 0, which means that there is no page."""
-    return xxhash.xxh3_64_intdigest(url.encode()) or 1
+    """A 64-bit hash of a canonical URL: 12 bits of its host, 52 of the whole; never 0, which means that there is no
+    page. From the host bits follows the partition of a page whose URL is not known.
+    """
+    return _host_bits(host_of(url)) | (xxhash.xxh3_64_intdigest(url.encode()) >> HOST_BITS) or 1
+
+
+@lru_cache(maxsize=1 << 16)
+def _host_bits(host: str) -> int:
+    return xxhash.xxh3_64_intdigest(host.encode()) >> _URL_BITS << _URL_BITS
 
 
 def host_of(url: str) -> str:

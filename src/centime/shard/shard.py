@@ -130,7 +130,7 @@ class Shard(ShardState):
 
     def _append(self, kind: int, frame: Any) -> None:
         self.journal.append(kind, pack(frame))
-        self.frame += 1
+        self.frame, self.chain = self.frame + 1, self.journal.chain
 
     def _lease_of(self, page: int, url: str) -> Lease:
         record = self.pages.last(page)

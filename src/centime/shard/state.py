@@ -33,6 +33,7 @@ class ShardState:
 
     def __init__(self, settings: CrawlSettings, pages: KnownPages, ledger: PageLedger) -> None:
         self.frame = 0  # index of the journal frame that comes next
+        self.chain = 0  # of the frames before it
         self.pages = pages
         self.ledger = ledger
         self.hosts = Hosts()

@@ -5,20 +5,23 @@
     snapshots/000042/NAME.bin        one array as it is in memory, little-endian
 
 A snapshot is written under a temporary name, synced and renamed, so it is complete or absent. The remains of a killed
-writer are removed when the folder is next opened for writing. Two snapshots are kept. If the newest is damaged, this is
-reported and the one before it is used; so the journal must reach back to the older of the two, and appended files must
-keep everything that it refers to: see `facts_of_all`.
+writer are removed when the folder is next opened for writing. Two snapshots are kept. If the newest is damaged, or the
+files that it refers to are, this is reported and the one before it is used; so the journal must reach back to the older
+of the two, and appended files must keep everything that it refers to: see `facts_of_all`. Damaged snapshots are set
+aside (`000042.damaged`) once another one is in use; a damaged older one does no harm.
 
-Facts are JSON values; one of them is the index of the first frame that is not in the snapshot.
+Facts are JSON values. `frame` is the index of the first frame that is not in the snapshot, `chain` stands for all
+frames before it (`files/frame.py`).
 """
 
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +39,11 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot that was read; `damaged` has one sentence about each newer snapshot that is damaged."""
+    """A snapshot that was read."""
 
     name: str
     facts: dict[str, Any]
     arrays: Arrays
-    damaged: tuple[str, ...] = ()
 
 
 def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
@@ -71,32 +73,45 @@ def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt
     sync_folder(path)
 
 
-def read_newest(folder: Path, writable: bool) -> Snapshot | None:
-    """The newest undamaged snapshot; None if there never was one. A writer renames damaged ones and removes unfinished
-    ones.
+Used = TypeVar("Used")
+
+
+def use_newest(folder: Path, use: Callable[[Snapshot], Used], writable: bool) -> tuple[Used | None, tuple[str, ...]]:
+    """What `use` makes of the newest snapshot that it can use, and one sentence about each one that is damaged; None if
+    there never was a snapshot. `use` raises DamagedFile if it cannot use a snapshot. A writer sets damaged ones aside
+    and removes unfinished ones. DamagedFile if there are snapshots and none can be used.
     """
     if writable:
         for unfinished in folder.glob(".[0-9]*"):
             shutil.rmtree(unfinished)
-    damaged: list[str] = []
+    damaged: dict[str, str] = {}
+    used: Used | None = None
     left = names(folder)
     while left:
         name = left.pop()
         try:
-            facts, arrays = read_snapshot(folder / name)
+            if used is not None:  # only to set it aside if it is damaged
+                _read_manifest(folder / name)
+            else:
+                used = use(Snapshot(name, *read_snapshot(folder / name)))
         except FileNotFoundError:  # a running crawl has removed it, so there is a newer one
-            left = names(folder)
-            continue
+            if used is None:
+                left = names(folder)
         except DamagedFile as trouble:
-            damaged.append(str(trouble))
-            if writable:
-                shutil.rmtree(folder / f"{name}.damaged", ignore_errors=True)
-                (folder / name).rename(folder / f"{name}.damaged")
-            continue
-        return Snapshot(name, facts, arrays, tuple(damaged))
-    if damaged:
-        raise DamagedFile("no snapshot can be read: " + "; ".join(damaged))
-    return None
+            damaged[name] = str(trouble)
+    if used is None and damaged:
+        raise DamagedFile("no snapshot can be used: " + "; ".join(damaged.values()))
+    if writable:
+        for name in damaged:
+            set_aside(folder, name)
+    return used, tuple(damaged.values())
+
+
+def set_aside(folder: Path, name: str) -> None:
+    """Renames a damaged snapshot, so that it is never read again."""
+    shutil.rmtree(folder / f"{name}.damaged", ignore_errors=True)
+    (folder / name).rename(folder / f"{name}.damaged")
+    sync_folder(folder)
 
 
 def read_snapshot(path: Path, version: int = VERSION) -> tuple[dict[str, Any], Arrays]:
@@ -110,8 +125,14 @@ def read_snapshot(path: Path, version: int = VERSION) -> tuple[dict[str, Any], A
 
 
 def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
-    """The facts of all snapshots by name, oldest first: the journal and the appended files must reach back to these."""
-    return {name: _read_manifest(folder / name)["facts"] for name in names(folder)}
+    """The facts of all snapshots by name, oldest first, whose manifest is whole: the journal and the appended files
+    must reach back to these.
+    """
+    facts = {}
+    for name in names(folder):
+        with suppress(DamagedFile):
+            facts[name] = _read_manifest(folder / name)["facts"]
+    return facts
 
 
 def newest_name(folder: Path) -> str:

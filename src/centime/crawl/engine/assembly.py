@@ -30,7 +30,7 @@ from centime.shard.state import ShardState
 from centime.store.folder import CrawlFolder
 from centime.store.journal import Journal
 from centime.store.link_rows import DiskRows
-from centime.store.snapshot import Snapshot, read_newest
+from centime.store.snapshot import Snapshot, use_newest
 
 PLACES = ("frontier", "leases", "retries")
 WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolation(4.0), "variable": VariableWindow(4)}
@@ -49,7 +49,7 @@ class Assembled(Generic[State]):
 
 def shard_state(shard: ShardState) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Facts and arrays that make the same shard again."""
-    facts: dict[str, Any] = {"frame": shard.frame, "rows": shard.pages.rows.generation}
+    facts: dict[str, Any] = {"frame": shard.frame, "chain": shard.chain, "rows": shard.pages.rows.generation}
     arrays = {f"pages_{name}": array for name, array in shard.pages.state().items()}
     parts: dict[str, tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]] = {
         "ledger": shard.ledger.state(with_rows=False),
@@ -76,23 +76,50 @@ def assemble(
 ) -> Assembled[State]:
     """The shard of a folder as of its newest snapshot; `make` builds the object."""
     give_back_large_blocks()
-    journal = Journal.open(folder.journal, writable)
-    damaged: tuple[str, ...] = ()
-    try:
-        snapshot = read_newest(folder.snapshots, writable)
-    except DamagedFile as trouble:
-        if journal.first_index or not journal.next_index:
-            raise
-        snapshot, damaged = None, (str(trouble),)  # the journal has everything from the first frame on
-    pages = KnownPages.open(folder.state, {} if snapshot is None else _part(snapshot, "pages"), writable)
-    if snapshot is None:
-        shard = make(settings, journal, pages, new_ledger(settings, pages.rows))
-    else:
+    journal = Journal.open(folder.journal, writable, folder.identity)
+
+    def of_snapshot(snapshot: Snapshot) -> State:
+        _must_be_in_journal(snapshot, journal)
+        pages = KnownPages.open(folder.state, _part(snapshot, "pages"), writable)
         kept = decode_settings(snapshot.facts["settings"], where=str(folder.path))
         shard = make(kept, journal, pages, _ledger(kept, pages.rows, snapshot))
         _restore(shard, snapshot)
-        damaged = snapshot.damaged
-    return Assembled(shard, journal, damaged)
+        return shard
+
+    damaged: tuple[str, ...] = ()
+    shard: State | None = None
+    try:
+        shard, damaged = use_newest(folder.snapshots, of_snapshot, writable)
+    except DamagedFile as trouble:
+        if journal.first_index or not journal.next_index:
+            raise
+        damaged = (str(trouble),)  # the journal has everything from the first frame on
+    if shard is None:
+        if journal.first_index:
+            raise DamagedFile(
+                f"{folder.snapshots}: all snapshots are missing, and the journal begins with frame "
+                f"{journal.first_index}"
+            )
+        pages = KnownPages.open(folder.state, {}, writable)
+        shard = make(settings, journal, pages, new_ledger(settings, pages.rows))
+        shard.chain = folder.identity
+    troubles = (folder.trouble,) if folder.trouble else ()
+    return Assembled(shard, journal, (*troubles, *journal.troubles, *damaged))
+
+
+def _must_be_in_journal(snapshot: Snapshot, journal: Journal) -> None:
+    """Raises DamagedFile unless the journal has all frames after a snapshot, and only ours."""
+    frame = int(snapshot.facts["frame"])
+    if frame < journal.first_index:
+        raise DamagedFile(
+            f"{journal.folder}: the journal begins with frame {journal.first_index}, but snapshot {snapshot.name} "
+            f"needs the frames from {frame} on"
+        )
+    if frame > journal.next_index:
+        raise DamagedFile(
+            f"{journal.folder}: the journal ends before frame {journal.next_index}, but snapshot {snapshot.name} "
+            f"contains the frames before {frame}"
+        )
 
 
 def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
@@ -114,7 +141,7 @@ def _ledger(settings: CrawlSettings, rows: DiskRows, snapshot: Snapshot) -> Page
 
 def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     facts, arrays = snapshot.facts, snapshot.arrays
-    shard.frame = facts["frame"]
+    shard.frame, shard.chain = facts["frame"], facts["chain"]
     shard.hosts = Hosts.from_state(arrays["hosts"].tobytes())
     shard.placement = Placement.from_state({name: (facts[name], _part(snapshot, name)) for name in PLACES})
     shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)

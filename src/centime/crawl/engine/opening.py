@@ -82,8 +82,10 @@ def open_writer(
 def _opened(folder: CrawlFolder, settings: CrawlSettings) -> CrawlWriter:
     assembled = assemble(folder, settings, Shard, writable=True)
     writer = CrawlWriter(folder, assembled.shard, damaged=assembled.damaged)
-    for _, kind, payload in assembled.journal.frames(assembled.shard.frame):
-        fold(writer.shard, kind, payload)
+    shard = assembled.shard
+    for cursor, kind, payload in assembled.journal.follow(None, shard.frame, shard.chain):
+        fold(shard, kind, payload)
+        shard.chain = cursor.chain
         writer.folded += 1
     return writer
 

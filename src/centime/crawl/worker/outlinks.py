@@ -8,7 +8,6 @@ bounded; a forgotten fingerprint only costs the bytes of sending its text again.
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
 from centime.discover.canonical import Canonicaliser, canonical, index_of
 from centime.discover.feed import Feed
@@ -27,7 +26,6 @@ SENT_BITS = 20
 VERDICTS = 1 << 18  # canonical URLs whose verdict is remembered, at most
 
 _FOLLOWED = frozenset(flags for flags in range(256) if not flags & NOFOLLOW)
-_hash = xxhash.xxh3_64_intdigest
 
 
 def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
@@ -132,4 +130,4 @@ class LinkReader:
         if self.scope.refusal(url) or trap(url):
             self.refused += 1
             return 0
-        return _hash(url.encode()) or 1
+        return fingerprint(url)
