@@ -152,6 +152,16 @@ def test_a_late_kernel_is_plain_python_until_it_has_taken_its_time(late: Any) ->
     assert type(late).__name__ == "Kernel"
 
 
+def test_a_late_kernel_is_not_due_while_numba_is_not_there_and_time_is_left(
+    late: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late.seconds = 0.0
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr("centime.model.kernel.LateKernel.preparing", 1.0)
+    assert late(np.arange(5)) == (10, False)
+    assert late.dispatcher.signatures == []
+
+
 def test_a_late_kernel_is_compiled_at_once_for_large_arrays(late: Any) -> None:
     assert late(np.ones(MOST_LATE_BYTES // 8, dtype=np.int64)) == (MOST_LATE_BYTES // 8, True)
     assert late.dispatcher.signatures == []
