@@ -65,10 +65,13 @@ class _Fetcher(ChildProcess):
 
 
 def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spare]]:
-    """Fetchers forked ahead, by default one for each core, for a program that has no crawl in memory yet."""
+    """Fetchers forked ahead, at most two for each core, for a program that has no crawl in memory yet; by default one
+    for each core. `count` may be any number: a person typed it, and nothing has looked at it yet.
+    """
     from centime.crawl.worker.fetching import main
 
-    return fork_spares(count or len(os.sched_getaffinity(0)), main)
+    cores = len(os.sched_getaffinity(0))
+    return fork_spares(min(count or cores, 2 * cores), main)
 
 
 class Fetchers:
