@@ -34,7 +34,7 @@ fuzz: $(READY) ## property tests with new examples for SECONDS=120, array bounds
 check: lint ## lint, format, types, layers, documents
 	$(BIN)/pytest --quiet tests/test_documents.py
 
-lint: $(READY)
+lint: $(READY) ## what check does, without the tests of documents
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -23,7 +23,7 @@ HEADINGS = {
     "lab": "Lab",
 }
 COMMANDS = {  # by folder, in the order in which help shows them
-    "crawl": ("crawl", "set", "check", "upgrade"),
+    "crawl": ("crawl", "set", "check", "repair", "upgrade"),
     "look": ("top", "page", "hosts", "stats", "export", "bodies"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
     "rank": ("rank", "convert"),

@@ -37,7 +37,7 @@ def join(
     hosts = state.hosts.number_many([host_of(url) for url in texts])
     classes = _classes(state, texts)
     known.join(texts, hosts, depths[joined], classes)
-    _join_ledger(state, classes)
+    join_ledger(state, classes)
     keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
     state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
     if state.settings.ban:
@@ -56,7 +56,8 @@ def join_links(state: ShardState, visits: list[Visit]) -> None:
         join(state, fingerprints, [url for urls in lines for url in urls], depths, DISCOVERY)
 
 
-def _join_ledger(state: ShardState, classes: npt.NDArray[np.uint8]) -> None:
+def join_ledger(state: ShardState, classes: npt.NDArray[np.uint8]) -> None:
+    """Gives new pages of these focus classes accounts in the ledger."""
     ends = [*(np.flatnonzero(np.diff(classes)) + 1).tolist(), len(classes)]
     start = 0
     for end in ends:  # pages join in runs of one class

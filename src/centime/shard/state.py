@@ -35,7 +35,6 @@ class ShardState:
         self.frame = 0  # index of the journal frame that comes next
         self.chain = 0  # of the frames before it
         self.pages = pages
-        self.ledger = ledger
         self.hosts = Hosts()
         self.placement = Placement(lease_seconds=LEASE_SECONDS)
         self.refreshing = Refreshing(settings, self.hosts_of_pages)
@@ -50,7 +49,7 @@ class ShardState:
         self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
-        ledger.watch = self._watch
+        self.use_ledger(ledger)
         self.settings = settings
         self.apply_settings(settings)
 
@@ -81,6 +80,11 @@ class ShardState:
         """The numbers of the hosts of pages."""
         hosts: npt.NDArray[np.uint32] = self.pages.origins_of(pages)["host"]
         return hosts
+
+    def use_ledger(self, ledger: PageLedger) -> None:
+        """Keeps the money of all pages in this ledger from now on."""
+        self.ledger = ledger
+        ledger.watch = self._watch
 
     def _watch(self, paid: npt.NDArray[np.int32] | None) -> None:
         if paid is None:

@@ -99,6 +99,11 @@ class Journal:
         return journal
 
     @property
+    def last_segment(self) -> int:
+        """The number of the newest segment."""
+        return self._last
+
+    @property
     def first_index(self) -> int:
         """The index of the oldest frame in the journal."""
         return next(iter(self._heads.values())).first

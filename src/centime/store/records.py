@@ -67,6 +67,16 @@ _PREVIOUS, _FAILURES = _NAMES.index("previous"), _NAMES.index("failures")
 HEAD_TYPE = np.dtype([(name, kind) for (_, kind), names in _NUMBERS.items() for name in names])
 
 
+HEAD_BYTES_OF_RECORD = _HEAD.size + _LENGTHS.size  # before its texts
+
+
+def size_at(data: npt.NDArray[np.uint8], at: int) -> int:
+    """The number of bytes of the record at a place."""
+    begin = at + _HEAD.size
+    lengths: tuple[int, ...] = _LENGTHS.unpack(data[begin : begin + _LENGTHS.size].tobytes())
+    return HEAD_BYTES_OF_RECORD + sum(lengths)
+
+
 class Records:
     """The visit records of every page, newest first."""
 

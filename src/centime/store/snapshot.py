@@ -94,8 +94,10 @@ def use_newest(folder: Path, use: Callable[[Snapshot], Used], writable: bool) ->
                 _read_manifest(folder / name)
             else:
                 used = use(Snapshot(name, *read_snapshot(folder / name)))
-        except FileNotFoundError:  # a running crawl has removed it, so there is a newer one
-            if used is None:
+        except FileNotFoundError as trouble:
+            if (folder / name).exists():  # a file that it refers to is missing
+                damaged[name] = f"{trouble.filename}: is missing"
+            elif used is None:  # a running crawl has removed it, so there is a newer one
                 left = names(folder)
         except DamagedFile as trouble:
             damaged[name] = str(trouble)

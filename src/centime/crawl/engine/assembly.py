@@ -6,6 +6,8 @@ assemble(folder, settings, ...)    the shard as of the newest snapshot, for a re
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -80,11 +82,7 @@ def assemble(
 
     def of_snapshot(snapshot: Snapshot) -> State:
         _must_be_in_journal(snapshot, journal)
-        pages = KnownPages.open(folder.state, _part(snapshot, "pages"), writable)
-        kept = decode_settings(snapshot.facts["settings"], where=str(folder.path))
-        shard = make(kept, journal, pages, _ledger(kept, pages.rows, snapshot))
-        _restore(shard, snapshot)
-        return shard
+        return restored(snapshot, folder.state, partial(_make, make, journal), writable=writable)
 
     damaged: tuple[str, ...] = ()
     shard: State | None = None
@@ -105,6 +103,31 @@ def assemble(
         shard.chain = folder.identity
     troubles = (folder.trouble,) if folder.trouble else ()
     return Assembled(shard, journal, (*troubles, *journal.troubles, *damaged))
+
+
+def restored(
+    snapshot: Snapshot,
+    state: Path,
+    make: Callable[[CrawlSettings, KnownPages, PageLedger], State],
+    *,
+    writable: bool,
+) -> State:
+    """The shard as of a snapshot, whose append-only files are in the folder `state`; `make` builds the object."""
+    pages = KnownPages.open(state, _part(snapshot, "pages"), writable)
+    kept = decode_settings(snapshot.facts["settings"], where=str(state.parent))
+    shard = make(kept, pages, _ledger(kept, pages.rows, snapshot))
+    _restore(shard, snapshot)
+    return shard
+
+
+def _make(
+    make: Callable[[CrawlSettings, Journal, KnownPages, PageLedger], State],
+    journal: Journal,
+    settings: CrawlSettings,
+    pages: KnownPages,
+    ledger: PageLedger,
+) -> State:
+    return make(settings, journal, pages, ledger)
 
 
 def _must_be_in_journal(snapshot: Snapshot, journal: Journal) -> None:
