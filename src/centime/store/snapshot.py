@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
-from centime.files.disk import room_for, sync_folder
+from centime.files.disk import room_for, sync_folder, write_whole
 from centime.model.errors import DamagedFile
 
 VERSION = 2
@@ -51,6 +51,7 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
     beside = folder / f".{name}.{os.getpid()}"
+    shutil.rmtree(beside, ignore_errors=True)  # of a killed process with the same number
     try:
         write_content(beside, facts, arrays)
         beside.rename(folder / name)
@@ -59,7 +60,9 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
         raise
     sync_folder(folder)
     for old in names(folder)[:-KEPT]:
-        shutil.rmtree(folder / old)
+        doomed = folder / f".{old}.old"  # a name of its own: half of a snapshot is no snapshot
+        (folder / old).rename(doomed)
+        shutil.rmtree(doomed)
     return name
 
 
@@ -168,12 +171,16 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _write_file(path: Path, pieces: list[memoryview] | list[bytes]) -> None:
-    with room_for(path), path.open("wb", buffering=0) as file:
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                rest = rest[file.write(rest) :]
-        os.fsync(file.fileno())
+    with room_for(path):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            at = 0
+            for piece in pieces:
+                write_whole(handle, piece, at, path)
+                at += len(piece)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def version_of(path: Path) -> int:
