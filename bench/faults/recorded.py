@@ -162,7 +162,8 @@ class Recording:
             "rmdir": rmdir,
             "mkdir": mkdir,
         }
-        with patch.multiple(os, **made):
+        replaced: Any = made
+        with patch.multiple(os, **replaced):
             yield
 
     def promise(self, frame: int) -> None:

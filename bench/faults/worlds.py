@@ -12,7 +12,7 @@ import errno
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,7 +83,7 @@ def digest(shard: ShardState) -> str:
     return made.hexdigest()
 
 
-def record(room: Path, seed: int = 1, pages: int = 40) -> History:
+def record(room: Path, seed: int = 1, pages: int = 160) -> History:
     """Runs the crawl and remembers it."""
     recording = Recording(room / "crawl")
     frames: list[tuple[int, bytes]] = []
@@ -157,8 +157,10 @@ def _states(folder: Path, frames: list[tuple[int, bytes]]) -> dict[int, str]:
 
 
 def _some_file(image: Image, chance: Random, least: int = 1) -> str:
+    """A file by chance; every second time one outside the snapshots, which have most of the files."""
     names = [name for name, data in sorted(image.files.items()) if len(data) >= least and "/." not in f"/{name}"]
-    return chance.choice(names)
+    others = [name for name in names if not name.startswith("snapshots/")]
+    return chance.choice(others if others and chance.random() < 0.5 else names)
 
 
 def _flip(image: Image, history: History, chance: Random) -> None:
@@ -259,16 +261,23 @@ class Tally:
         return self.opened + self.said + len(self.wrong)
 
 
-def worlds(history: History, room: Path, count: int, seed: int | str, *, repair: float = 0.2) -> dict[str, Tally]:
+def worlds(
+    history: History,
+    room: Path,
+    count: int,
+    seed: int | str,
+    *,
+    repair: float = 0.2,
+    kinds: Sequence[str] = (POWER, *FAULTS),
+) -> dict[str, Tally]:
     """Tries that many worlds; repairs this share of those that say what is wrong."""
-    tallies = {kind: Tally() for kind in (POWER, *FAULTS)}
-    kinds = list(tallies)
+    tallies = {kind: Tally() for kind in kinds}
     for number in range(count):
         chance = Random(f"{seed} {number}")
         kind = kinds[number % len(kinds)]
         folder = room / "world"
         shutil.rmtree(folder, ignore_errors=True)
-        moment = chance.randint(_begun(history), len(history.recording.steps))
+        moment = _moment(history, chance)
         image = history.recording.after(moment, chance if kind == POWER else None)
         if kind != POWER:
             FAULTS[kind](image, history, chance)
@@ -278,10 +287,15 @@ def worlds(history: History, room: Path, count: int, seed: int | str, *, repair:
     return tallies
 
 
-def _begun(history: History) -> int:
-    """The moment from which on the folder is a crawl."""
+def _moment(history: History, chance: Random) -> int:
+    """A moment from which on the folder is a crawl; every second time just after something was confirmed, because most
+    steps are those of snapshots.
+    """
     steps = history.recording.steps
-    return next(number for number, step in enumerate(steps) if step.target == "centime.json") + 2
+    begun = next(number for number, step in enumerate(steps) if step.target == "centime.json") + 2
+    if chance.random() < 0.5:
+        return chance.choice([number for number, step in enumerate(steps, 1) if step.kind == "promise"])
+    return chance.randint(begun, len(steps))
 
 
 def _judge(tally: Tally, history: History, folder: Path, promised: int, kind: str, title: str, repair: bool) -> None:
@@ -386,7 +400,7 @@ def _refuse(tally: Tally, folder: Path, chance: Random, at: int, title: str) -> 
             patch.object(Journal, "sync", synced),
             recording.watching(refuse),
         ):
-            _live(folder, SmallWorld(40, 1))
+            _live(folder, SmallWorld(160, 1))
     except (CentimeError, OSError):
         tally.said += 1
     else:

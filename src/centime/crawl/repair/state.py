@@ -197,13 +197,15 @@ class DamagedState:
             return
         origins = self.files["pages_origins"].data[HEAD_BYTES:].view(ORIGIN)
         fingerprints = self._fingerprints.copy()
+        used = set(fingerprints.tolist())
         for page, begin, end in self._spans():
             if file.touches(begin, end) and fingerprint(self.url(begin, end)) != fingerprints[page]:
                 name = hosts.all[int(origins[page]["host"])].name
-                text = _stand_in(name, page, end - begin)
+                text = _stand_in(name, end - begin, used)
                 if fingerprint(text) != fingerprints[page]:  # the URL of a home page is known from its length
                     given.texts.append(page)
                     fingerprints[page] = fingerprint(text)
+                    used.add(fingerprint(text))
                 file.data[begin:end] = np.frombuffer(text.encode(), dtype=np.uint8)
         self.arrays["pages_fingerprints"] = fingerprints
         file.damaged.clear()
@@ -283,7 +285,12 @@ class DamagedState:
         self.arrays["pages_row_at"] = row_at
 
 
-def _stand_in(host: str, page: int, length: int) -> str:
-    """A URL of the host with this length, for a page whose URL is lost."""
-    text = f"{host}/"
-    return text if len(text) >= length else (text + f"~{page:x}~lost".ljust(length, "~"))[:length]
+def _stand_in(host: str, length: int, used: set[int]) -> str:
+    """A URL of the host with this length that no page has, for a page whose URL is lost; the URL of the home page if
+    there is room for no other.
+    """
+    room = length - len(host) - 1
+    if room <= 0:
+        return f"{host}/"
+    names = (f"{number:x}".rjust(room, "~") for number in range(16 ** min(room, 8)))
+    return next(url for name in names if fingerprint(url := f"{host}/{name}") not in used)
