@@ -313,7 +313,11 @@ def _judge(tally: Tally, history: History, folder: Path, promised: int, kind: st
     except Exception as trouble:
         tally.wrong.append(f"{title}: {type(trouble).__name__}: {trouble}")
         return
-    frame, found, said = reader.shard.frame, digest(reader.shard), reader.damaged
+    frame, said = reader.shard.frame, reader.damaged
+    try:
+        found = digest(reader.shard)
+    except (CentimeError, ValueError, LookupError) as trouble:
+        found = f"{type(trouble).__name__}: {trouble}"
     reader.close()
     if frame < promised and not said:
         tally.wrong.append(f"{title}: {frame} frames, but {promised} were confirmed")

@@ -161,13 +161,17 @@ class Journal:
     def drop_before(self, index: int) -> int:
         """Deletes the segments that contain only frames before `index`, oldest first; returns their number."""
         self._must_be_open()
-        segments = list(self._heads)
-        doomed = [segment for segment, follower in pairwise(segments) if self._heads[follower].first <= index]
-        for segment in doomed:
-            self._path(segment).unlink()
-            del self._heads[segment]
+        doomed = self.segments_before(index)
+        for path in doomed:
+            path.unlink()
+            del self._heads[int(path.stem)]
         sync_folder(self.folder)
         return len(doomed)
+
+    def segments_before(self, index: int) -> list[Path]:
+        """The segments that contain only frames before `index`, oldest first."""
+        pairs = pairwise(self._heads)
+        return [self._path(segment) for segment, follower in pairs if self._heads[follower].first <= index]
 
     def frames(self, start: int = 0, chain: int | None = None) -> Iterator[tuple[int, int, bytes]]:
         """Index, kind and payload of every flushed frame from `start` on; reads the files in chunks. The frames before

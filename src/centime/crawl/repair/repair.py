@@ -45,7 +45,7 @@ from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots
 from centime.store.archive import mend
 from centime.store.folder import FORMAT, About, CrawlFolder, read_about
-from centime.store.journal import HEAD, HEAD_BYTES, Head, mark_path, packed_head
+from centime.store.journal import HEAD, HEAD_BYTES, Head, Journal, mark_path, packed_head
 
 REPAIRED = "state.repaired"
 DAMAGED = "damaged"
@@ -154,7 +154,8 @@ def _opens(folder: CrawlFolder, report: Repaired) -> bool:
             folder, settings, lambda kept, _, pages, ledger: ShardState(kept, pages, ledger), writable=False
         )
         shard = assembled.shard
-        for _, kind, payload in assembled.journal.frames(shard.frame, shard.chain):
+        start = shard.frame
+        for _, kind, payload in assembled.journal.frames(start, shard.chain):
             fold(shard, kind, payload)
         shard.pages.close()
     except (CentimeError, OSError, ValueError, LookupError):
@@ -165,6 +166,7 @@ def _opens(folder: CrawlFolder, report: Repaired) -> bool:
         report.restored.append(
             f"{folder.snapshots / name}: set aside; another snapshot and the journal have its content"
         )
+    _drop_damaged_past(folder, assembled.journal, start, report)
     if read_mark(mark_path(folder.journal)) is None:
         journal = assembled.journal
         create_mark(
@@ -173,6 +175,25 @@ def _opens(folder: CrawlFolder, report: Repaired) -> bool:
         )
         report.lost.append(f"{mark_path(folder.journal)}: nothing proves that the journal had no later frames")
     return True
+
+
+def _drop_damaged_past(folder: CrawlFolder, journal: Journal, start: int, report: Repaired) -> None:
+    """Moves damaged segments away that have only frames before the snapshot in use, with older snapshots that need
+    them.
+    """
+    try:
+        for _ in journal.frames(journal.first_index):
+            pass
+    except CentimeError as trouble:
+        for name, facts in snapshots.facts_of_all(folder.snapshots).items():
+            if int(facts["frame"]) < start:
+                snapshots.set_aside(folder.snapshots, name)
+        damaged = folder.path / DAMAGED
+        damaged.mkdir(exist_ok=True)
+        for path in journal.segments_before(start):
+            path.replace(_free(damaged / path.name))
+        sync_folder(folder.journal)
+        report.restored.append(f"{trouble}; set aside, because a snapshot contains all frames before frame {start}")
 
 
 def _is_whole(folder: CrawlFolder, name: str) -> bool:
