@@ -105,7 +105,7 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         put_off = [host for host, time in plain.next_times.items() if before.get(host, -math.inf) != time]
         assert self.frontier.put_off == len(put_off)
         for host in put_off:
-            assert plain.next_times[host] == self.now + 1
+            assert plain.next_times[host] == math.floor(self.now) + 1
             assert plain.is_full(host, most[1, plain.standings.get(host, 0)])
         if len(leased) < count:
             assert not any(self.may_lease_within(most, plain.inside[page][0]) for page in plain.ready_pages(self.now))

@@ -9,7 +9,8 @@ cannot take: with S slots in all, NEW 3/8 S, ANSWERING 1/2 S, FAILING 1/8 S. Hen
 that answers waits for a slot only while S/2 hosts that answer too are being fetched from. One registered domain, and
 one network address, has at most a part of them: NEW 1/16 S, ANSWERING 1/8 S, FAILING 1/64 S.
 
-A host whose domain or address has its part is put off by PUT_OFF_SECONDS. The domain of a host is one of DOMAINS
+A host whose domain or address has its part is put off to the next whole second, or to a later one if a call puts off
+more than PUT_OFF_AT_ONCE: so hosts that are put off again and again cost little. The domain of a host is one of DOMAINS
 numbers, a hash of the name: two domains that share a number share their part.
 """
 
@@ -26,7 +27,7 @@ UNCHANGED: Final = -1  # of a lease whose end says nothing about its host
 
 DOMAINS: Final = 1 << 12
 NO_DOMAIN: Final = -1
-PUT_OFF_SECONDS: Final = 1.0
+PUT_OFF_AT_ONCE: Final = 4096
 
 # rows of bounds
 IN_ALL: Final = 0

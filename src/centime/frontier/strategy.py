@@ -30,7 +30,7 @@ import numpy.typing as npt
 from centime.frontier.kind import CLASSES, DISCOVERY, KINDS, LEVELS, REFRESH
 from centime.frontier.queue import place
 from centime.frontier.readiness import ready_time, settle, take_out, wake_hosts
-from centime.frontier.standing import IN_ALL, PUT_OFF_SECONDS, SHARED, STANDINGS
+from centime.frontier.standing import IN_ALL, PUT_OFF_AT_ONCE, SHARED, STANDINGS
 from centime.frontier.tables import (
     BEST,
     CLASS_COUNT,
@@ -78,7 +78,7 @@ def _best_of_heap(
         if ready_time(t, h) <= now:
             if not (puts_off and _is_full(t, h, standing, bounds)):
                 break
-            t.times[h, NEXT_TIME] = now + PUT_OFF_SECONDS
+            t.times[h, NEXT_TIME] = np.floor(now) + 1.0 + t.counts[PUT_OFF_COUNT] // PUT_OFF_AT_ONCE
             t.counts[PUT_OFF_COUNT] += 1
         settle(t, h)
         q = np.int64(t.roots[heap])

@@ -17,7 +17,7 @@ from centime.shard.message import Visit
 
 ON_ITS_WAY_SECONDS = 1.0  # the last request of a dead fetcher can reach its host this late
 FIRST_PATIENCE_SECONDS = 5.0  # for a host that never answered; doubled with each failure
-MOST_DOUBLINGS = 4
+MOST_DOUBLINGS = 3  # then as long as for any other host
 PROMPT_SECONDS = 5.0  # a host that keeps a fetcher waiting for longer takes slots that others need
 
 
@@ -31,9 +31,9 @@ def standing_after(visit: Visit) -> int:
 def patience_with(host: Host) -> float:
     """How many seconds to wait for a connection to a host and for its answer; 0 for as long as the settings say."""
     failures = host.politeness.failures
-    if host.read and not failures:
+    if (host.politeness.latency and not failures) or failures > MOST_DOUBLINGS:
         return 0.0
-    return 0.0 if failures > MOST_DOUBLINGS else FIRST_PATIENCE_SECONDS * float(1 << failures)
+    return FIRST_PATIENCE_SECONDS * float(1 << failures)
 
 
 def standing_of(host: Host) -> int:

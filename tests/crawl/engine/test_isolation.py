@@ -7,9 +7,11 @@ import pytest
 
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
+from centime.crawl.engine.reader import read_crawl
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.message import Lease, Visit, pack
+from centime.shard.state import ShardState
 from tests.crawl.engine.test_transport import Clock
 
 GOOD, BAD, SLOTS = 5, 200, 96
@@ -89,9 +91,23 @@ def pages_read(path: Path, bad: list[str], seconds: float = 60.0) -> tuple[int, 
     transport = Dripping(clock)
     good = [f"http://good{number}.test/" for number in range(GOOD)]
     with open_writer(path, [*bad, *good], {"scope": "any", "delay": 0.5}) as opened:
-        Engine(opened, Limits(seconds=seconds), transport=lambda: transport, clock=clock).run()
-        hosts = opened.shard.hosts.all
-        return sum(host.read for host in hosts if "good" in host.name), transport
+        engine = Engine(opened, Limits(seconds=seconds), transport=lambda: transport, clock=clock)
+        while engine.step():
+            pass
+        shard = opened.shard
+        shard.journal.sync()
+        replayed = read_crawl(path)  # raises JournalMismatch if other leases are granted
+        assert placement_of(replayed.shard) == placement_of(shard)
+        replayed.close()
+        engine.abandon()
+        return sum(host.read for host in shard.hosts.all if "good" in host.name), transport
+
+
+def placement_of(shard: ShardState) -> dict[str, bytes]:
+    """All arrays of the frontier and the leases."""
+    shard.placement.check(shard.hosts_of_pages)
+    parts = shard.placement.state().items()
+    return {f"{part} {name}": array.tobytes() for part, (_, arrays) in parts for name, array in arrays.items()}
 
 
 @pytest.mark.parametrize("names", NAMES)
