@@ -2,7 +2,7 @@
 
 Every time in the state of a crawl is of the clock of some run. L is the latest of them. If the machine was not
 restarted since, the steady time tells how long ago L was, whatever the wall clock says; the folder keeps the steady
-time of each run for that (`clock.json`; a crawl without it is as good as one whose machine was restarted). Otherwise
+time of each run for that (`clock.json`; if it is missing or damaged, the machine counts as restarted). Otherwise
 only a clock before L is known to be wrong, and no time has passed as far as anybody can know.
 
 If the two differ by more than TOLERANCE_SECONDS, a frame moves the times that pages and hosts wait for
@@ -12,8 +12,12 @@ If the two differ by more than TOLERANCE_SECONDS, a frame moves the times that p
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from xxhash import xxh3_64_hexdigest
 
 from centime.files.replacement import replace_file
+from centime.model.errors import NoRoom
 from centime.processes.clock import RunClock
 from centime.shard.message import ClockMoved
 
@@ -35,7 +39,9 @@ def clock_moved(folder: Path, clock: RunClock, latest: float) -> ClockMoved | No
 def keep_clock(folder: Path, clock: RunClock) -> None:
     """Keeps what the next run needs to know of the clock of this one."""
     if clock.boot:
-        replace_file(folder / NAME, json.dumps({"boot": clock.boot, "ahead": clock.ahead}).encode())
+        kept = {"boot": clock.boot, "ahead": clock.ahead}
+        with suppress(NoRoom):  # the crawl does without
+            replace_file(folder / NAME, json.dumps(kept | {"checksum": _checksum(kept)}).encode(), durable=False)
 
 
 def said_of_clock(folder: Path, moved: ClockMoved | None, now: float, latest: float) -> str:
@@ -56,9 +62,13 @@ def _ahead_of_last_run(folder: Path, boot: str) -> float | None:
     """How far the clock of the last run was ahead of the steady time; None if the machine was restarted since."""
     with suppress(OSError, ValueError, LookupError, TypeError):
         kept = json.loads((folder / NAME).read_bytes())
-        if boot and kept["boot"] == boot:
+        if boot and kept["boot"] == boot and kept.pop("checksum") == _checksum(kept):
             return float(kept["ahead"])
     return None
+
+
+def _checksum(kept: dict[str, Any]) -> str:
+    return xxh3_64_hexdigest(json.dumps(kept, sort_keys=True).encode())
 
 
 def _duration(seconds: float) -> str:
