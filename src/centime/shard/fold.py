@@ -19,7 +19,7 @@ from centime.shard.commands import carry_out
 from centime.shard.filing import take_visits
 from centime.shard.joining import take_seeded
 from centime.shard.message import (
-    ClockMoved,
+    Clocked,
     Commanded,
     Configured,
     Delivered,
@@ -29,11 +29,11 @@ from centime.shard.message import (
     Settled,
     Visits,
 )
-from centime.shard.moving import move_clock
+from centime.shard.moving import set_clock
 from centime.shard.state import ShardState
 
 # kinds of frames, as the journal stores them
-SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCK_MOVED = 1, 2, 3, 4, 5, 6, 7, 8, 9
+SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED = 1, 2, 3, 4, 5, 6, 7, 8, 9
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -43,7 +43,7 @@ FRAMES: dict[int, Any] = {
     CONFIGURED: Configured,
     COMMANDED: Commanded,
     DELIVERED: Delivered,
-    CLOCK_MOVED: ClockMoved,
+    CLOCKED: Clocked,
 }
 
 
@@ -75,8 +75,8 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
             carry_out(state, frame.now, decode_command(frame.command))
         case Delivered():
             state.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
-        case ClockMoved():
-            move_clock(state, frame)
+        case Clocked():
+            set_clock(state, frame)
     state.frame += 1
 
 

@@ -124,14 +124,19 @@ class Commanded(msgspec.Struct, array_like=True, frozen=True, gc=False):
     command: bytes
 
 
-class ClockMoved(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """The clock was set between two runs: a frame of the journal. `before` is the latest time that the shard had seen,
-    `passed` the seconds that have truly passed since.
+class Clocked(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A run goes by another clock than the last one: a frame of the journal. `ahead` is how far it is ahead of the time
+    since the machine was started, `boot` which start that was (`processes/clock.py`).
+
+    If the clock was set, `before` is the latest time that the shard had seen, and `passed` the seconds that have truly
+    passed since; otherwise both are 0.
     """
 
     now: float
-    before: float
-    passed: float
+    boot: str
+    ahead: float
+    before: float = 0.0
+    passed: float = 0.0
 
 
 class Delivered(msgspec.Struct, array_like=True, frozen=True, gc=False):

@@ -13,13 +13,18 @@ stay as they are, because nobody knows which of them were wrong.
 
 from dataclasses import replace
 
-from centime.shard.message import ClockMoved
+from centime.shard.message import Clocked
 from centime.shard.state import ShardState
 
 
-def move_clock(state: ShardState, frame: ClockMoved) -> None:
-    """Applies a `ClockMoved` frame."""
+def set_clock(state: ShardState, frame: Clocked) -> None:
+    """Applies a `Clocked` frame."""
+    state.boot, state.ahead = frame.boot, frame.ahead
+    if frame.before:
+        _move(state, frame)
 
+
+def _move(state: ShardState, frame: Clocked) -> None:
     def wait(time: float) -> float:
         if time <= min(frame.now, frame.before):
             return time

@@ -26,7 +26,7 @@ from centime.shard.command import Command, SetCommand, pack_command
 from centime.shard.commands import carry_out, changed_live
 from centime.shard.filing import take_visits
 from centime.shard.fold import (
-    CLOCK_MOVED,
+    CLOCKED,
     COMMANDED,
     CONFIGURED,
     DELIVERED,
@@ -39,7 +39,7 @@ from centime.shard.fold import (
 )
 from centime.shard.joining import take_seeded
 from centime.shard.message import (
-    ClockMoved,
+    Clocked,
     Commanded,
     Configured,
     Delivered,
@@ -52,7 +52,7 @@ from centime.shard.message import (
     Visits,
     pack,
 )
-from centime.shard.moving import move_clock
+from centime.shard.moving import set_clock
 from centime.shard.pages import KnownPages
 from centime.shard.politeness import patience_with
 from centime.shard.state import ShardState
@@ -124,10 +124,10 @@ class Shard(ShardState):
         self._append(DELIVERED, Delivered(now, name, up_to))
         self.requests.subscriptions.delivered(name, up_to, now)
 
-    def move_clock(self, frame: ClockMoved) -> None:
-        """Moves times that pages and hosts wait for, because the clock was set."""
-        self._append(CLOCK_MOVED, frame)
-        move_clock(self, frame)
+    def set_clock(self, frame: Clocked) -> None:
+        """Goes by another clock from now on; moves the times that pages and hosts wait for if the clock was set."""
+        self._append(CLOCKED, frame)
+        set_clock(self, frame)
 
     def settle(self, error: float, payments: int) -> None:
         """Pays debts until the certified error is at most `error`, with at most `payments` payments."""

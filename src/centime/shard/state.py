@@ -47,6 +47,7 @@ class ShardState:
         self.since_advance = 0  # visits since the ledger paid debts
         self.refreshed_until = 0  # place of the next record that `refresh-after` examines
         self.latest = 0.0  # the latest time of all frames
+        self.boot, self.ahead = "", 0.0  # the clock of the last run (`Clocked`)
         self.ceilings: list[tuple[int, float]] = []  # records before such a place are of such a time at the latest
         self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
@@ -106,6 +107,7 @@ class ShardState:
             "outcomes": {str(int(key)): count for key, count in self.outcomes.items()},
             "latest": self.latest,
             "ceilings": self.ceilings,
+            "clock": [self.boot, self.ahead],
         }
 
     def set_counters(self, counters: dict[str, Any]) -> None:
@@ -113,6 +115,7 @@ class ShardState:
         for name in COUNTERS:
             setattr(self, name, counters[name])
         self.latest = counters.get("latest", self.pages.last_time())  # versions before 0.2 did not store it
+        self.boot, self.ahead = counters.get("clock", ("", 0.0))
         self.ceilings = [(int(place), float(time)) for place, time in counters.get("ceilings", [])]
         self.outcomes = Counter({Outcome(int(key)): count for key, count in counters["outcomes"].items()})
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from centime.crawl.engine.assembly import assemble, new_ledger
-from centime.crawl.engine.clock import clock_moved, keep_clock, said_of_clock
+from centime.crawl.engine.clock import clocked, said_of_clock
 from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import read_seeds
 from centime.frontier.kind import PUBLISHED
@@ -69,9 +69,13 @@ def open_writer(
         opened = _opened(folder, settings, clock)
         opened.upgraded = tuple(upgraded)
         opened.make_safe()
-        _set_clock(opened, clock)
-        if settings != opened.shard.settings or not opened.shard.journal.next_index:
+        begins = not opened.shard.journal.next_index  # with its settings; otherwise the clock comes first
+        if not begins:
+            _set_clock(opened, clock)
+        if begins or settings != opened.shard.settings:
             opened.shard.configure(clock(), settings)
+        if begins:
+            _set_clock(opened, clock)
         if urls:
             now = clock()
             opened.shard.seed(Seeded(now, "\n".join(found.urls).encode()))
@@ -96,15 +100,12 @@ def _opened(folder: CrawlFolder, settings: CrawlSettings, clock: RunClock) -> Cr
 
 
 def _set_clock(opened: CrawlWriter, clock: RunClock) -> None:
-    """Moves the times in the crawl's state if the clock of the machine was set since the last run."""
-    shard, path = opened.shard, opened.folder.path
-    latest = shard.latest
-    moved = clock_moved(path, clock, latest) if latest else None
-    opened.said_of_clock = said_of_clock(path, moved, clock(), latest)
-    if moved is not None:
-        shard.move_clock(moved)
-        shard.journal.sync()  # before the folder forgets the clock of the last run
-    keep_clock(path, clock)
+    """Goes by the clock of this run; moves the times in the crawl's state if it was set since the last run."""
+    shard = opened.shard
+    frame = clocked(clock, shard)
+    opened.said_of_clock = said_of_clock(opened.folder.path, frame, clock(), shard.latest)
+    if frame is not None:
+        shard.set_clock(frame)
 
 
 def _find_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
