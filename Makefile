@@ -59,6 +59,7 @@ bench-rank: $(READY) ## measure ranking beside its peers, which it installs firs
 bench-crawl: $(READY) ## measure the crawler beside its peers on real pages, both of which it fetches first
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
 	$(BIN)/python -m bench.crawl
+	$(BIN)/python -m bench.isolation
 
 bench-refresh: $(READY) ## measure how fresh the copy is kept, beside other policies and the one that knows the truth
 	$(BIN)/python -m bench.refresh

@@ -12,7 +12,6 @@ a thread of its own.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -72,7 +71,7 @@ class Crawl:
         The crawl stays open: call `run` or `step` again, or `close`.
         """
         run = self._engine.run_facts
-        fetched, started = run.visits, time.time()
+        fetched, started = run.visits, self._engine.now()
         self._engine.limits = Limits(
             pages=None if pages is None else fetched + pages,
             seconds=None if seconds is None else started - run.started + _seconds(seconds),
@@ -118,7 +117,7 @@ class Crawl:
 
     def statistics(self) -> dict[str, Any]:
         """The figures of the crawl, as `centime stats` begins with them, and its pace."""
-        return self._engine.statistics(time.time())
+        return self._engine.statistics(self._engine.now())
 
     def top(self, count: int = 10) -> list[dict[str, Any]]:
         """The most important pages: importance and URL."""

@@ -23,3 +23,16 @@ def _host_bits(host: str) -> int:
 def host_of(url: str) -> str:
     """The host of a canonical URL with its scheme and port: one robots.txt and one delay apply to all of it."""
     return url[: url.find("/", 8)]
+
+
+def name_of(host: str) -> str:
+    """The name or address (IPv6 in brackets) in a host with its scheme and port.
+
+    >>> name_of("http://a.example:8080"), name_of("https://[2001:db8::1]"), name_of("http://me@a.example")
+    ('a.example', '[2001:db8::1]', 'a.example')
+    """
+    name = host[host.find("://") + 3 :]
+    if "@" in name:
+        name = name[name.rfind("@") + 1 :]
+    colon = name.rfind(":")
+    return name if colon < 0 or name.endswith("]") else name[:colon]

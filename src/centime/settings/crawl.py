@@ -148,13 +148,16 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     keep: Keep
     bodies: str
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
+    ahead: float | None = None  # of the clock of the run (processes/clock.py); None for the wall clock
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
         return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
 
 
-def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path, on_page: str = "") -> FetcherSettings:
+def fetcher_settings(
+    settings: CrawlSettings, name: str, bodies: Path, on_page: str = "", ahead: float | None = None
+) -> FetcherSettings:
     """The settings of one fetcher process of the crawl."""
     return FetcherSettings(
         name=name,
@@ -167,6 +170,7 @@ def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path, on_page: 
         keep=settings.keep,
         bodies=str(bodies),
         on_page=on_page,
+        ahead=ahead,
     )
 
 

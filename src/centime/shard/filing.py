@@ -12,6 +12,7 @@ from centime.shard.commands import take_claims
 from centime.shard.joining import join_links
 from centime.shard.message import CLAIM, Visit, unpack_visit
 from centime.shard.notices import Change
+from centime.shard.politeness import standing_after
 from centime.shard.queueing import reorder, requeue
 from centime.shard.refreshing import Filed
 from centime.shard.state import ShardState
@@ -106,7 +107,8 @@ def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -
     numbers: list[int] = origins["host"].tolist()
     next_times = state.politeness.next_times(state.hosts, visits, numbers)
     if leased:
-        state.placement.frontier.release_all(origins["host"], np.array(next_times))
+        standings = [standing_after(visit) for visit in visits]
+        state.placement.frontier.release_all(origins["host"], np.array(next_times), np.array(standings))
     filed, again = [], []
     for visit, number, depth, x in zip(visits, numbers, origins["depth"].tolist(), importance, strict=True):
         state.politeness.file(state.hosts, state.placement.frontier, now, visit, number)

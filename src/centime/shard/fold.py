@@ -18,11 +18,22 @@ from centime.shard.command import decode_command
 from centime.shard.commands import carry_out
 from centime.shard.filing import take_visits
 from centime.shard.joining import take_seeded
-from centime.shard.message import Commanded, Configured, Delivered, Granted, Returned, Seeded, Settled, Visits
+from centime.shard.message import (
+    Clocked,
+    Commanded,
+    Configured,
+    Delivered,
+    Granted,
+    Returned,
+    Seeded,
+    Settled,
+    Visits,
+)
+from centime.shard.moving import set_clock
 from centime.shard.state import ShardState
 
 # kinds of frames, as the journal stores them
-SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED = 1, 2, 3, 4, 5, 6, 7, 8
+SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED = 1, 2, 3, 4, 5, 6, 7, 8, 9
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -32,6 +43,7 @@ FRAMES: dict[int, Any] = {
     CONFIGURED: Configured,
     COMMANDED: Commanded,
     DELIVERED: Delivered,
+    CLOCKED: Clocked,
 }
 
 
@@ -40,13 +52,14 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
     if kind not in FRAMES:
         raise JournalMismatch(f"frame {state.frame} of the journal is of kind {kind}, which this version does not know")
     frame = msgspec.msgpack.decode(payload, type=FRAMES[kind])
+    state.see(frame)
     match frame:
         case Seeded():
             take_seeded(state, frame)
         case Visits():
             take_visits(state, frame.now, [bytes(raw) for raw in frame.visits])
         case Granted():
-            granted, _ = queueing.lease(state, frame.now, frame.count)
+            granted, _ = queueing.lease(state, frame.now, frame.count, frame.slots)
             if granted.tolist() != frame.pages:
                 raise JournalMismatch(
                     f"frame {state.frame} of the journal grants pages {frame.pages[:5]}; "
@@ -62,6 +75,8 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
             carry_out(state, frame.now, decode_command(frame.command))
         case Delivered():
             state.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
+        case Clocked():
+            set_clock(state, frame)
     state.frame += 1
 
 

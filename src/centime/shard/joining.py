@@ -3,8 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
+from centime.frontier.frontier import Frontier
 from centime.frontier.kind import DISCOVERY, kinds_of
 from centime.model.address import fingerprint, host_of
+from centime.shard.domain import domain_number
+from centime.shard.host_table import Hosts
 from centime.shard.message import Seeded, Visit
 from centime.shard.state import ShardState
 
@@ -34,7 +37,9 @@ def join(
     pages, new = known.table.find_or_add(fingerprints[admitted])
     joined, pages = admitted[new], pages[new]
     texts = [urls[place] for place in joined.tolist()]
+    first = len(state.hosts)
     hosts = state.hosts.number_many([host_of(url) for url in texts])
+    join_domains(state.hosts, state.placement.frontier, first)
     classes = _classes(state, texts)
     known.join(texts, hosts, depths[joined], classes)
     join_ledger(state, classes)
@@ -43,6 +48,11 @@ def join(
     if state.settings.ban:
         _ban(state, hosts)
     return len(pages)
+
+
+def join_domains(hosts: Hosts, frontier: Frontier, first: int) -> None:
+    """Gives the frontier the domains of the hosts from `first` on."""
+    frontier.set_domains(first, [domain_number(host.name) for host in hosts.all[first:]])
 
 
 def join_links(state: ShardState, visits: list[Visit]) -> None:

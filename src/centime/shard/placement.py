@@ -47,9 +47,11 @@ class Placement:
         self._assert_idle(pages.tolist(), "enqueued")
         self.frontier.add(pages, hosts, kinds, keys)  # refuses pages that are inside
 
-    def lease(self, now: float, count: int, class_shares: npt.NDArray[np.float64], discovery: float) -> Pages:
+    def lease(
+        self, now: float, count: int, class_shares: npt.NDArray[np.float64], discovery: float, slots: int = 0
+    ) -> Pages:
         """Takes up to `count` pages out of the frontier, the best first, and leases them."""
-        pages = self.frontier.lease(now, count, class_shares, discovery)
+        pages = self.frontier.lease(now, count, class_shares, discovery, slots)
         if len(pages):
             self.leases.grant(pages, now)
         return pages
@@ -87,6 +89,12 @@ class Placement:
     def take_due(self, now: float) -> Pages:
         """Takes the pages off their timers whose time has come, and returns them."""
         return self.retries.due(now)
+
+    def move(self, wait: Callable[[float], float]) -> None:
+        """Changes the times that pages and hosts wait for."""
+        self.frontier.move(wait)
+        self.leases.move(wait)
+        self.retries.move(wait)
 
     # ---- questions
 

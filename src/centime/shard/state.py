@@ -46,6 +46,9 @@ class ShardState:
         self.read_count = 0  # pages whose last visit found them
         self.since_advance = 0  # visits since the ledger paid debts
         self.refreshed_until = 0  # place of the next record that `refresh-after` examines
+        self.latest = 0.0  # the latest time of all frames
+        self.boot, self.ahead = "", 0.0  # the clock of the last run (`Clocked`)
+        self.ceilings: list[tuple[int, float]] = []  # records before such a place are of such a time at the latest
         self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
@@ -76,6 +79,10 @@ class ShardState:
             self.placement.frontier.block(number)
         self.requests.banned = banned
 
+    def see(self, frame: Any) -> None:
+        """Keeps the latest time of all frames."""
+        self.latest = max(self.latest, getattr(frame, "now", 0.0))
+
     def hosts_of_pages(self, pages: Pages) -> npt.NDArray[np.uint32]:
         """The numbers of the hosts of pages."""
         hosts: npt.NDArray[np.uint32] = self.pages.origins_of(pages)["host"]
@@ -97,13 +104,19 @@ class ShardState:
     def counters(self) -> dict[str, Any]:
         """The counters of the state, for a snapshot."""
         return {name: getattr(self, name) for name in COUNTERS} | {
-            "outcomes": {str(int(key)): count for key, count in self.outcomes.items()}
+            "outcomes": {str(int(key)): count for key, count in self.outcomes.items()},
+            "latest": self.latest,
+            "ceilings": self.ceilings,
+            "clock": [self.boot, self.ahead],
         }
 
     def set_counters(self, counters: dict[str, Any]) -> None:
         """Restores the counters of a snapshot."""
         for name in COUNTERS:
             setattr(self, name, counters[name])
+        self.latest = counters.get("latest", self.pages.last_time())  # versions before 0.2 did not store it
+        self.boot, self.ahead = counters.get("clock", ("", 0.0))
+        self.ceilings = [(int(place), float(time)) for place, time in counters.get("ceilings", [])]
         self.outcomes = Counter({Outcome(int(key)): count for key, count in counters["outcomes"].items()})
 
     def replace_rows(self, rows: DiskRows) -> None:

@@ -1,7 +1,6 @@
 """`centime crawl`: starts or resumes the crawl in a folder."""
 
 import math
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -226,9 +225,11 @@ def _crawl(
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
             typer.echo(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}", err=True)
+        if opened.said_of_clock:
+            typer.echo(opened.said_of_clock, err=True)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)
-        facts = opened.statistics(time.time()) | {
+        facts = opened.statistics(crawl.now()) | {
             "ended": ending,
             "visits_now": crawl.run_facts.visits,
             "seconds": view.seconds,

@@ -24,8 +24,10 @@ from centime.model.errors import DamagedFile
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
 from centime.shard.host_table import Hosts
+from centime.shard.joining import join_domains
 from centime.shard.pages import KnownPages
 from centime.shard.placement import Placement
+from centime.shard.politeness import standing_of
 from centime.shard.refreshing import Refreshing
 from centime.shard.requests import Requests
 from centime.shard.state import ShardState
@@ -167,6 +169,9 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     shard.frame, shard.chain = facts["frame"], facts["chain"]
     shard.hosts = Hosts.from_state(arrays["hosts"].tobytes())
     shard.placement = Placement.from_state({name: (facts[name], _part(snapshot, name)) for name in PLACES})
+    if "frontier_standings" not in arrays:  # of a version that knew no standings and no domains
+        shard.placement.frontier.set_standings([standing_of(host) for host in shard.hosts.all])
+        join_domains(shard.hosts, shard.placement.frontier, 0)
     shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)
     shard.requests = Requests.from_state(arrays["requests"].tobytes())
     shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))

@@ -32,6 +32,7 @@ from centime.settings.crawl import fetcher_settings
 from centime.shard.command import PublishCommand, SetCommand
 from centime.shard.commands import changed_live
 from centime.shard.message import Returned
+from centime.shard.politeness import PROMPT_SECONDS
 
 SYNC_SECONDS = 1.0
 VIEW_SECONDS = 0.5
@@ -77,7 +78,7 @@ class Run:
 
 class Engine:
     """One run of a crawl. `transport` opens the connection to the fetchers; by default it starts fetcher processes, and
-    `spares` become the first of them.
+    `spares` become the first of them. `clock` is the time, by default that of the opened crawl.
     """
 
     def __init__(
@@ -86,21 +87,21 @@ class Engine:
         limits: Limits | None = None,
         *,
         transport: Callable[[], Transport] | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         on_page: str = "",
         spares: list[Spare] | None = None,
     ) -> None:
         self.opened = opened
         self.shard = opened.shard
         self.limits = limits or Limits()
-        self._clock = clock
+        self._clock = clock or opened.clock
         self._on_page = on_page
         self._spares = spares or []
         self._open_transport = transport or self._start_fetchers
         self._transport: Transport | None = None
         self._stop = 0
         settings = opened.settings
-        now = clock()
+        now = self._clock()
         self.run_facts = Run(now)
         self._pages = Bucket(settings.rate, now)
         self._bytes = Bucket(settings.bandwidth, now, room_seconds=10.0)
@@ -192,10 +193,14 @@ class Engine:
         return Fetchers(
             opened.settings.worker_count,
             lambda number: fetcher_settings(
-                opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies, self._on_page
+                opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies, self._on_page, opened.clock.ahead
             ),
             self._spares,
         )
+
+    def now(self) -> float:
+        """The time of this run."""
+        return self._clock()
 
     def statistics(self, now: float) -> dict[str, Any]:
         """Figures for people while the crawl runs."""
@@ -223,10 +228,10 @@ class Engine:
         room = float(transport.capacity - outstanding)
         if self.limits.pages is not None:
             room = min(room, self.limits.pages - self.run_facts.visits - outstanding)
-        allowed = min(self._pages.left(now), self._bytes.left(now) / self._page_bytes - outstanding)
+        allowed = min(self._pages.left(now), self._pages_of_bytes(now, outstanding))
         count = int(min(room, allowed))
         if count > 0:
-            leases = self.shard.lease(now, count)
+            leases = self.shard.lease(now, count, transport.capacity)
             if leases:
                 self._pages.spend(len(leases))
                 # before any host is contacted: after a kill, the next run must know which hosts to leave alone
@@ -235,11 +240,18 @@ class Engine:
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:
             return max(0.001, self._pages.wait(), self._bytes.wait(self._page_bytes))
-        ready = self.shard.earliest(now)
+        ready = self.shard.earliest(now, transport.capacity)
         if outstanding == 0 and count > 0 and ready - now > PATIENCE_SECONDS and not self._is_due_in_time(now, ready):
             self.run_facts.ending = self._nothing_left(now, ready)
             return None
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
+
+    def _pages_of_bytes(self, now: float, outstanding: int) -> float:
+        """How many more pages the budget of bytes allows. A page under way has its share reserved, but only as long as
+        a prompt host needs: a host that sends nothing must not stop the others.
+        """
+        left = self._bytes.left(now) / self._page_bytes
+        return left - outstanding + self.shard.placement.leases.older(PROMPT_SECONDS, now)
 
     def _is_due_in_time(self, now: float, ready: float) -> bool:
         """Whether to wait: the crawl is continuous, or a page is due before the run's time is over."""

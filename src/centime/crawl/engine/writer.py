@@ -11,6 +11,7 @@ from centime.crawl.engine.assembly import shard_state
 from centime.crawl.engine.state import CrawlState
 from centime.model.errors import CentimeError, NoRoom
 from centime.processes.background import Background, in_background
+from centime.processes.clock import RunClock
 from centime.shard.shard import Shard
 from centime.store.folder import CrawlFolder
 from centime.store.snapshot import facts_of_all, write_snapshot
@@ -25,9 +26,13 @@ class CrawlWriter(CrawlState):
 
     shard: Shard
     upgraded: tuple[str, ...] = ()  # what opening changed because the folder was of an older format
+    said_of_clock = ""  # a sentence if the clock of the machine was set, or if the last run was long ago
 
-    def __init__(self, folder: CrawlFolder, shard: Shard, *, damaged: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: CrawlFolder, shard: Shard, *, damaged: tuple[str, ...] = (), clock: RunClock | None = None
+    ) -> None:
         super().__init__(folder, shard, damaged=damaged)
+        self.clock = clock or RunClock()
         self.cut_bytes = shard.journal.cut_bytes
         self._writing: Background | None = None
         self._worked = time.process_time()
