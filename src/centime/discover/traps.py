@@ -173,7 +173,7 @@ class TrapLimits:
             "pages_per_host": self.pages_per_host,
             "queries_per_path": self.queries_per_path,
             "dates_per_path": self.dates_per_path,
-            "hosts": {name: [host.pages, dict(host.paths)] for name, host in self._hosts.items()},
+            "hosts": {name: (host.pages, host.paths) for name, host in self._hosts.items()},
         }
 
     @classmethod

@@ -16,13 +16,24 @@ from centime.settings.reading import decode_settings
 from centime.shard import queueing
 from centime.shard.command import decode_command
 from centime.shard.commands import carry_out
+from centime.shard.dropping import rebalance
 from centime.shard.filing import take_visits
 from centime.shard.joining import take_seeded
-from centime.shard.message import Commanded, Configured, Delivered, Granted, Returned, Seeded, Settled, Visits
+from centime.shard.message import (
+    Bounded,
+    Commanded,
+    Configured,
+    Delivered,
+    Granted,
+    Returned,
+    Seeded,
+    Settled,
+    Visits,
+)
 from centime.shard.state import ShardState
 
 # kinds of frames, as the journal stores them
-SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED = 1, 2, 3, 4, 5, 6, 7, 8
+SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, BOUNDED = 1, 2, 3, 4, 5, 6, 7, 8, 9
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -32,6 +43,7 @@ FRAMES: dict[int, Any] = {
     CONFIGURED: Configured,
     COMMANDED: Commanded,
     DELIVERED: Delivered,
+    BOUNDED: Bounded,
 }
 
 
@@ -58,11 +70,20 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
             settle(state, frame)
         case Configured():
             state.apply_settings(decode_settings(msgspec.json.decode(frame.settings), where="the journal"))
+            rebalance(state, frame.now)
         case Commanded():
             carry_out(state, frame.now, decode_command(frame.command))
         case Delivered():
             state.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
+        case Bounded():
+            bound(state, frame)
     state.frame += 1
+
+
+def bound(state: ShardState, frame: Bounded) -> None:
+    """Applies the bounds of a `Bounded` frame."""
+    state.bounds.machine, state.bounds.pressed = frame.machine, frame.pressed
+    rebalance(state, frame.now)
 
 
 def settle(state: ShardState, frame: Settled) -> None:

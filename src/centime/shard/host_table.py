@@ -10,10 +10,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from centime.fetch.politeness import HostState
 from centime.refresh.credit import STRANGER, Credit
 from centime.refresh.dates import NOTHING_KNOWN, DateRecord
+
+MOST_ADDRESSES = 1 << 20  # with a delay of their own; further ones share it with one of these
 
 
 class Host(msgspec.Struct, gc=False):
@@ -72,7 +75,16 @@ class Hosts:
         return self._numbers.get(name)
 
     def address_number(self, address: str) -> int:
-        """The number of an address, the same for all hosts at that address."""
+        """The number of an address, the same for all hosts at that address.
+
+        A name may have another address at every visit. So there are at most MOST_ADDRESSES numbers, and then an address
+        gets that of another one by its hash: both together are fetched from no faster than one.
+        """
+        known = self._addresses.get(address)
+        if known is not None:
+            return known
+        if len(self._addresses) >= MOST_ADDRESSES:
+            return xxhash.xxh3_64_intdigest(address.encode()) % MOST_ADDRESSES
         return self._addresses.setdefault(address, len(self._addresses))
 
     def state(self) -> bytes:

@@ -7,7 +7,7 @@ kept, with the journal that reaches back to the older one.
 import time
 from contextlib import suppress
 
-from centime.crawl.engine.assembly import shard_state
+from centime.crawl.engine.assembly import Arrays, object_state, shard_state
 from centime.crawl.engine.state import CrawlState
 from centime.model.errors import CentimeError, NoRoom
 from centime.processes.background import Background, in_background
@@ -69,11 +69,12 @@ class CrawlWriter(CrawlState):
         if shard.pages.rows.garbage > MOST_GARBAGE:
             shard.replace_rows(shard.pages.rows.compacted())
         self._worked = time.process_time()
-        self._writing = in_background(self._write)
+        objects = object_state(shard)
+        self._writing = in_background(lambda: self._write(objects))
 
-    def _write(self) -> None:
+    def _write(self, objects: Arrays | None = None) -> None:
         self.shard.pages.sync()
-        facts, arrays = shard_state(self.shard)
+        facts, arrays = shard_state(self.shard, objects)
         write_snapshot(self.folder.snapshots, facts, arrays)
 
     def _finish(self) -> None:

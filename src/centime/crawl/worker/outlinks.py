@@ -24,6 +24,7 @@ from centime.shard.message import CLAIM, Lease
 Fingerprints = npt.NDArray[np.uint64]
 SENT_BITS = 20
 VERDICTS = 1 << 18  # canonical URLs whose verdict is remembered, at most
+VERDICT_CHARACTERS = 32 << 20  # and the length of all of them
 
 _FOLLOWED = frozenset(flags for flags in range(256) if not flags & NOFOLLOW)
 
@@ -44,6 +45,7 @@ class LinkReader:
         self._canonical = Canonicaliser()
         self._verdicts: dict[str, int] = {}  # canonical URL -> its fingerprint, or 0 if it is refused
         self._sent: Fingerprints = np.zeros(1 << SENT_BITS, dtype=np.uint64)
+        self._characters = 0  # of the URLs in _verdicts
         self.refused = 0
 
     def of_page(self, lease: Lease, document: Document, *, nofollow: bool) -> tuple[Fingerprints, Fingerprints, bytes]:
@@ -104,8 +106,9 @@ class LinkReader:
 
     def _chosen(self, urls: "list[str | None]", depth: int) -> tuple[Fingerprints, Fingerprints, bytes]:
         verdicts = self._verdicts
-        if len(verdicts) > VERDICTS:
+        if len(verdicts) > VERDICTS or self._characters > VERDICT_CHARACTERS:
             verdicts.clear()
+            self._characters = 0
         accepted: dict[int, str] = {}
         for url in urls:
             if url is None:
@@ -113,6 +116,7 @@ class LinkReader:
             number = verdicts.get(url)
             if number is None:
                 number = verdicts[url] = self._verdict(url)
+                self._characters += len(url)
             if number:
                 accepted[number] = url
         targets = np.fromiter(accepted, dtype=np.uint64, count=len(accepted))
