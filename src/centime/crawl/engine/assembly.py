@@ -59,7 +59,7 @@ def object_state(shard: ShardState) -> Arrays:
     packed = {
         "hosts": shard.hosts.state(),
         "requests": shard.requests.state(),
-        "limits": msgspec.msgpack.encode(shard.limits.state()),
+        "limits": shard.limits.packed(),
     }
     return {name: np.frombuffer(octets, dtype=np.uint8) for name, octets in packed.items()}
 
@@ -67,7 +67,7 @@ def object_state(shard: ShardState) -> Arrays:
 def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[str, Any], Arrays]:
     """Facts and arrays that make the same shard again; `objects` are those of `object_state`, if they are packed."""
     facts: dict[str, Any] = {"frame": shard.frame, "chain": shard.chain, "rows": shard.pages.rows.generation}
-    arrays = {f"pages_{name}": array for name, array in shard.pages.state().items()}
+    arrays: Arrays = {}
     parts: dict[str, tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]] = {
         "ledger": shard.ledger.state(with_rows=False),
         **shard.placement.state(),
@@ -78,6 +78,7 @@ def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[
         arrays |= {f"{name}_{title}": array for title, array in own_arrays.items()}
     facts["counters"] = shard.counters()
     facts["settings"] = shard.settings.facts()
+    arrays |= {f"pages_{name}": array for name, array in shard.pages.state().items()}
     return facts, arrays | (object_state(shard) if objects is None else objects)
 
 
