@@ -43,8 +43,9 @@ from centime.shard.message import Lease, Visit, pack
 
 CORE, CORE_HOSTS, HUBS = 1_000, 20, 10
 START = 1.8e9
-MOST_PAGES = 200_000
-RATE = 1.0  # pages per second
+MOST_PAGES = 100_000
+RATE = 0.25  # pages per second
+TICK = 4.0  # seconds that pass while the engine waits, at least
 SNAPSHOT_PAGES = 2_000_000
 SNAPSHOT_HOSTS = 500_000
 NEWS = "/news/"
@@ -85,7 +86,7 @@ class EndlessWeb:
 
     def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
         """The visits of all leases."""
-        self.clock.now += max(timeout, 0.01)
+        self.clock.now += max(timeout, TICK)
         return [self._visit(lease) for lease in self.held.values()], []
 
     def release(self, pages: list[int]) -> None:
@@ -178,13 +179,11 @@ def crawl(hours: int, **settings: Any) -> Curve:
     given = {"scope": "any", "continuous": True, "rate": RATE, "least-interval": 600.0, "first-rate": 1e-5} | settings
     try:
         with open_writer(folder / "crawl", [core_url(0)], given) as opened:
-            engine = Engine(
-                opened, Limits(seconds=hours * 3600.0), transport=lambda: EndlessWeb(clock), clock=clock
-            )
+            engine = Engine(opened, Limits(seconds=hours * 3600.0), transport=lambda: EndlessWeb(clock), clock=clock)
             curve.empty = own_memory() / 2**20
 
             def note(engine: Engine, now: float) -> None:
-                if clock.hour >= len(curve.known):
+                if clock.hour > len(curve.known):
                     curve.known.append(opened.shard.pages.count)
                     curve.hosts.append(len(opened.shard.hosts))
                     curve.memory.append(own_memory() / 2**20 - curve.empty)
@@ -233,7 +232,9 @@ def curves(hours: int, picture: str | None) -> Iterator[Figure]:
         draw({f"--most-pages {MOST_PAGES}": bounded, "no bound": free}, Path(picture))
     yield Figure("known pages at the end", bounded.known[-1], "pages", "at most", float(MOST_PAGES))
     yield Figure("... over those at a third of the time", bounded.over("known", 1 / 3), "", "at most", 1.2)
-    yield Figure("memory at its most over that at a third of the time", bounded.over("memory", 1 / 3), "", "at most", 1.2)
+    yield Figure(
+        "memory at its most over that at a third of the time", bounded.over("memory", 1 / 3), "", "at most", 1.2
+    )
     yield Figure("memory at the end, above that of an empty crawl", bounded.memory[-1], "MiB")
     yield Figure("... without a bound", free.memory[-1], "MiB")
     yield Figure("known pages without a bound", free.known[-1], "pages")
@@ -248,8 +249,12 @@ def memory(hours: int) -> Iterator[Figure]:
     empty = run_apart("1", "most-memory", str(2**40)).empty
     most = int((empty + 64) * 2**20)
     bound = run_apart(str(hours), "most-memory", str(most))
-    show_curve(f"with --most-memory {most / 2**20:.0f}MiB, of which {bound.empty:.0f} MiB were in use at the start", bound)
-    yield Figure("memory at its most over --most-memory", (max(bound.memory) + bound.empty) * 2**20 / most, "", "at most", 1.0)
+    show_curve(
+        f"with --most-memory {most / 2**20:.0f}MiB, of which {bound.empty:.0f} MiB were in use at the start", bound
+    )
+    yield Figure(
+        "memory at its most over --most-memory", (max(bound.memory) + bound.empty) * 2**20 / most, "", "at most", 1.0
+    )
     yield Figure("known pages", bound.known[-1], "pages")
     yield Figure("offers of URLs that were refused", bound.refused, "offers")
     yield Figure("pages dropped", bound.dropped, "pages")

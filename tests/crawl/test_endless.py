@@ -58,7 +58,9 @@ def test_an_endless_host_stays_within_the_bound_and_the_crawl_says_what_it_left_
         facts = json.loads(ran.stdout)
         assert MOST_PAGES * 0.8 < facts["known"] <= MOST_PAGES == facts["most_pages"]
         assert facts["urls_refused"] > 2_000
-        lower = subprocess.run([*command, "--most-pages", "500", "--pages", "20"], check=True, capture_output=True, text=True)
+        lower = subprocess.run(
+            [*command, "--most-pages", "500", "--pages", "20"], check=True, capture_output=True, text=True
+        )
         assert "500 pages: no URLs admitted" in lower.stderr or "pages dropped" in lower.stdout
     shown = subprocess.run(
         [sys.executable, "-m", "centime", "stats", str(folder)], check=True, capture_output=True, text=True

@@ -153,5 +153,7 @@ def test_the_cache_of_canonical_urls_is_bounded_in_bytes_too() -> None:
     for number in range(1000):
         cache.many([f"{number}/" + "x" * 2000], base)
         cache.many([f"{number}"], base + f"{'y' * 2000}/")
-    kept = [href + (url or "") for part in (cache._young, cache._old) for one in part.values() for href, url in one.items()]
+    kept = [
+        href + (url or "") for part in (cache._young, cache._old) for one in part.values() for href, url in one.items()
+    ]
     assert sum(map(len, kept)) < 2 * 100 * 256 + 10_000

@@ -69,7 +69,8 @@ def _ranks(state: ShardState, pages: Pages) -> Ranks:
     classes = state.pages.origins_of(pages)["focus"] if len(shares) > 1 else np.zeros(len(pages), dtype=np.uint8)
     bits = (state.ledger.inflow(pages) + shares[classes]).astype(np.float32).view(np.uint32)
     negative = bits >> np.uint32(31) == 1
-    return np.where(negative, ~bits, bits | np.uint32(1 << 31)).astype(np.uint32)
+    ranks: Ranks = np.where(negative, ~bits, bits | np.uint32(1 << 31)).astype(np.uint32)
+    return ranks
 
 
 def _chosen(batches: Callable[[], Iterator[tuple[Pages, Ranks]]], count: int) -> Pages:

@@ -92,7 +92,8 @@ def _within_bounds(
     order = np.argsort(first)
     places = unknown[first[order]]
     if values is not None:  # a URL that several pages link to is worth the sum
-        values = np.bincount(which, weights=values[unknown])[order]
+        sums: Values = np.bincount(which, weights=values[unknown]).astype(np.float64)
+        values = sums[order]
     names = [host_of(urls[place]) for place in places.tolist()]
     is_known = np.array([state.hosts.find(name) is not None for name in names], dtype=np.bool_)
     return places[state.bounds.admitted(values, names, is_known, state.pages.count, len(state.hosts))]

@@ -5,9 +5,9 @@ without network I/O.
 
 Time is an argument of every call that needs it, and part of the frame. Inputs: seed URLs (`seed`), visits (`record`),
 leases of dead fetchers (`returned`), payments (`settle`), people's commands (`command`), delivered notices
-(`delivered`), settings (`configure`), memory (`bound`). Output: leases, the most important page among all hosts ready to fetch first.
-Each call appends its frame to the journal and then does what the frame says; `fold.py` does the same for a frame that
-is read back.
+(`delivered`), settings (`configure`), memory (`bound`). Output: leases, the most important page among all hosts ready
+to fetch first. Each call appends its frame to the journal and then does what the frame says; `fold.py` does the same
+for a frame that is read back.
 
 Guarantees: a visit is never lost once `journal.sync` has returned for it. The ledger conserves money. A lease ends
 once: a visit that arrives after its lease was given to another fetcher is counted and ignored.

@@ -56,7 +56,7 @@ def object_state(shard: ShardState) -> Arrays:
     Whoever forks packs them before: a child that looks at an object changes its count of references, so all memory that
     holds objects would be copied.
     """
-    packed = {
+    packed: dict[str, bytes | bytearray] = {
         "hosts": shard.hosts.state(),
         "requests": shard.requests.state(),
         "limits": shard.limits.packed(),

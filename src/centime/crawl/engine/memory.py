@@ -19,7 +19,9 @@ per page. With a fixed threshold, blocks above it are mapped and unmapped one by
 
 import ctypes
 import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from centime.shard.shard import Shard
@@ -30,7 +32,8 @@ _MMAP_THRESHOLD = -3  # of mallopt(3)
 BYTES_PER_PAGE = 192  # 64 of a page, as much for its share of a host, and as much for processes and snapshots
 LEAST_PAGES = 100_000  # the machine's bound is never below this
 CALM, CAUTION, DANGER = 0.75, 0.85, 0.95  # shares of most-memory
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 1.0  # between two looks, at least
+LEISURE = 50  # looks take at most a fiftieth of the time
 ACT_SECONDS = 5.0  # between two drops, so that the effect of the first is measured
 PATIENCE_SECONDS = 60.0
 DROPPED_AT_ONCE = 8  # one in so many of the pages that wait
@@ -45,9 +48,9 @@ def give_back_large_blocks() -> None:
         set_option(_MMAP_THRESHOLD, LARGE_BLOCK)
 
 
-def most_memory_of(given: int | None) -> int:
-    """The bytes that all processes of a crawl may use: as given, or half of what there is."""
-    return given if given is not None else min(_physical(), _control_group()) // 2
+def half_of_memory() -> int:
+    """Half of the bytes that this machine, or the control group of this process, has."""
+    return _control_group() // 2
 
 
 def most_pages_of(most_memory: int) -> int:
@@ -61,25 +64,30 @@ class MemoryWatch:
     def __init__(self, shard: Shard, *, measure: Measure | None = None) -> None:
         self._shard = shard
         self._measure = measure or tree_memory
+        self._default = half_of_memory()
         self._looked_at = self._acted_at = float("-inf")
+        self._pause = LOOK_SECONDS
         self._above_since: float | None = None
         self.used: int | None = None  # bytes at the last look
 
     @property
     def most(self) -> int:
         """The bytes that all processes may use."""
-        return most_memory_of(self._shard.settings.most_memory)
+        given = self._shard.settings.most_memory
+        return self._default if given is None else given
 
     def look(self, now: float) -> str:
         """Measures, at most once per second, and bounds the pages; returns why the run must end, empty if it need not.
 
         A clock that was set back is taken as it is.
         """
-        if 0 <= now - self._looked_at < LOOK_SECONDS:
+        if 0 <= now - self._looked_at < self._pause:
             return ""
         self._looked_at = now
         most = self.most
+        started = time.perf_counter()
         self.used = self._measure(int(CALM * most))
+        self._pause = max(LOOK_SECONDS, LEISURE * (time.perf_counter() - started))
         share = 0.0 if self.used is None else self.used / most
         self._bound(now, share, most_pages_of(most))
         if share <= 1.0:
@@ -134,21 +142,19 @@ def tree(root: int | None = None) -> list[int]:
     """The process and all below it."""
     found = [os.getpid() if root is None else root]
     for process in found:  # grows meanwhile
-        for listed in Path(f"/proc/{process}/task").glob("*/children"):
-            try:
-                found.extend(int(word) for word in listed.read_text().split())
-            except OSError:  # it has ended
-                continue
+        with suppress(OSError):  # it has ended, or there is no /proc
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                found.extend(map(int, (thread / "children").read_bytes().split()))
     return found
 
 
 def _field(process: int, name: str, *fields: str) -> int:
     """The sum of fields of a file of /proc, in bytes; 0 if the process has ended or the system has no such file."""
     try:
-        text = Path(f"/proc/{process}/{name}").read_text()
+        with Path(f"/proc/{process}/{name}").open(encoding="ascii") as file:
+            return sum(int(line.split()[1]) * 1024 for line in file if line.startswith(fields))
     except OSError:
         return 0
-    return sum(int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith(fields))
 
 
 def _physical() -> int:
