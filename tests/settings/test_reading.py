@@ -43,7 +43,7 @@ WRONG = [(name, value) for name in TYPES for value in VALUES if not fits(name, v
 
 def test_every_setting_is_tried_with_wrong_values() -> None:
     assert {name for name, _ in WRONG} == SETTINGS
-    assert OPTIONAL == ["address-delay", "bandwidth", "max-depth", "rate", "refresh-after"]
+    assert OPTIONAL == ["address-delay", "bandwidth", "max-depth", "most-memory", "most-pages", "rate", "refresh-after"]
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)

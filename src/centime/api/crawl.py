@@ -15,12 +15,14 @@ import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from centime.api.reader import Reader
 from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.memory import tree_memory, tree_memory_above
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
 from centime.settings.units import seconds as seconds_of
@@ -46,9 +48,10 @@ class Crawl:
         hook = "" if on_page is None else name_of(on_page)
         words = [seeds] if isinstance(seeds, str) else list(seeds)
         given = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
+        before = tree_memory() or 0  # of the program, which is not the crawl's
         self._stack = ExitStack()
         self._writer = self._stack.enter_context(open_writer(self.folder, words, given, where="keywords"))
-        self._engine = Engine(self._writer, on_page=hook)
+        self._engine = Engine(self._writer, on_page=hook, measure=partial(tree_memory_above, before))
         self._closed = False
 
     def step(self, timeout: float = 0.5) -> bool:

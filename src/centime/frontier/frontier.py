@@ -8,7 +8,7 @@ An argument that only our own code can get wrong (a page that is already inside,
 lease to release) raises ScheduleBroken. A setting out of its range raises BadSetting.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -281,6 +281,11 @@ class Frontier:
     def __len__(self) -> int:
         """Number of pages inside."""
         return int(self._t.counts[PAGE_COUNT])
+
+    def batches(self) -> Iterator[Pages]:
+        """All pages inside, in batches; the frontier must not change meanwhile."""
+        for _, _, pages in queue_state.batches(self._t):
+            yield pages
 
     def pages_of(self, host: int) -> int:
         """Number of pages of a host inside."""

@@ -16,9 +16,11 @@ from centime.settings.reading import decode_settings
 from centime.shard import queueing
 from centime.shard.command import decode_command
 from centime.shard.commands import carry_out
+from centime.shard.dropping import rebalance
 from centime.shard.filing import take_visits
 from centime.shard.joining import take_seeded
 from centime.shard.message import (
+    Bounded,
     Clocked,
     Commanded,
     Configured,
@@ -33,7 +35,7 @@ from centime.shard.moving import set_clock
 from centime.shard.state import ShardState
 
 # kinds of frames, as the journal stores them
-SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED = 1, 2, 3, 4, 5, 6, 7, 8, 9
+SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED, BOUNDED = range(1, 11)
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -44,6 +46,7 @@ FRAMES: dict[int, Any] = {
     COMMANDED: Commanded,
     DELIVERED: Delivered,
     CLOCKED: Clocked,
+    BOUNDED: Bounded,
 }
 
 
@@ -71,13 +74,22 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
             settle(state, frame)
         case Configured():
             state.apply_settings(decode_settings(msgspec.json.decode(frame.settings), where="the journal"))
+            rebalance(state, frame.now)
         case Commanded():
             carry_out(state, frame.now, decode_command(frame.command))
         case Delivered():
             state.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
         case Clocked():
             set_clock(state, frame)
+        case Bounded():
+            bound(state, frame)
     state.frame += 1
+
+
+def bound(state: ShardState, frame: Bounded) -> None:
+    """Applies the bounds of a `Bounded` frame."""
+    state.bounds.machine, state.bounds.pressed = frame.machine, frame.pressed
+    rebalance(state, frame.now)
 
 
 def settle(state: ShardState, frame: Settled) -> None:

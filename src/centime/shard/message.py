@@ -108,6 +108,16 @@ class Configured(msgspec.Struct, array_like=True, frozen=True, gc=False):
     settings: str
 
 
+class Bounded(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """How many pages the machine has memory for, and how many are allowed while memory is short (0: it is not): a frame
+    of the journal. What the engine measures decides through it, so that a replay decides the same.
+    """
+
+    now: float
+    machine: int
+    pressed: int = 0
+
+
 class Settled(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """Debts are paid until the certified error is at most `error`, with at most `payments` payments: a frame of the
     journal.

@@ -3,6 +3,7 @@
     nowhere  --enqueue-->  frontier  --lease-->  leased  --end-->  nowhere  --retry-->  timer  --take_due-->  nowhere
                                |                                                          |
                                +------------------------ withdraw ------------------------+-->  nowhere
+                               +-- drop -->  nowhere
 
 `Placement` is the only code that moves pages between these places, and it owns the law. Each move asserts that its
 pages come from where the caller expects them, with look-ups that cost a fraction of the move; if a page is
@@ -66,6 +67,13 @@ class Placement:
         for page in pages[free].tolist():
             self.retries.remove(page)
         return free
+
+    def drop(self, pages: Pages) -> None:
+        """Takes pages out of the frontier, and gives back the memory that it no longer needs."""
+        self.frontier.remove(pages)
+        facts, arrays = self.frontier.state()
+        self.frontier = Frontier()  # before the new one takes its memory
+        self.frontier = Frontier.from_state(facts, arrays)
 
     # ---- leases
 

@@ -5,9 +5,9 @@ without network I/O.
 
 Time is an argument of every call that needs it, and part of the frame. Inputs: seed URLs (`seed`), visits (`record`),
 leases of dead fetchers (`returned`), payments (`settle`), people's commands (`command`), delivered notices
-(`delivered`), settings (`configure`). Output: leases, the most important page among all hosts ready to fetch first.
-Each call appends its frame to the journal and then does what the frame says; `fold.py` does the same for a frame that
-is read back.
+(`delivered`), settings (`configure`), memory (`bound`). Output: leases, the most important page among all hosts ready
+to fetch first. Each call appends its frame to the journal and then does what the frame says; `fold.py` does the same
+for a frame that is read back.
 
 Guarantees: a visit is never lost once `journal.sync` has returned for it. The ledger conserves money. A lease ends
 once: a visit that arrives after its lease was given to another fetcher is counted and ignored.
@@ -24,8 +24,10 @@ from centime.settings.crawl import CrawlSettings
 from centime.shard import queueing
 from centime.shard.command import Command, SetCommand, pack_command
 from centime.shard.commands import carry_out, changed_live
+from centime.shard.dropping import rebalance
 from centime.shard.filing import take_visits
 from centime.shard.fold import (
+    BOUNDED,
     CLOCKED,
     COMMANDED,
     CONFIGURED,
@@ -35,10 +37,12 @@ from centime.shard.fold import (
     SEEDED,
     SETTLED,
     VISITS,
+    bound,
     settle,
 )
 from centime.shard.joining import take_seeded
 from centime.shard.message import (
+    Bounded,
     Clocked,
     Commanded,
     Configured,
@@ -71,6 +75,13 @@ class Shard(ShardState):
         self.returned(Returned(now, [], all=True))
         self._append(CONFIGURED, Configured(now, msgspec.json.encode(settings.facts()).decode()))
         self.apply_settings(settings)
+        rebalance(self, now)
+
+    def bound(self, now: float, machine: int, pressed: int = 0) -> None:
+        """Says how many pages the machine has memory for, and how many are allowed while memory is short."""
+        frame = Bounded(now, machine, pressed)
+        self._append(BOUNDED, frame)
+        bound(self, frame)
 
     def seed(self, frame: Seeded) -> int:
         """Adds URLs from outside; returns how many were new."""

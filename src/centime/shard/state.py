@@ -1,7 +1,8 @@
 """The state of a shard: what the frames of the journal are folded into. It cannot write a journal; `Shard` adds that.
 
 Only functions of this state and of a frame change it: `joining` makes URLs known pages, `filing` applies visits,
-`queueing` decides where pages wait and leases them, `commands` carries out people's commands.
+`queueing` decides where pages wait and leases them, `commands` carries out people's commands, `dropping` takes the
+least important pages out of the frontier when there are too many.
 """
 
 from collections import Counter
@@ -15,6 +16,7 @@ from centime.ledger.protocol import PageLedger
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
+from centime.shard.bounds import Bounds
 from centime.shard.host_table import Hosts
 from centime.shard.pages import KnownPages
 from centime.shard.placement import Placement
@@ -40,6 +42,7 @@ class ShardState:
         self.refreshing = Refreshing(settings, self.hosts_of_pages)
         self.requests = Requests()
         self.limits = TrapLimits()
+        self.bounds = Bounds()
         self.outcomes: Counter[Outcome] = Counter()
         self.wire_bytes = 0
         self.late_visits = 0
@@ -68,6 +71,7 @@ class ShardState:
                 self.ledger.set_focus(number, rule.weight)
         self.settings = settings
         self.limits.pages_per_host = settings.pages_per_host
+        self.bounds.given = settings.most_pages
         self.politeness.configure(settings)
         self.refreshing.configure(settings)
         self.placement.frontier.set_shares(settings.level_shares())
@@ -108,6 +112,7 @@ class ShardState:
             "latest": self.latest,
             "ceilings": self.ceilings,
             "clock": [self.boot, self.ahead],
+            "bounds": self.bounds.state(),
         }
 
     def set_counters(self, counters: dict[str, Any]) -> None:
@@ -117,6 +122,7 @@ class ShardState:
         self.latest = counters.get("latest", self.pages.last_time())  # versions before 0.2 did not store it
         self.boot, self.ahead = counters.get("clock", ("", 0.0))
         self.ceilings = [(int(place), float(time)) for place, time in counters.get("ceilings", [])]
+        self.bounds.restore(counters.get("bounds", {}))
         self.outcomes = Counter({Outcome(int(key)): count for key, count in counters["outcomes"].items()})
 
     def replace_rows(self, rows: DiskRows) -> None:

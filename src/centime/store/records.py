@@ -100,6 +100,14 @@ class Records:
         """The place of the last record of each page, 0 if never visited; pages after the end were never visited."""
         return self._columns["record_at"]
 
+    def visited(self, pages: Pages) -> npt.NDArray[np.bool_]:
+        """For each page, whether it was ever visited."""
+        record_at = self.record_at
+        visited = np.zeros(len(pages), dtype=np.bool_)
+        early = pages < len(record_at)
+        visited[early] = record_at[pages[early]] > 0
+        return visited
+
     def append(self, record: Record) -> int:
         """Appends one visit, which becomes the last of its page; returns its place."""
         return self.append_many([record])[0]

@@ -17,7 +17,7 @@ frames before it (`files/frame.py`).
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,9 @@ VERSION = 2
 KEPT = 2
 PIECE = 16 << 20
 
-Arrays = dict[str, npt.NDArray[Any]]
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
+Named = tuple[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,10 @@ class Snapshot:
     arrays: Arrays
 
 
-def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Writes the next snapshot and removes all but the last two; returns its name."""
+def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array] | Iterable[Named]) -> str:
+    """Writes the next snapshot and removes all but the last two; returns its name. Arrays that an iterable gives are
+    written one by one, and not kept.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
     beside = folder / f".{name}.{os.getpid()}"
@@ -66,10 +70,11 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
     return name
 
 
-def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array] | Iterable[Named]) -> None:
     """Writes the files of a snapshot into a new folder and syncs them."""
     path.mkdir()
-    described = {title: _write_array(path / f"{title}.bin", array) for title, array in arrays.items()}
+    named = arrays.items() if isinstance(arrays, Mapping) else arrays
+    described = {title: _write_array(path / f"{title}.bin", array) for title, array in named}
     content = {"version": VERSION, "facts": dict(facts), "arrays": described}
     manifest = {"checksum": _checksum(content), "snapshot": content}
     _write_file(path / "manifest.json", [json.dumps(manifest, indent=1).encode()])

@@ -40,7 +40,10 @@ def toml(value: object) -> str:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A crawl with a limit of every kind."""
-    limits = {"rate": 5, "bandwidth": 9e6, "max-depth": 3, "refresh-after": 2, "address-delay": 0.5}
+    limits = {"rate": 5, "bandwidth": 9e6, "max-depth": 3, "refresh-after": 2, "address-delay": 0.5} | {
+        "most-pages": 9,
+        "most-memory": 2**31,
+    }
     with crawl(tmp_path / "c", **limits, exclude=["x"], ban=["b.example"]) as opened:
         opened.close()
     return tmp_path / "c"
@@ -55,7 +58,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-BACK: dict[str, Any] = dict.fromkeys(("rate", "bandwidth", "max-depth", "refresh-after", "address-delay")) | {
+BACK: dict[str, Any] = dict.fromkeys(
+    ("rate", "bandwidth", "max-depth", "refresh-after", "address-delay", "most-pages", "most-memory")
+) | {
     "exclude": [],
     "ban": [],
 }

@@ -141,6 +141,14 @@ def _crawl(
     pages_per_host: Annotated[
         int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")
     ] = None,
+    most_pages: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Know at most N pages. Default: as many as --most-memory has room for."),
+    ] = None,
+    most_memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory of all processes: 4GB. Default: half of what the machine has."),
+    ] = None,
     most_page_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")
     ] = None,
@@ -201,6 +209,8 @@ def _crawl(
         "allow-network": allow_network,
         "resolve": resolve,
         "pages-per-host": pages_per_host,
+        "most-pages": _whole(most_pages),
+        "most-memory": most_memory,
         "most-page-bytes": most_page_bytes,
         "timeout": timeout,
     }

@@ -71,8 +71,16 @@ def _line(facts: dict[str, Any]) -> str:
     return (
         f"{facts['seconds']:.0f} s: {facts['visits']} visits ({facts['pages_per_second']:.0f}/s), "
         f"{facts['known']} known, {facts['read']} read, {facts['hosts']} hosts, "
-        f"{facts['wire_bytes'] / 1e6:.1f} MB{certified}"
+        f"{facts['wire_bytes'] / 1e6:.1f} MB{certified}{_bounded(facts)}"
     )
+
+
+def _bounded(facts: dict[str, Any]) -> str:
+    """What the bounds of the crawl keep out, for the end of a line; empty while they are far."""
+    if facts["admitted"] == "all URLs" and not facts["urls_refused"] and not facts["pages_dropped"]:
+        return ""
+    dropped = f", {facts['pages_dropped']} dropped" if facts["pages_dropped"] else ""
+    return f"; near {facts['most_pages']} pages: {facts['admitted']} admitted, {facts['urls_refused']} refused{dropped}"
 
 
 def _panel(facts: dict[str, Any], top: list[dict[str, Any]]) -> Group:
@@ -92,6 +100,8 @@ def _panel(facts: dict[str, Any], top: list[dict[str, Any]]) -> Group:
         f"{facts['frontier']:,}, {facts['leased']} being read",
     )
     grid.add_row("errors", ", ".join(f"{name} {count}" for name, count in facts["errors"].items()) or "none", "", "")
+    if near := _bounded(facts).removeprefix("; "):
+        grid.add_row("bound", near, "", "")
     grid.add_row(
         "error",
         "-" if error is None else f"importance is certified to {error:.2g}",

@@ -39,6 +39,7 @@ from centime.store.snapshot import Snapshot, use_newest
 PLACES = ("frontier", "leases", "retries")
 WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolation(4.0), "variable": VariableWindow(4)}
 
+Arrays = dict[str, npt.NDArray[Any]]
 State = TypeVar("State", bound=ShardState)
 
 
@@ -51,10 +52,24 @@ class Assembled(Generic[State]):
     damaged: tuple[str, ...]
 
 
-def shard_state(shard: ShardState) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Facts and arrays that make the same shard again."""
+def object_state(shard: ShardState) -> Arrays:
+    """What a snapshot has of a shard's Python objects, packed: hosts, requests and the counts of `discover/traps.py`.
+
+    Whoever forks packs them before: a child that looks at an object changes its count of references, so all memory that
+    holds objects would be copied.
+    """
+    packed: dict[str, bytes | bytearray] = {
+        "hosts": shard.hosts.state(),
+        "requests": shard.requests.state(),
+        "limits": shard.limits.packed(),
+    }
+    return {name: np.frombuffer(octets, dtype=np.uint8) for name, octets in packed.items()}
+
+
+def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[str, Any], Arrays]:
+    """Facts and arrays that make the same shard again; `objects` are those of `object_state`, if they are packed."""
     facts: dict[str, Any] = {"frame": shard.frame, "chain": shard.chain, "rows": shard.pages.rows.generation}
-    arrays = {f"pages_{name}": array for name, array in shard.pages.state().items()}
+    arrays: Arrays = {}
     parts: dict[str, tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]] = {
         "ledger": shard.ledger.state(with_rows=False),
         **shard.placement.state(),
@@ -65,10 +80,8 @@ def shard_state(shard: ShardState) -> tuple[dict[str, Any], dict[str, npt.NDArra
         arrays |= {f"{name}_{title}": array for title, array in own_arrays.items()}
     facts["counters"] = shard.counters()
     facts["settings"] = shard.settings.facts()
-    arrays["hosts"] = np.frombuffer(shard.hosts.state(), dtype=np.uint8)
-    arrays["requests"] = np.frombuffer(shard.requests.state(), dtype=np.uint8)
-    arrays["limits"] = np.frombuffer(msgspec.msgpack.encode(shard.limits.state()), dtype=np.uint8)
-    return facts, arrays
+    arrays |= {f"pages_{name}": array for name, array in shard.pages.state().items()}
+    return facts, arrays | (object_state(shard) if objects is None else objects)
 
 
 def assemble(

@@ -8,7 +8,8 @@ The engine is one thread that never blocks on another process: the shard grants 
 budget have room for, and visits are recorded in batches. The engine installs no signal handlers; its caller calls
 `stop`, from any thread or signal handler. Commands are taken twice per second; a separate process notifies subscribers.
 Each turn writes the journal's frames to the system (a killed process loses none of them) and once per second syncs them
-to the disk (a power cut loses at most one second). A forked child writes snapshots.
+to the disk (a power cut loses at most one second). A forked child writes snapshots. Once per second the engine measures
+the memory of all its processes, and bounds the pages that the shard may know (`memory.py`).
 """
 
 import time
@@ -21,6 +22,7 @@ import numpy as np
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.budget import Bucket
 from centime.crawl.engine.fetchers import Fetchers, Transport
+from centime.crawl.engine.memory import Measure, MemoryWatch
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
 from centime.crawl.worker.hook import FAILED
@@ -90,6 +92,7 @@ class Engine:
         clock: Callable[[], float] | None = None,
         on_page: str = "",
         spares: list[Spare] | None = None,
+        measure: Measure | None = None,
     ) -> None:
         self.opened = opened
         self.shard = opened.shard
@@ -108,6 +111,8 @@ class Engine:
         self._page_bytes = 20_000.0  # the mean cost of a page, learned as the crawl runs
         self._synced = now
         self._viewed = 0.0
+        self._memory = MemoryWatch(opened.shard, measure=measure)
+        self._short_of_memory = ""
         self._inbox = CommandInbox(opened.folder.path)
         self._delivery = Delivery(settings.fetch_settings(), crawl=opened.folder.path)
 
@@ -132,6 +137,7 @@ class Engine:
         """Takes back the leases of earlier runs, carries out waiting commands and starts the fetchers."""
         self._transport = self._open_transport()
         self.shard.returned(Returned(self._clock(), [], all=True))
+        self._memory.look(self._clock())
         while self._inbox.waiting() and not self._stop:
             self._take_commands(self._clock())
             self.opened.keep_snapshots()
@@ -209,12 +215,15 @@ class Engine:
             "pages_per_second": pages,
             "bytes_per_second": sent,
             "seconds": now - self.run_facts.started,
+            "memory_bytes_in_use": self._memory.used,
         }
 
     def _limit(self, now: float) -> str:
         run, limits = self.run_facts, self.limits
         if self._stop:
             return "stopped"
+        if self._short_of_memory:
+            return self._short_of_memory
         if limits.pages is not None and run.visits >= limits.pages:
             return f"read the {limits.pages} pages asked for"
         if limits.seconds is not None and now - run.started >= limits.seconds:
@@ -272,7 +281,19 @@ class Engine:
             due = self.shard.placement.retries.earliest() - now
             failed = f"{again} pages failed and are due again, the first in {due:.0f} s"
             return f"everything known was read, but {failed}; run again later"
-        return "everything known was read" if self.shard.read_count else f"nothing could be read: {self._first_seed()}"
+        if not self.shard.read_count:
+            return f"nothing could be read: {self._first_seed()}"
+        return f"everything known was read{self._kept_out()}"
+
+    def _kept_out(self) -> str:
+        """What the bound on pages kept out, in words; empty if nothing."""
+        bounds = self.shard.bounds
+        kept_out = [
+            f"{count} {what}"
+            for count, what in ((bounds.refused, "URLs were refused"), (bounds.dropped, "pages were dropped"))
+            if count
+        ]
+        return f", but {' and '.join(kept_out)} because of --most-pages or --most-memory" if kept_out else ""
 
     def _first_seed(self) -> str:
         """The outcome of the first seed, in words."""
@@ -314,6 +335,7 @@ class Engine:
         else:
             self.shard.journal.flush()
         self.opened.keep_snapshots()
+        self._short_of_memory = self._memory.look(now)
         if now - self._viewed >= VIEW_SECONDS:
             self._viewed = now
             self._take_commands(now)

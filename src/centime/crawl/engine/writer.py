@@ -5,16 +5,17 @@ kept, with the journal that reaches back to the older one.
 """
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 
-from centime.crawl.engine.assembly import shard_state
+from centime.crawl.engine.assembly import Arrays, object_state, shard_state
 from centime.crawl.engine.state import CrawlState
 from centime.model.errors import CentimeError, NoRoom
 from centime.processes.background import Background, in_background
 from centime.processes.clock import RunClock
 from centime.shard.shard import Shard
 from centime.store.folder import CrawlFolder
-from centime.store.snapshot import facts_of_all, write_snapshot
+from centime.store.snapshot import Named, facts_of_all, write_snapshot
 
 REPLAY_SECONDS = 5.0  # a snapshot is due when applying the frames after the last one took this long
 MOST_REPLAY_SECONDS = 10.0  # the crawl waits for a snapshot under way once it is this far behind
@@ -74,12 +75,29 @@ class CrawlWriter(CrawlState):
         if shard.pages.rows.garbage > MOST_GARBAGE:
             shard.replace_rows(shard.pages.rows.compacted())
         self._worked = time.process_time()
-        self._writing = in_background(self._write)
+        objects = object_state(shard)
+        self._writing = in_background(lambda: self._write_apart(objects))
 
     def _write(self) -> None:
         self.shard.pages.sync()
         facts, arrays = shard_state(self.shard)
         write_snapshot(self.folder.snapshots, facts, arrays)
+
+    def _write_apart(self, objects: Arrays) -> None:
+        """The same in a forked child, which gives up every array when it is written: what the child still has, and the
+        parent changes, takes memory twice.
+        """
+        shard = self.shard
+        facts, arrays = shard_state(shard, objects)
+        del shard.placement, shard.ledger
+
+        def given_up() -> Iterator[Named]:
+            while arrays:
+                title = next(iter(arrays))
+                yield title, arrays.pop(title)
+            shard.pages.sync()  # before the snapshot, which refers to these files, gets its name
+
+        write_snapshot(self.folder.snapshots, facts, given_up())
 
     def _finish(self) -> None:
         if self._writing is None:
