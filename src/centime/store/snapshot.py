@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
-from centime.files.disk import room_for, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, room_for, sync_folder, write_whole
 from centime.model.errors import DamagedFile
 
 VERSION = 2
@@ -48,7 +48,7 @@ class Snapshot:
 
 def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     """Writes the next snapshot and removes all but the last two; returns its name."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
     beside = folder / f".{name}.{os.getpid()}"
     shutil.rmtree(beside, ignore_errors=True)  # of a killed process with the same number
@@ -68,7 +68,7 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
 
 def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Writes the files of a snapshot into a new folder and syncs them."""
-    path.mkdir()
+    make_folder(path)
     described = {title: _write_array(path / f"{title}.bin", array) for title, array in arrays.items()}
     content = {"version": VERSION, "facts": dict(facts), "arrays": described}
     manifest = {"checksum": _checksum(content), "snapshot": content}
@@ -171,16 +171,15 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _write_file(path: Path, pieces: list[memoryview] | list[bytes]) -> None:
-    with room_for(path):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            at = 0
-            for piece in pieces:
-                write_whole(handle, piece, at, path)
-                at += len(piece)
+    handle, end = create_file(path, os.O_WRONLY | os.O_TRUNC), 0
+    try:
+        for piece in pieces:
+            write_whole(handle, piece, end, path)
+            end += len(piece)
+        with room_for(path):
             os.fsync(handle)
-        finally:
-            os.close(handle)
+    finally:
+        os.close(handle)
 
 
 def version_of(path: Path) -> int:
