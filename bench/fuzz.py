@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 FOLDERS = ("discover", "fetch", "files", "frontier", "graphs", "ledger", "parse", "refresh", "settings", "store")
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": ".venv/bounds-checked"}
-TURN = 1000  # inputs of a target with share 1, in one turn
+TURN = 200  # inputs of a target with share 1, in one turn
 MOST_FINDINGS = 20  # of a target, after which it is left alone
 SLOW_SECONDS = 2.0  # for one input, in processor time
 HANG_SECONDS = 60.0
@@ -66,7 +66,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         from bench.fuzz_mutation import mutated
         from bench.fuzz_targets import targets
+        from centime.model.kernel import compile_at_once
 
+        compile_at_once()
         every = targets(Path(folder))
         if given.show:
             name, number = given.show
@@ -134,11 +136,10 @@ class Run:
         target = self.targets[name]
         for number in range(start, end):
             struct.pack_into("<q", self._number, 0, number)
-            before = time.process_time()
             try:
-                target.read(mutated(name, target, number))
-                spent = time.process_time() - before
-                if spent > SLOW_SECONDS:
+                data = mutated(name, target, number)
+                # The first time, a kernel may be compiled.
+                if _seconds(target, data) > SLOW_SECONDS and (spent := _seconds(target, data)) > SLOW_SECONDS:
                     raise TimeoutError(f"took {spent:.1f} s")
             except BaseException as error:
                 last = traceback.extract_tb(error.__traceback__)[-1]
@@ -200,6 +201,12 @@ class Run:
         for name, done in self.done.items():
             for finding in done.findings:
                 console.print(f"{name} {finding}", markup=False, highlight=False)
+
+
+def _seconds(target: "Target", data: bytes) -> float:
+    before = time.process_time()
+    target.read(data)
+    return time.process_time() - before
 
 
 def _rounds(until: float, tests: list[str]) -> bool:

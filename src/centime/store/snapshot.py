@@ -194,7 +194,12 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
         manifest = json.loads((path / "manifest.json").read_bytes())
         content: dict[str, Any] = manifest["snapshot"]
         right = manifest["checksum"] == _checksum(content)
-    except (ValueError, KeyError, TypeError):
+        right = (
+            right
+            and isinstance(content["version"], int)
+            and all(isinstance(content[part], dict) for part in ("facts", "arrays"))
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
         right = False
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, "manifest.json") from trouble
@@ -210,11 +215,16 @@ def _read_array(path: Path, name: str, described: Mapping[str, Any]) -> npt.NDAr
         array = np.fromfile(path / name, dtype=np.uint8)
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, name) from trouble
-    if xxh3_64_hexdigest(array.data) != described["checksum"]:
+    try:
+        checksum, kind, shape = (described[fact] for fact in ("checksum", "type", "shape"))
+        right = xxh3_64_hexdigest(array.data) == checksum
+        dtype = np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind])
+        values: npt.NDArray[Any] = array.view(dtype).reshape(shape) if right else array
+    except (ValueError, KeyError, TypeError, SyntaxError, OverflowError, MemoryError) as trouble:
+        raise DamagedFile(f"{path / name}: its description in the manifest does not fit: {trouble}") from trouble
+    if not right:
         raise DamagedFile(f"{path / name}: damaged or cut short: the checksum of its {len(array)} bytes is wrong")
-    kind = described["type"]
-    values: npt.NDArray[Any] = array.view(np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind]))
-    return values.reshape(described["shape"])
+    return values
 
 
 def _gone_or_damaged(path: Path, name: str) -> Exception:
