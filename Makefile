@@ -71,7 +71,7 @@ lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all 
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file bench/peers.lock bench/peers.in
 
 clean: ## remove the environment and everything generated
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo lab site src/centime.egg-info
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo fuzz lab site src/centime.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LOCKED): requirements.lock

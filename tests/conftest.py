@@ -1,5 +1,9 @@
 """Tests draw the same examples in every run; `make fuzz` draws new ones, many more."""
 
+import os
+import shutil
+import tempfile
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -9,6 +13,9 @@ from tests.stale_kernels import forget_stale_kernels
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("ci")
+
+# The secret by which crawls are recognised as one's own is not that of whoever runs the tests.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 
 forget_stale_kernels()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
@@ -35,6 +42,10 @@ SLOW = (  # tests of these files start processes, serve HTTP or run for long: `m
     "testing/",
     "test_documents.py",
 )
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

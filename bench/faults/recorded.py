@@ -17,7 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 SECTOR = 512
-IGNORED = frozenset({"lock"})
+IGNORED = frozenset({"lock", "owner", ".owner"})  # no part of the state
 
 
 @dataclass(frozen=True, slots=True)

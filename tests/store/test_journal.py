@@ -131,6 +131,7 @@ def test_segments_of_another_crawl_or_of_another_past_are_refused(tmp_path: Path
     with pytest.raises(DamagedFile, match="belongs to another crawl"):
         Journal.open(folder, True, IDENTITY)
     past = tmp_path / "past" / "journal"
+    past.parent.mkdir()
     write(past, [[(1, b"A")], [(1, b"b")]])
     (folder / "000001.log").write_bytes((past / "000001.log").read_bytes())
     with pytest.raises(DamagedFile, match=r"000002.log: does not follow the frames before it"):

@@ -39,10 +39,12 @@ class Crawl:
         seeds: str | Iterable[str] = (),
         *,
         on_page: Hook | str | None = None,
+        trust_folder: bool = False,
         **settings: Any,
     ) -> None:
         """`on_page`: a function at the top level of a module, or its name "module:function". Fetcher processes call it
-        with a `FetchedPage` for every page that was read.
+        with a `FetchedPage` for every page that was read. `trust_folder` lets subscriptions of a folder from elsewhere
+        run programs and write files.
         """
         self.folder = Path(folder)
         hook = "" if on_page is None else name_of(on_page)
@@ -50,7 +52,9 @@ class Crawl:
         given = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
         before = tree_memory() or 0  # of the program, which is not the crawl's
         self._stack = ExitStack()
-        self._writer = self._stack.enter_context(open_writer(self.folder, words, given, where="keywords"))
+        self._writer = self._stack.enter_context(
+            open_writer(self.folder, words, given, where="keywords", trust=trust_folder)
+        )
         self._engine = Engine(self._writer, on_page=hook, measure=partial(tree_memory_above, before))
         self._closed = False
 

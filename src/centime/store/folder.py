@@ -8,9 +8,10 @@
     snapshots/        snapshot.py
     state/            texts, link rows, visit records: files that only grow
     bodies/           archive.py
+    owner             ownership.py
 
-Only its owner can read a new folder: it may hold secrets of subscribers. Readers need no lock: every file that they
-read is complete before it gets its name, or only grows.
+Only its owner can read what is written here (`files/disk.py`): it may hold secrets of subscribers. Readers need no
+lock: every file that they read is complete before it gets its name, or only grows.
 """
 
 import fcntl
@@ -24,17 +25,24 @@ from typing import Any
 
 from xxhash import xxh3_64_hexdigest
 
-from centime.files.disk import sync_folder
+from centime.files.disk import create_file, make_folder, sync_folder
 from centime.files.replacement import replace_file
-from centime.model.errors import BadInput, DamagedFile, InUse, OldFormat
+from centime.model.errors import BadInput, DamagedFile, FolderGone, InUse, OldFormat
 from centime.store.journal import HEAD_BYTES, Journal
+from centime.store.ownership import OWNER, foreign, sign
 
 FORMAT = 3
 PARTS = {"journal": 2, "snapshots": 2, "state": 1, "bodies": 1, "commands": 2}  # the format of each part
 ABOUT = "centime.json"
 COPY = "centime.copy.json"
 MARK = "journal.mark"
-BEGUN = ("lock", COPY, MARK, f".{ABOUT}", f".{COPY}", f".{MARK}")  # files that `create` makes before ABOUT
+BEGUN = (
+    "lock",
+    OWNER,
+    COPY,
+    MARK,
+    *(f".{name}" for name in (ABOUT, OWNER, COPY, MARK)),
+)  # files that `create` makes before ABOUT
 FIRST_FORMAT_WITH_COPY = 3
 
 _held: set[int] = set()
@@ -127,7 +135,9 @@ class CrawlFolder:
         self.snapshots = path / "snapshots"
         self.state = path / "state"
         self.bodies = path / "bodies"
+        self.foreign = ""  # why it counts as a folder from elsewhere, "" if it is this user's own
         self._lock = -1
+        self._place = (0, 0)  # of the folder that was locked: device and inode
 
     @classmethod
     def create(cls, path: Path, created: float, settings: Mapping[str, Any]) -> "CrawlFolder":
@@ -137,12 +147,13 @@ class CrawlFolder:
                 f"{path}: {'this is a crawl already' if is_crawl(path) else 'this folder is neither empty nor a crawl'}"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=0o700, exist_ok=True)
+        make_folder(path)
         folder = cls(path, created, dict(settings), secrets.randbits(63) | 1)
         folder.lock()
         for part in (folder.journal, folder.snapshots, folder.state, folder.bodies):
-            part.mkdir(exist_ok=True)
+            make_folder(part)
         Journal.create(folder.journal, folder.identity)
+        sign(path, folder.identity)
         sync_folder(path)
         folder.keep_settings(settings)
         return folder
@@ -163,9 +174,28 @@ class CrawlFolder:
         folder.trouble = about.trouble
         if writable:
             folder.lock()
+            folder.foreign = foreign(path, about.identity)
             if about.trouble:
                 folder.keep_settings(about.settings)
         return folder
+
+    def trust(self) -> str:
+        """Makes the folder this user's own; returns why that cannot be remembered, or ""."""
+        self.foreign = ""
+        return sign(self.path, self.identity)
+
+    def must_be_there(self) -> None:
+        """FolderGone if the folder that this process has locked was moved or deleted."""
+        try:
+            about = self.path.stat()
+            is_there = (about.st_dev, about.st_ino) == self._place
+        except OSError:
+            is_there = False
+        if self._lock >= 0 and not is_there:
+            raise FolderGone(
+                f"{self.path}: this folder was moved or deleted while the crawl ran; if it was moved, nothing is lost: "
+                "give its new place to continue"
+            )
 
     def keep_settings(
         self, settings: Mapping[str, Any], formats: tuple[int, Mapping[str, int]] = (FORMAT, PARTS)
@@ -185,7 +215,7 @@ class CrawlFolder:
 
     def lock(self) -> None:
         """Makes this the only process that may write here; InUse names the process that holds the lock."""
-        handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        handle = create_file(self.path / "lock", os.O_RDWR)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as trouble:
@@ -198,6 +228,8 @@ class CrawlFolder:
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         _held.add(handle)
         self._lock = handle
+        about = self.path.stat()
+        self._place = (about.st_dev, about.st_ino)
 
     def close(self) -> None:
         """Releases the lock."""

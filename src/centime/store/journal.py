@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import room_for, sync_folder, write_whole
+from centime.files.disk import make_folder, room_for, sync_folder, write_whole
 from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
 from centime.files.mark import Mark, MarkFile, create_mark, read_mark
 from centime.files.replacement import replace_file
@@ -78,7 +78,7 @@ class Journal:
     @classmethod
     def create(cls, folder: Path, identity: int) -> None:
         """Creates a journal without frames."""
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         create_mark(mark_path(folder), Mark(identity, 0, 1, 0, identity))
         replace_file(folder / f"{1:06}.log", packed_head(1, Head(identity, 0, identity)))
 

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
-from centime.files.disk import room_for, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, room_for, sync_folder, write_whole
 from centime.model.errors import DamagedFile
 
 VERSION = 2
@@ -52,7 +52,7 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
     """Writes the next snapshot and removes all but the last two; returns its name. Arrays that an iterable gives are
     written one by one, and not kept.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
     beside = folder / f".{name}.{os.getpid()}"
     shutil.rmtree(beside, ignore_errors=True)  # of a killed process with the same number
@@ -72,7 +72,7 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
 
 def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array] | Iterable[Named]) -> None:
     """Writes the files of a snapshot into a new folder and syncs them."""
-    path.mkdir()
+    make_folder(path)
     named = arrays.items() if isinstance(arrays, Mapping) else arrays
     described = {title: _write_array(path / f"{title}.bin", array) for title, array in named}
     content = {"version": VERSION, "facts": dict(facts), "arrays": described}
@@ -176,16 +176,15 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _write_file(path: Path, pieces: list[memoryview] | list[bytes]) -> None:
-    with room_for(path):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            at = 0
-            for piece in pieces:
-                write_whole(handle, piece, at, path)
-                at += len(piece)
+    handle, end = create_file(path, os.O_WRONLY | os.O_TRUNC), 0
+    try:
+        for piece in pieces:
+            write_whole(handle, piece, end, path)
+            end += len(piece)
+        with room_for(path):
             os.fsync(handle)
-        finally:
-            os.close(handle)
+    finally:
+        os.close(handle)
 
 
 def version_of(path: Path) -> int:
@@ -200,7 +199,12 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
         manifest = json.loads((path / "manifest.json").read_bytes())
         content: dict[str, Any] = manifest["snapshot"]
         right = manifest["checksum"] == _checksum(content)
-    except (ValueError, KeyError, TypeError):
+        right = (
+            right
+            and isinstance(content["version"], int)
+            and all(isinstance(content[part], dict) for part in ("facts", "arrays"))
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
         right = False
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, "manifest.json") from trouble
@@ -216,11 +220,16 @@ def _read_array(path: Path, name: str, described: Mapping[str, Any]) -> npt.NDAr
         array = np.fromfile(path / name, dtype=np.uint8)
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, name) from trouble
-    if xxh3_64_hexdigest(array.data) != described["checksum"]:
+    try:
+        checksum, kind, shape = (described[fact] for fact in ("checksum", "type", "shape"))
+        right = xxh3_64_hexdigest(array.data) == checksum
+        dtype = np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind])
+        values: npt.NDArray[Any] = array.view(dtype).reshape(shape) if right else array
+    except (ValueError, KeyError, TypeError, SyntaxError, OverflowError, MemoryError) as trouble:
+        raise DamagedFile(f"{path / name}: its description in the manifest does not fit: {trouble}") from trouble
+    if not right:
         raise DamagedFile(f"{path / name}: damaged or cut short: the checksum of its {len(array)} bytes is wrong")
-    kind = described["type"]
-    values: npt.NDArray[Any] = array.view(np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind]))
-    return values.reshape(described["shape"])
+    return values
 
 
 def _gone_or_damaged(path: Path, name: str) -> Exception:

@@ -2,12 +2,16 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from centime.cli.output import Json, show
+from centime.cli.visible import say
 from centime.model.errors import BadInput, BadSetting, CentimeError
+
+if TYPE_CHECKING:
+    from centime.crawl.engine.writer import CrawlWriter
 
 
 def register(app: typer.Typer) -> None:
@@ -159,6 +163,10 @@ def _crawl(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Read settings from this file, by the names of these options."),
     ] = None,
+    trust_folder: Annotated[
+        bool,
+        typer.Option("--trust-folder", help="Let subscriptions of a folder from elsewhere run programs, write files."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Starts or resumes a crawl, most important page first.
@@ -228,17 +236,25 @@ def _crawl(
             given.setdefault(name.replace("_", "-"), value)
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     where = "options" if config is None else str(config)
-    with spare_fetchers(workers) as spares, open_writer(folder, words, given, where=where) as opened:
+    with (
+        spare_fetchers(workers) as spares,
+        open_writer(folder, words, given, where=where, trust=trust_folder) as opened,
+    ):
         from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
 
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
-            typer.echo(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}", err=True)
+            say(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}")
         if opened.said_of_clock:
-            typer.echo(opened.said_of_clock, err=True)
+            say(opened.said_of_clock)
+        for note in opened.notes:
+            say(f"{folder}: {note}; --trust-folder is needed again in the next run")
+        said = _say_what_is_held_back(opened)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)
+        if not said:  # a subscription may have come meanwhile
+            _say_what_is_held_back(opened)
         facts = opened.statistics(crawl.now()) | {
             "ended": ending,
             "visits_now": crawl.run_facts.visits,
@@ -249,6 +265,18 @@ def _crawl(
             raise CentimeError(
                 "no seed has a public address, so nothing was fetched; --allow-network CIDR permits other addresses"
             )
+
+
+def _say_what_is_held_back(opened: "CrawlWriter") -> bool:
+    """Names the subscriptions that are not served because the folder is from elsewhere; returns whether there are."""
+    if not opened.held_back:
+        return False
+    say(
+        f"{opened.folder.path}: this folder counts as one from elsewhere: {opened.folder.foreign}; its subscriptions "
+        f"{', '.join(opened.held_back)} would run programs or write files here, and are not served; "
+        "--trust-folder allows it"
+    )
+    return True
 
 
 def _seeds(value: object, config: Path) -> list[str]:

@@ -3,7 +3,6 @@
 The engine calls `show` when it has time. The view has no thread, because the crawl forks.
 """
 
-import sys
 import time
 from types import TracebackType
 from typing import Any
@@ -13,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from centime.cli.visible import say, visible
 from centime.crawl.engine.loop import Engine
 
 LINE_SECONDS = 5.0
@@ -55,7 +55,7 @@ class CrawlView:
         if self._live is None:
             if self.seconds - self._line_at >= LINE_SECONDS:
                 self._line_at = self.seconds
-                sys.stderr.write(_line(crawl.statistics(now)) + "\n")
+                say(_line(crawl.statistics(now)))
             return
         if self.seconds < self._next:
             return
@@ -112,5 +112,5 @@ def _panel(facts: dict[str, Any], top: list[dict[str, Any]]) -> Group:
     best.add_column("importance", justify="right")
     best.add_column("page", overflow="ellipsis", no_wrap=True)
     for row in top:
-        best.add_row(f"{row['importance']:.3g}", Text(str(row["url"])))
+        best.add_row(f"{row['importance']:.3g}", Text(visible(str(row["url"]))))
     return Group(grid, "", best)

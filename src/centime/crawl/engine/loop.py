@@ -114,7 +114,8 @@ class Engine:
         self._memory = MemoryWatch(opened.shard, measure=measure)
         self._short_of_memory = ""
         self._inbox = CommandInbox(opened.folder.path)
-        self._delivery = Delivery(settings.fetch_settings(), crawl=opened.folder.path)
+        folder = opened.folder
+        self._delivery = Delivery(settings.fetch_settings(), crawl=folder.path, foreign=bool(folder.foreign))
 
     def run(self, view: Callable[["Engine", float], None] = lambda engine, now: None) -> str:
         """Crawls until a limit is reached, nothing is left or `stop` is called; returns the reason in words."""
@@ -331,6 +332,7 @@ class Engine:
         now = self._clock()
         if now - self._synced >= SYNC_SECONDS:
             self.shard.journal.sync()
+            self.opened.folder.must_be_there()
             self._synced = now
         else:
             self.shard.journal.flush()

@@ -13,7 +13,7 @@ from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import read_seeds
 from centime.frontier.kind import PUBLISHED
 from centime.model.address import fingerprint
-from centime.model.errors import BadInput, BadSetting
+from centime.model.errors import BadInput, BadSetting, CentimeError
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, settings_from
@@ -30,10 +30,17 @@ HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
 
 @contextmanager
 def open_writer(
-    path: Path, seeds: Sequence[str], given: dict[str, Any], *, where: str = "options", clock: RunClock | None = None
+    path: Path,
+    seeds: Sequence[str],
+    given: dict[str, Any],
+    *,
+    where: str = "options",
+    clock: RunClock | None = None,
+    trust: bool = False,
 ) -> Iterator[CrawlWriter]:
     """The crawl in a folder, opened for writing or created; `given` are new settings by the names of the options.
-    `clock` is the time of the run, by default that of this machine.
+    `clock` is the time of the run, by default that of this machine. `trust` makes the folder this user's own
+    (`store/ownership.py`).
     """
     clock = clock or RunClock()
     found = read_seeds(seeds)
@@ -65,9 +72,11 @@ def open_writer(
             settings = settings_from({"seeds": [*settings.seeds, *more]}, where=where, start=settings)
             if settings != kept:
                 folder.keep_settings(settings.facts())
+        notes = [folder.trust()] if trust else []
         mend(folder.bodies)
         opened = _opened(folder, settings, clock)
         opened.upgraded = tuple(upgraded)
+        opened.notes = tuple(note for note in notes if note)
         opened.make_safe()
         begins = not opened.shard.journal.next_index  # with its settings; otherwise the clock comes first
         if not begins:
@@ -83,7 +92,11 @@ def open_writer(
             _ask_again(opened.shard, now, urls)
         else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
             _find_again(opened.shard, clock(), settings.seeds)
-        yield opened
+        try:
+            yield opened
+        except (OSError, CentimeError):
+            folder.must_be_there()  # says what is behind it, if that is why a file is missing
+            raise
     finally:
         folder.close()
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from centime.crawl.engine.assembly import Arrays, object_state, shard_state
 from centime.crawl.engine.state import CrawlState
+from centime.crawl.notify.delivering import acts_here
 from centime.model.errors import CentimeError, NoRoom
 from centime.processes.background import Background, in_background
 from centime.processes.clock import RunClock
@@ -26,6 +27,7 @@ class CrawlWriter(CrawlState):
     """A crawl opened for writing."""
 
     shard: Shard
+    notes: tuple[str, ...] = ()  # what a person should know about this opening
     upgraded: tuple[str, ...] = ()  # what opening changed because the folder was of an older format
     said_of_clock = ""  # a sentence if the clock of the machine was set, or if the last run was long ago
 
@@ -37,6 +39,13 @@ class CrawlWriter(CrawlState):
         self.cut_bytes = shard.journal.cut_bytes
         self._writing: Background | None = None
         self._worked = time.process_time()
+
+    @property
+    def held_back(self) -> list[str]:
+        """The names of subscriptions that are not served, because the folder is from elsewhere."""
+        if not self.folder.foreign:
+            return []
+        return sorted(one["name"] for one in self.shard.requests.subscriptions.facts() if acts_here(one["to"]))
 
     def keep_snapshots(self) -> None:
         """Starts a snapshot if one is due, and cleans up after one that is finished."""

@@ -26,7 +26,7 @@ from centime.crawl.repair.journal import Usable, read_usable, restore_bits
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
 from centime.crawl.repair.surgery import EVERY_LEVEL, bury, forget_visits, rebuild_ledger
-from centime.files.disk import sync_folder
+from centime.files.disk import make_folder, sync_folder
 from centime.files.frame import frame_head
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
 from centime.files.replacement import replace_file
@@ -59,7 +59,7 @@ def repair_crawl(path: Path, *, dry_run: bool = False) -> Repaired:
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=path.parent) as room:
         copy = Path(room) / path.name
         shutil.copytree(path, copy, ignore=shutil.ignore_patterns("bodies", DAMAGED))
-        (copy / "bodies").mkdir(exist_ok=True)
+        make_folder(copy / "bodies")
         return _repair(copy)
 
 
@@ -259,7 +259,7 @@ def _base(folder: CrawlFolder, report: Repaired) -> tuple[snapshots.Snapshot | N
             f"{folder.path}: all snapshots are damaged and the journal does not begin with its first frame; "
             "what is left of the URLs is in state/texts.bin"
         )
-    repaired.mkdir(exist_ok=True)
+    make_folder(repaired)
     return None, Given()
 
 
@@ -370,7 +370,7 @@ def _apply_visits(shard: ShardState, frame: Visits, known: int, report: Repaired
 def _put_in_place(folder: CrawlFolder, frame: int, chain: int) -> None:
     """Gives the repaired state files and a new segment of the journal their places; can be repeated."""
     damaged = folder.path / DAMAGED
-    damaged.mkdir(exist_ok=True)
+    make_folder(damaged)
     numbers = [int(path.stem) for path in folder.journal.glob("[0-9]*.log")]
     number = max(numbers, default=0) + 1
     for old in sorted(folder.journal.glob("[0-9]*.log")):

@@ -24,6 +24,7 @@ from centime.crawl.check.files import APPENDED
 from centime.crawl.repair.bits import flipped_bit, with_bit_flipped
 from centime.crawl.repair.report import Repaired
 from centime.files.appended import BLOCK, HEAD_BYTES, MAGIC
+from centime.files.disk import make_folder
 from centime.files.replacement import replace_file
 from centime.model.address import fingerprint, host_of
 from centime.model.row_batch import Pages
@@ -133,7 +134,7 @@ class DamagedState:
 
     def write(self, folder: Path) -> None:
         """Writes all files to a folder."""
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         for file in self.files.values():
             file.write(folder / file.path.name)
 

@@ -49,7 +49,7 @@ class FetchingProcess:
             await self._work.go_on(reader, unpack_leases, self._visit)
         finally:
             if self.archive is not None:
-                with contextlib.suppress(NoRoom):  # the index stays unfinished, and is repaired by the next run
+                with contextlib.suppress(NoRoom, OSError):  # the index stays open, and the next run closes it
                     self.archive.close()
             await self.fetcher.close()
 
