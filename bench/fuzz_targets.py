@@ -29,7 +29,7 @@ from centime.files.frame import FRAME, frame_at, frame_behind, frame_head
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
 from centime.graphs.convert import write_graph
 from centime.graphs.files import read_named
-from centime.graphs.link_blocks import NamedGraph
+from centime.graphs.names import NamedGraph
 from centime.graphs.webgraph.reader import read_webgraph
 from centime.model.errors import BadInput, DamagedFile
 from centime.model.graph import Graph

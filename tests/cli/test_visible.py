@@ -88,7 +88,10 @@ def looked(seen: tuple[Path, str], tmp_path: Path) -> list[list[str]]:
     """Every command that shows something of a crawl or of a graph."""
     folder, url = str(seen[0]), seen[1]
     names = tmp_path / f"links{EVIL.replace('/', '')}.csv"
-    names.write_text("".join(f"{EVIL}{a},{EVIL}{b}\n" for a, b in ["ab", "bc", "ca", "cb"]), errors="surrogatepass")
+    names.write_text(
+        "".join(f"{EVIL}{a},{EVIL}{b}\n" for a, b in [("a", "b"), ("b", "c"), ("c", "a"), ("c", "b")]),
+        errors="surrogatepass",
+    )
     graph = str(names)
     page = f"{url}page"
     return [

@@ -39,7 +39,9 @@ def test_a_call_that_the_system_refuses_costs_nothing_that_was_confirmed(tmp_pat
 
 def _no_sync_before_rename(patch: pytest.MonkeyPatch) -> None:
     renamed = replacement._renamed
-    patch.setattr(replacement, "_renamed", lambda path, temporary, durable: renamed(path, temporary, False))
+    patch.setattr(
+        replacement, "_renamed", lambda path, temporary, durable, *mode: renamed(path, temporary, False, *mode)
+    )
 
 
 def _no_sync_of_the_journal(patch: pytest.MonkeyPatch) -> None:

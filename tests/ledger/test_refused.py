@@ -79,7 +79,7 @@ def calls(ledger: Numbered, number: Any, weights: Any, share: Any) -> list[tuple
         ("explore web", lambda: ledger.explore(other, 1)),
         ("explore visits", lambda: ledger.explore(same, -1)),
         ("explore order", lambda: ledger.explore(same, 2, number)),
-        ("explore strategy", lambda: ledger.explore(same, 2, "by luck")),  # type: ignore[arg-type]
+        ("explore strategy", lambda: ledger.explore(same, 2, "by luck")),
         ("set_focus class", lambda: ledger.set_focus(number, 2.0)),
         ("set_focus weight", lambda: ledger.set_focus(1, share)),
         ("focus pages", lambda: ledger.focus(number, 1)),
@@ -130,7 +130,7 @@ NAMES: list[tuple[str, Callable[[Ledger], object]]] = [
     ("a weight that is no number", lambda ledger: ledger.visit("x", {"y": NAN})),
     ("a weight that is infinite", lambda ledger: ledger.visit("a", {"y": INF, "z": 1.0})),
     ("a weight below 0", lambda ledger: ledger.visit("a", {"b": -1.0})),
-    ("a weight that is a word", lambda ledger: ledger.visit("x", {"y": "much"})),  # type: ignore[dict-item]
+    ("a weight that is a word", lambda ledger: ledger.visit("x", {"y": "much"})),
     ("a name without a hash", lambda ledger: ledger.visit("x", [["y"]])),  # type: ignore[list-item]
     ("one string", lambda ledger: ledger.visit("x", "yz")),
     ("no list", lambda ledger: ledger.visit("x", 5)),  # type: ignore[arg-type]

@@ -36,10 +36,10 @@ from centime.shard import queueing
 from centime.shard.command import decode_command
 from centime.shard.commands import carry_out
 from centime.shard.filing import apply_visits
-from centime.shard.fold import FRAMES, SETTLED, fold
+from centime.shard.fold import FRAMES, bound, fold
 from centime.shard.host_table import Hosts
 from centime.shard.joining import take_seeded
-from centime.shard.message import Commanded, Configured, Delivered, Returned, Seeded, Visits, unpack_visit
+from centime.shard.message import Bounded, Commanded, Configured, Delivered, Returned, Seeded, Visits, unpack_visit
 from centime.shard.pages import KnownPages
 from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots
@@ -327,7 +327,7 @@ def _take_out(shard: ShardState, given: Given, now: float, report: Repaired) -> 
 
 def _time_of(kind: int, payload: bytes, before: float) -> float:
     """The time of a frame, if it has one."""
-    return before if kind == SETTLED else float(msgspec.msgpack.decode(payload)[0])
+    return float(getattr(msgspec.msgpack.decode(payload, type=FRAMES[kind]), "now", before))
 
 
 def _apply(shard: ShardState, kind: int, payload: bytes, known: int, report: Repaired) -> bool:
@@ -345,6 +345,8 @@ def _apply(shard: ShardState, kind: int, payload: bytes, known: int, report: Rep
                     carry_out(shard, frame.now, command)
             case Configured():
                 shard.apply_settings(decode_settings(msgspec.json.decode(frame.settings), where="the journal"))
+            case Bounded():
+                bound(shard, frame)
             case Delivered():
                 shard.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
         return True  # grants and returns are of leases that have ended, settlements are made again
