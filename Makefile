@@ -28,7 +28,7 @@ test: lint ## set up, check and run all tests: what CI runs
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
 	$(BIN)/pytest --quiet --numprocesses auto -m "not slow"
 
-fuzz: $(READY) ## property tests with new examples for SECONDS=120, array bounds checked
+fuzz: $(READY) ## mutated inputs for all readers, then property tests with new examples, for SECONDS=120
 	$(BIN)/python -m bench.fuzz --seconds $(SECONDS)
 
 check: lint ## lint, format, types, layers, documents

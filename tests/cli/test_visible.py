@@ -107,6 +107,7 @@ def looked(seen: tuple[Path, str], tmp_path: Path) -> list[list[str]]:
         ["hosts", folder],
         ["stats", folder],
         ["check", folder],
+        ["repair", folder, "--dry-run"],
         ["changes", folder],
         ["changes", folder, "--atom"],
         ["subscribe", folder, "page", "--name", f"name{EVIL}", "--to", f"file:{tmp_path}/{EVIL}"],
