@@ -58,6 +58,16 @@ class Inline:
         return True
 
 
+@contextmanager
+def _written_at_once() -> Iterator[None]:
+    """Snapshots are written by this process, which keeps its state, unlike a child."""
+    with (
+        patch.object(writer, "in_background", Inline),
+        patch.object(CrawlWriter, "_write_apart", lambda opened, objects: opened._write()),
+    ):
+        yield
+
+
 @dataclass(slots=True)
 class History:
     """A recorded crawl: its disk, and its state after every frame."""
@@ -98,14 +108,14 @@ def record(room: Path, seed: int = 1, pages: int = 160) -> History:
         recording.promise(journal.next_index)
 
     with (
-        patch.object(writer, "in_background", Inline),
+        _written_at_once(),
         patch.object(Journal, "append", remembered),
         patch.object(Journal, "sync", synced),
         recording.watching(),
     ):
         _live(room / "crawl", SmallWorld(pages, seed))
     states = _states(room / "crawl", frames)
-    with patch.object(writer, "in_background", Inline):
+    with _written_at_once():
         _live(room / "other", SmallWorld(pages, seed + 1))
     files = {
         str(path.relative_to(room / "other")): bytearray(path.read_bytes())
@@ -340,7 +350,7 @@ def _judge_silence(tally: Tally, folder: Path, title: str) -> None:
 def _judge_continuing(tally: Tally, folder: Path, title: str) -> None:
     """After a power failure the crawl is opened for writing, and is right after that."""
     try:
-        with patch.object(writer, "in_background", Inline), open_writer(folder, [], {}) as opened:
+        with _written_at_once(), open_writer(folder, [], {}) as opened:
             opened.close()
         problems = check_crawl(folder).problems
     except Exception as trouble:
@@ -400,7 +410,7 @@ def _refuse(tally: Tally, folder: Path, chance: Random, at: int, title: str) -> 
 
     try:
         with (
-            patch.object(writer, "in_background", Inline),
+            _written_at_once(),
             patch.object(Journal, "sync", synced),
             recording.watching(refuse),
         ):
