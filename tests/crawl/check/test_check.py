@@ -35,7 +35,11 @@ def flip(path: Path, place: int) -> None:
 
 
 def files_of(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock" and path.stat().st_size)
+    """All files of the state: neither the lock nor the signature of the owner is one."""
+    others = ("lock", "owner")
+    return sorted(
+        path for path in folder.rglob("*") if path.is_file() and path.name not in others and path.stat().st_size
+    )
 
 
 def named(findings: Findings) -> set[str]:
