@@ -10,7 +10,7 @@ BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-refresh lock clean
+.PHONY: help demo test test-bounds test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-refresh lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -18,12 +18,13 @@ help: ## show this list
 demo: $(READY) ## set up, crawl a simulated web, show what was found beside the truth
 	$(BIN)/centime demo --out demo
 
-# Half as many processes again as cores, because some tests wait. Tests of kernels run with array bounds checked, which
-# no other run repeats: the rest of the suite calls the same kernels without the checks.
-test: lint ## set up, check and run all tests: what CI runs
-	$(BIN)/pytest --numprocesses 3 $(BOUNDED:%=--ignore=%)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(BOUNDED)
+# Half as many processes again as cores, because some tests wait.
+test: lint ## set up, check and run all tests
+	$(BIN)/pytest --numprocesses 3
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto -m "not compiled" --cov --cov-report=term tests/ledger tests/model
+
+test-bounds: $(READY) ## the tests of kernels again, with the bounds of arrays checked: the second step of CI
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(BOUNDED)
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
 	$(BIN)/pytest --quiet --numprocesses auto -m "not slow"
