@@ -132,7 +132,7 @@ class Bounds:
         admitted = "all URLs" if pages < room.mark else "important URLs" if pages < room.top else "no URLs"
         return {
             "most_pages": self.pages if bounded else None,
-            "admitted": admitted + (", memory is short" if self.pressed else ""),
+            "admitted": admitted + (" (memory is short)" if self.pressed else ""),
             "urls_refused": self.refused,
             "pages_dropped": self.dropped,
         }

@@ -80,7 +80,7 @@ def _bounded(facts: dict[str, Any]) -> str:
     if facts["admitted"] == "all URLs" and not facts["urls_refused"] and not facts["pages_dropped"]:
         return ""
     dropped = f", {facts['pages_dropped']} dropped" if facts["pages_dropped"] else ""
-    return f"; near {facts['most_pages']} pages: {facts['admitted']} admitted, {facts['urls_refused']} refused{dropped}"
+    return f"; near {facts['most_pages']} pages: admits {facts['admitted']}, {facts['urls_refused']} refused{dropped}"
 
 
 def _panel(facts: dict[str, Any], top: list[dict[str, Any]]) -> Group:
