@@ -147,6 +147,17 @@ def test_a_file_that_is_short_foreign_or_newer_is_refused(tmp_path: Path) -> Non
         AppendedFile.open(path, "items", state, writable=True)
 
 
+@pytest.mark.parametrize("size", range(HEAD_BYTES + 1))
+def test_a_file_cut_anywhere_in_its_head_is_refused(tmp_path: Path, size: int) -> None:
+    file = AppendedFile.open(tmp_path / "x", "test", None, writable=True)
+    file.append(b"item")
+    state = file.state()
+    file.close()
+    (tmp_path / "x").write_bytes((tmp_path / "x").read_bytes()[:size])
+    with pytest.raises(DamagedFile, match=f"cut short at byte {size} of {HEAD_BYTES + 4}"):
+        AppendedFile.open(tmp_path / "x", "test", state, writable=False)
+
+
 def test_a_reader_without_a_file_keeps_all_in_memory(tmp_path: Path) -> None:
     reader = AppendedFile.open(tmp_path / "none.bin", "items", None, writable=False)
     place = reader.append(b"mine")

@@ -85,7 +85,7 @@ class AppendedFile:
                 return file
             raise DamagedFile(file.describe(damaged))  # and `file` is closed as it goes
         os.close(handle)
-        if found[:7] == MAGIC[:7] and found[7:8] != MAGIC[7:]:
+        if found[:7] == MAGIC[:7] and len(found) == HEAD_BYTES and found[7:8] != MAGIC[7:]:
             raise DamagedFile(f"{path}: format version {found[7]}; this version reads {MAGIC[7]}")
         raise DamagedFile(
             f"{path}: cut short at byte {size} of {length}" if size < length else f"{path}: not a {name!r} file"
