@@ -13,6 +13,7 @@ from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.loop import Engine
 from centime.crawl.engine.memory import (
     BYTES_PER_PAGE,
+    MemoryWatch,
     _control_group,
     half_of_memory,
     most_pages_of,
@@ -22,7 +23,7 @@ from centime.crawl.engine.memory import (
 )
 from centime.crawl.engine.reader import read_crawl
 from tests.crawl.engine.test_transport import Clock, InMemory
-from tests.crawl.world import World, crawl
+from tests.crawl.world import World, advance, crawl
 from tests.shard.test_shard import same
 
 PROGRAM = """
@@ -72,18 +73,18 @@ def test_a_crawl_short_of_memory_admits_no_urls_then_drops_pages_and_recovers(tm
 
         turns(20, 0.1)
         assert (shard.bounds.machine, shard.bounds.pressed) == ((1 << 30) // BYTES_PER_PAGE, 0)
-        turns(2, 0.9)
+        turns(2, 0.75)
         known, waiting = shard.pages.count, len(shard.placement.frontier)
         assert shard.bounds.pressed == known
-        turns(3, 0.9)
+        turns(3, 0.75)
         assert (shard.pages.count, shard.bounds.dropped) == (known, 0)
         assert shard.bounds.refused > 0
-        turns(1, 0.97)
+        turns(1, 0.9)
         assert 0 < shard.bounds.dropped <= waiting // 8
         assert "memory is short" in engine.statistics(clock.now)["admitted"]
-        turns(10, 0.97)
+        turns(10, 0.9)
         assert shard.bounds.dropped > waiting // 8
-        turns(1, 0.8)
+        turns(1, 0.65)
         assert shard.bounds.pressed, "what was dropped comes back only when memory is plenty"
         turns(5, 0.5)
         assert (shard.bounds.pressed, shard.bounds.dropped) == (0, 0)
@@ -157,3 +158,18 @@ def test_the_default_is_half_of_the_machine_or_of_its_control_group(tmp_path: Pa
     (groups / "a" / "b" / "memory.max").write_text("max\n")
     (groups / "a" / "memory.max").write_text("1000000\n")
     assert _control_group(groups, own) == 1_000_000
+
+
+def test_a_snapshot_under_way_neither_drops_pages_nor_ends_the_run(tmp_path: Path) -> None:
+    meter = Meter(1 << 30)
+    with crawl(tmp_path / "c", delay=0.0, most_memory="1GiB") as opened:
+        advance(opened, World(3000), 30)
+        watch, shard = MemoryWatch(opened.shard, measure=meter), opened.shard
+        meter.share = 0.95
+        watch.look(1.0, writing=True)
+        assert (shard.bounds.pressed, shard.bounds.dropped) == (shard.pages.count, 0)
+        meter.share = 1.05
+        assert [watch.look(second, writing=True) for second in (2.0, 63.0, 64.0)] == ["", "", ""]
+        assert shard.bounds.dropped > 0
+        assert not watch.look(65.0)
+        assert watch.look(126.0).startswith("memory is short")

@@ -337,7 +337,7 @@ class Engine:
         else:
             self.shard.journal.flush()
         self.opened.keep_snapshots()
-        self._short_of_memory = self._memory.look(now)
+        self._short_of_memory = self._memory.look(now, writing=self.opened.is_writing)
         if now - self._viewed >= VIEW_SECONDS:
             self._viewed = now
             self._take_commands(now)

@@ -7,6 +7,9 @@
     above all       for PATIENCE_SECONDS although pages were dropped: the run ends in good order
     below CALM      everything is admitted again
 
+While a snapshot is written, its process needs memory too. That passes, so nothing is dropped or lifted meanwhile unless
+all memory is in use, and the run does not end for it.
+
 What counts is memory that only ending or shrinking processes gives back: anonymous pages of this process and of all
 processes below it, a page that several share counted once. Pages of mapped files are not counted: the system takes them
 back when it needs them. The watch decides with a frame `Bounded`, never inside the shard, so that a replay decides the
@@ -31,7 +34,7 @@ _MMAP_THRESHOLD = -3  # of mallopt(3)
 
 BYTES_PER_PAGE = 192  # 64 of a page, as much for its share of a host, and as much for processes and snapshots
 LEAST_PAGES = 100_000  # the machine's bound is never below this
-CALM, CAUTION, DANGER = 0.75, 0.85, 0.95  # shares of most-memory
+CALM, CAUTION, DANGER = 0.6, 0.7, 0.78  # shares of most-memory: a snapshot takes up to 0.28 more
 LOOK_SECONDS = 1.0  # between two looks, at least
 LEISURE = 50  # looks take at most a fiftieth of the time
 ACT_SECONDS = 5.0  # between two drops, so that the effect of the first is measured
@@ -76,8 +79,9 @@ class MemoryWatch:
         given = self._shard.settings.most_memory
         return self._default if given is None else given
 
-    def look(self, now: float) -> str:
+    def look(self, now: float, *, writing: bool = False) -> str:
         """Measures, at most once per second, and bounds the pages; returns why the run must end, empty if it need not.
+        `writing`: a snapshot is under way.
 
         A clock that was set back is taken as it is.
         """
@@ -89,8 +93,8 @@ class MemoryWatch:
         self.used = self._measure(int(CALM * most))
         self._pause = max(LOOK_SECONDS, LEISURE * (time.perf_counter() - started))
         share = 0.0 if self.used is None else self.used / most
-        self._bound(now, share, most_pages_of(most))
-        if share <= 1.0:
+        self._bound(now, CAUTION if writing and CAUTION < share < 1.0 else share, most_pages_of(most))
+        if share <= 1.0 or writing:
             self._above_since = None
         elif self._above_since is None or now < self._above_since:
             self._above_since = now

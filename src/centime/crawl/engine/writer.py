@@ -60,8 +60,12 @@ class CrawlWriter(CrawlState):
     @property
     def is_behind(self) -> bool:
         """Whether a snapshot is being written and the next one is already due: work that can wait should wait."""
-        writing = self._writing is not None and self._writing.done() is None
-        return writing and time.process_time() - self._worked >= REPLAY_SECONDS
+        return self.is_writing and time.process_time() - self._worked >= REPLAY_SECONDS
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a snapshot is being written."""
+        return self._writing is not None and self._writing.done() is None
 
     def close(self) -> None:
         """Writes a last snapshot, so that the next opening replays nothing, and closes all files."""
