@@ -201,7 +201,8 @@ class DamagedState:
         used = set(fingerprints.tolist())
         for page, begin, end in self._spans():
             if file.touches(begin, end) and fingerprint(self.url(begin, end)) != fingerprints[page]:
-                name = hosts.all[int(origins[page]["host"])].name
+                host = int(origins[page]["host"])
+                name = hosts.all[host if host < len(hosts) else 0].name  # the origin may be damaged too
                 text = _stand_in(name, end - begin, used)
                 if fingerprint(text) != fingerprints[page]:  # the URL of a home page is known from its length
                     given.texts.append(page)
