@@ -10,7 +10,7 @@ BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-refresh lock clean
+.PHONY: help demo test test-bounds test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-refresh lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -18,23 +18,24 @@ help: ## show this list
 demo: $(READY) ## set up, crawl a simulated web, show what was found beside the truth
 	$(BIN)/centime demo --out demo
 
-# Half as many processes again as cores, because some tests wait. Tests of kernels run with array bounds checked, which
-# no other run repeats: the rest of the suite calls the same kernels without the checks.
-test: lint ## set up, check and run all tests: what CI runs
-	$(BIN)/pytest --numprocesses 3 $(BOUNDED:%=--ignore=%)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(BOUNDED)
+# Half as many processes again as cores, because some tests wait.
+test: lint ## set up, check and run all tests
+	$(BIN)/pytest --numprocesses 3
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto -m "not compiled" --cov --cov-report=term tests/ledger tests/model
+
+test-bounds: $(READY) ## the tests of kernels again, with the bounds of arrays checked: the second step of CI
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(BOUNDED)
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
 	$(BIN)/pytest --quiet --numprocesses auto -m "not slow"
 
-fuzz: $(READY) ## property tests with new examples for SECONDS=120, array bounds checked
+fuzz: $(READY) ## mutated inputs for all readers, then property tests with new examples, for SECONDS=120
 	$(BIN)/python -m bench.fuzz --seconds $(SECONDS)
 
 check: lint ## lint, format, types, layers, documents
 	$(BIN)/pytest --quiet tests/test_documents.py
 
-lint: $(READY)
+lint: $(READY) ## what check does, without the tests of documents
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -59,6 +60,7 @@ bench-rank: $(READY) ## measure ranking beside its peers, which it installs firs
 bench-crawl: $(READY) ## measure the crawler beside its peers on real pages, both of which it fetches first
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
 	$(BIN)/python -m bench.crawl
+	$(BIN)/python -m bench.isolation
 
 bench-refresh: $(READY) ## measure how fresh the copy is kept, beside other policies and the one that knows the truth
 	$(BIN)/python -m bench.refresh
@@ -70,7 +72,7 @@ lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all 
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file bench/peers.lock bench/peers.in
 
 clean: ## remove the environment and everything generated
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo lab site src/centime.egg-info
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo fuzz lab site src/centime.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LOCKED): requirements.lock

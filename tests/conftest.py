@@ -1,5 +1,9 @@
 """Tests draw the same examples in every run; `make fuzz` draws new ones, many more."""
 
+import os
+import shutil
+import tempfile
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -10,31 +14,53 @@ settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("ci")
 
+# The secret by which crawls are recognised as one's own is not that of whoever runs the tests.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
+
 forget_stale_kernels()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
 
 SLOW = (  # tests of these files start processes, serve HTTP or run for long: `make test-fast` leaves them out
+    "analyse/test_energy.py",
+    "analyse/test_transition.py",
     "api/",
     "bench/",
     "cli/",
     "crawl/check/",
+    "crawl/engine/test_isolation.py",
     "crawl/engine/test_loop.py",
+    "crawl/engine/test_memory.py",
     "crawl/engine/test_reader.py",
+    "crawl/engine/test_transport.py",
     "crawl/notify/",
+    "crawl/repair/",
     "crawl/report/",
     "crawl/test_",
     "crawl/worker/test_xpath.py",
     "discover/test_sitemap.py",
+    "frontier/test_frontier_law.py",
     "graphs/test_convert.py",
     "graphs/test_edges.py",
     "graphs/test_files.py",
     "graphs/webgraph/test_reader.py",
     "lab/",
+    "ledger/test_matrix.py",
+    "ledger/test_opic.py",
+    "ledger/test_opic_growth.py",
+    "model/test_kernel.py",
     "rank/sliced/",
+    "rank/test_backend.py",
+    "rank/test_pagerank.py",
+    "rank/test_site.py",
+    "shard/test_bounds.py",
     "store/test_upgrade.py",
-    "testing/",
     "test_documents.py",
+    "testing/",
 )
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

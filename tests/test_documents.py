@@ -214,6 +214,19 @@ def test_every_module_that_a_document_names_by_its_path_exists(document: Path) -
     assert [path for path in named if not any((root / path).exists() for root in (PROJECT, SOURCES))] == []
 
 
+def test_every_promise_names_a_test_that_exists() -> None:
+    for document in (PROJECT / "SECURITY.md", PROJECT / "docs/robustness.md"):
+        promises = re.findall(
+            r"^\| promise \| proved by \|\n\|---\|---\|\n((?:\|.*\n)+)", document.read_text(), re.MULTILINE
+        )
+        assert len(promises) >= 4
+        for row in "".join(promises).splitlines():
+            tests = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row.rpartition(" | ")[2])
+            assert tests, row
+            for file, name in tests:
+                assert f"def {name}(" in (PROJECT / file).read_text(), f"{file}::{name}"
+
+
 def test_the_architecture_describes_every_folder() -> None:
     described = (PROJECT / "ARCHITECTURE.md").read_text()
     folders = [path.name for path in SOURCES.iterdir() if (path / "__init__.py").exists()]

@@ -19,9 +19,7 @@ from centime.cli.ending import run
 from centime.cli.main import app
 from centime.crawl.engine import opening, writer
 from centime.crawl.worker.fetching import TITLE
-from centime.files import disk
 from centime.processes.parent import die_with_parent
-from centime.store import snapshot
 from centime.store.journal import Journal
 
 POLL_SECONDS = 0.002
@@ -144,7 +142,7 @@ def _tell_flushes(path: Path) -> None:
 def _limit_disk(room: int, chance: Random) -> None:
     """A disk that is full after so many bytes: half of a write may still succeed, room asked for ahead may be
     refused earlier."""
-    write, allocate, write_file = os.pwrite, os.posix_fallocate, snapshot._write_file
+    write, allocate = os.pwrite, os.posix_fallocate
     left = [room]
 
     def full() -> OSError:
@@ -163,13 +161,5 @@ def _limit_disk(room: int, chance: Random) -> None:
             raise full()
         allocate(handle, at, length)
 
-    def of_snapshot(path: Path, pieces: Any) -> None:
-        if left[0] <= 0:
-            with disk.room_for(path):
-                raise full()
-        left[0] -= sum(map(len, pieces))
-        write_file(path, pieces)
-
     patch.object(os, "pwrite", pwrite).start()  # until the process ends
     patch.object(os, "posix_fallocate", posix_fallocate).start()
-    patch.object(snapshot, "_write_file", of_snapshot).start()

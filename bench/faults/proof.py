@@ -87,19 +87,19 @@ def whole_frames(segment: Path, size: int) -> int:
     """The index behind the last frame that is whole within the first bytes of a segment, found without the journal's
     own code."""
     data = segment.read_bytes()[:size]
-    index, at = int(HEAD.unpack_from(data)[3]), HEAD_BYTES
-    while (frame := frame_at(data, at, index)) is not None:
-        index, at = index + 1, at + FRAME.size + len(frame[1])
-    return index
+    index, chain, at = *HEAD.unpack_from(data)[4:], HEAD_BYTES
+    while (frame := frame_at(data, at, index, chain)) is not None:
+        index, chain, at = index + 1, frame.chain, at + FRAME.size + len(frame.payload)
+    return int(index)
 
 
 def last_frame(segment: Path) -> int:
     """Where the last whole frame of a segment begins."""
     data = segment.read_bytes()
-    index, at, last = int(HEAD.unpack_from(data)[3]), HEAD_BYTES, HEAD_BYTES
-    while (frame := frame_at(data, at, index)) is not None:
-        index, at, last = index + 1, at + FRAME.size + len(frame[1]), at
-    return last
+    index, chain, at, last = *HEAD.unpack_from(data)[4:], HEAD_BYTES, HEAD_BYTES
+    while (frame := frame_at(data, at, index, chain)) is not None:
+        index, chain, at, last = index + 1, frame.chain, at + FRAME.size + len(frame.payload), at
+    return int(last)
 
 
 def found(folder: Path) -> CrawlResult:

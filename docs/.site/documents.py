@@ -1,6 +1,6 @@
 """Puts the documents of the project's root on the website, and checks that no page loads anything from elsewhere.
 
-README.md, ARCHITECTURE.md, CONTRIBUTING.md and CHANGELOG.md stand beside docs/ because people look for them there.
+README.md, ARCHITECTURE.md, CONTRIBUTING.md, CHANGELOG.md and SECURITY.md stand beside docs/ because people look there.
 Their links are right in the repository; on the website they are pages like all others, so links to and from them are
 rewritten while the site is built.
 """
@@ -19,6 +19,7 @@ PAGES = {  # a document of the root: its page
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
     "LICENSE": "LICENSE",
 }
 DOCUMENTS = {page: document for document, page in PAGES.items()}

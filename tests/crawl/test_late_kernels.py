@@ -33,7 +33,7 @@ def _state_after(folder: Path, way: str) -> dict[str, str]:
     return {
         str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and file.name not in ("manifest.json", "centime.json", "lock")
+        if file.is_file() and file.name not in ("manifest.json", "centime.json", "centime.copy.json", "lock", "owner")
     }
 
 

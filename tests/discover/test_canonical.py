@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from centime.discover.canonical import LONGEST_URL, Canonicaliser, _the_long_way, canonical, index_of
+from centime.discover.canonical import LONGEST_HREF, LONGEST_URL, Canonicaliser, _the_long_way, canonical, index_of
 
 WORDS = (
     "http:// https:// // / ../ ./ .. . ... a B index.html example.org Example.COM. user:pw@ :80 :443 :8080 ? & = # ;"
@@ -144,3 +144,16 @@ def test_a_url_of_the_longest_length_is_kept_and_one_more_character_is_too_many(
 )
 def test_an_index_page_may_be_its_directory(url: str, other: str | None) -> None:
     assert index_of(url) == other
+
+
+def test_the_cache_of_canonical_urls_is_bounded_in_bytes_too() -> None:
+    cache = Canonicaliser(entries=100)
+    base = "http://a.example/"
+    assert cache.many(["x" * (LONGEST_HREF + 1)], base) == [None]
+    for number in range(1000):
+        cache.many([f"{number}/" + "x" * 2000], base)
+        cache.many([f"{number}"], base + f"{'y' * 2000}/")
+    kept = [
+        href + (url or "") for part in (cache._young, cache._old) for one in part.values() for href, url in one.items()
+    ]
+    assert sum(map(len, kept)) < 2 * 100 * 256 + 10_000

@@ -62,14 +62,13 @@ def test_going_back_to_a_state_forgets_what_came_behind_and_gives_the_same_file_
     end = writer.state()
     content = writer.base.tobytes()
     again = AppendedFile.open(path, "items", state, writable=True, unit=8)  # as after a kill: nothing was closed
-    again.check(state)
     assert again.append(b"other") == int(state[0])
     again.truncate(int(state[0]))
     for item in items[7:]:
         again.append(item)
     assert again.base.tobytes() == content
     assert (again.state() == end).all()
-    again.check(end)
+    assert again.damaged_blocks(end) == []
     again.truncate(int(state[0]))
     assert (again.state() == state).all()
 
@@ -92,7 +91,7 @@ def test_a_file_grows_past_its_first_room_and_old_views_live_on(
     file.close()
 
 
-def test_every_turned_bit_is_found_by_check(tmp_path: Path) -> None:
+def test_every_turned_bit_is_found_when_the_file_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "items.bin"
     file = AppendedFile.open(path, "items", None, writable=True)
     file.append(np.arange(BLOCK // 4 + 50, dtype=np.uint64))
@@ -106,9 +105,29 @@ def test_every_turned_bit_is_found_by_check(tmp_path: Path) -> None:
         with pytest.raises(
             DamagedFile, match=f"damaged between byte {block} and byte {min(block + BLOCK, int(state[0]))}"
         ):
-            AppendedFile.open(path, "items", state, writable=False).check(state)
+            AppendedFile.open(path, "items", state, writable=False)
         data[place] ^= 16
         path.write_bytes(data)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (BLOCK - HEAD_BYTES,), (5, BLOCK * 3, 7), (BLOCK, BLOCK - HEAD_BYTES, 1)])
+def test_damage_while_a_file_is_open_is_never_certified(tmp_path: Path, sizes: tuple[int, ...]) -> None:
+    path = tmp_path / "items.bin"
+    file = AppendedFile.open(path, "items", None, writable=True)
+    for size in sizes:
+        file.append(bytes(range(256)) * (size // 256) + bytes(size % 256))
+        with path.open("r+b") as raw:  # somebody turns a bit that was written
+            raw.seek(file.length - 1)
+            bit = raw.read(1)[0] ^ 1
+            raw.seek(file.length - 1)
+            raw.write(bytes([bit]))
+    state = file.state()
+    file.close()
+    with pytest.raises(DamagedFile, match="damaged between"):
+        AppendedFile.open(path, "items", state, writable=True)
+    other = AppendedFile.open(path, "items", state, writable=True, verify=False)
+    assert len(other.damaged_blocks(state)) >= 1
+    other.close()
 
 
 def test_a_file_that_is_short_foreign_or_newer_is_refused(tmp_path: Path) -> None:
@@ -126,6 +145,17 @@ def test_a_file_that_is_short_foreign_or_newer_is_refused(tmp_path: Path) -> Non
     path.write_bytes(data[:7] + b"\x02" + data[8:])
     with pytest.raises(DamagedFile, match="format version 2; this version reads 1"):
         AppendedFile.open(path, "items", state, writable=True)
+
+
+@pytest.mark.parametrize("size", range(HEAD_BYTES + 1))
+def test_a_file_cut_anywhere_in_its_head_is_refused(tmp_path: Path, size: int) -> None:
+    file = AppendedFile.open(tmp_path / "x", "test", None, writable=True)
+    file.append(b"item")
+    state = file.state()
+    file.close()
+    (tmp_path / "x").write_bytes((tmp_path / "x").read_bytes()[:size])
+    with pytest.raises(DamagedFile, match=f"cut short at byte {size} of {HEAD_BYTES + 4}"):
+        AppendedFile.open(tmp_path / "x", "test", state, writable=False)
 
 
 def test_a_reader_without_a_file_keeps_all_in_memory(tmp_path: Path) -> None:

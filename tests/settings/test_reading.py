@@ -43,7 +43,7 @@ WRONG = [(name, value) for name in TYPES for value in VALUES if not fits(name, v
 
 def test_every_setting_is_tried_with_wrong_values() -> None:
     assert {name for name, _ in WRONG} == SETTINGS
-    assert OPTIONAL == ["address-delay", "bandwidth", "max-depth", "rate", "refresh-after"]
+    assert OPTIONAL == ["address-delay", "bandwidth", "max-depth", "most-memory", "most-pages", "rate", "refresh-after"]
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
@@ -63,14 +63,12 @@ def test_only_what_may_be_absent_can_be_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, kind in TYPES.items() if int in (kind, *get_args(kind))])
 def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
-    number = getattr(
-        settings_from({name: 2000.0 if name == "most-page-bytes" else 10.0}, where="c"), name.replace("-", "_")
-    )
-    assert type(number) is int
+    given = float(max(10, RANGES[name].ge or 0))
+    assert type(getattr(settings_from({name: given}, where="c"), name.replace("-", "_"))) is int
 
 
 def test_every_number_has_a_range() -> None:
-    assert len(RANGES) == 16
+    assert len(RANGES) == 18
     assert all(kind.ge is not None and kind.le is not None for kind in RANGES.values())
 
 
@@ -87,7 +85,8 @@ def test_a_number_is_accepted_up_to_its_bounds_and_refused_beyond_them(name: str
         if not (whole and value == most):  # the next float of a whole number may be none
             with pytest.raises(BadSetting, match=f"^c: {name} is a (whole )?number.* from .* to .*, not ") as refused:
                 settings_from({name: value}, where="c")
-            assert f"from {least:.12g} to {most:.12g}" in str(refused.value)
+            bounds = [int(bound) if float(bound).is_integer() and whole else f"{bound:.12g}" for bound in (least, most)]
+            assert f"from {bounds[0]} to {bounds[1]}" in str(refused.value)
 
 
 @st.composite
@@ -197,7 +196,7 @@ def test_what_types_cannot_say_is_checked_too(facts: dict[str, Any], said: str) 
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_none_takes_back_what_may_be_absent(name: str) -> None:
-    start = settings_from({name: 7}, where="c")
+    start = settings_from({name: max(7, RANGES[name].ge or 0)}, where="c")
     assert start != CrawlSettings()
     assert settings_from({name: "none"}, where="c", start=start) == CrawlSettings()
 

@@ -1,6 +1,5 @@
 """The crawl folder: one writer, many readers, nothing foreign touched."""
 
-import json
 import os
 import subprocess
 import sys
@@ -47,7 +46,8 @@ def test_a_damaged_description_is_reported(tmp_path: Path, content: str) -> None
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "centime.json").write_text(json.dumps({"format": FORMAT + 1, "created": 0, "settings": {}}))
+    folder = CrawlFolder(tmp_path, 0.0, {}, 1)
+    folder.keep_settings({}, formats=(FORMAT + 1, {}))
     with pytest.raises(
         DamagedFile, match=f"has format {FORMAT + 1}, made by a newer Centime; this version reads {FORMAT}"
     ):

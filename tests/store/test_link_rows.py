@@ -133,10 +133,12 @@ def test_a_row_that_leads_to_an_unknown_page_or_does_not_end_is_damage(tmp_path:
         rows.gather(np.array([3, 5]))
     state = rows.state()
     rows.close()
-    path = tmp_path / "rows-000001.bin"
-    path.write_bytes(path.read_bytes()[:-2] + b"\xff\xff")
+    opened = DiskRows.open(tmp_path, state, writable=False)
+    with (tmp_path / "rows-000001.bin").open("r+b") as file:  # while it is open
+        file.seek(-2, os.SEEK_END)
+        file.write(b"\xff\xff")
     with pytest.raises(DamagedFile, match="the row of page 5 is damaged"):
-        DiskRows.open(tmp_path, state, writable=False).gather(np.array([5]))
+        opened.gather(np.array([5]))
 
 
 def test_a_full_disk_leaves_rows_as_they_were_and_no_half_generation(

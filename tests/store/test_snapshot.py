@@ -11,7 +11,7 @@ import pytest
 
 from centime.model.errors import DamagedFile, NoRoom
 from centime.processes.background import in_background
-from centime.store.snapshot import VERSION, facts_of_all, read_newest, read_snapshot, write_snapshot
+from centime.store.snapshot import VERSION, Snapshot, facts_of_all, read_snapshot, use_newest, write_snapshot
 
 ARRAYS: dict[str, npt.NDArray[Any]] = {
     "numbers": np.arange(1000, dtype=np.int64),
@@ -27,12 +27,16 @@ def write(folder: Path, frame: int) -> str:
     return write_snapshot(folder, {"frame": frame, "deep": {"list": [1, 2.5, None, "ä"]}}, ARRAYS)
 
 
+def read_newest(folder: Path, writable: bool) -> Snapshot | None:
+    return use_newest(folder, lambda snapshot: snapshot, writable)[0]
+
+
 def test_a_snapshot_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert read_newest(tmp_path / "none", writable=False) is None
     assert write(tmp_path / "snapshots", 7) == "000001"
     found = read_newest(tmp_path / "snapshots", writable=False)
     assert found is not None
-    assert (found.name, found.damaged) == ("000001", ())
+    assert found.name == "000001"
     assert found.facts == {"frame": 7, "deep": {"list": [1, 2.5, None, "ä"]}}
     assert list(found.arrays) == list(ARRAYS)
     for name, array in ARRAYS.items():
@@ -60,10 +64,11 @@ def test_any_damage_is_found_and_the_snapshot_before_is_taken(tmp_path: Path) ->
             if wrong == whole + b"x" and path.suffix == ".json":
                 continue
             path.write_bytes(wrong)
-            found = read_newest(tmp_path, writable=False)
+            found, damaged = use_newest(tmp_path, lambda snapshot: snapshot, writable=False)
             assert found is not None
             assert (found.name, found.facts["frame"]) == ("000001", 1)
-            assert path.name in found.damaged[0]
+            assert len(damaged) == 1
+            assert path.name in damaged[0]
         path.unlink()
         with pytest.raises(DamagedFile, match=f"{path.name}: is missing"):
             read_snapshot(tmp_path / "000002")
@@ -88,8 +93,37 @@ def test_a_writer_sets_a_damaged_snapshot_aside_and_numbers_go_on(tmp_path: Path
 def test_when_all_are_damaged_nothing_is_made_up(tmp_path: Path) -> None:
     write(tmp_path, 1)
     (tmp_path / "000001" / "manifest.json").write_text('{"checksum": "no", "snapshot": {}}')
-    with pytest.raises(DamagedFile, match=r"no snapshot can be read: .*manifest\.json"):
+    with pytest.raises(DamagedFile, match=r"no snapshot can be used: .*manifest\.json"):
         read_newest(tmp_path, writable=False)
+
+
+def test_a_damaged_older_snapshot_does_no_harm(tmp_path: Path) -> None:
+    for frame in (1, 2):
+        write(tmp_path, frame)
+    (tmp_path / "000001" / "manifest.json").write_bytes(b"")
+    assert list(facts_of_all(tmp_path)) == ["000002"]
+    found, damaged = use_newest(tmp_path, lambda snapshot: snapshot.name, writable=True)
+    assert found == "000002"
+    assert len(damaged) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000001.damaged", "000002"]
+
+
+def test_a_snapshot_that_cannot_be_used_is_like_a_damaged_one(tmp_path: Path) -> None:
+    for frame in (1, 2):
+        write(tmp_path, frame)
+
+    def use(snapshot: Snapshot) -> int:
+        if snapshot.facts["frame"] > least:
+            raise DamagedFile("its files are gone")
+        return int(snapshot.facts["frame"])
+
+    least = 0
+    with pytest.raises(DamagedFile, match="no snapshot can be used: its files are gone; its files are gone"):
+        use_newest(tmp_path, use, writable=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000001", "000002"]  # for `centime repair`
+    least = 1
+    assert use_newest(tmp_path, use, writable=True) == (1, ("its files are gone",))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000001", "000002.damaged"]
 
 
 def test_a_snapshot_of_a_newer_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def test_an_upgrade_that_is_killed_at_any_step_is_finished_by_the_next(
 
 def test_an_upgrade_leaves_a_folder_in_use_alone(golden: Path) -> None:
     about = read_about(golden)
-    holder = CrawlFolder(golden, about.created, about.settings)
+    holder = CrawlFolder(golden, about.created, about.settings, about.identity)
     holder.lock()
     try:
         with pytest.raises(InUse, match=str(os.getpid())):
@@ -144,8 +144,9 @@ def test_an_upgrade_leaves_a_folder_in_use_alone(golden: Path) -> None:
 
 @pytest.mark.parametrize(("number", "what"), [(FORMAT + 1, "newer Centime"), (1, "upgrades formats 2")])
 def test_formats_that_are_too_new_or_too_old_are_said(golden: Path, number: int, what: str) -> None:
-    about = golden / "centime.json"
-    about.write_text(json.dumps(json.loads(about.read_text()) | {"format": number}))
+    about = read_about(golden)
+    folder = CrawlFolder(golden, about.created, about.settings, about.identity)
+    folder.keep_settings(about.settings, formats=(number, about.parts))
     with pytest.raises(DamagedFile, match=what):
         upgrade(golden)
     with pytest.raises((DamagedFile, OldFormat)):

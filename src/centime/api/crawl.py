@@ -12,16 +12,17 @@ a thread of its own.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from centime.api.reader import Reader
 from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.memory import tree_memory, tree_memory_above
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
 from centime.settings.units import seconds as seconds_of
@@ -38,18 +39,23 @@ class Crawl:
         seeds: str | Iterable[str] = (),
         *,
         on_page: Hook | str | None = None,
+        trust_folder: bool = False,
         **settings: Any,
     ) -> None:
         """`on_page`: a function at the top level of a module, or its name "module:function". Fetcher processes call it
-        with a `FetchedPage` for every page that was read.
+        with a `FetchedPage` for every page that was read. `trust_folder` lets subscriptions of a folder from elsewhere
+        run programs and write files.
         """
         self.folder = Path(folder)
         hook = "" if on_page is None else name_of(on_page)
         words = [seeds] if isinstance(seeds, str) else list(seeds)
         given = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
+        before = tree_memory() or 0  # of the program, which is not the crawl's
         self._stack = ExitStack()
-        self._writer = self._stack.enter_context(open_writer(self.folder, words, given, where="keywords"))
-        self._engine = Engine(self._writer, on_page=hook)
+        self._writer = self._stack.enter_context(
+            open_writer(self.folder, words, given, where="keywords", trust=trust_folder)
+        )
+        self._engine = Engine(self._writer, on_page=hook, measure=partial(tree_memory_above, before))
         self._closed = False
 
     def step(self, timeout: float = 0.5) -> bool:
@@ -72,7 +78,7 @@ class Crawl:
         The crawl stays open: call `run` or `step` again, or `close`.
         """
         run = self._engine.run_facts
-        fetched, started = run.visits, time.time()
+        fetched, started = run.visits, self._engine.now()
         self._engine.limits = Limits(
             pages=None if pages is None else fetched + pages,
             seconds=None if seconds is None else started - run.started + _seconds(seconds),
@@ -118,7 +124,7 @@ class Crawl:
 
     def statistics(self) -> dict[str, Any]:
         """The figures of the crawl, as `centime stats` begins with them, and its pace."""
-        return self._engine.statistics(time.time())
+        return self._engine.statistics(self._engine.now())
 
     def top(self, count: int = 10) -> list[dict[str, Any]]:
         """The most important pages: importance and URL."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import typer
 
+from centime.cli.visible import say
 from centime.model.errors import BadInput, CentimeError
 
 DONE = 0
@@ -52,7 +53,7 @@ class _Announcement(logging.Handler):
         """Writes one line for the first kernel."""
         if not self.said:
             self.said = True
-            sys.stderr.write("centime: compiling what this command needs, once; later runs start at once\n")
+            say("centime: compiling what this command needs, once; later runs start at once")
 
 
 def _sentence(problem: Exception) -> tuple[str, int]:
@@ -76,5 +77,5 @@ def _sentence(problem: Exception) -> tuple[str, int]:
 
 
 def _say(sentence: str, code: int) -> int:
-    sys.stderr.write(f"centime: {sentence}\n")
+    say(f"centime: {sentence}")
     return code

@@ -13,6 +13,7 @@ import typer
 import centime
 from centime.cli.ending import run
 from centime.cli.groups import CommandGroups, put_in_group
+from centime.cli.visible import say_traceback, tell
 
 HEADINGS = {
     "crawl": "Crawl",
@@ -23,7 +24,7 @@ HEADINGS = {
     "lab": "Lab",
 }
 COMMANDS = {  # by folder, in the order in which help shows them
-    "crawl": ("crawl", "set", "check", "upgrade"),
+    "crawl": ("crawl", "set", "check", "repair", "upgrade"),
     "look": ("top", "page", "hosts", "stats", "export", "bodies"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
     "rank": ("rank", "convert"),
@@ -41,7 +42,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"centime {centime.__version__}")
+        tell(f"centime {centime.__version__}")
         raise typer.Exit
 
 
@@ -69,7 +70,7 @@ def _centime(
       centime top --help
     """
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        tell(context.get_help())
 
 
 for folder, names in COMMANDS.items():
@@ -80,4 +81,5 @@ for folder, names in COMMANDS.items():
 
 def main() -> None:
     """Runs the command line of this process and ends it with the command's exit code."""
+    sys.excepthook = say_traceback  # with --debug
     sys.exit(run(app, sys.argv[1:]))

@@ -2,7 +2,7 @@
 
 A report is one mapping. As JSON it is one object on standard output and nothing else. For people each value is a line
 and each list of mappings is a table under its name. Names are snake_case and end with their unit: `error_percent`,
-`time_seconds`.
+`time_seconds`. Whatever a value contains, it cannot control the terminal (`visible.py`).
 
 `rich` is imported only when something is shown to people: it would double the time of `centime --help`.
 """
@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeGuard
 
 import typer
+
+from centime.cli.visible import visible, visible_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,7 +31,7 @@ WIDTH_OF_A_PIPE = 10_000
 def show(report: Mapping[str, object], *, as_json: bool) -> None:
     """Writes a report to standard output."""
     if as_json:
-        sys.stdout.write(json.dumps(plain(report), allow_nan=False, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(report) + "\n")
         return
     from rich.console import Console
     from rich.table import Table
@@ -42,12 +44,17 @@ def show(report: Mapping[str, object], *, as_json: bool) -> None:
         if _is_rows(value):
             tables.append(_table(name, value))
         else:
-            facts.add_row(_spoken(name), _text(value))
+            facts.add_row(_text(_spoken(name)), _text(value))
     if facts.row_count:
         console.print(facts)
     for table in tables:
         console.print()
         console.print(table)
+
+
+def json_text(report: Mapping[str, object]) -> str:
+    """The report as one line of JSON."""
+    return visible_json(json.dumps(plain(report), allow_nan=False, ensure_ascii=False))
 
 
 def plain(report: Mapping[str, object]) -> dict[str, object]:
@@ -78,17 +85,17 @@ def _is_rows(value: object) -> TypeGuard[Rows]:
 def _table(name: str, rows: Rows) -> "Table":
     from rich.table import Table
 
-    table = Table(title=_spoken(name), title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table = Table(title=_text(_spoken(name)), title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in rows[0]:
         numeric = all(isinstance(row[column], int | float | None) for row in rows)
-        table.add_column(_spoken(column), justify="right" if numeric else "left")
+        table.add_column(_text(_spoken(column)), justify="right" if numeric else "left")
     for row in rows:
         table.add_row(*map(_text, row.values()))
     return table
 
 
 def _spoken(name: str) -> str:
-    return name.replace("_", " ")
+    return visible(name.replace("_", " "))
 
 
 def _text(value: object) -> "Text":
@@ -108,4 +115,4 @@ def _cell(value: object) -> str:
         case list():
             return ", ".join(map(_cell, value))
         case _:
-            return str(value)
+            return visible(str(value))

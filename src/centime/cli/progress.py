@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import Protocol
 
+from centime.cli.visible import visible
+
 PATIENCE_SECONDS = 1.0
 
 
@@ -34,15 +36,17 @@ def progress(total: float, what: str, *, quiet: bool = False) -> Iterator[Step]:
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task(what, total=total)
+    task = bar.add_task(visible(what), total=total)
     # A timer instead of a check in each step: a single long step must show the bar too.
     patience = Timer(PATIENCE_SECONDS, bar.start)
     patience.daemon = True
     patience.start()
     try:
-        yield lambda done, what=None, /: bar.update(task, advance=done, description=what)
+        yield lambda done, what=None, /: bar.update(
+            task, advance=done, description=None if what is None else visible(what)
+        )
     finally:
         patience.cancel()
         patience.join()

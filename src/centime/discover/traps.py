@@ -20,9 +20,10 @@ table of PATHS_PER_HOST slots; paths that collide share a count and reach the li
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import xxhash
 
 from centime.model.address import host_of
@@ -96,11 +97,13 @@ class _Host:
     """Counts of what was admitted from one host."""
 
     pages: int = 0
-    paths: dict[int, int] = field(default_factory=dict)  # slot of a shape: how many URLs of it were admitted
+    paths: dict[int, int] | None = None  # slot of a shape: how many URLs of it were admitted
 
     def count(self, shape: str, most: int) -> bool:
         """Counts one more URL of a shape; False if there are too many already."""
         slot = xxhash.xxh3_64_intdigest(shape.encode()) % PATHS_PER_HOST
+        if self.paths is None:
+            self.paths = {}
         counted = self.paths.get(slot, 0)
         if counted >= most:
             return False
@@ -173,13 +176,27 @@ class TrapLimits:
             "pages_per_host": self.pages_per_host,
             "queries_per_path": self.queries_per_path,
             "dates_per_path": self.dates_per_path,
-            "hosts": {name: [host.pages, dict(host.paths)] for name, host in self._hosts.items()},
+            "hosts": {name: (host.pages, host.paths or {}) for name, host in self._hosts.items()},
         }
+
+    def packed(self) -> bytearray:
+        """The same for a snapshot, with msgpack: host by host, because there may be many."""
+        encoder = msgspec.msgpack.Encoder()
+        packed = bytearray(b"\x84")  # a map of four, the last of them a map of hosts
+        for name in ("pages_per_host", "queries_per_path", "dates_per_path"):
+            encoder.encode_into(name, packed, len(packed))
+            encoder.encode_into(getattr(self, name), packed, len(packed))
+        encoder.encode_into("hosts", packed, len(packed))
+        packed += b"\xdf" + len(self._hosts).to_bytes(4, "big")
+        for name, host in self._hosts.items():
+            encoder.encode_into(name, packed, len(packed))
+            encoder.encode_into((host.pages, host.paths or {}), packed, len(packed))
+        return packed
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "TrapLimits":
         """The limits and counts that `state` returned."""
         limits = cls(**{name: state[name] for name in ("pages_per_host", "queries_per_path", "dates_per_path")})
         for name, (pages, paths) in state["hosts"].items():
-            limits._hosts[name] = _Host(pages, {int(slot): count for slot, count in paths.items()})
+            limits._hosts[name] = _Host(pages, {int(slot): count for slot, count in paths.items()} or None)
         return limits

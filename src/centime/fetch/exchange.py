@@ -71,9 +71,9 @@ class Exchange:
         task = asyncio.current_task()
         assert task is not None
         settings = self._settings
-        attempt = Attempt(
-            task, time.monotonic(), settings.connect_seconds, settings.first_byte_seconds, settings.total_seconds
-        )
+        most = request.patience or settings.total_seconds
+        connect, first_byte = min(settings.connect_seconds, most), min(settings.first_byte_seconds, most)
+        attempt = Attempt(task, time.monotonic(), connect, first_byte, settings.total_seconds)
         self._watch.add(attempt, self._loop)
         connection: Connection | None = None
         try:
@@ -161,6 +161,7 @@ class Exchange:
             address=attempt.address,
             asked_at=attempt.asked_at,
             seconds=max(0.0, attempt.answered - attempt.sent),  # a server may speak before it is asked
+            held=time.monotonic() - attempt.started,
             wire_bytes=attempt.wire,
             crawl_delay=crawl_delay,
             retry_after=wait,
@@ -221,6 +222,7 @@ class Exchange:
             address=attempt.address,
             asked_at=self._clock(),
             seconds=max(0.0, (attempt.answered or now) - (attempt.sent or attempt.started)),
+            held=now - attempt.started,
             wire_bytes=attempt.wire,
             crawl_delay=crawl_delay,
             detail=detail,

@@ -24,7 +24,7 @@ from centime.fetch.robots import RobotsCache
 from centime.fetch.rules import MOST_BYTES
 from centime.fetch.settings import FetchSettings
 from centime.fetch.slots import Slots
-from centime.model.address import host_of
+from centime.model.address import host_of, name_of
 from centime.model.outcome import Outcome
 from centime.model.response import Request, Response
 
@@ -67,7 +67,7 @@ class Fetcher:
         robots = self._robots.known(host)
         asked_before = robots is not None
         if robots is None:
-            robots = await self._robots.find(host)
+            robots = await self._robots.find(host, request.patience)
             now = time.monotonic()
             self._hosts.hold(host, now + max(self._delay, robots.crawl_delay), now)
         if robots.outcome:
@@ -77,11 +77,11 @@ class Fetcher:
         if not robots.rules.allows(url):
             refusal = self._refusal(url, Outcome.DISALLOWED, "disallowed by robots.txt", crawl_delay=crawl_delay)
             # Without a request the host owes nothing: its delay does not start.
-            return replace(refusal, asked_at=0.0) if asked_before else refusal
+            return replace(refusal, asked_at=0.0) if asked_before else replace(refusal, held=robots.held)
         delay = self._delay if crawl_delay <= self._delay else crawl_delay
         response = await self._ask(request, host, delay, self._settings.most_body_bytes, crawl_delay)
         self._outcomes[response.outcome] += 1
-        return response
+        return response if asked_before else replace(response, held=response.held + robots.held)
 
     @property
     def product(self) -> str:
@@ -109,14 +109,14 @@ class Fetcher:
             **{outcome.name.lower(): self._outcomes[outcome] for outcome in Outcome if self._outcomes[outcome]},
         }
 
-    async def _ask_robots(self, url: str) -> Response:
+    async def _ask_robots(self, request: Request) -> Response:
         self._robots_requests += 1
         most = min(MOST_BYTES, self._settings.most_body_bytes)
-        return await self._ask(Request(url=url), host_of(url), self._settings.delay_seconds, most, 0.0)
+        return await self._ask(request, host_of(request.url), self._settings.delay_seconds, most, 0.0)
 
     async def _ask(self, request: Request, host: str, delay: float, most_bytes: int, crawl_delay: float) -> Response:
         """Sends one request when the delays of host and address have passed, and returns the answer."""
-        name = _name_of(host)
+        name = name_of(host)
         place = self._resolver.known(name) or await self._resolver.find(name)
         if place.outcome:
             return self._answerless(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
@@ -208,12 +208,3 @@ class Fetcher:
             retry_after=retry_after,
             crawl_delay=crawl_delay,
         )
-
-
-def _name_of(host: str) -> str:
-    """The name or address (IPv6 in brackets) in a host with its scheme and port."""
-    name = host[host.find("://") + 3 :]
-    if "@" in name:
-        name = name[name.rfind("@") + 1 :]
-    colon = name.rfind(":")
-    return name if colon < 0 or name.endswith("]") else name[:colon]

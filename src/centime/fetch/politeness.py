@@ -26,7 +26,7 @@ _ADDRESS_DELAY = 0.1  # seconds
 _SMOOTHING = 0.3  # weight of the latest latency
 _LEAST_BACK_OFF = 1.0  # seconds, for a crawl without delay
 _TROUBLED = frozenset({Outcome.SERVER_ERROR, Outcome.BAD_RESPONSE})
-_UNREACHED = frozenset(
+UNREACHED = frozenset(
     {
         Outcome.NO_ROBOTS,
         Outcome.NO_ADDRESS,
@@ -101,16 +101,16 @@ def after(state: HostState, seen: Seen, settings: PolitenessSettings) -> tuple[H
     outcome = seen.outcome
     if outcome is Outcome.DISALLOWED and not seen.asked_at:
         return state, state.blocked_until
-    crawl_delay = state.crawl_delay if outcome in _UNREACHED or outcome is Outcome.LOST else seen.crawl_delay
+    crawl_delay = state.crawl_delay if outcome in UNREACHED or outcome is Outcome.LOST else seen.crawl_delay
     delay = max(settings.delay_seconds, crawl_delay)
     if outcome in _UNASKED:
         kept = HostState(
             latency=state.latency, failures=state.failures, blocked_until=state.blocked_until, crawl_delay=crawl_delay
         )
         return kept, max(seen.asked_at + delay, state.blocked_until)
-    failed = outcome in _UNREACHED or outcome in _TROUBLED or outcome is Outcome.BUSY
+    failed = outcome in UNREACHED or outcome in _TROUBLED or outcome is Outcome.BUSY
     failures = state.failures + 1 if failed else 0
-    latency = state.latency if outcome in _UNREACHED else _smooth(state.latency, seen.seconds)
+    latency = state.latency if outcome in UNREACHED else _smooth(state.latency, seen.seconds)
     wait = max(
         delay, min(settings.latency_factor * latency, settings.most_delay_seconds) if settings.delay_seconds else 0.0
     )

@@ -13,13 +13,13 @@ callers share one fetch of a host's file.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from centime.fetch.answer import MOST_RETRY_SECONDS
 from centime.fetch.rules import ALL_ALLOWED, Rules, parse_rules
 from centime.fetch.settings import FetchSettings
 from centime.model.outcome import Outcome
-from centime.model.response import Response
+from centime.model.response import Request, Response
 
 MOST_HOPS = 5
 MOST_HOSTS = 50_000
@@ -38,13 +38,14 @@ class Robots:
     crawl_delay: float = 0.0
     address: str = ""
     detail: str = ""
+    held: float = 0.0  # seconds for which the host kept us waiting for it
 
 
 class RobotsCache:
     """Caches the robots.txt of hosts and fetches it if necessary."""
 
     def __init__(
-        self, settings: FetchSettings, ask: Callable[[str], Awaitable[Response]], clock: Callable[[], float]
+        self, settings: FetchSettings, ask: Callable[[Request], Awaitable[Response]], clock: Callable[[], float]
     ) -> None:
         """An empty cache that fetches with `ask`, which observes the delays; `clock` is the time of the world."""
         self._settings = settings
@@ -66,11 +67,11 @@ class RobotsCache:
         self._known.move_to_end(host)
         return robots
 
-    async def find(self, host: str) -> Robots:
-        """The rules of a host as of now, by one request for all who wait."""
+    async def find(self, host: str, patience: float = 0.0) -> Robots:
+        """The rules of a host as of now, by one request for all who wait; `patience` is that of the request."""
         task = self._asking.get(host)
         if task is None:
-            task = self._asking[host] = asyncio.create_task(self._read(host))
+            task = self._asking[host] = asyncio.create_task(self._read(host, patience))
             task.add_done_callback(lambda _: self._asking.pop(host))
         return await asyncio.shield(task)
 
@@ -81,17 +82,17 @@ class RobotsCache:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _read(self, host: str) -> Robots:
-        url = f"{host}/robots.txt"
-        response = await self._ask(url)
-        first = response
+    async def _read(self, host: str, patience: float) -> Robots:
+        response = await self._ask(Request(url=f"{host}/robots.txt", patience=patience))
+        first, held = response, response.held
         hops = 0
         while response.outcome.redirect and hops < MOST_HOPS:
             hops += 1
             if not response.target.startswith(("http://", "https://")):
                 break
-            response = await self._ask(response.target)
-        robots = self._judge(response, first)
+            response = await self._ask(Request(url=response.target, patience=patience))
+            held += response.held
+        robots = replace(self._judge(response, first), held=held)
         if robots.expires > self._clock():
             self._keep(host, robots)
         return robots

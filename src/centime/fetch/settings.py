@@ -23,8 +23,8 @@ class FetchSettings:
     most_body_bytes: int = 10 * 1024 * 1024  # decompressed
     most_header_bytes: int = 64 * 1024
     total_seconds: float = 120.0  # of one request, from its start to the last byte of the body
-    connect_seconds: float = 15.0  # DNS, TCP and TLS together
-    first_byte_seconds: float = 30.0  # from the sent request to the complete head of the answer
+    connect_seconds: float = 10.0  # DNS, TCP and TLS together
+    first_byte_seconds: float = 20.0  # from the sent request to the complete head of the answer
     least_bytes_per_second: float = 100.0  # a slower body is given up once the grace is over
     slow_grace_seconds: float = 10.0
     connections: int = 512  # in use at once; as many again may be kept open

@@ -8,7 +8,11 @@ The file does not contain its own length. Its `state`, which a snapshot keeps, h
 garbage and are overwritten. Appending the same items again after a crash therefore gives the same file. Disk space is
 allocated before it is written to.
 
-    state     length, then xxh3-64 of each block of 1 MiB; the last block may be short. `check` verifies every bit
+    state     length, then xxh3-64 of each block of 4 KiB; the last block may be short
+
+`open` verifies every bit before the state, so nothing that was damaged is ever certified again: checksums come from the
+bytes that were appended, never from bytes that were read back. Blocks are small, so that little is lost with one, and
+so that a flipped bit can be found by trying all of them (`centime repair`).
 
 A reader opens the file at the length in its snapshot. It may append too: the items go to its own memory (`tail`), never
 to the file. So kernels take two arrays, `base` and `tail`: offset x is `base[x]` if x < len(base), else
@@ -19,11 +23,12 @@ Trap: when the file grows, `base` becomes another view. Get it again after each 
 
 import mmap
 import os
+from array import array
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64, xxh3_64_intdigest
 
 from centime.files.disk import room_for, write_whole
 from centime.files.replacement import replace_file
@@ -35,7 +40,7 @@ State = npt.NDArray[np.uint64]
 MAGIC = b"CENTIME\x01"
 HEAD_BYTES = 16
 SMALLEST_STEP, LARGEST_STEP = 16 << 20, 256 << 20
-BLOCK = 1 << 20
+BLOCK = 1 << 12
 
 
 class AppendedFile:
@@ -51,12 +56,17 @@ class AppendedFile:
         self._map: Octets = np.empty(0, dtype=np.uint8)
         self._fixed = self.length  # where the file ends for a reader
         self._tail: Octets = np.empty(0, dtype=np.uint8)
-        self._checksums: list[int] = state[1 : 1 + self.length // BLOCK].tolist()  # of the full blocks
+        self._checksums = array("Q", state[1 : 1 + self.length // BLOCK].tolist())  # of the full blocks
         self._map_file()
+        self._digest = self._digest_of_rest()  # of the bytes after the last full block
 
     @classmethod
-    def open(cls, path: Path, name: str, state: State | None, writable: bool, unit: int = 1) -> "AppendedFile":
-        """Opens the file at a state; without a state, a writer creates a new file and a reader starts in memory."""
+    def open(
+        cls, path: Path, name: str, state: State | None, writable: bool, unit: int = 1, *, verify: bool = True
+    ) -> "AppendedFile":
+        """Opens the file at a state; without a state, a writer creates a new file and a reader starts in memory.
+        DamagedFile if the file does not begin with its content at that state.
+        """
         head = MAGIC + name.encode().ljust(8)[:8]
         if state is None and writable:
             replace_file(path, head)
@@ -69,9 +79,13 @@ class AppendedFile:
             state = np.array([HEAD_BYTES], dtype=np.uint64)
         found, size, length = os.pread(handle, HEAD_BYTES, 0), os.fstat(handle).st_size, int(state[0])
         if found == head and size >= length:
-            return cls(path, state, writable, unit, handle)
+            file = cls(path, state, writable, unit, handle)
+            damaged = file.damaged_blocks(state) if verify and len(state) > 1 else []
+            if not damaged:
+                return file
+            raise DamagedFile(file.describe(damaged))  # and `file` is closed as it goes
         os.close(handle)
-        if found[:7] == MAGIC[:7] and found[7:8] != MAGIC[7:]:
+        if found[:7] == MAGIC[:7] and len(found) == HEAD_BYTES and found[7:8] != MAGIC[7:]:
             raise DamagedFile(f"{path}: format version {found[7]}; this version reads {MAGIC[7]}")
         raise DamagedFile(
             f"{path}: cut short at byte {size} of {length}" if size < length else f"{path}: not a {name!r} file"
@@ -100,12 +114,10 @@ class AppendedFile:
         if self.writable:
             self._take_room(end)
             write_whole(self._handle, octets.data, at, self.path)
-            self.length = end
-            for block in range(len(self._checksums), end // BLOCK):
-                self._checksums.append(xxh3_64_intdigest(self._map[block * BLOCK : (block + 1) * BLOCK].data))
         else:
             self._put_in_memory(octets, at - self._fixed, end - self._fixed)
-            self.length = end
+        self._add_to_checksums(octets.data)
+        self.length = end
         return at
 
     def read(self, at: int, count: int) -> bytes:
@@ -119,6 +131,7 @@ class AppendedFile:
         """Forgets what was appended after the first `length` bytes."""
         self.length = length
         del self._checksums[length // BLOCK :]
+        self._digest = self._digest_of_rest()
 
     def sync(self) -> None:
         """Waits until all appended items are on the disk."""
@@ -126,19 +139,25 @@ class AppendedFile:
             os.fdatasync(self._handle)
 
     def state(self) -> State:
-        """The length and checksums of the file now, for `open` and `check`; reads only the last block."""
-        rest = self.base[self.length // BLOCK * BLOCK :]
-        return np.array([self.length, *self._checksums, xxh3_64_intdigest(rest.data)], dtype=np.uint64)
+        """The length and checksums of the file now, for `open`; reads nothing."""
+        state = np.empty(len(self._checksums) + 2, dtype=np.uint64)
+        state[0], state[1:-1], state[-1] = self.length, self._checksums, self._digest.intdigest()
+        return state
 
-    def check(self, state: State) -> None:
-        """Raises DamagedFile unless the file begins with its content at that state."""
-        length = int(state[0])
-        for block, known in enumerate(state[1:].tolist()):
-            piece = self.base[block * BLOCK : min(length, (block + 1) * BLOCK)]
-            if xxh3_64_intdigest(piece.data) != known:
-                raise DamagedFile(
-                    f"{self.path}: damaged between byte {block * BLOCK} and byte {block * BLOCK + len(piece)}"
-                )
+    def damaged_blocks(self, state: State) -> list[int]:
+        """The blocks of the file that are not what they were at that state."""
+        length, view = int(state[0]), self.base.data
+        return [
+            block
+            for block, known in enumerate(state[1:].tolist())
+            if xxh3_64_intdigest(view[block * BLOCK : min(length, (block + 1) * BLOCK)]) != known
+        ]
+
+    def describe(self, damaged: list[int]) -> str:
+        """A sentence about damaged blocks."""
+        first = damaged[0] * BLOCK
+        more = f", and {len(damaged) - 1} more blocks" if len(damaged) > 1 else ""
+        return f"{self.path}: damaged between byte {first} and byte {min(first + BLOCK, self.length)}{more}"
 
     def close(self) -> None:
         """Closes the file; a writer also frees the disk space that it did not use."""
@@ -148,6 +167,23 @@ class AppendedFile:
                 self.sync()
             os.close(self._handle)
             self._handle = -1
+
+    def __del__(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+
+    def _add_to_checksums(self, octets: memoryview) -> None:
+        begin, room = 0, BLOCK - self.length % BLOCK
+        while len(octets) - begin >= room:
+            self._digest.update(octets[begin : begin + room])
+            self._checksums.append(self._digest.intdigest())
+            self._digest.reset()
+            begin, room = begin + room, BLOCK
+        self._digest.update(octets[begin:])
+
+    def _digest_of_rest(self) -> xxh3_64:
+        rest = self.length // BLOCK * BLOCK
+        return xxh3_64(self.base[rest:].data if rest < len(self.base) else b"")
 
     def _take_room(self, end: int) -> None:
         if end <= self._room:

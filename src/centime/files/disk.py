@@ -1,4 +1,8 @@
-"""Durable writing: complete writes, full disks as `NoRoom`, and synced folders."""
+"""Durable writing: complete writes, full disks as `NoRoom`, synced folders, and files that only their owner can read.
+
+A crawl may hold secrets of subscribers, so everything in its folder is private, whatever the umask: files have mode
+0600 (`create_file`), folders 0700 (`make_folder`).
+"""
 
 import errno
 import os
@@ -8,6 +12,7 @@ from pathlib import Path
 
 from centime.model.errors import NoRoom
 
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -20,6 +25,18 @@ def room_for(path: Path) -> Iterator[None]:
         if trouble.errno in FULL:
             raise NoRoom(f"{path}: the disk is full ({os.strerror(trouble.errno or 0)})") from trouble
         raise
+
+
+def create_file(path: Path, flags: int) -> int:
+    """Opens a file, created if it is missing, that only its owner can read; returns the handle."""
+    with room_for(path):
+        return os.open(path, flags | os.O_CREAT, PRIVATE_FILE)
+
+
+def make_folder(path: Path) -> None:
+    """Creates a folder that only its owner can enter, if it is missing; its parent must exist."""
+    with room_for(path):
+        path.mkdir(PRIVATE_FOLDER, exist_ok=True)
 
 
 def write_whole(handle: int, data: bytes | memoryview, at: int, path: Path) -> None:

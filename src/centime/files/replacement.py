@@ -3,8 +3,8 @@
 The new bytes go to a temporary file in the same folder, which is then renamed over the old file. If anything fails, the
 old file is untouched and the temporary file is removed. A full disk raises `NoRoom`, which names the file to replace.
 
-    replace_file      whole bytes, by the only process that writes this file. The temporary file is `.NAME`, so
-                      the next attempt overwrites what a killed process left
+    replace_file      whole bytes, by the only process that writes this file, which only its owner can read. The
+                      temporary file is `.NAME`, so the next attempt overwrites what a killed process left
     replacing_file    an open file to write to. Several processes may replace the same file: each temporary file
                       has a name of its own, `.NAME.TOKEN.part`
     replacing_files   several files that appear together, written by functions that open a path themselves
@@ -22,21 +22,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from centime.files.disk import room_for, sync_folder, write_whole
+from centime.files.disk import PRIVATE_FILE, room_for, sync_folder, write_whole
 
 LONGEST_STEM = 200  # bytes of a name kept in its temporary name: file systems allow 255
 
 
 def replace_file(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Writes a file whole or not at all; no other process may write it at the same time."""
-    with _renamed(path, path.with_name(f".{path.name}"), durable) as handle:
+    with _renamed(path, path.with_name(f".{path.name}"), durable, PRIVATE_FILE) as handle:
         write_whole(handle, data, 0, path)
 
 
 @contextmanager
 def replacing_file(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
     """An open file that takes the place of `path` when the block ends without an exception."""
-    with _renamed(path, _own_name(path), durable) as handle, os.fdopen(handle, "wb", closefd=False) as file:
+    with _renamed(path, _own_name(path), durable, 0o666) as handle, os.fdopen(handle, "wb", closefd=False) as file:
         yield file
 
 
@@ -83,10 +83,10 @@ def replacing_files(path: Path) -> Iterator[Replacements]:
 
 
 @contextmanager
-def _renamed(path: Path, temporary: Path, durable: bool) -> Iterator[int]:
+def _renamed(path: Path, temporary: Path, durable: bool, mode: int) -> Iterator[int]:
     """A handle to write to; the file is renamed at the end."""
     with room_for(path):
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         try:
             try:
                 yield handle

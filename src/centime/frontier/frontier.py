@@ -8,7 +8,7 @@ An argument that only our own code can get wrong (a page that is already inside,
 lease to release) raises ScheduleBroken. A setting out of its range raises BadSetting.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,14 @@ import numpy.typing as npt
 
 from centime.frontier import host_clocks, intake, queue_state, strategy, verifier
 from centime.frontier.kind import CLASSES, KINDS, LEVELS
+from centime.frontier.standing import DOMAINS, NO_DOMAIN, STANDINGS, UNCHANGED, bounds
 from centime.frontier.tables import (
     BLOCKED,
     CHUNKS_USED,
     CLASS_COUNT,
     CREDIT,
     DIRECTORY_NEED,
+    DOMAIN,
     FREE_CHUNK,
     FREE_QUEUE,
     GROUP,
@@ -38,11 +40,13 @@ from centime.frontier.tables import (
     OUTSTANDING_COUNT,
     PAGE_COUNT,
     PAGES,
+    PUT_OFF_COUNT,
     QUEUE_COUNT,
     QUEUES_USED,
     READY_QUEUES,
     SHARE,
     SIZE,
+    STANDING,
     WAITING_COUNT,
     empty_tables,
     make_groups,
@@ -147,35 +151,51 @@ class Frontier:
         """Removes pages and ignores those that are not inside."""
         intake.remove_pages(self._t, np.asarray(pages, dtype=np.int64))
 
-    def lease(self, now: float, count: int, offsets: npt.NDArray[np.float64], discovery: float = 0.0) -> Pages:
+    def lease(
+        self, now: float, count: int, offsets: npt.NDArray[np.float64], discovery: float = 0.0, slots: int = 0
+    ) -> Pages:
         """Returns up to `count` pages to fetch now, most important first. The pages leave the frontier, and each is an
         outstanding lease of its host.
 
         `discovery` is the worth of one unit of importance of an unread page, compared with the worth of pages that are
-        due. With 0, levels 4 and 5 get their shares instead.
+        due. With 0, levels 4 and 5 get their shares instead. `slots` is how many leases the fetchers can hold, of which
+        hosts of each standing have a part (`standing.py`); 0 for no bound.
         """
         leased = np.empty(count, dtype=np.int64)
-        got = strategy.lease_pages(self._t, float(now), np.asarray(offsets, dtype=np.float64), float(discovery), leased)
+        got = strategy.lease_pages(
+            self._t, float(now), np.asarray(offsets, dtype=np.float64), float(discovery), bounds(slots), leased
+        )
         if got < 0:
             raise ScheduleBroken(
                 f"each of the {self._t.counts[CLASS_COUNT]} focus classes in use needs a finite offset"
             )
         return leased[:got]
 
-    def release(self, host: int, next_time: float) -> None:
-        """Ends a lease of the host, which is ready again at `next_time`."""
-        if not host_clocks.release_host(self._t, int(host), float(next_time)):
+    @property
+    def put_off(self) -> int:
+        """How many hosts the last lease put off: their domain or address had all the leases that it may have."""
+        return int(self._t.counts[PUT_OFF_COUNT])
+
+    def release(self, host: int, next_time: float, standing: int = UNCHANGED) -> None:
+        """Ends a lease of the host, which is ready again at `next_time`, and has a new standing unless UNCHANGED."""
+        _must_be_standings(np.array([standing]))
+        if not host_clocks.release_host(self._t, int(host), float(next_time), int(standing)):
             raise ScheduleBroken(_why_not_released(host, next_time))
 
-    def release_all(self, hosts: npt.NDArray[Any], next_times: npt.NDArray[np.float64]) -> None:
-        """Ends a lease of each host of a batch."""
+    def release_all(
+        self, hosts: npt.NDArray[Any], next_times: npt.NDArray[np.float64], standings: npt.NDArray[Any] | None = None
+    ) -> None:
+        """Ends a lease of each host of a batch; by default their standings stay."""
         hosts = np.asarray(hosts, dtype=np.int64)
         next_times = np.asarray(next_times, dtype=np.float64)
-        if len(hosts) != len(next_times):
+        standings = np.full(len(hosts), UNCHANGED) if standings is None else np.asarray(standings, dtype=np.int64)
+        if not len(hosts) == len(next_times) == len(standings):
             raise ScheduleBroken(
-                f"{len(hosts)} hosts were released with {len(next_times)} times; each host needs one time"
+                f"{len(hosts)} hosts were released with {len(next_times)} times and {len(standings)} standings; each "
+                "host needs one of each"
             )
-        ended = host_clocks.release_hosts(self._t, hosts, next_times)
+        _must_be_standings(standings)
+        ended = host_clocks.release_hosts(self._t, hosts, next_times, standings)
         if ended != len(hosts):
             raise ScheduleBroken(_why_not_released(hosts[ended], next_times[ended]))
 
@@ -202,6 +222,23 @@ class Frontier:
         make_groups(self._t, group + 1)
         host_clocks.join_group(self._t, host, group)
 
+    def set_standings(self, standings: Sequence[int]) -> None:
+        """Sets the standings of the first hosts."""
+        numbers = np.array(standings, dtype=np.int64)
+        _must_be_standings(numbers)
+        if len(numbers):
+            self._mention(len(numbers) - 1)
+            host_clocks.set_standings(self._t, numbers)
+
+    def set_domains(self, first: int, domains: Sequence[int]) -> None:
+        """Gives the hosts from `first` on their domains: numbers below DOMAINS, or NO_DOMAIN."""
+        numbers = np.array(domains, dtype=np.int64)
+        if len(numbers):
+            if numbers.min() < NO_DOMAIN or numbers.max() >= DOMAINS:
+                raise ScheduleBroken(f"a domain has a number below {NO_DOMAIN} or above {DOMAINS - 1}")
+            self._mention(first + len(numbers) - 1)
+            host_clocks.join_domains(self._t, first, numbers)
+
     def delay_address(self, group: int, next_time: float) -> None:
         """Makes the hosts of an address group ready from `next_time` on."""
         if not 0 <= group <= intake.LARGEST_HOST:
@@ -209,14 +246,23 @@ class Frontier:
         make_groups(self._t, group + 1)
         host_clocks.delay_group(self._t, group, _checked_time(next_time))
 
+    def move(self, wait: Callable[[float], float]) -> None:
+        """Changes the times at which hosts and addresses are ready. Takes time proportional to the number of pages."""
+        facts, arrays = self.state()
+        for name in ("next_times", "group_times"):
+            arrays[name] = np.array([wait(time) for time in arrays[name].tolist()], dtype=np.float64)
+        self._t = Frontier.from_state(facts, arrays)._t
+
     def _mention(self, host: int) -> None:
         if not 0 <= host <= intake.LARGEST_HOST:
             raise ScheduleBroken(f"{host} is not the number of a host")
         make_hosts(self._t, host + 1)
 
-    def earliest(self, now: float) -> float:
-        """Time at which the next host with pages is ready: `now` if one is ready, infinity if none waits."""
-        return strategy.earliest_time(self._t, float(now), _NO_OFFSETS)
+    def earliest(self, now: float, slots: int = 0) -> float:
+        """Time at which the next host with pages is ready: `now` if one is ready, infinity if none waits. Hosts of a
+        standing that has all its part of the `slots` are left out.
+        """
+        return strategy.earliest_time(self._t, float(now), _NO_OFFSETS, bounds(slots))
 
     def contains(self, pages: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """For each page, whether it is inside."""
@@ -235,6 +281,11 @@ class Frontier:
     def __len__(self) -> int:
         """Number of pages inside."""
         return int(self._t.counts[PAGE_COUNT])
+
+    def batches(self) -> Iterator[Pages]:
+        """All pages inside, in batches; the frontier must not change meanwhile."""
+        for _, _, pages in queue_state.batches(self._t):
+            yield pages
 
     def pages_of(self, host: int) -> int:
         """Number of pages of a host inside."""
@@ -298,6 +349,8 @@ class Frontier:
             "outstanding": t.hosts[:hosts, OUTSTANDING].copy(),
             "blocked": t.hosts[:hosts, BLOCKED].astype(np.bool_),
             "groups": t.hosts[:hosts, GROUP].copy(),
+            "standings": t.hosts[:hosts, STANDING].astype(np.uint8),
+            "domains": t.hosts[:hosts, DOMAIN].astype(np.int16),
             "group_times": t.group_times[:groups].copy(),
             "levels": t.levels[[CREDIT, SHARE, LEASED]],
         }
@@ -315,6 +368,14 @@ class Frontier:
         t.hosts[:hosts, OUTSTANDING] = arrays["outstanding"]
         t.hosts[:hosts, BLOCKED] = arrays["blocked"]
         t.counts[OUTSTANDING_COUNT] = arrays["outstanding"].sum(dtype=np.int64)
+        if "standings" in arrays:  # versions before 0.2 stored none
+            t.hosts[:hosts, STANDING] = arrays["standings"]
+            t.hosts[:hosts, DOMAIN] = arrays["domains"]
+        busy = np.flatnonzero(arrays["outstanding"])
+        standings, domains = t.hosts[busy, STANDING], t.hosts[busy, DOMAIN]
+        np.add.at(t.leases, standings, arrays["outstanding"][busy])
+        named = domains >= 0
+        np.add.at(t.domain_leases, (domains[named], standings[named]), arrays["outstanding"][busy[named]])
         t.counts[CLASS_COUNT] = facts["classes"]
         t.group_times[: len(arrays["group_times"])] = arrays["group_times"]
         t.levels[[CREDIT, SHARE, LEASED]] = arrays["levels"]
@@ -328,6 +389,11 @@ class Frontier:
             queue = np.searchsorted(ends, np.arange(first, first + len(pages)), side="right")
             frontier.add(pages, arrays["queue_hosts"][queue], arrays["queue_kinds"][queue], arrays["keys"][part])
         return frontier
+
+
+def _must_be_standings(standings: npt.NDArray[np.int64]) -> None:
+    if len(standings) and not (UNCHANGED <= standings.min() and standings.max() < STANDINGS):
+        raise ScheduleBroken(f"a host was released with the standing {standings.max()}, which does not exist")
 
 
 def _checked_time(time: float) -> float:

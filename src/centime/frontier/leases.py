@@ -6,6 +6,8 @@ expire in the order in which they were granted.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,11 @@ class Leases:
         """Ends the leases of the pages; returns for each page whether it was still leased."""
         return np.array([self._deadlines.pop(page, None) is not None for page in pages.tolist()], dtype=np.bool_)
 
+    def older(self, seconds: float, now: float) -> int:
+        """How many leases were granted longer ago than that."""
+        until = now - seconds + self._timeout_seconds
+        return sum(1 for _ in takewhile(lambda deadline: deadline < until, self._deadlines.values()))
+
     def out(self, pages: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """For each page, whether it is leased."""
         return np.array([page in self._deadlines for page in pages.tolist()], dtype=np.bool_)
@@ -55,6 +62,12 @@ class Leases:
             del self._deadlines[page]
             pages.append(page)
         return np.array(pages, dtype=np.int64)
+
+    def move(self, wait: Callable[[float], float]) -> None:
+        """Changes the times at which leases expire, without changing their order."""
+        self._latest = wait(self._latest)
+        for page, deadline in self._deadlines.items():
+            self._deadlines[page] = wait(deadline)
 
     def earliest(self) -> float:
         """Time at which the next lease expires; infinity if there is none."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from centime.frontier.kind import CLASSES, DISCOVERY, KINDS
 from centime.frontier.queue import place, sink
 from centime.frontier.ready import enter
+from centime.frontier.standing import STANDINGS
 from centime.frontier.tables import (
     CHUNK,
     CHUNKS_USED,
@@ -103,9 +104,9 @@ def set_keys(t: Tables, first: int, last: int, keys: npt.NDArray[np.float32]) ->
 @late_kernel(1.0)
 def restore_order(t: Tables) -> None:
     """Rebuilds the heaps of all queues and of the ready queues, in time proportional to their sizes."""
-    for kind in range(KINDS):
-        t.roots[kind] = OUTSIDE
-        t.levels[READY_QUEUES, kind // CLASSES] = 0
+    for heap in range(STANDINGS * KINDS):
+        t.roots[heap] = OUTSIDE
+        t.levels[READY_QUEUES, heap % KINDS // CLASSES] = 0
     for q in range(t.counts[QUEUES_USED]):
         size = np.int64(t.queues[q, SIZE])
         if size == 0:

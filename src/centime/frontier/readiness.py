@@ -15,6 +15,7 @@ from centime.frontier.queue import cut_out, place
 from centime.frontier.ready import enter, leave, renew
 from centime.frontier.tables import (
     BLOCKED,
+    DOMAIN,
     FIRST,
     FREE_QUEUE,
     GROUP,
@@ -25,11 +26,13 @@ from centime.frontier.tables import (
     NEXT_TIME,
     OUTSIDE,
     OUTSTANDING,
+    OUTSTANDING_COUNT,
     PAGE_COUNT,
     PAGES,
     QUEUE_COUNT,
     READY,
     SIZE,
+    STANDING,
     STATE,
     WAITING,
     WAITING_COUNT,
@@ -105,13 +108,28 @@ def _end_queue(t: Tables, q: Whole) -> None:
 
 
 @bare_inlined
+def count_leases(t: Tables, h: Whole, change: Whole) -> None:
+    """Adds to the leases in flight of a host, and of all that it counts for: its standing, domain and address."""
+    standing = t.hosts[h, STANDING]
+    domain = t.hosts[h, DOMAIN]
+    group = t.hosts[h, GROUP]
+    t.hosts[h, OUTSTANDING] += change
+    t.counts[OUTSTANDING_COUNT] += change
+    t.leases[standing] += change
+    if domain >= 0:
+        t.domain_leases[domain, standing] += change
+    if group >= 0:
+        t.group_leases[group, standing] += change
+
+
+@bare_inlined
 def take_out(t: Tables, q: Whole, i: Whole, leases: Whole) -> None:
     """Removes entry i of a queue from the frontier and adds `leases` (0 or 1) to its host's outstanding leases."""
     h = np.int64(t.queues[q, HOST])
     t.position[t.pages[place(t, q, i)]] = OUTSIDE
     t.counts[PAGE_COUNT] -= 1
     t.hosts[h, PAGES] -= 1
-    t.hosts[h, OUTSTANDING] += leases
+    count_leases(t, h, leases)
     if t.hosts[h, STATE] != IDLE and (t.hosts[h, PAGES] == 0 or t.hosts[h, OUTSTANDING] >= t.counts[LEASES_PER_HOST]):
         settle(t, h)
     ready = t.hosts[h, STATE] == READY

@@ -1,4 +1,4 @@
-"""The ready queues of each kind, in a pairing heap by their best page: `roots[kind]` is the best queue of all.
+"""The ready queues of each standing and kind, in a pairing heap by their best page: the root is the best queue of all.
 
 The heap needs no memory except three links in each queue. Entering and becoming better cost O(1); leaving costs
 O(log n), amortized. The order is that inside a queue: the larger key, then the lower page number. It is total, so the
@@ -7,10 +7,27 @@ root never depends on history.
 
 import numpy as np
 
-from centime.frontier.kind import CLASSES
+from centime.frontier.kind import CLASSES, KINDS
 from centime.frontier.queue import place
-from centime.frontier.tables import BEFORE, BEST, CHILD, KIND, OUTSIDE, READY_QUEUES, SIBLING, Tables
+from centime.frontier.tables import (
+    BEFORE,
+    BEST,
+    CHILD,
+    HOST,
+    KIND,
+    OUTSIDE,
+    READY_QUEUES,
+    SIBLING,
+    STANDING,
+    Tables,
+)
 from centime.model.kernel import Whole, bare_inlined
+
+
+@bare_inlined
+def heap_of(t: Tables, q: Whole) -> Whole:
+    """The number of the heap in which a queue lies while its host is ready: where in `roots` its root is."""
+    return np.int64(t.hosts[t.queues[q, HOST], STANDING]) * KINDS + np.int64(t.queues[q, KIND])
 
 
 @bare_inlined
@@ -81,26 +98,26 @@ def _join(t: Tables, first: Whole) -> Whole:
 def enter(t: Tables, q: Whole) -> None:
     """Adds a queue to the ready queues of its kind."""
     root = place(t, q, 0)
-    kind = t.queues[q, KIND]
+    heap = heap_of(t, q)
     t.queue_keys[q] = t.keys[root]
     t.queues[q, BEST] = t.pages[root]
     t.queues[q, CHILD] = OUTSIDE
     t.queues[q, SIBLING] = OUTSIDE
     t.queues[q, BEFORE] = OUTSIDE
-    t.roots[kind] = _meld(t, t.roots[kind], q)
-    t.levels[READY_QUEUES, kind // CLASSES] += 1
+    t.roots[heap] = _meld(t, t.roots[heap], q)
+    t.levels[READY_QUEUES, t.queues[q, KIND] // CLASSES] += 1
 
 
 @bare_inlined
 def leave(t: Tables, q: Whole) -> None:
     """Removes a queue from the ready queues."""
-    kind = t.queues[q, KIND]
+    heap = heap_of(t, q)
     rest = np.int64(OUTSIDE)
-    if t.roots[kind] != q:
+    if t.roots[heap] != q:
         _detach(t, q)
-        rest = np.int64(t.roots[kind])
-    t.roots[kind] = _meld(t, rest, _join(t, t.queues[q, CHILD]))
-    t.levels[READY_QUEUES, kind // CLASSES] -= 1
+        rest = np.int64(t.roots[heap])
+    t.roots[heap] = _meld(t, rest, _join(t, t.queues[q, CHILD]))
+    t.levels[READY_QUEUES, t.queues[q, KIND] // CLASSES] -= 1
 
 
 @bare_inlined
@@ -113,9 +130,9 @@ def renew(t: Tables, q: Whole) -> None:
         leave(t, q)
         enter(t, q)
         return
-    kind = t.queues[q, KIND]
+    heap = heap_of(t, q)
     t.queue_keys[q] = key
     t.queues[q, BEST] = page
-    if t.roots[kind] != q:
+    if t.roots[heap] != q:
         _detach(t, q)
-        t.roots[kind] = _meld(t, t.roots[kind], q)
+        t.roots[heap] = _meld(t, t.roots[heap], q)

@@ -8,7 +8,7 @@ queues are long:
 
     position 4 + entry 8 + owner and rank 8/8 + directory 4/8 = 13.5, times at most 9/8 for room to grow
 
-A queue of one chunk has no directory: a host with a few pages costs a chunk (72 bytes), a queue (44), a host (56).
+A queue of one chunk has no directory: a host with a few pages costs a chunk (72 bytes), a queue (44), a host (64).
 
 Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. Whatever leaves the frontier is a
 copy.
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.kind import KINDS, LEVELS
+from centime.frontier.standing import DOMAINS, NEW, NO_DOMAIN, STANDINGS
 
 CHUNK: Final = 8
 OUTSIDE: Final = -1
@@ -51,6 +52,8 @@ GROUP: Final = 5  # its address group
 FOLLOWING: Final = 6  # neighbours in the list of the group's hosts
 PRECEDING: Final = 7
 BLOCKED: Final = 8
+STANDING: Final = 9
+DOMAIN: Final = 10
 
 IDLE: Final = 0
 WAITING: Final = 1
@@ -83,6 +86,7 @@ OUTSTANDING_COUNT: Final = 12
 CLASS_COUNT: Final = 13
 HIGHEST_PAGE: Final = 14
 HIGHEST_HOST: Final = 15
+PUT_OFF_COUNT: Final = 16  # hosts that the last lease put off
 
 
 class Tables(NamedTuple):
@@ -100,14 +104,17 @@ class Tables(NamedTuple):
     waiting: npt.NDArray[np.int32]
     groups: npt.NDArray[np.int32]  # by address group: its first host
     group_times: npt.NDArray[np.float64]
-    roots: npt.NDArray[np.int32]  # by kind: the best ready queue
+    group_leases: npt.NDArray[np.int32]  # in flight, by address group and standing
+    domain_leases: npt.NDArray[np.int32]  # the same by domain and standing
+    leases: npt.NDArray[np.int64]  # the same by standing
+    roots: npt.NDArray[np.int32]  # by standing and kind: the best ready queue
     levels: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
 
 
 def empty_tables() -> Tables:
     """The tables of a frontier without pages and hosts, and without room for any."""
-    counts = np.zeros(16, dtype=np.int64)
+    counts = np.zeros(17, dtype=np.int64)
     counts[[FREE_CHUNK, FREE_QUEUE]] = OUTSIDE
     return Tables(
         position=np.empty(0, dtype=np.int32),
@@ -117,12 +124,15 @@ def empty_tables() -> Tables:
         directory=np.empty(0, dtype=np.int32),
         queues=np.empty((0, 10), dtype=np.int32),
         queue_keys=np.empty(0, dtype=np.float32),
-        hosts=np.empty((0, 9), dtype=np.int32),
+        hosts=np.empty((0, 11), dtype=np.int32),
         times=np.empty((0, 2), dtype=np.float64),
         waiting=np.empty(0, dtype=np.int32),
         groups=np.empty(0, dtype=np.int32),
         group_times=np.empty(0, dtype=np.float64),
-        roots=np.full(KINDS, OUTSIDE, dtype=np.int32),
+        group_leases=np.empty((0, STANDINGS), dtype=np.int32),
+        domain_leases=np.zeros((DOMAINS, STANDINGS), dtype=np.int32),
+        leases=np.zeros(STANDINGS, dtype=np.int64),
+        roots=np.full(STANDINGS * KINDS, OUTSIDE, dtype=np.int32),
         levels=np.zeros((4, LEVELS + 1), dtype=np.int64),
         counts=counts,
     )
@@ -173,6 +183,7 @@ def make_hosts(tables: Tables, need: int) -> None:
         new = tables.hosts[old:need]
         new[:] = 0
         new[:, [FIRST, SLOT, GROUP, FOLLOWING, PRECEDING]] = OUTSIDE
+        new[:, STANDING], new[:, DOMAIN] = NEW, NO_DOMAIN
         tables.times[old:need] = -np.inf
         tables.counts[HOST_COUNT] = need
 
@@ -183,8 +194,10 @@ def make_groups(tables: Tables, need: int) -> None:
         room = _ahead(need, len(tables.groups))
         _stretch(tables.groups, room)
         _stretch(tables.group_times, room)
+        _stretch(tables.group_leases, room)
     old = int(tables.counts[GROUP_COUNT])
     if need > old:
         tables.groups[old:need] = OUTSIDE
         tables.group_times[old:need] = -np.inf
+        tables.group_leases[old:need] = 0
         tables.counts[GROUP_COUNT] = need

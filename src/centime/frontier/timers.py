@@ -9,6 +9,7 @@ Adding a page again moves its time. Pages that are due together come by time, th
 """
 
 import heapq
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,11 @@ class Timers:
                 del self._when[page]
                 pages.append(page)
         return np.array(pages, dtype=np.int64)
+
+    def move(self, wait: Callable[[float], float]) -> None:
+        """Changes the times at which pages are due."""
+        self._when = {page: wait(when) for page, when in self._when.items()}
+        self._heap = sorted((when, page) for page, when in self._when.items())
 
     def earliest(self) -> float:
         """Time at which the next page is due; infinity if none waits."""

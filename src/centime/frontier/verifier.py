@@ -7,6 +7,8 @@ import numpy as np
 from centime.frontier.kind import LEVELS
 from centime.frontier.queue import place
 from centime.frontier.readiness import ready_time
+from centime.frontier.ready import heap_of
+from centime.frontier.standing import STANDINGS
 from centime.frontier.tables import (
     BEFORE,
     BEST,
@@ -14,6 +16,7 @@ from centime.frontier.tables import (
     CHILD,
     CHUNK,
     CHUNKS_USED,
+    DOMAIN,
     FIRST,
     FOLLOWING,
     FREE_CHUNK,
@@ -39,6 +42,7 @@ from centime.frontier.tables import (
     SIBLING,
     SIZE,
     SLOT,
+    STANDING,
     STATE,
     WAITING,
     WAITING_COUNT,
@@ -65,12 +69,13 @@ BROKEN_LAWS: Final = (
     "ready queue {} is not where its best page belongs",
     "the ready queues are not one heap for each kind, at queue or count {}",
     "the list of the hosts of address group {} is broken",
+    "the leases of a standing, domain or address are counted wrongly, by {} in all",
 )
 
 
 def verify(t: Tables) -> None:
     """Raises ScheduleBroken, with what is broken and where, if an invariant does not hold."""
-    for scan in (_scan_queues, _scan_hosts, _scan_ready, _scan_groups):
+    for scan in (_scan_queues, _scan_hosts, _scan_ready, _scan_groups, _scan_leases):
         law, where = scan(t)
         if law:
             raise ScheduleBroken(BROKEN_LAWS[law].format(where))
@@ -171,7 +176,7 @@ def _scan_ready(t: Tables) -> tuple[int, Whole]:
         root = place(t, q, 0)
         if t.queue_keys[q] != t.keys[root] or t.queues[q, BEST] != t.pages[root]:
             return 13, q
-        if t.roots[t.queues[q, KIND]] == q:
+        if t.roots[heap_of(t, q)] == q:
             reached += 1
             if t.queues[q, BEFORE] >= 0 or t.queues[q, SIBLING] >= 0:
                 return 14, q
@@ -182,7 +187,7 @@ def _scan_ready(t: Tables) -> tuple[int, Whole]:
             later = t.queue_keys[child] < t.queue_keys[q] or (
                 t.queue_keys[child] == t.queue_keys[q] and t.queues[child, BEST] > t.queues[q, BEST]
             )
-            if not later or t.queues[child, BEFORE] != before or t.queues[child, KIND] != t.queues[q, KIND]:
+            if not later or t.queues[child, BEFORE] != before or heap_of(t, child) != heap_of(t, q):
                 return 13, child
             before = child
             child = np.int64(t.queues[child, SIBLING])
@@ -212,3 +217,15 @@ def _scan_groups(t: Tables) -> tuple[int, Whole]:
     if members != listed:
         return 15, np.int64(-1)
     return 0, np.int64(0)
+
+
+def _scan_leases(t: Tables) -> tuple[int, Whole]:
+    hosts = t.hosts[: t.counts[HOST_COUNT]]
+    standings, leases = hosts[:, STANDING], hosts[:, OUTSTANDING]
+    wrong = np.abs(t.leases - np.bincount(standings, leases, STANDINGS)).sum()
+    for column, counted in ((DOMAIN, t.domain_leases), (GROUP, t.group_leases[: t.counts[GROUP_COUNT]])):
+        expected = np.zeros(counted.shape)
+        member = hosts[:, column] >= 0
+        np.add.at(expected, (hosts[member, column], standings[member]), leases[member])
+        wrong += np.abs(counted - expected).sum()
+    return (16, np.int64(wrong)) if wrong else (0, np.int64(0))

@@ -29,9 +29,8 @@ from centime.ledger.payment import (
     VIRTUAL,
     Books,
 )
-from centime.ledger.strategy import known_pages
+from centime.ledger.strategy import check_count, known_pages
 from centime.model.errors import BadSetting, LedgerImbalance
-from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.interrupt import uninterrupted
 from centime.model.row_batch import RowStore
 
@@ -81,12 +80,11 @@ class Accounts:
     def join(self, count: int, focus: int) -> int:
         """Adds pages and returns the number of the first."""
         first = self.pages
-        if count < 0 or first + count > LARGEST_PAGE_COUNT:
-            raise BadSetting(f"cannot add {count} pages to {first}: a ledger holds up to {LARGEST_PAGE_COUNT}")
+        check_count(count, first)
         self._known_class(focus)
+        emphasis = int(self.books.emphasis[focus])
         with uninterrupted():
             self._make_room(first + count)
-            emphasis = int(self.books.emphasis[focus])
             money = self._joining_money(count, emphasis)
             self.books.money[first : first + count, PAID] = money
             self.books.marks[first : first + count, KIND] = focus

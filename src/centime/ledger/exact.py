@@ -25,7 +25,7 @@ import numpy.typing as npt
 from centime.ledger import payment
 from centime.ledger.accounts import BATCH, Accounts
 from centime.ledger.memory_rows import MemoryRows, WebRows, row_batch
-from centime.ledger.payment import ALL_PAID, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
+from centime.ledger.payment import ALL_PAID, EMPHASIS, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
 from centime.ledger.protocol import Settlement, Watch
 from centime.ledger.queue import BUCKETS, Queue, make_queue
 from centime.ledger.strategy import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
@@ -36,6 +36,10 @@ from centime.model.kernel import Whole
 from centime.model.row_batch import Pages, RowBatch, RowStore
 
 SWEEP_SHARE = 0.75  # a sweep pays pages that owe more than this share of the mean debt; below 1, so there is always one
+# Debts stop falling when all that is left is what rounding moves around: up to a unit per link, and up to E units of
+# the virtual page, which shares out multiples of E.
+IDLE_SWEEPS = 8  # sweeps without progress, with debts of at most ROUNDED times that, end `settle`
+ROUNDED = 8
 QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # the arrays of a queue without `filed`
 FLOATING = 2.0**-50  # the error of phi's floating point, as a share of all money
 
@@ -137,10 +141,15 @@ class ExactLedger:
         With `threshold`, it instead pays the pages that owe more than `threshold` times the mean importance, largest
         first. The cost depends on the payments since the last call and not on the number of pages, so this is cheap
         after every visit of a crawl. With `payments` alone, it pays the largest debts first.
+
+        An error that rounding cannot reach ends the call when the debts stop falling: `finished` is False, and
+        `least_error` says how far any call could get.
         """
         for name, value in (("error", error), ("threshold", threshold), ("payments", payments), ("seconds", seconds)):
             if value is not None and not value >= 0:
                 raise BadSetting(f"{name} must be zero or more, not {value}")
+        if payments is not None and not isinstance(payments, int | np.integer):
+            raise BadSetting(f"payments must be a whole number, not {payments}")
         if error is not None and threshold is not None:
             raise BadSetting("settle either to an error or to a threshold, not to both")
         started = time.perf_counter()
@@ -156,7 +165,8 @@ class ExactLedger:
             finished = self._settle_largest(threshold or 0.0, left)
         else:
             finished = self._sweep(1e-9 if error is None else error, left)
-        return Settlement(self.payments - before, time.perf_counter() - started, self.error(), finished)
+        paid = self.payments - before
+        return Settlement(paid, time.perf_counter() - started, self.error(), finished, self.least_error())
 
     def advance(self, threshold: float, payments: int) -> int:
         """Pays the largest debts above `threshold` times the mean importance, with at most `payments` payments; returns
@@ -211,6 +221,12 @@ class ExactLedger:
         return (
             self.damping / (1 - self.damping) * ((int(absolute) + rounding) / self._accounts.total(ALL_PAID) + FLOATING)
         )
+
+    def least_error(self) -> float:
+        """The certified error if no page owed anything: the effect of rounding, which `settle` cannot reduce."""
+        if not self.pages:
+            return 0.0
+        return self.damping / (1 - self.damping) * (2 * self.links / self._accounts.total(ALL_PAID) + FLOATING)
 
     def largest_error(self) -> float:
         """No page's importance is wrong by more than this."""
@@ -319,8 +335,12 @@ class ExactLedger:
     def _sweep(self, error: float, left: Callable[[], int]) -> bool:
         self._queue = None
         chosen = np.empty(BATCH, dtype=np.int64)
-        while self.error() > error:
+        best, idle = math.inf, 0
+        while (now := self.error()) > error:
             absolute, _ = payment.debts(self._accounts.books)
+            best, idle = (now, 0) if now < best else (best, idle + 1)
+            if idle >= IDLE_SWEEPS and absolute <= ROUNDED * (self.links + self._accounts.total(EMPHASIS)):
+                return False
             threshold = int(absolute / self.pages * SWEEP_SHARE)
             cursor: Whole = 0
             paid: Whole = 0

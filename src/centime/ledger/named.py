@@ -16,12 +16,14 @@ news   1.000
 about  0.702
 """
 
+from collections import ChainMap
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from centime.ledger.exact import ExactLedger
 from centime.ledger.file import read_state, write_state
+from centime.ledger.memory_rows import row_batch
 from centime.ledger.protocol import Settlement
 from centime.model.errors import BadInput, BadRow, DamagedFile, UnknownPage
 
@@ -60,8 +62,15 @@ class Ledger:
             raise BadRow(f"the links of {name!r} must be a list of names, not a single string")
         targets = list(links)
         weights = [float(links[target]) for target in targets] if isinstance(links, Mapping) else None
-        numbers = self._known([name, *targets])
-        self.numbers.visit(numbers[0], numbers[1:], weights)
+        new = [one for one in dict.fromkeys([name, *targets]) if one not in self._number]
+        joining = {one: len(self) + k for k, one in enumerate(new)}
+        number = ChainMap(self._number, joining)
+        # Everything that can be refused is refused before the first page joins.
+        row = row_batch([number[target] for target in targets], weights, len(self) + len(new))
+        self.numbers.join(len(new))
+        self._number.update(joining)
+        self._names.extend(new)
+        self.numbers.visit_many(self._number[name], row)
 
     def forget(self, name: Hashable) -> None:
         """Records that a page is gone: it stays known, without links."""
@@ -141,10 +150,3 @@ class Ledger:
         if name not in self._number:
             raise UnknownPage(f"no page is named {name!r}")
         return self._number[name]
-
-    def _known(self, names: list[Hashable]) -> list[int]:
-        new = [name for name in dict.fromkeys(names) if name not in self._number]
-        first = self.numbers.join(len(new))
-        self._number.update((name, first + k) for k, name in enumerate(new))
-        self._names.extend(new)
-        return [self._number[name] for name in names]

@@ -32,12 +32,12 @@ from centime.ledger.memory_rows import WebRows, row_batch
 from centime.ledger.newcomers import Newcomers
 from centime.ledger.protocol import Watch
 from centime.ledger.richest import RICHEST, Richest
-from centime.ledger.strategy import LARGEST_BATCH, PageOrder, Strategy, known_pages
+from centime.ledger.strategy import LARGEST_BATCH, PageOrder, Strategy, check_count, known_pages
 from centime.ledger.virtual import VirtualPage
 from centime.ledger.whole_history import Flags, History, InterpolatedHistory, TotalHistory, Vector
 from centime.ledger.window import Interpolation, Window, window_facts, window_from_facts
 from centime.model.errors import BadRow, BadSetting
-from centime.model.graph import LARGEST_PAGE_COUNT, Graph
+from centime.model.graph import Graph
 from centime.model.interrupt import uninterrupted
 from centime.model.row_batch import Pages, RowBatch, RowStore
 
@@ -129,8 +129,7 @@ class OpicLedger:
     def join(self, count: int = 1, *, focus: int = 0) -> int:
         """Adds `count` pages, never read so far, to a focus class; returns the number of the first."""
         first = self.pages
-        if count < 0 or first + count > LARGEST_PAGE_COUNT:
-            raise BadSetting(f"cannot add {count} pages to {first}: a ledger holds up to {LARGEST_PAGE_COUNT}")
+        check_count(count, first)
         self._virtual.known_class(focus)
         with uninterrupted():
             if focus:

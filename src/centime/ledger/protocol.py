@@ -31,12 +31,16 @@ Watch = Callable[[npt.NDArray[np.int32] | None], None]  # receives pages whose i
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What a call of `settle` did: payments made, time taken, the certified error now, and whether it got there."""
+    """What a call of `settle` did: payments made, time taken, the certified error now, and whether it got there.
+
+    Money is counted in whole units, so no error below `least_error` can be certified, however many debts are paid.
+    """
 
     payments: int
     seconds: float
     error: float
     finished: bool
+    least_error: float = 0.0
 
 
 class PageLedger(Protocol):

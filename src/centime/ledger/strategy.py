@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadSetting, UnknownPage
+from centime.model.graph import LARGEST_PAGE_COUNT
 from centime.model.row_batch import Pages
 
 Strategy = Literal["random", "greedy", "cycle", "balanced"]
@@ -90,13 +91,19 @@ class PageOrder:
             yield chosen[start : start + LARGEST_BATCH]
 
 
+def check_count(count: int, pages: int) -> None:
+    """Raises BadSetting unless so many pages can join a ledger of `pages` pages."""
+    if not isinstance(count, int | np.integer) or not 0 <= count <= LARGEST_PAGE_COUNT - pages:
+        raise BadSetting(f"cannot add {count} pages to {pages}: a ledger holds up to {LARGEST_PAGE_COUNT}")
+
+
 def known_pages(numbers: npt.ArrayLike, pages: int) -> Pages:
     """Page numbers as an array; UnknownPage names one that is not known."""
     checked = np.atleast_1d(np.asarray(numbers))
     if checked.size == 0:
         return np.empty(0, dtype=np.int64)
-    if checked.dtype.kind not in "iu":
-        raise UnknownPage("page numbers must be integers")
+    if checked.dtype.kind not in "iu" or checked.ndim != 1:
+        raise UnknownPage("page numbers must be integers, one or a list of them")
     if checked.min() < 0 or checked.max() >= pages:
         wrong = checked.min() if checked.min() < 0 else checked.max()
         raise UnknownPage(f"page {wrong} is not known; known are 0 to {pages - 1}")

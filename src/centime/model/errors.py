@@ -11,6 +11,7 @@
     ├── OldFormat             a crawl folder of an older format, which must be upgraded first
     ├── NoRoom                the disk is full, or a file has reached its largest size
     ├── InUse                 another process writes in this folder
+    ├── FolderGone            the folder of a crawl was moved or deleted while the crawl ran
     ├── JournalMismatch       a broken invariant: replaying the journal gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
     ├── ScheduleBroken        a broken invariant: the frontier or the refresh book contradicts itself
@@ -62,6 +63,10 @@ class NoRoom(CentimeError):
 
 class InUse(CentimeError):
     """Another process writes in this folder."""
+
+
+class FolderGone(CentimeError):
+    """The folder of a crawl was moved or deleted while the crawl ran."""
 
 
 class JournalMismatch(CentimeError):

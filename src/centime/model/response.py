@@ -12,6 +12,7 @@ class Request:
     url: str
     etag: str = ""  # of the copy at hand, for a conditional request; empty if there is none
     modified: str = ""  # the Last-Modified of that copy, as the server wrote it
+    patience: float = 0.0  # seconds to wait for a connection, and for the head of the answer; 0 for the settings' own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class Response:
     # Seconds since the epoch: when the server answered, or when the attempt failed. The politeness delay starts here.
     asked_at: float = 0.0
     seconds: float = 0.0  # from the request to the first byte of the response
+    held: float = 0.0  # seconds for which the host kept us waiting, robots.txt included, until the last byte
     wire_bytes: int = 0  # bytes received, before decompression
     crawl_delay: float = 0.0  # of robots.txt, 0 if absent
     retry_after: float = 0.0  # of the response, 0 if absent

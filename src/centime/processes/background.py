@@ -5,12 +5,15 @@ without running anything else of the program. A killed child leaves what it has 
 name and rename. It ignores Ctrl-C, so that an orderly stop can wait for it. It dies with its parent, so the next
 process that opens the folder is alone in it.
 
-Traps: if every page of memory changes while the child writes, memory use doubles. A process with several threads may be
-forked while another thread holds a lock, which the child then waits for in vain. So whoever waits for a child watches
-it: one that sleeps for STUCK_SECONDS without using the processor is killed and counts as failed, with `stuck` set.
+Traps: if every page of memory changes while the child writes, memory use doubles. Looking at a Python object changes
+it, because its references are counted: let the parent pack objects, and the child write arrays. A process with several
+threads may be forked while another thread holds a lock, which the child then waits for in vain. So whoever waits for a
+child watches it: one that sleeps for STUCK_SECONDS without using the processor is killed and counts as failed, with
+`stuck` set.
 """
 
 import contextlib
+import gc
 import os
 import signal
 import time
@@ -86,6 +89,7 @@ def in_background(write: Callable[[], object]) -> Background:
         return Background(process, receiver)
     code = 1
     try:
+        gc.disable()  # a collection writes to every object, so all memory that holds objects would be copied
         die_with_parent(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

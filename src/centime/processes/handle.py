@@ -1,11 +1,12 @@
 """A child process and the socket to it, seen from the parent: messages out, messages in, and the parent never blocks.
 
-The child runs `python -m MODULE SOCKET` (`child.py`), or is a spare that was forked before (`spare.py`). Messages that
-the socket does not take wait in memory. A child that has died shows as `EOFError` or `OSError` in `receive` and
-`flush`.
+The child runs a module as `python -m MODULE SOCKET` would (`child.py`), or is a spare that was forked before
+(`spare.py`). Messages that the socket does not take wait in memory. A child that has died shows as `EOFError` or
+`OSError` in `receive` and `flush`.
 """
 
 import contextlib
+import os
 import select
 import socket
 import subprocess
@@ -16,6 +17,13 @@ from centime.processes.spare import Spare
 
 READ_BYTES = 1 << 20
 BUFFER_BYTES = 1 << 20
+# The first thing that a child does is to ask to die with its parent: its imports take half a second.
+PROGRAM = """
+from centime.processes.parent import die_with_parent
+die_with_parent({parent})
+from runpy import run_module
+run_module({module!r}, run_name="__main__", alter_sys=True)
+"""
 KILL_SECONDS = 60.0  # a killed process is gone long before
 
 
@@ -29,7 +37,8 @@ class ChildProcess:
         if spare is None:
             ours, theirs = socket.socketpair()
             with theirs:
-                command = [sys.executable, "-m", module, str(theirs.fileno())]
+                program = PROGRAM.format(parent=os.getpid(), module=module)
+                command = [sys.executable, "-c", program, str(theirs.fileno())]
                 self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         else:
             ours, self._process = spare.connection, spare

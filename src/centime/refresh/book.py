@@ -34,7 +34,7 @@ from centime.model.errors import ScheduleBroken
 from centime.refresh import observation, pooling, sweep, verifier
 from centime.refresh.belief import UNIT
 from centime.refresh.book_state import copy_tables, restore_tables
-from centime.refresh.calendar import RECORD, Calendar, advance, earliest_opening, empty_calendar, take
+from centime.refresh.calendar import RECORD, Calendar, advance, earliest_opening, empty_calendar, set_clocks, take
 from centime.refresh.curves import curves_for
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.gamma import quantile
@@ -295,6 +295,23 @@ class RefreshBook:
         passes = self._t.counts[PASSES] + (2 if self._t.counts[CURSOR] != NO_PASS else 1)
         while self._t.counts[PASSES] < passes:
             self._sweep(float(now) - self.began, importance)
+
+    def set_back(self, now: float, importance: OfPages) -> None:
+        """Sets the clock of the book back to `now`, if it is later: pages were read at `now` at the latest, and all of
+        them are filed anew. Takes time proportional to the number of pages.
+        """
+        t = self._t
+        time = max(0.0, now - self.began)
+        limit = int(t.counts[LIMIT])
+        reads = t.records["read"][:limit]
+        if now >= self.began and t.facts[CLOCK] <= time and not (reads > time * TICKS).any():
+            return
+        self.began = min(self.began, now)
+        np.minimum(reads, np.uint32(time * TICKS), out=reads)
+        t.facts[CLOCK] = time
+        set_clocks(self._calendar, time)
+        if limit:
+            self.refile(now, importance)
 
     def worth(self, pages: npt.NDArray[Any], now: float, importance: npt.NDArray[Any]) -> Floats:
         """The worth of reading each page now; NaN for pages that are not refreshed."""

@@ -57,6 +57,13 @@ def empty_calendar() -> Calendar:
     )
 
 
+def set_clocks(calendar: Calendar, time: float) -> None:
+    """Empties the calendar and sets it to a time."""
+    clear(calendar)
+    second = int(time)
+    calendar.clocks[:] = [second, *((second >> (10 * ring)) + 1 for ring in range(1, RINGS))]
+
+
 def clear(calendar: Calendar) -> None:
     """Empties all slots and open lists."""
     for array in calendar[:4]:

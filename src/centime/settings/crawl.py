@@ -49,6 +49,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     timeout: Annotated[float, Meta(ge=0.1, le=86_400)] = 120.0  # of one page, from the first packet to the last byte
     most_page_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 10 * 2**20
     pages_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 1_000_000
+    most_pages: Annotated[int, Meta(ge=1, le=2**31)] | None = None  # known ones; None: what the machine has memory for
+    most_memory: Annotated[int, Meta(ge=2**20, le=2**50)] | None = None  # bytes, all processes; None: half of it
     continuous: bool = False  # discovers and refreshes pages until it is stopped
     policy: Policy = "optimal"
     alpha: Annotated[float, Meta(ge=0, le=1e6)] = 0.0  # penalty for each change that a copy missed
@@ -148,13 +150,16 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     keep: Keep
     bodies: str
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
+    ahead: float | None = None  # of the clock of the run (processes/clock.py); None for the wall clock
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
         return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
 
 
-def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path, on_page: str = "") -> FetcherSettings:
+def fetcher_settings(
+    settings: CrawlSettings, name: str, bodies: Path, on_page: str = "", ahead: float | None = None
+) -> FetcherSettings:
     """The settings of one fetcher process of the crawl."""
     return FetcherSettings(
         name=name,
@@ -167,6 +172,7 @@ def fetcher_settings(settings: CrawlSettings, name: str, bodies: Path, on_page: 
         keep=settings.keep,
         bodies=str(bodies),
         on_page=on_page,
+        ahead=ahead,
     )
 
 

@@ -1,6 +1,7 @@
 """Settings that can be changed while a crawl runs, written as NAME=VALUE.
 
     rate=50/s  bandwidth=2GB/day  delay=2s       as the options of the crawl; none lifts a limit
+    most-pages=1000000  most-memory=4GB          none: what the machine has room for
     least-interval=1h  alpha=0.2  beta=1  discovery=auto  discovery=30%  discovery-weight=2
     shares=0.5,0.5,0.5  policy=paper
     ban=spam.example                             bans this host alone; repeat it for more, `none` bans no host
@@ -25,7 +26,7 @@ Value = str | float | list[str] | None
 
 LISTS = ("ban", "focus")
 NUMBERS = ("alpha", "beta", "discovery-weight")
-LIMITS = ("rate", "bandwidth")
+LIMITS = ("rate", "bandwidth", "most-pages", "most-memory")
 SETTABLE = (*LIMITS, "delay", *NUMBERS, "discovery", "least-interval", "shares", "policy", *LISTS)
 
 
@@ -101,7 +102,7 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
 def _value(name: str, text: str) -> Value:
     if name in LIMITS and text == NONE:
         return None
-    if name in NUMBERS:
+    if name in (*NUMBERS, "most-pages"):
         with suppress(ValueError):  # refused with its range later
             return float(text)
     return text

@@ -29,13 +29,14 @@ from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
 from centime.settings.crawl import CrawlSettings
 from centime.settings.focus import MOST_RULES, FocusRule
-from centime.settings.units import bytes_per_second, per_second, seconds
+from centime.settings.units import bytes_per_second, per_second, seconds, size
 
 NONE = "none"
 _UNITS: dict[Callable[[str], float], str] = {
     seconds: " of seconds",
     per_second: " per second",
     bytes_per_second: " of bytes per second",
+    size: " of bytes",
 }
 _READERS: dict[str, Callable[[str], float]] = {
     "delay": seconds,
@@ -46,6 +47,7 @@ _READERS: dict[str, Callable[[str], float]] = {
     "rate": per_second,
     "first-rate": per_second,
     "bandwidth": bytes_per_second,
+    "most-memory": size,
 }
 _CHECKS: dict[str, Callable[[str], None]] = {
     "include": check_pattern,
@@ -107,7 +109,8 @@ class _Setting:
             case inspect.BoolType():
                 return "true or false"
             case inspect.IntType(ge=least, le=most):
-                return f"a whole number from {least} to {most}"
+                unit = _UNITS[_READERS[self.name]] if self.name in _READERS else ""
+                return f"a whole number{unit} from {least} to {most}"
             case inspect.FloatType(ge=least, le=most):
                 unit = _UNITS[_READERS[self.name]] if self.name in _READERS else ""
                 return f"a number{unit} from {least:.12g} to {most:.12g}"

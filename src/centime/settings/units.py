@@ -1,4 +1,4 @@
-"""Numbers with units, as users write them: times, rates and bandwidths, in seconds and per second."""
+"""Numbers with units, as users write them: times, rates, bandwidths and sizes, in seconds, per second and in bytes."""
 
 import re
 
@@ -33,6 +33,14 @@ def per_second(text: str | float) -> float:
         return float(number) / _SECONDS[unit.strip()[:1] or "s"]
     except (ValueError, KeyError):
         raise BadSetting(f"a rate is a number per second, minute, hour or day, as 50/s, not {text!r}") from None
+
+
+def size(text: str | float) -> float:
+    """Bytes of a size: `4GB`, `512MiB`, `1000000`."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(text).lower())
+    if not found or (found[2] or "b") not in _BYTES:
+        raise BadSetting(f"a size is a number of bytes, as 4GB or 512MiB, not {text!r}")
+    return float(int(float(found[1]) * _BYTES[found[2] or "b"]))
 
 
 def bytes_per_second(text: str | float) -> float:

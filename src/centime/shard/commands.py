@@ -11,6 +11,7 @@ from centime.refresh.credit import weight
 from centime.settings.crawl import CrawlSettings
 from centime.settings.live import changed, changed_again
 from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, column_of
+from centime.shard.dropping import rebalance
 from centime.shard.joining import fingerprints_of, join
 from centime.shard.queueing import promote
 from centime.shard.state import ShardState
@@ -27,7 +28,7 @@ def carry_out(state: ShardState, now: float, command: Command) -> None:
         return
     match command:
         case SetCommand():
-            _set(state, command)
+            _set(state, now, command)
         case PublishCommand():
             _publish(state, now, command)
         case SubscribeCommand():
@@ -58,8 +59,9 @@ def take_claims(state: ShardState, now: float, host: int, claims: npt.NDArray[np
     _announce(state, now, pages[dated], claims["modified"][dated].astype(np.float64), state.hosts[host].name)
 
 
-def _set(state: ShardState, command: SetCommand) -> None:
+def _set(state: ShardState, now: float, command: SetCommand) -> None:
     state.apply_live_settings(changed_again(state.settings, command.values))
+    rebalance(state, now)
 
 
 def _publish(state: ShardState, now: float, command: PublishCommand) -> None:
@@ -103,6 +105,8 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
     if len(pages):
         weight = state.requests.publishers.weight(publisher, len(pages))
         state.requests.publishers.announce(publisher, pages.tolist())
+        dropped = state.placement.idle(pages) & ~state.pages.records.visited(pages)
+        state.bounds.dropped -= len(np.unique(pages[dropped]))  # who announces a page wants it fetched
         promote(state, pages, weight)
 
 

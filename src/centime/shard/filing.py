@@ -12,6 +12,7 @@ from centime.shard.commands import take_claims
 from centime.shard.joining import join_links
 from centime.shard.message import CLAIM, Visit, unpack_visit
 from centime.shard.notices import Change
+from centime.shard.politeness import standing_after
 from centime.shard.queueing import reorder, requeue
 from centime.shard.refreshing import Filed
 from centime.shard.state import ShardState
@@ -31,17 +32,21 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
     held = state.placement.end(np.array([visit.page for visit in visits], dtype=np.int64)).tolist()
     state.late_visits += len(visits) - sum(held)
     visits = [visit for visit, counts in zip(visits, held, strict=True) if counts]
-    if not visits:
-        return visits
+    if visits:
+        apply_visits(state, now, visits, leased=True)
+    return visits
+
+
+def apply_visits(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -> None:
+    """Applies visits of pages that wait nowhere. `leased` if their hosts still count them as leases."""
     join_links(state, visits)
     _pay(state, visits)
-    _file(state, now, visits)
+    _file(state, now, visits, leased=leased)
     state.since_advance += len(visits)
     if state.since_advance >= VISITS_PER_ADVANCE:
         state.ledger.advance(THRESHOLD, state.since_advance * PAYMENTS_PER_VISIT)
         state.since_advance = 0
     reorder(state)
-    return visits
 
 
 def was_present(record: Record | None) -> bool:
@@ -94,15 +99,16 @@ def _has_ended(visit: Visit, before: Record | None) -> bool:
     return outcome.transient and outcome not in NO_RETRY and retry_time(failures, 0.0) is None
 
 
-def _file(state: ShardState, now: float, visits: list[Visit]) -> None:
+def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -> None:
     """Records the visits, and decides when their hosts and their pages are next."""
     pages = np.array([visit.page for visit in visits], dtype=np.int64)
     origins = state.pages.origins_of(pages)
     importance = state.ledger.importance(pages).tolist()
     numbers: list[int] = origins["host"].tolist()
-    state.placement.frontier.release_all(
-        origins["host"], np.array(state.politeness.next_times(state.hosts, visits, numbers))
-    )
+    next_times = state.politeness.next_times(state.hosts, visits, numbers)
+    if leased:
+        standings = [standing_after(visit) for visit in visits]
+        state.placement.frontier.release_all(origins["host"], np.array(next_times), np.array(standings))
     filed, again = [], []
     for visit, number, depth, x in zip(visits, numbers, origins["depth"].tolist(), importance, strict=True):
         state.politeness.file(state.hosts, state.placement.frontier, now, visit, number)

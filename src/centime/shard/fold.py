@@ -16,13 +16,26 @@ from centime.settings.reading import decode_settings
 from centime.shard import queueing
 from centime.shard.command import decode_command
 from centime.shard.commands import carry_out
+from centime.shard.dropping import rebalance
 from centime.shard.filing import take_visits
 from centime.shard.joining import take_seeded
-from centime.shard.message import Commanded, Configured, Delivered, Granted, Returned, Seeded, Settled, Visits
+from centime.shard.message import (
+    Bounded,
+    Clocked,
+    Commanded,
+    Configured,
+    Delivered,
+    Granted,
+    Returned,
+    Seeded,
+    Settled,
+    Visits,
+)
+from centime.shard.moving import set_clock
 from centime.shard.state import ShardState
 
 # kinds of frames, as the journal stores them
-SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED = 1, 2, 3, 4, 5, 6, 7, 8
+SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED, BOUNDED = range(1, 11)
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -32,6 +45,8 @@ FRAMES: dict[int, Any] = {
     CONFIGURED: Configured,
     COMMANDED: Commanded,
     DELIVERED: Delivered,
+    CLOCKED: Clocked,
+    BOUNDED: Bounded,
 }
 
 
@@ -40,13 +55,14 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
     if kind not in FRAMES:
         raise JournalMismatch(f"frame {state.frame} of the journal is of kind {kind}, which this version does not know")
     frame = msgspec.msgpack.decode(payload, type=FRAMES[kind])
+    state.see(frame)
     match frame:
         case Seeded():
             take_seeded(state, frame)
         case Visits():
             take_visits(state, frame.now, [bytes(raw) for raw in frame.visits])
         case Granted():
-            granted, _ = queueing.lease(state, frame.now, frame.count)
+            granted, _ = queueing.lease(state, frame.now, frame.count, frame.slots)
             if granted.tolist() != frame.pages:
                 raise JournalMismatch(
                     f"frame {state.frame} of the journal grants pages {frame.pages[:5]}; "
@@ -58,11 +74,22 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
             settle(state, frame)
         case Configured():
             state.apply_settings(decode_settings(msgspec.json.decode(frame.settings), where="the journal"))
+            rebalance(state, frame.now)
         case Commanded():
             carry_out(state, frame.now, decode_command(frame.command))
         case Delivered():
             state.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
+        case Clocked():
+            set_clock(state, frame)
+        case Bounded():
+            bound(state, frame)
     state.frame += 1
+
+
+def bound(state: ShardState, frame: Bounded) -> None:
+    """Applies the bounds of a `Bounded` frame."""
+    state.bounds.machine, state.bounds.pressed = frame.machine, frame.pressed
+    rebalance(state, frame.now)
 
 
 def settle(state: ShardState, frame: Settled) -> None:

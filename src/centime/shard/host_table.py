@@ -10,17 +10,21 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from centime.fetch.politeness import HostState
 from centime.refresh.credit import STRANGER, Credit
 from centime.refresh.dates import NOTHING_KNOWN, DateRecord
 
+NEW = HostState()  # of all hosts that were never visited: there may be many
+MOST_ADDRESSES = 1 << 20  # with a delay of their own; further ones share it with one of these
 
-class Host(msgspec.Struct, gc=False):
-    """One host and its counters."""
+
+class Host(msgspec.Struct, gc=False, omit_defaults=True):
+    """One host and its counters. Those of a host that was never visited take no room in a snapshot."""
 
     name: str
-    politeness: HostState
+    politeness: HostState = NEW
     known: int = 0
     visits: int = 0
     read: int = 0
@@ -53,7 +57,7 @@ class Hosts:
         found = self._numbers.get(name)
         if found is None:
             found = self._numbers[name] = len(self.all)
-            self.all.append(Host(name, HostState()))
+            self.all.append(Host(name))
         return found
 
     def number_many(self, names: list[str]) -> npt.NDArray[np.int32]:
@@ -72,15 +76,29 @@ class Hosts:
         return self._numbers.get(name)
 
     def address_number(self, address: str) -> int:
-        """The number of an address, the same for all hosts at that address."""
+        """The number of an address, the same for all hosts at that address.
+
+        A name may have another address at every visit. So there are at most MOST_ADDRESSES numbers, and then an address
+        gets that of another one by its hash: both together are fetched from no faster than one.
+        """
+        known = self._addresses.get(address)
+        if known is not None:
+            return known
+        if len(self._addresses) >= MOST_ADDRESSES:
+            return xxhash.xxh3_64_intdigest(address.encode()) % MOST_ADDRESSES
         return self._addresses.setdefault(address, len(self._addresses))
 
-    def state(self) -> bytes:
-        """All hosts, packed for a snapshot."""
-        return msgspec.msgpack.encode([self.all, list(self._addresses)])
+    def state(self) -> bytearray:
+        """All hosts, packed for a snapshot: one by one, because a buffer for all would be copied as it grows."""
+        encoder = msgspec.msgpack.Encoder()
+        packed = bytearray(b"\x92\xdd" + len(self.all).to_bytes(4, "big"))  # a list of two, the first a list of hosts
+        for host in self.all:
+            encoder.encode_into(host, packed, len(packed))
+        encoder.encode_into(list(self._addresses), packed, len(packed))
+        return packed
 
     @classmethod
-    def from_state(cls, packed: bytes) -> "Hosts":
+    def from_state(cls, packed: bytes | bytearray) -> "Hosts":
         """The hosts of a snapshot."""
         hosts = cls()
         everything: tuple[list[Host], list[str]] = msgspec.msgpack.decode(packed, type=tuple[list[Host], list[str]])

@@ -1,10 +1,18 @@
-"""Makes URLs known pages: gives each a number, a host, an account in the ledger and a place in the frontier."""
+"""Makes URLs known pages: gives each a number, a host, an account in the ledger and a place in the frontier.
+
+Near a bound of the crawl (`bounds.py`), links are admitted by their value, and published URLs while there is a place.
+Seeds are always admitted. A URL that is refused is counted and not remembered: another link may bring it again.
+"""
 
 import numpy as np
 import numpy.typing as npt
 
+from centime.frontier.frontier import Frontier
 from centime.frontier.kind import DISCOVERY, kinds_of
 from centime.model.address import fingerprint, host_of
+from centime.shard.bounds import Places, Values
+from centime.shard.domain import domain_number
+from centime.shard.host_table import Hosts
 from centime.shard.message import Seeded, Visit
 from centime.shard.state import ShardState
 
@@ -19,30 +27,50 @@ def fingerprints_of(urls: list[str]) -> Fingerprints:
 def take_seeded(state: ShardState, frame: Seeded) -> int:
     """Adds the URLs of a `Seeded` frame; returns how many were new."""
     urls = frame.texts.decode().split("\n") if frame.texts else []
-    return join(state, fingerprints_of(urls), urls, np.full(len(urls), frame.depth, dtype=np.uint8), frame.level)
+    depths = np.full(len(urls), frame.depth, dtype=np.uint8)
+    return join(state, fingerprints_of(urls), urls, depths, frame.level, always=True)
 
 
 def join(
-    state: ShardState, fingerprints: Fingerprints, urls: list[str], depths: npt.NDArray[np.uint8], level: int
+    state: ShardState,
+    fingerprints: Fingerprints,
+    urls: list[str],
+    depths: npt.NDArray[np.uint8],
+    level: int,
+    *,
+    values: Values | None = None,
+    always: bool = False,
 ) -> int:
-    """Adds the URLs that are not known, within the limits of their hosts (`discover/traps.py`); returns how many."""
+    """Adds the URLs that are not known, within the limits of their hosts (`discover/traps.py`) and of the crawl;
+    returns how many. `values` is what each is worth; without them, they were published. `always`: the crawl has no
+    limit for them.
+    """
     known = state.pages
     unknown = np.flatnonzero(known.table.find(fingerprints) < 0)
+    if not always and state.bounds.is_near(known.count, len(state.hosts), len(unknown)):
+        unknown = _within_bounds(state, fingerprints, urls, values, unknown)
     admitted = unknown[state.limits.take_many([urls[place] for place in unknown.tolist()])]
     if not len(admitted):
         return 0
     pages, new = known.table.find_or_add(fingerprints[admitted])
     joined, pages = admitted[new], pages[new]
     texts = [urls[place] for place in joined.tolist()]
+    first = len(state.hosts)
     hosts = state.hosts.number_many([host_of(url) for url in texts])
+    join_domains(state.hosts, state.placement.frontier, first)
     classes = _classes(state, texts)
     known.join(texts, hosts, depths[joined], classes)
-    _join_ledger(state, classes)
+    join_ledger(state, classes)
     keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
     state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
     if state.settings.ban:
         _ban(state, hosts)
     return len(pages)
+
+
+def join_domains(hosts: Hosts, frontier: Frontier, first: int) -> None:
+    """Gives the frontier the domains of the hosts from `first` on."""
+    frontier.set_domains(first, [domain_number(host.name) for host in hosts.all[first:]])
 
 
 def join_links(state: ShardState, visits: list[Visit]) -> None:
@@ -53,10 +81,36 @@ def join_links(state: ShardState, visits: list[Visit]) -> None:
         deeper = [int(state.pages.origin(visit.page)["depth"]) + (not visit.same_depth) for visit in with_texts]
         depths = np.repeat(np.minimum(deeper, 255), [len(urls) for urls in lines]).astype(np.uint8)
         fingerprints = np.frombuffer(b"".join(visit.fresh for visit in with_texts), dtype=np.uint64)
-        join(state, fingerprints, [url for urls in lines for url in urls], depths, DISCOVERY)
+        values = np.repeat(_link_values(state, with_texts), [len(urls) for urls in lines])
+        join(state, fingerprints, [url for urls in lines for url in urls], depths, DISCOVERY, values=values)
 
 
-def _join_ledger(state: ShardState, classes: npt.NDArray[np.uint8]) -> None:
+def _link_values(state: ShardState, visits: list[Visit]) -> Values:
+    """What each page pays along each of its links: d x / k."""
+    pages = np.array([visit.page for visit in visits], dtype=np.int64)
+    links = np.array([max(8, len(visit.links)) // 8 for visit in visits], dtype=np.float64)
+    return state.ledger.damping * state.ledger.importance(pages) / links
+
+
+def _within_bounds(
+    state: ShardState, fingerprints: Fingerprints, urls: list[str], values: Values | None, unknown: Places
+) -> Places:
+    """The places of the URLs that the bounds of the crawl admit, among those of the unknown ones."""
+    if not len(unknown):
+        return unknown
+    _, first, which = np.unique(fingerprints[unknown], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = unknown[first[order]]
+    if values is not None:  # a URL that several pages link to is worth the sum
+        sums: Values = np.bincount(which, weights=values[unknown]).astype(np.float64)
+        values = sums[order]
+    names = [host_of(urls[place]) for place in places.tolist()]
+    is_known = np.array([state.hosts.find(name) is not None for name in names], dtype=np.bool_)
+    return places[state.bounds.admitted(values, names, is_known, state.pages.count, len(state.hosts))]
+
+
+def join_ledger(state: ShardState, classes: npt.NDArray[np.uint8]) -> None:
+    """Gives new pages of these focus classes accounts in the ledger."""
     ends = [*(np.flatnonzero(np.diff(classes)) + 1).tolist(), len(classes)]
     start = 0
     for end in ends:  # pages join in runs of one class

@@ -26,6 +26,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     modified: str = ""
     digest: bytes = b""  # of the stored copy, so that the same content is archived once
     watch: tuple[Subscription, ...] = ()  # the subscriptions whose XPath is evaluated in this page
+    patience: float = 0.0  # seconds to wait for a host that may never answer; 0 for as long as the settings say
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -59,6 +60,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     fresh_for: float = 0.0  # seconds for which the page is fresh by the server's cache header
     claims: bytes = b""  # CLAIM entries: what a sitemap or feed claims about the pages that it lists
     watched: tuple[Watched, ...] = ()  # what XPaths found
+    held: float = 0.0  # seconds for which the host kept the fetcher waiting, from connecting to the last byte
 
 
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown
@@ -72,11 +74,14 @@ class Visits(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Granted(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Leases that were granted: a frame of the journal. `count` is how many were requested."""
+    """Leases that were granted: a frame of the journal. `count` is how many were requested, `slots` how many the
+    fetchers can hold in all; 0 for no bound.
+    """
 
     now: float
     count: int
     pages: list[int]
+    slots: int = 0
 
 
 class Seeded(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -103,6 +108,16 @@ class Configured(msgspec.Struct, array_like=True, frozen=True, gc=False):
     settings: str
 
 
+class Bounded(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """How many pages the machine has memory for, and how many are allowed while memory is short (0: it is not): a frame
+    of the journal. What the engine measures decides through it, so that a replay decides the same.
+    """
+
+    now: float
+    machine: int
+    pressed: int = 0
+
+
 class Settled(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """Debts are paid until the certified error is at most `error`, with at most `payments` payments: a frame of the
     journal.
@@ -117,6 +132,21 @@ class Commanded(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     now: float
     command: bytes
+
+
+class Clocked(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A run goes by another clock than the last one: a frame of the journal. `ahead` is how far it is ahead of the time
+    since the machine was started, `boot` which start that was (`processes/clock.py`).
+
+    If the clock was set, `before` is the latest time that the shard had seen, and `passed` the seconds that have truly
+    passed since; otherwise both are 0.
+    """
+
+    now: float
+    boot: str
+    ahead: float
+    before: float = 0.0
+    passed: float = 0.0
 
 
 class Delivered(msgspec.Struct, array_like=True, frozen=True, gc=False):

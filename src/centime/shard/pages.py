@@ -4,7 +4,7 @@ Memory holds a fingerprint and two offsets per page. What never changes (URL, ho
 one page at a time (link rows, visit records) is in append-only files.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from pathlib import Path
@@ -116,16 +116,22 @@ class KnownPages:
         present: npt.NDArray[np.bool_] = (kinds >= PageKind.HTML) & (kinds <= PageKind.OTHER)
         return present
 
-    def read_before(self, time: float, start: int) -> tuple[list[int], int]:
+    def last_time(self) -> float:
+        """The time of the last visit of all; 0 if there was none."""
+        last = int(self.records.record_at.max(initial=0))
+        return float(self.records.head(last)["time"]) if last else 0.0
+
+    def read_before(self, time: float, start: int, ceilings: Sequence[tuple[int, float]] = ()) -> tuple[list[int], int]:
         """The pages whose last visit, at `time` or earlier, found them or a redirect; and where to continue.
 
-        Only records from `start` on are read.
+        Only records from `start` on are read. A ceiling is a place in the records, and the time that all records before
+        it have at the latest: their clock was wrong.
         """
         due = []
         at = start or self.records.first
         while at < self.records.end:
             head = self.records.head(at)
-            if head["time"] > time:
+            if min([float(head["time"]), *(most for end, most in ceilings if at < end)]) > time:
                 break
             page = int(head["page"])
             if self.records.record_at[page] == at and (

@@ -3,6 +3,7 @@
     nowhere  --enqueue-->  frontier  --lease-->  leased  --end-->  nowhere  --retry-->  timer  --take_due-->  nowhere
                                |                                                          |
                                +------------------------ withdraw ------------------------+-->  nowhere
+                               +-- drop -->  nowhere
 
 `Placement` is the only code that moves pages between these places, and it owns the law. Each move asserts that its
 pages come from where the caller expects them, with look-ups that cost a fraction of the move; if a page is
@@ -47,9 +48,11 @@ class Placement:
         self._assert_idle(pages.tolist(), "enqueued")
         self.frontier.add(pages, hosts, kinds, keys)  # refuses pages that are inside
 
-    def lease(self, now: float, count: int, class_shares: npt.NDArray[np.float64], discovery: float) -> Pages:
+    def lease(
+        self, now: float, count: int, class_shares: npt.NDArray[np.float64], discovery: float, slots: int = 0
+    ) -> Pages:
         """Takes up to `count` pages out of the frontier, the best first, and leases them."""
-        pages = self.frontier.lease(now, count, class_shares, discovery)
+        pages = self.frontier.lease(now, count, class_shares, discovery, slots)
         if len(pages):
             self.leases.grant(pages, now)
         return pages
@@ -64,6 +67,13 @@ class Placement:
         for page in pages[free].tolist():
             self.retries.remove(page)
         return free
+
+    def drop(self, pages: Pages) -> None:
+        """Takes pages out of the frontier, and gives back the memory that it no longer needs."""
+        self.frontier.remove(pages)
+        facts, arrays = self.frontier.state()
+        self.frontier = Frontier()  # before the new one takes its memory
+        self.frontier = Frontier.from_state(facts, arrays)
 
     # ---- leases
 
@@ -87,6 +97,12 @@ class Placement:
     def take_due(self, now: float) -> Pages:
         """Takes the pages off their timers whose time has come, and returns them."""
         return self.retries.due(now)
+
+    def move(self, wait: Callable[[float], float]) -> None:
+        """Changes the times that pages and hosts wait for."""
+        self.frontier.move(wait)
+        self.leases.move(wait)
+        self.retries.move(wait)
 
     # ---- questions
 

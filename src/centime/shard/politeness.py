@@ -1,4 +1,5 @@
-"""The politeness of a shard: when each host can be fetched from again, and which hosts share an address with a delay.
+"""The politeness of a shard: when each host can be fetched from again, which hosts share an address with a delay, and
+how each host stands (`frontier/standing.py`).
 
 `fetch/politeness.py` has the rule; this module applies it to visits and stores its results in the hosts.
 """
@@ -6,14 +7,38 @@
 import dataclasses
 from collections.abc import Sequence
 
-from centime.fetch.politeness import PolitenessSettings, address_delay, after
+from centime.fetch.politeness import UNREACHED, PolitenessSettings, address_delay, after
 from centime.frontier.frontier import Frontier
+from centime.frontier.standing import ANSWERING, FAILING, NEW, UNCHANGED
 from centime.model.outcome import Outcome
 from centime.settings.crawl import CrawlSettings
-from centime.shard.host_table import Hosts
+from centime.shard.host_table import Host, Hosts
 from centime.shard.message import Visit
 
 ON_ITS_WAY_SECONDS = 1.0  # the last request of a dead fetcher can reach its host this late
+FIRST_PATIENCE_SECONDS = 5.0  # for a host that never answered; doubled with each failure
+MOST_DOUBLINGS = 3  # then as long as for any other host
+PROMPT_SECONDS = 5.0  # a host that keeps a fetcher waiting for longer takes slots that others need
+
+
+def standing_after(visit: Visit) -> int:
+    """How a host stands after a visit."""
+    if not visit.asked_at or visit.outcome is Outcome.LOST:  # the host was not asked
+        return UNCHANGED
+    return FAILING if visit.outcome in UNREACHED or visit.held > PROMPT_SECONDS else ANSWERING
+
+
+def patience_with(host: Host) -> float:
+    """How many seconds to wait for a connection to a host and for its answer; 0 for as long as the settings say."""
+    failures = host.politeness.failures
+    if (host.politeness.latency and not failures) or failures > MOST_DOUBLINGS:
+        return 0.0
+    return FIRST_PATIENCE_SECONDS * float(1 << failures)
+
+
+def standing_of(host: Host) -> int:
+    """How a host of an older version stands, which stored no standings."""
+    return (FAILING if host.politeness.failures else ANSWERING) if host.visits else NEW
 
 
 class HostPoliteness:

@@ -16,6 +16,7 @@ from centime.refresh.credit import STRANGER, Credit, claimed, credit, verified
 LEAST_CREDIT = 0.25  # an unknown publisher falls below it with its third wrong announcement
 JUDGED_AT_ONCE = 500  # pages of one publication, evenly spread, that are remembered to be judged
 MOST_JUDGED = 50_000  # pages whose announcement waits to be judged, at most
+MOST_PUBLISHERS = 65_536  # whose credit is remembered; the one that announced first is forgotten first
 PATIENCE = 500  # unverified announcements, after which further ones of the same publisher count half
 
 _Packed = tuple[dict[str, Credit], dict[int, tuple[str, int]]]
@@ -38,6 +39,8 @@ class Publishers:
 
     def announce(self, name: str, pages: list[int]) -> None:
         """Remembers the publisher of pages, so that visits can verify the announcement."""
+        if name not in self._credits and len(self._credits) >= MOST_PUBLISHERS:
+            del self._credits[next(iter(self._credits))]  # a stranger again, should it return
         self._credits[name] = claimed(self._credits.get(name, STRANGER), len(pages))
         each = 1 + len(pages) // JUDGED_AT_ONCE
         for page in pages[::each][: max(0, MOST_JUDGED - len(self._announced))]:
@@ -53,6 +56,10 @@ class Publishers:
         source = self._credits.get(name, STRANGER)
         return credit(source) * PATIENCE / (PATIENCE + source.claimed + np.arange(count, dtype=np.float64))
 
+    def announced(self) -> npt.NDArray[np.int64]:
+        """The pages that were announced and not read since."""
+        return np.fromiter(self._announced, dtype=np.int64, count=len(self._announced))
+
     def has_announced(self, page: int) -> bool:
         """Whether a page was announced and not read since."""
         return page in self._announced
@@ -60,7 +67,7 @@ class Publishers:
     def judge(self, page: int, right: bool) -> None:
         """Judges the publisher of a page that was visited: it was right if the page had changed or was new."""
         name = self._take(page)
-        if name:
+        if name in self._credits:
             self._credits[name] = verified(self._credits[name], right)
 
     def _take(self, page: int) -> str:
@@ -68,7 +75,7 @@ class Publishers:
         publisher, or "" if it does not wait.
         """
         name, each = self._announced.pop(page, ("", 0))
-        if name:
+        if name in self._credits:
             source = self._credits[name]
             self._credits[name] = source._replace(claimed=max(0, source.claimed - each))
         return name

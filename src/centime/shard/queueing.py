@@ -17,10 +17,11 @@ from centime.shard.state import ShardState
 ENLISTED_AT_ONCE = 10_000  # pages that one call matches against a new subscription
 
 
-def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
-    """Leases pages; returns them, and whether other pages moved.
+def lease(state: ShardState, now: float, count: int, slots: int = 0) -> tuple[Pages, bool]:
+    """Leases pages; returns them, and whether other pages moved or hosts were put off.
 
-    A call that leases and moves nothing has changed nothing, so it need not be in the journal.
+    A call that does none of this has changed nothing, so it need not be in the journal. `slots` is how many leases the
+    fetchers can hold; hosts of each standing have a part of them (`frontier/standing.py`).
     """
     expired, again = state.placement.expired(now), state.placement.take_due(now)
     late = state.refreshing.deadlines.due(now)
@@ -32,13 +33,13 @@ def lease(state: ShardState, now: float, count: int) -> tuple[Pages, bool]:
     moved = _inspect(state, now) or moved
     moved = _enlist(state, now) or moved
     discovery = state.refreshing.discovery() * state.ledger.unit()
-    pages = state.placement.lease(now, count, state.ledger.class_shares(), discovery)
-    return pages, moved
+    pages = state.placement.lease(now, count, state.ledger.class_shares(), discovery, slots)
+    return pages, moved or state.placement.frontier.put_off > 0
 
 
-def earliest(state: ShardState, now: float) -> float:
+def earliest(state: ShardState, now: float, slots: int = 0) -> float:
     """When the next page can be leased or becomes due."""
-    return min(state.placement.frontier.earliest(now), state.refreshing.earliest())
+    return min(state.placement.frontier.earliest(now, slots), state.refreshing.earliest())
 
 
 def take_back(state: ShardState, frame: Returned) -> None:
@@ -121,7 +122,7 @@ def _read_long_ago(state: ShardState, now: float) -> list[int]:
     """With `refresh-after`: the pages whose last read is longer ago than that."""
     if state.settings.refresh_after is None:
         return []
-    due, until = state.pages.read_before(now - state.settings.refresh_after, state.refreshed_until)
+    due, until = state.pages.read_before(now - state.settings.refresh_after, state.refreshed_until, state.ceilings)
     if due:  # a call without a due page may not be in the journal, so it must not change the state
         state.refreshed_until = until
     return due

@@ -253,6 +253,15 @@ class Refreshing:
         inspection = min(self.book.earliest(), self.moments.earliest()) if self.settings.continuous else float("inf")
         return min(inspection, self.deadlines.earliest())
 
+    def move(self, now: float, wait: Callable[[float], float], importance: Importance) -> None:
+        """Changes the times that pages wait for, and makes all that happened happen at `now` at the latest."""
+        self.moments.move(wait)
+        self.deadlines.move(wait)
+        self.spending.last = min(self.spending.last, now)
+        for beat in self.beats.values():
+            beat.read = min(beat.read, now)
+        self.book.set_back(now, importance)
+
     # ---- for snapshots
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:

@@ -5,9 +5,9 @@ without network I/O.
 
 Time is an argument of every call that needs it, and part of the frame. Inputs: seed URLs (`seed`), visits (`record`),
 leases of dead fetchers (`returned`), payments (`settle`), people's commands (`command`), delivered notices
-(`delivered`), settings (`configure`). Output: leases, the most important page among all hosts ready to fetch first.
-Each call appends its frame to the journal and then does what the frame says; `fold.py` does the same for a frame that
-is read back.
+(`delivered`), settings (`configure`), memory (`bound`). Output: leases, the most important page among all hosts ready
+to fetch first. Each call appends its frame to the journal and then does what the frame says; `fold.py` does the same
+for a frame that is read back.
 
 Guarantees: a visit is never lost once `journal.sync` has returned for it. The ledger conserves money. A lease ends
 once: a visit that arrives after its lease was given to another fetcher is counted and ignored.
@@ -24,8 +24,11 @@ from centime.settings.crawl import CrawlSettings
 from centime.shard import queueing
 from centime.shard.command import Command, SetCommand, pack_command
 from centime.shard.commands import carry_out, changed_live
+from centime.shard.dropping import rebalance
 from centime.shard.filing import take_visits
 from centime.shard.fold import (
+    BOUNDED,
+    CLOCKED,
     COMMANDED,
     CONFIGURED,
     DELIVERED,
@@ -34,10 +37,13 @@ from centime.shard.fold import (
     SEEDED,
     SETTLED,
     VISITS,
+    bound,
     settle,
 )
 from centime.shard.joining import take_seeded
 from centime.shard.message import (
+    Bounded,
+    Clocked,
     Commanded,
     Configured,
     Delivered,
@@ -50,7 +56,9 @@ from centime.shard.message import (
     Visits,
     pack,
 )
+from centime.shard.moving import set_clock
 from centime.shard.pages import KnownPages
+from centime.shard.politeness import patience_with
 from centime.shard.state import ShardState
 from centime.store.journal import Journal
 
@@ -67,17 +75,26 @@ class Shard(ShardState):
         self.returned(Returned(now, [], all=True))
         self._append(CONFIGURED, Configured(now, msgspec.json.encode(settings.facts()).decode()))
         self.apply_settings(settings)
+        rebalance(self, now)
+
+    def bound(self, now: float, machine: int, pressed: int = 0) -> None:
+        """Says how many pages the machine has memory for, and how many are allowed while memory is short."""
+        frame = Bounded(now, machine, pressed)
+        self._append(BOUNDED, frame)
+        bound(self, frame)
 
     def seed(self, frame: Seeded) -> int:
         """Adds URLs from outside; returns how many were new."""
         self._append(SEEDED, frame)
         return take_seeded(self, frame)
 
-    def lease(self, now: float, count: int) -> list[Lease]:
-        """Leases for up to `count` pages to fetch next, the most important first."""
-        pages, moved = queueing.lease(self, now, count)
+    def lease(self, now: float, count: int, slots: int = 0) -> list[Lease]:
+        """Leases for up to `count` pages to fetch next, the most important first. `slots` is how many leases the
+        fetchers can hold, of which slow hosts have only a part; 0 for no bound.
+        """
+        pages, moved = queueing.lease(self, now, count, slots)
         if len(pages) or moved:
-            self._append(GRANTED, Granted(now, count, pages.tolist()))
+            self._append(GRANTED, Granted(now, count, pages.tolist(), slots))
         return [
             self._lease_of(page, url)
             for page, url in zip(pages.tolist(), self.pages.texts.get_many(pages), strict=True)
@@ -118,24 +135,32 @@ class Shard(ShardState):
         self._append(DELIVERED, Delivered(now, name, up_to))
         self.requests.subscriptions.delivered(name, up_to, now)
 
+    def set_clock(self, frame: Clocked) -> None:
+        """Goes by another clock from now on; moves the times that pages and hosts wait for if the clock was set."""
+        self._append(CLOCKED, frame)
+        set_clock(self, frame)
+
     def settle(self, error: float, payments: int) -> None:
         """Pays debts until the certified error is at most `error`, with at most `payments` payments."""
         frame = Settled(error, payments)
         self._append(SETTLED, frame)
         settle(self, frame)
 
-    def earliest(self, now: float) -> float:
+    def earliest(self, now: float, slots: int = 0) -> float:
         """When the next page can be leased or becomes due."""
-        return queueing.earliest(self, now)
+        return queueing.earliest(self, now, slots)
 
     def _append(self, kind: int, frame: Any) -> None:
         self.journal.append(kind, pack(frame))
-        self.frame += 1
+        self.see(frame)
+        self.frame, self.chain = self.frame + 1, self.journal.chain
 
     def _lease_of(self, page: int, url: str) -> Lease:
         record = self.pages.last(page)
-        depth = int(self.pages.origin(page)["depth"])
+        origin = self.pages.origin(page)
+        depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
+        patience = patience_with(self.hosts[int(origin["host"])])
         if record is None or not record.signature:
-            return Lease(page, url, depth, watch=watch)
-        return Lease(page, url, depth, record.etag, record.modified, record.digest, watch)
+            return Lease(page, url, depth, watch=watch, patience=patience)
+        return Lease(page, url, depth, record.etag, record.modified, record.digest, watch, patience)

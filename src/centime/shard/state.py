@@ -1,7 +1,8 @@
 """The state of a shard: what the frames of the journal are folded into. It cannot write a journal; `Shard` adds that.
 
 Only functions of this state and of a frame change it: `joining` makes URLs known pages, `filing` applies visits,
-`queueing` decides where pages wait and leases them, `commands` carries out people's commands.
+`queueing` decides where pages wait and leases them, `commands` carries out people's commands, `dropping` takes the
+least important pages out of the frontier when there are too many.
 """
 
 from collections import Counter
@@ -15,6 +16,7 @@ from centime.ledger.protocol import PageLedger
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
+from centime.shard.bounds import Bounds
 from centime.shard.host_table import Hosts
 from centime.shard.pages import KnownPages
 from centime.shard.placement import Placement
@@ -33,23 +35,27 @@ class ShardState:
 
     def __init__(self, settings: CrawlSettings, pages: KnownPages, ledger: PageLedger) -> None:
         self.frame = 0  # index of the journal frame that comes next
+        self.chain = 0  # of the frames before it
         self.pages = pages
-        self.ledger = ledger
         self.hosts = Hosts()
         self.placement = Placement(lease_seconds=LEASE_SECONDS)
         self.refreshing = Refreshing(settings, self.hosts_of_pages)
         self.requests = Requests()
         self.limits = TrapLimits()
+        self.bounds = Bounds()
         self.outcomes: Counter[Outcome] = Counter()
         self.wire_bytes = 0
         self.late_visits = 0
         self.read_count = 0  # pages whose last visit found them
         self.since_advance = 0  # visits since the ledger paid debts
         self.refreshed_until = 0  # place of the next record that `refresh-after` examines
+        self.latest = 0.0  # the latest time of all frames
+        self.boot, self.ahead = "", 0.0  # the clock of the last run (`Clocked`)
+        self.ceilings: list[tuple[int, float]] = []  # records before such a place are of such a time at the latest
         self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
-        ledger.watch = self._watch
+        self.use_ledger(ledger)
         self.settings = settings
         self.apply_settings(settings)
 
@@ -65,6 +71,7 @@ class ShardState:
                 self.ledger.set_focus(number, rule.weight)
         self.settings = settings
         self.limits.pages_per_host = settings.pages_per_host
+        self.bounds.given = settings.most_pages
         self.politeness.configure(settings)
         self.refreshing.configure(settings)
         self.placement.frontier.set_shares(settings.level_shares())
@@ -76,10 +83,19 @@ class ShardState:
             self.placement.frontier.block(number)
         self.requests.banned = banned
 
+    def see(self, frame: Any) -> None:
+        """Keeps the latest time of all frames."""
+        self.latest = max(self.latest, getattr(frame, "now", 0.0))
+
     def hosts_of_pages(self, pages: Pages) -> npt.NDArray[np.uint32]:
         """The numbers of the hosts of pages."""
         hosts: npt.NDArray[np.uint32] = self.pages.origins_of(pages)["host"]
         return hosts
+
+    def use_ledger(self, ledger: PageLedger) -> None:
+        """Keeps the money of all pages in this ledger from now on."""
+        self.ledger = ledger
+        ledger.watch = self._watch
 
     def _watch(self, paid: npt.NDArray[np.int32] | None) -> None:
         if paid is None:
@@ -92,13 +108,21 @@ class ShardState:
     def counters(self) -> dict[str, Any]:
         """The counters of the state, for a snapshot."""
         return {name: getattr(self, name) for name in COUNTERS} | {
-            "outcomes": {str(int(key)): count for key, count in self.outcomes.items()}
+            "outcomes": {str(int(key)): count for key, count in self.outcomes.items()},
+            "latest": self.latest,
+            "ceilings": self.ceilings,
+            "clock": [self.boot, self.ahead],
+            "bounds": self.bounds.state(),
         }
 
     def set_counters(self, counters: dict[str, Any]) -> None:
         """Restores the counters of a snapshot."""
         for name in COUNTERS:
             setattr(self, name, counters[name])
+        self.latest = counters.get("latest", self.pages.last_time())  # versions before 0.2 did not store it
+        self.boot, self.ahead = counters.get("clock", ("", 0.0))
+        self.ceilings = [(int(place), float(time)) for place, time in counters.get("ceilings", [])]
+        self.bounds.restore(counters.get("bounds", {}))
         self.outcomes = Counter({Outcome(int(key)): count for key, count in counters["outcomes"].items()})
 
     def replace_rows(self, rows: DiskRows) -> None:

@@ -183,6 +183,15 @@ class Subscriptions:
         """When the next batch is due; infinity if no notice waits."""
         return min((one.due() for one in self._all.values()), default=float("inf"))
 
+    def move(self, now: float) -> None:
+        """Makes all deliveries and notices of a later time ones of `now`, because the clock was set back."""
+        for one in self._all.values():
+            one.last = min(one.last, now)
+            one.waiting = {
+                number: notice if notice.time <= now else msgspec.structs.replace(notice, time=now)
+                for number, notice in one.waiting.items()
+            }
+
     def delivered(self, name: str, up_to: int, now: float) -> None:
         """Removes the notices of a subscription up to a number, because they were delivered. Idempotent."""
         active = self._all.get(name)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import room_for, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, sync_folder, write_whole
 from centime.files.replacement import replace_file
 from centime.model.document import Document
 from centime.model.errors import BadSetting
@@ -33,6 +33,8 @@ from centime.store.warc import answer, moment_of, payload_of, request, warc_date
 
 LARGEST_FILE = 1 << 30
 KEEP = {"all": frozenset(PageKind), "xml": frozenset({PageKind.XML, PageKind.DTD})}
+
+_MEDIA_TYPE = re.compile("[!-~]{1,255}")
 
 
 class Archive:
@@ -130,19 +132,17 @@ class Archive:
         self.close()
         self._written = {}
         self._last = {}
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         while True:
             self._number += 1
             self._path = self.folder / f"centime-{self.name}-{self._number:05}.warc.gz"
             try:
-                with room_for(self._path):
-                    handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                handle = create_file(self._path, os.O_RDWR | os.O_EXCL)
                 break
             except FileExistsError:
                 continue
         try:
-            with room_for(_index_of(self._path)):
-                self._index = os.open(_index_of(self._path), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+            self._index = create_file(_index_of(self._path), os.O_RDWR | os.O_TRUNC)
         except BaseException:
             os.close(handle)
             self._path.unlink()
@@ -202,9 +202,9 @@ def _is_there(handle: int, line: bytes) -> bool:
 
 
 def _mime(response: Response) -> str:
-    """The content type that the server declares; `unk` if it is missing, or if it would look like a revisit."""
+    """The content type that the server declares; `unk` if it is missing or none, or if it would look like a revisit."""
     said = re.split("[; ]", response.header("content-type"), maxsplit=1)[0]
-    return said if said and said != REVISIT else "unk"
+    return said if _MEDIA_TYPE.fullmatch(said) and said != REVISIT else "unk"
 
 
 def _index_of(path: Path) -> Path:

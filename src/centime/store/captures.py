@@ -61,6 +61,8 @@ def capture_of(line: bytes) -> Capture:
     """The capture of a line of an index; ValueError or KeyError if the line is not valid."""
     _, timestamp, said = line.decode().split(" ", 2)
     facts = json.loads(said)
+    if not isinstance(facts, dict) or not all(isinstance(value, str) for value in facts.values()):
+        raise ValueError("a capture is described by words")
     return Capture(
         url=facts["url"],
         timestamp=timestamp,
@@ -95,10 +97,10 @@ def every_capture(folder: Path) -> Iterator[Capture]:
     for path in sorted([*folder.glob("[!.]*.cdxj"), *folder.glob("*" + OPEN)]):
         try:
             with path.open("rb") as file:
-                yield from (capture_of(line) for line in file if line.endswith(b"\n"))
+                yield from (_known(path, line) for line in file if line.endswith(b"\n"))
         except FileNotFoundError:  # it has just been closed
             with path.with_suffix("").open("rb") as file:
-                yield from (capture_of(line) for line in file)
+                yield from (_known(path, line) for line in file)
 
 
 def read_body(folder: Path, capture: Capture) -> bytes:
@@ -144,8 +146,16 @@ def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
         except FileNotFoundError:
             lines.update(_bisect(path.with_suffix(""), key))
     return sorted(
-        (capture_of(line) for line in lines), key=lambda capture: (capture.timestamp, capture.filename, capture.offset)
+        (_known(folder, line) for line in lines),
+        key=lambda capture: (capture.timestamp, capture.filename, capture.offset),
     )
+
+
+def _known(place: Path, line: bytes) -> Capture:
+    try:
+        return capture_of(line)
+    except (ValueError, KeyError) as trouble:
+        raise DamagedFile(f"{place}: a line of an index is damaged; centime check says which") from trouble
 
 
 def _bisect(path: Path, key: bytes) -> Iterator[bytes]:

@@ -1,31 +1,49 @@
 """The crawl folder: everything about a crawl, in one self-describing place.
 
-    centime.json      formats of the folder and its parts, time of creation, current settings
+    centime.json      formats of the folder and its parts, identity, time of creation, current settings
+    centime.copy.json the same; if one of the two is damaged, the other one is used and the damaged one is replaced
     lock              held by the process that writes here; the system releases it when that process ends, in any way
     journal/          journal.py
+    journal.mark      files/mark.py
     snapshots/        snapshot.py
     state/            texts, link rows, visit records: files that only grow
     bodies/           archive.py
+    owner             ownership.py
 
-Readers need no lock: every file that they read is complete before it gets its name, or only grows.
+Only its owner can read what is written here (`files/disk.py`): it may hold secrets of subscribers. Readers need no
+lock: every file that they read is complete before it gets its name, or only grows.
 """
 
 import fcntl
 import json
 import os
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from centime.files.disk import sync_folder
+from xxhash import xxh3_64_hexdigest
+
+from centime.files.disk import create_file, make_folder, sync_folder
 from centime.files.replacement import replace_file
-from centime.model.errors import BadInput, DamagedFile, InUse, OldFormat
+from centime.model.errors import BadInput, DamagedFile, FolderGone, InUse, OldFormat
+from centime.store.journal import HEAD_BYTES, Journal
+from centime.store.ownership import OWNER, foreign, sign
 
 FORMAT = 3
-PARTS = {"journal": 1, "snapshots": 2, "state": 1, "bodies": 1, "commands": 2}  # the format of each part
+PARTS = {"journal": 2, "snapshots": 2, "state": 1, "bodies": 1, "commands": 2}  # the format of each part
 ABOUT = "centime.json"
-BEGUN = ("lock", f".{ABOUT}")  # files that `create` makes before ABOUT
+COPY = "centime.copy.json"
+MARK = "journal.mark"
+BEGUN = (
+    "lock",
+    OWNER,
+    COPY,
+    MARK,
+    *(f".{name}" for name in (ABOUT, OWNER, COPY, MARK)),
+)  # files that `create` makes before ABOUT
+FIRST_FORMAT_WITH_COPY = 3
 
 _held: set[int] = set()
 
@@ -42,15 +60,20 @@ os.register_at_fork(after_in_child=_release_in_child)
 
 def is_crawl(path: Path) -> bool:
     """Whether this folder is a crawl."""
-    return (path / ABOUT).is_file()
+    return (path / ABOUT).is_file() or ((path / COPY).is_file() and not _is_unused(path))
 
 
 def _is_unused(path: Path) -> bool:
     """Whether a folder has nothing but what `create` makes first, because a process may have been killed there."""
     return all(
-        entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and not any(entry.iterdir()))
+        entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and all(map(_is_empty, entry.iterdir())))
         for entry in path.iterdir()
     )
+
+
+def _is_empty(file: Path) -> bool:
+    """Whether a file is one of a journal without frames."""
+    return file.name in (f"{1:06}.log", f".{1:06}.log") and file.stat().st_size <= HEAD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +84,60 @@ class About:
     parts: dict[str, int]
     created: float
     settings: dict[str, Any]
+    identity: int = 0
+    trouble: str = ""  # a sentence if one of the two files is damaged
 
 
 def read_about(path: Path) -> About:
-    """Reads `centime.json` of a crawl of any format."""
+    """Reads `centime.json` of a crawl of any format, or its copy if it is damaged."""
     if not is_crawl(path):
         raise BadInput(f"{path}: this is not a crawl (there is no {ABOUT})")
+    first, second = _read_about(path / ABOUT), _read_about(path / COPY)
+    if isinstance(first, About) and (first.format < FIRST_FORMAT_WITH_COPY or isinstance(second, About)):
+        return first
+    good = first if isinstance(first, About) else second
+    if not isinstance(good, About):
+        raise DamagedFile(f"{first}; {second}")
+    return replace(
+        good, trouble=f"{second if good is first else first}; {'it' if good is first else 'its copy'} is used"
+    )
+
+
+def _read_about(file: Path) -> About | str:
+    """What a file says, or a sentence if it is damaged."""
     try:
-        about = json.loads((path / ABOUT).read_bytes())
+        about = json.loads(file.read_bytes())
         parts = {str(part): int(number) for part, number in dict(about.get("parts", {})).items()}
-        return About(int(about["format"]), parts, float(about["created"]), dict(about["settings"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as trouble:
-        raise DamagedFile(f"{path / ABOUT}: damaged, or not written by Centime") from trouble
+        format = int(about["format"])
+        if format >= FIRST_FORMAT_WITH_COPY and about.pop("checksum", "") != _checksum(about):
+            return f"{file}: damaged, or changed by hand (options of centime crawl, and centime set, change settings)"
+        return About(format, parts, float(about["created"]), dict(about["settings"]), int(about.get("identity", 0)))
+    except FileNotFoundError:
+        return f"{file}: missing"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return f"{file}: damaged, or not written by Centime"
+
+
+def _checksum(about: Mapping[str, Any]) -> str:
+    return xxh3_64_hexdigest(json.dumps(about, sort_keys=True).encode())
 
 
 class CrawlFolder:
     """The parts of one crawl on disk; made by `create` or `open`."""
 
-    def __init__(self, path: Path, created: float, settings: dict[str, Any]) -> None:
+    def __init__(self, path: Path, created: float, settings: dict[str, Any], identity: int) -> None:
         self.path = path
         self.created = created
+        self.identity = identity
+        self.trouble = ""  # a sentence if `centime.json` or its copy is damaged
         self.settings = settings
         self.journal = path / "journal"
         self.snapshots = path / "snapshots"
         self.state = path / "state"
         self.bodies = path / "bodies"
+        self.foreign = ""  # why it counts as a folder from elsewhere, "" if it is this user's own
         self._lock = -1
+        self._place = (0, 0)  # of the folder that was locked: device and inode
 
     @classmethod
     def create(cls, path: Path, created: float, settings: Mapping[str, Any]) -> "CrawlFolder":
@@ -95,11 +146,14 @@ class CrawlFolder:
             raise BadInput(
                 f"{path}: {'this is a crawl already' if is_crawl(path) else 'this folder is neither empty nor a crawl'}"
             )
-        path.mkdir(parents=True, exist_ok=True)
-        folder = cls(path, created, dict(settings))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
+        folder = cls(path, created, dict(settings), secrets.randbits(63) | 1)
         folder.lock()
         for part in (folder.journal, folder.snapshots, folder.state, folder.bodies):
-            part.mkdir(exist_ok=True)
+            make_folder(part)
+        Journal.create(folder.journal, folder.identity)
+        sign(path, folder.identity)
         sync_folder(path)
         folder.keep_settings(settings)
         return folder
@@ -116,27 +170,52 @@ class CrawlFolder:
             raise DamagedFile(
                 f"{path}: this crawl has format {about.format}, made by a newer Centime; this version reads {FORMAT}"
             )
-        folder = cls(path, about.created, about.settings)
+        folder = cls(path, about.created, about.settings, about.identity)
+        folder.trouble = about.trouble
         if writable:
             folder.lock()
+            folder.foreign = foreign(path, about.identity)
+            if about.trouble:
+                folder.keep_settings(about.settings)
         return folder
+
+    def trust(self) -> str:
+        """Makes the folder this user's own; returns why that cannot be remembered, or ""."""
+        self.foreign = ""
+        return sign(self.path, self.identity)
+
+    def must_be_there(self) -> None:
+        """FolderGone if the folder that this process has locked was moved or deleted."""
+        try:
+            about = self.path.stat()
+            is_there = (about.st_dev, about.st_ino) == self._place
+        except OSError:
+            is_there = False
+        if self._lock >= 0 and not is_there:
+            raise FolderGone(
+                f"{self.path}: this folder was moved or deleted while the crawl ran; if it was moved, nothing is lost: "
+                "give its new place to continue"
+            )
 
     def keep_settings(
         self, settings: Mapping[str, Any], formats: tuple[int, Mapping[str, int]] = (FORMAT, PARTS)
     ) -> None:
-        """Writes `centime.json`: the settings for the next run, and the formats of the folder."""
+        """Writes `centime.json` and its copy: the settings for the next run, and the formats of the folder."""
         self.settings = dict(settings)
         about = {
             "format": formats[0],
             "parts": dict(formats[1]),
+            "identity": self.identity,
             "created": self.created,
             "settings": self.settings,
         }
-        replace_file(self.path / ABOUT, json.dumps(about, indent=1).encode() + b"\n")
+        text = json.dumps({"checksum": _checksum(about), **about}, indent=1).encode() + b"\n"
+        for name in (COPY, ABOUT):  # a new folder is a crawl from ABOUT on
+            replace_file(self.path / name, text)
 
     def lock(self) -> None:
         """Makes this the only process that may write here; InUse names the process that holds the lock."""
-        handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        handle = create_file(self.path / "lock", os.O_RDWR)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as trouble:
@@ -149,6 +228,8 @@ class CrawlFolder:
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         _held.add(handle)
         self._lock = handle
+        about = self.path.stat()
+        self._place = (about.st_dev, about.st_ino)
 
     def close(self) -> None:
         """Releases the lock."""

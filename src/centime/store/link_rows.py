@@ -91,11 +91,7 @@ class DiskRows:
 
     def compacted(self) -> "DiskRows":
         """Copies the live rows to the file of the next generation and returns it; this file stays unchanged."""
-        path = self.path(self.file.path.parent, self.generation + 1)
-        fresh = DiskRows(
-            AppendedFile.open(path, "rows", None, True, UNIT), Columns({"row_at": np.uint32}), self.generation + 1, 0
-        )
-        fresh.known = self.known
+        fresh = self.emptied()
         try:
             fresh._columns.reach(self._columns.count)
             for begin in range(0, self._columns.count, SOME):
@@ -103,8 +99,20 @@ class DiskRows:
                 fresh.replace(pages, self.gather(pages))
         except BaseException:
             fresh.close()
-            path.unlink()
+            fresh.file.path.unlink()
             raise
+        return fresh
+
+    def reach(self, count: int) -> None:
+        """Makes room for the rows of this many pages."""
+        self._columns.reach(count)
+
+    def emptied(self) -> "DiskRows":
+        """The file of the next generation, without rows; this file stays unchanged."""
+        path = self.path(self.file.path.parent, self.generation + 1)
+        file = AppendedFile.open(path, "rows", None, True, UNIT)
+        fresh = DiskRows(file, Columns({"row_at": np.uint32}), self.generation + 1, 0)
+        fresh.known = self.known
         return fresh
 
     def state(self) -> dict[str, npt.NDArray[Any]]:

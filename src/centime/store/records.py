@@ -67,6 +67,16 @@ _PREVIOUS, _FAILURES = _NAMES.index("previous"), _NAMES.index("failures")
 HEAD_TYPE = np.dtype([(name, kind) for (_, kind), names in _NUMBERS.items() for name in names])
 
 
+HEAD_BYTES_OF_RECORD = _HEAD.size + _LENGTHS.size  # before its texts
+
+
+def size_at(data: npt.NDArray[np.uint8], at: int) -> int:
+    """The number of bytes of the record at a place."""
+    begin = at + _HEAD.size
+    lengths: tuple[int, ...] = _LENGTHS.unpack(data[begin : begin + _LENGTHS.size].tobytes())
+    return HEAD_BYTES_OF_RECORD + sum(lengths)
+
+
 class Records:
     """The visit records of every page, newest first."""
 
@@ -89,6 +99,14 @@ class Records:
     def record_at(self) -> npt.NDArray[np.uint32]:
         """The place of the last record of each page, 0 if never visited; pages after the end were never visited."""
         return self._columns["record_at"]
+
+    def visited(self, pages: Pages) -> npt.NDArray[np.bool_]:
+        """For each page, whether it was ever visited."""
+        record_at = self.record_at
+        visited = np.zeros(len(pages), dtype=np.bool_)
+        early = pages < len(record_at)
+        visited[early] = record_at[pages[early]] > 0
+        return visited
 
     def append(self, record: Record) -> int:
         """Appends one visit, which becomes the last of its page; returns its place."""

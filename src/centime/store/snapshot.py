@@ -5,50 +5,57 @@
     snapshots/000042/NAME.bin        one array as it is in memory, little-endian
 
 A snapshot is written under a temporary name, synced and renamed, so it is complete or absent. The remains of a killed
-writer are removed when the folder is next opened for writing. Two snapshots are kept. If the newest is damaged, this is
-reported and the one before it is used; so the journal must reach back to the older of the two, and appended files must
-keep everything that it refers to: see `facts_of_all`.
+writer are removed when the folder is next opened for writing. Two snapshots are kept. If the newest is damaged, or the
+files that it refers to are, this is reported and the one before it is used; so the journal must reach back to the older
+of the two, and appended files must keep everything that it refers to: see `facts_of_all`. Damaged snapshots are set
+aside (`000042.damaged`) once another one is in use; a damaged older one does no harm.
 
-Facts are JSON values; one of them is the index of the first frame that is not in the snapshot.
+Facts are JSON values. `frame` is the index of the first frame that is not in the snapshot, `chain` stands for all
+frames before it (`files/frame.py`).
 """
 
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
-from centime.files.disk import room_for, sync_folder
+from centime.files.disk import create_file, make_folder, room_for, sync_folder, write_whole
 from centime.model.errors import DamagedFile
 
 VERSION = 2
 KEPT = 2
 PIECE = 16 << 20
 
-Arrays = dict[str, npt.NDArray[Any]]
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
+Named = tuple[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot that was read; `damaged` has one sentence about each newer snapshot that is damaged."""
+    """A snapshot that was read."""
 
     name: str
     facts: dict[str, Any]
     arrays: Arrays
-    damaged: tuple[str, ...] = ()
 
 
-def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Writes the next snapshot and removes all but the last two; returns its name."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array] | Iterable[Named]) -> str:
+    """Writes the next snapshot and removes all but the last two; returns its name. Arrays that an iterable gives are
+    written one by one, and not kept.
+    """
+    make_folder(folder)
     name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
     beside = folder / f".{name}.{os.getpid()}"
+    shutil.rmtree(beside, ignore_errors=True)  # of a killed process with the same number
     try:
         write_content(beside, facts, arrays)
         beside.rename(folder / name)
@@ -57,46 +64,64 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
         raise
     sync_folder(folder)
     for old in names(folder)[:-KEPT]:
-        shutil.rmtree(folder / old)
+        doomed = folder / f".{old}.old"  # a name of its own: half of a snapshot is no snapshot
+        (folder / old).rename(doomed)
+        shutil.rmtree(doomed)
     return name
 
 
-def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def write_content(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array] | Iterable[Named]) -> None:
     """Writes the files of a snapshot into a new folder and syncs them."""
-    path.mkdir()
-    described = {title: _write_array(path / f"{title}.bin", array) for title, array in arrays.items()}
+    make_folder(path)
+    named = arrays.items() if isinstance(arrays, Mapping) else arrays
+    described = {title: _write_array(path / f"{title}.bin", array) for title, array in named}
     content = {"version": VERSION, "facts": dict(facts), "arrays": described}
     manifest = {"checksum": _checksum(content), "snapshot": content}
     _write_file(path / "manifest.json", [json.dumps(manifest, indent=1).encode()])
     sync_folder(path)
 
 
-def read_newest(folder: Path, writable: bool) -> Snapshot | None:
-    """The newest undamaged snapshot; None if there never was one. A writer renames damaged ones and removes unfinished
-    ones.
+Used = TypeVar("Used")
+
+
+def use_newest(folder: Path, use: Callable[[Snapshot], Used], writable: bool) -> tuple[Used | None, tuple[str, ...]]:
+    """What `use` makes of the newest snapshot that it can use, and one sentence about each one that is damaged; None if
+    there never was a snapshot. `use` raises DamagedFile if it cannot use a snapshot. A writer sets damaged ones aside
+    and removes unfinished ones. DamagedFile if there are snapshots and none can be used.
     """
     if writable:
         for unfinished in folder.glob(".[0-9]*"):
             shutil.rmtree(unfinished)
-    damaged: list[str] = []
+    damaged: dict[str, str] = {}
+    used: Used | None = None
     left = names(folder)
     while left:
         name = left.pop()
         try:
-            facts, arrays = read_snapshot(folder / name)
-        except FileNotFoundError:  # a running crawl has removed it, so there is a newer one
-            left = names(folder)
-            continue
+            if used is not None:  # only to set it aside if it is damaged
+                _read_manifest(folder / name)
+            else:
+                used = use(Snapshot(name, *read_snapshot(folder / name)))
+        except FileNotFoundError as trouble:
+            if (folder / name).exists():  # a file that it refers to is missing
+                damaged[name] = f"{trouble.filename}: is missing"
+            elif used is None:  # a running crawl has removed it, so there is a newer one
+                left = names(folder)
         except DamagedFile as trouble:
-            damaged.append(str(trouble))
-            if writable:
-                shutil.rmtree(folder / f"{name}.damaged", ignore_errors=True)
-                (folder / name).rename(folder / f"{name}.damaged")
-            continue
-        return Snapshot(name, facts, arrays, tuple(damaged))
-    if damaged:
-        raise DamagedFile("no snapshot can be read: " + "; ".join(damaged))
-    return None
+            damaged[name] = str(trouble)
+    if used is None and damaged:
+        raise DamagedFile("no snapshot can be used: " + "; ".join(damaged.values()))
+    if writable:
+        for name in damaged:
+            set_aside(folder, name)
+    return used, tuple(damaged.values())
+
+
+def set_aside(folder: Path, name: str) -> None:
+    """Renames a damaged snapshot, so that it is never read again."""
+    shutil.rmtree(folder / f"{name}.damaged", ignore_errors=True)
+    (folder / name).rename(folder / f"{name}.damaged")
+    sync_folder(folder)
 
 
 def read_snapshot(path: Path, version: int = VERSION) -> tuple[dict[str, Any], Arrays]:
@@ -110,8 +135,14 @@ def read_snapshot(path: Path, version: int = VERSION) -> tuple[dict[str, Any], A
 
 
 def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
-    """The facts of all snapshots by name, oldest first: the journal and the appended files must reach back to these."""
-    return {name: _read_manifest(folder / name)["facts"] for name in names(folder)}
+    """The facts of all snapshots by name, oldest first, whose manifest is whole: the journal and the appended files
+    must reach back to these.
+    """
+    facts = {}
+    for name in names(folder):
+        with suppress(DamagedFile):
+            facts[name] = _read_manifest(folder / name)["facts"]
+    return facts
 
 
 def newest_name(folder: Path) -> str:
@@ -145,12 +176,15 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _write_file(path: Path, pieces: list[memoryview] | list[bytes]) -> None:
-    with room_for(path), path.open("wb", buffering=0) as file:
+    handle, end = create_file(path, os.O_WRONLY | os.O_TRUNC), 0
+    try:
         for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                rest = rest[file.write(rest) :]
-        os.fsync(file.fileno())
+            write_whole(handle, piece, end, path)
+            end += len(piece)
+        with room_for(path):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def version_of(path: Path) -> int:
@@ -165,7 +199,12 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
         manifest = json.loads((path / "manifest.json").read_bytes())
         content: dict[str, Any] = manifest["snapshot"]
         right = manifest["checksum"] == _checksum(content)
-    except (ValueError, KeyError, TypeError):
+        right = (
+            right
+            and isinstance(content["version"], int)
+            and all(isinstance(content[part], dict) for part in ("facts", "arrays"))
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
         right = False
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, "manifest.json") from trouble
@@ -181,11 +220,16 @@ def _read_array(path: Path, name: str, described: Mapping[str, Any]) -> npt.NDAr
         array = np.fromfile(path / name, dtype=np.uint8)
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, name) from trouble
-    if xxh3_64_hexdigest(array.data) != described["checksum"]:
+    try:
+        checksum, kind, shape = (described[fact] for fact in ("checksum", "type", "shape"))
+        right = xxh3_64_hexdigest(array.data) == checksum
+        dtype = np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind])
+        values: npt.NDArray[Any] = array.view(dtype).reshape(shape) if right else array
+    except (ValueError, KeyError, TypeError, SyntaxError, OverflowError, MemoryError) as trouble:
+        raise DamagedFile(f"{path / name}: its description in the manifest does not fit: {trouble}") from trouble
+    if not right:
         raise DamagedFile(f"{path / name}: damaged or cut short: the checksum of its {len(array)} bytes is wrong")
-    kind = described["type"]
-    values: npt.NDArray[Any] = array.view(np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind]))
-    return values.reshape(described["shape"])
+    return values
 
 
 def _gone_or_damaged(path: Path, name: str) -> Exception:

@@ -10,19 +10,16 @@ Promise, from 0.2.0 on: the newest code reads or upgrades the last two formats, 
 folder of each (`tests/golden`).
 """
 
+import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import numpy as np
-
 from centime.files.disk import sync_folder
 from centime.model.errors import DamagedFile
-from centime.store import snapshot
+from centime.store import format2, snapshot
 from centime.store.folder import FORMAT, PARTS, About, CrawlFolder, read_about
 
 PARTS_OF_FORMAT_2 = {"journal": 1, "snapshots": 1, "state": 1, "bodies": 1, "commands": 1}
@@ -50,9 +47,10 @@ def upgrade(path: Path, report: Callable[[str], None] = lambda sentence: None) -
     if about.format == FORMAT:
         return []
     parts = _parts(about, path)
-    folder = CrawlFolder(path, about.created, about.settings)
+    folder = CrawlFolder(path, about.created, about.settings, about.identity or secrets.randbits(63) | 1)
     folder.lock()
     try:
+        folder.keep_settings(about.settings, formats=(about.format, parts))  # the identity is needed from here on
         done = []
         for step in (step for step in STEPS if parts[step.part] < step.after):
             report(step.what)
@@ -86,33 +84,18 @@ def _rename_orders(path: Path) -> None:
         sync_folder(path)
 
 
-def _rename_in_snapshots(path: Path) -> None:
-    for name, facts, arrays in _snapshots(path / "snapshots", version=1):
-        facts["refreshing"] = facts.pop("upkeep")
-        renamed = {_renamed(title): array for title, array in arrays.items()}
-        hosts, addresses = msgspec.msgpack.decode(renamed["hosts"].tobytes())
-        for host in hosts:
-            host["politeness"] = host.pop("manners")
-        renamed["hosts"] = np.frombuffer(msgspec.msgpack.encode([hosts, addresses]), dtype=np.uint8)
-        _replace_snapshot(path / "snapshots", name, facts, renamed)
+def _chain_journal(path: Path) -> None:
+    format2.upgrade_journal(path, read_about(path).identity)
 
 
-def _renamed(title: str) -> str:
-    if title == "wishes":
-        return "requests"
-    return title.replace("upkeep_eagerness", "refreshing_spending").replace("upkeep_", "refreshing_", 1)
-
-
-def _snapshots(folder: Path, version: int) -> Iterator[tuple[str, dict[str, Any], snapshot.Arrays]]:
-    """The snapshots of an older format, oldest first; unfinished upgrades of an earlier attempt are completed first."""
-    for finished in folder.glob(".[0-9]*.upgraded"):
+def _rewrite_snapshots(path: Path) -> None:
+    folder = path / "snapshots"
+    for finished in folder.glob(".[0-9]*.upgraded"):  # of an earlier attempt
         name = finished.name[1:].partition(".")[0]
         shutil.rmtree(folder / name, ignore_errors=True)
         finished.rename(folder / name)
-    for name in snapshot.names(folder):
-        with suppress(DamagedFile):  # opening the crawl reports a damaged snapshot and renames it
-            if snapshot.version_of(folder / name) == version:
-                yield name, *snapshot.read_snapshot(folder / name, version=version)
+    for name, facts, arrays in format2.upgrade_snapshots(path, read_about(path).identity):
+        _replace_snapshot(folder, name, facts, arrays)
 
 
 def _replace_snapshot(folder: Path, name: str, facts: Mapping[str, Any], arrays: snapshot.Arrays) -> None:
@@ -130,6 +113,14 @@ def _replace_snapshot(folder: Path, name: str, facts: Mapping[str, Any], arrays:
 
 STEPS = (
     Step("commands", 2, "commands wait in commands/ instead of orders/", _rename_orders),
-    Step("snapshots", 2, "snapshots name requests, refreshing and politeness by their new words", _rename_in_snapshots),
+    Step(
+        "journal",
+        2,
+        "every frame of the journal proves the frames before it, and a mark proves its end",
+        _chain_journal,
+    ),
+    Step(
+        "snapshots", 2, "snapshots name the frames they stand on and have checksums of small blocks", _rewrite_snapshots
+    ),
 )
 assert all(PARTS[part] == max([1, *(step.after for step in STEPS if step.part == part)]) for part in PARTS)

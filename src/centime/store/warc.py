@@ -3,15 +3,22 @@
 The payload is the decoded body. Content-Encoding, Transfer-Encoding and the original Content-Length are renamed
 (X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not kept; their records are
 marked as truncated. A revisit has the profile identical-payload-digest or, after a 304, server-not-modified.
+
+Whatever is written here can be read here. The head of an HTTP response is as long as the fetcher accepts, and the
+reader has no limit of its own (fastwarc reads no head of more than some 31 KiB, so it only writes). Line ends within a
+head become single ones: the first empty line of a record is the end of its head, whatever the server sent. The head of
+the record itself, with its URL, has at most HEAD_BYTES.
 """
 
 import io
 import re
 import warnings
+import zlib
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
+from centime.model.errors import BadInput
 from centime.model.outcome import Outcome
 from centime.model.response import Response
 
@@ -22,9 +29,16 @@ with warnings.catch_warnings():
     from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 LEVEL = 1
+HEAD_BYTES = 16_384  # of a record: its own headers and its status line are within these
+LONGEST_URL = 4_096  # a record may name its URL twice
 PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
+_END = b"\r\n\r\n"
+_LINE_ENDS = re.compile(rb"[\r\n]+")
+_LENGTH = re.compile("[0-9]{1,18}")
+_NOT_DIGITS = re.compile(r"\D")
+_STATUS = re.compile(rb"HTTP/\S+ (\d{3})")
 _OF_THE_WIRE = re.compile(
     rb"^(content-encoding|transfer-encoding|content-length)[ \t]*(?=:)", re.IGNORECASE | re.MULTILINE
 )
@@ -68,12 +82,39 @@ def answer(response: Response, warcinfo: str, identity: str, digest: bytes, orig
 
 def payload_of(data: bytes) -> bytes | None:
     """The HTTP payload of the record in these bytes; None if they are not a complete record."""
+    member = zlib.decompressobj(31)
     try:
-        for record in ArchiveIterator(io.BytesIO(data), parse_http=True):
-            return bytes(record.reader.read())
-    except (FastWARCError, OSError, ValueError):
-        pass
-    return None
+        text = member.decompress(data)
+    except zlib.error:
+        return None
+    head, _, content = text.partition(_END)
+    length = _fields(head).get("content-length", "")
+    if not member.eof or not head.startswith(b"WARC/") or not _LENGTH.fullmatch(length):
+        return None
+    if content[int(length) :] != _END:
+        return None
+    http, end, payload = content[: int(length)].partition(_END)
+    return payload if end and http.startswith(b"HTTP/") else None
+
+
+class RecordFacts(NamedTuple):
+    """What the first HEAD_BYTES of a record say of it."""
+
+    type: str
+    url: str
+    timestamp: str  # YYYYMMDDhhmmss, UTC
+    status: int  # of an HTTP response, otherwise 0
+
+
+def facts_of(begin: bytes) -> RecordFacts:
+    """The facts in the first HEAD_BYTES of a record; empty ones if they are not there."""
+    head, _, content = begin.partition(_END)
+    fields = _fields(head)
+    status = _STATUS.match(content)
+    timestamp = _NOT_DIGITS.sub("", fields.get("warc-date", ""))[:14]
+    return RecordFacts(
+        fields.get("warc-type", ""), fields.get("warc-target-uri", ""), timestamp, int(status[1]) if status else 0
+    )
 
 
 def date_in(file: BinaryIO) -> str:
@@ -98,6 +139,8 @@ def warc_date(response: Response) -> str:
 
 def _start(response: Response, kind: WarcRecordType, warcinfo: str) -> WarcRecord:
     """A record of this kind with the headers that all records have."""
+    if len(response.url) > LONGEST_URL:
+        raise BadInput(f"the archive keeps no URL of more than {LONGEST_URL} characters: {response.url[:100]}...")
     record = WarcRecord()
     record.init_headers(kind)
     record.headers["WARC-Target-URI"] = response.url
@@ -125,9 +168,16 @@ def _member(record: WarcRecord, payload_digest: bytes | None = None) -> bytes:
 
 def _head(response: Response) -> bytes:
     """The head of the response as received, with the headers about the body's encoding renamed."""
-    head = response.response_head.rstrip(b"\r\n")
+    head = response.response_head
     if not head:
         phrase = HTTPStatus(response.status).phrase if response.status in set(HTTPStatus) else ""
         lines = [f"HTTP/1.1 {response.status} {phrase}", *(f"{name}: {value}" for name, value in response.headers)]
         head = "\r\n".join(lines).encode("latin-1", errors="replace")
+    head = _LINE_ENDS.sub(b"\r\n", head.rstrip(b"\r\n"))
     return _OF_THE_WIRE.sub(rb"X-Archive-Orig-\1", head) + f"\r\nContent-Length: {len(response.body)}\r\n\r\n".encode()
+
+
+def _fields(head: bytes) -> dict[str, str]:
+    """The headers of a record by their names in lower case; the first of repeated ones."""
+    lines = head.decode(errors="replace").split("\r\n")[:0:-1]
+    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}

@@ -9,6 +9,7 @@ import pytest
 
 from centime.cli.ending import run
 from centime.cli.main import app
+from centime.store.folder import CrawlFolder, read_about
 from tests.crawl.world import crawl
 from tests.settings.test_reading import WRONG
 
@@ -40,7 +41,10 @@ def toml(value: object) -> str:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A crawl with a limit of every kind."""
-    limits = {"rate": 5, "bandwidth": 9e6, "max-depth": 3, "refresh-after": 2, "address-delay": 0.5}
+    limits = {"rate": 5, "bandwidth": 9e6, "max-depth": 3, "refresh-after": 2, "address-delay": 0.5} | {
+        "most-pages": 9,
+        "most-memory": 2**31,
+    }
     with crawl(tmp_path / "c", **limits, exclude=["x"], ban=["b.example"]) as opened:
         opened.close()
     return tmp_path / "c"
@@ -55,7 +59,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-BACK: dict[str, Any] = dict.fromkeys(("rate", "bandwidth", "max-depth", "refresh-after", "address-delay")) | {
+BACK: dict[str, Any] = dict.fromkeys(
+    ("rate", "bandwidth", "max-depth", "refresh-after", "address-delay", "most-pages", "most-memory")
+) | {
     "exclude": [],
     "ban": [],
 }
@@ -133,17 +139,15 @@ def test_a_number_with_too_many_digits_is_one_sentence(tmp_path: Path, capsys: p
 def test_a_folder_that_holds_a_value_of_another_type_is_one_sentence(
     name: str, value: object, plain: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    about = plain / "centime.json"
-    before = about.read_bytes()
-    facts = json.loads(before)
-    facts["settings"][name] = value
-    about.write_text(json.dumps(facts))
-    held = about.read_bytes()
+    about = read_about(plain)
+    folder = CrawlFolder(plain, about.created, about.settings, about.identity)
+    folder.keep_settings({**about.settings, name: value})
+    held = (plain / "centime.json").read_bytes()
     try:
         for command in (["crawl", plain], ["stats", plain], ["set", plain, "rate=none"]):
             sentence = said(capsys, 2, *command)
             assert sentence.startswith(f"centime: {plain}: {name}")
             assert sentence.endswith(f"not {value!r}\n")
-        assert about.read_bytes() == held
+        assert (plain / "centime.json").read_bytes() == held
     finally:
-        about.write_bytes(before)
+        folder.keep_settings(about.settings)

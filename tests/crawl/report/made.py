@@ -18,6 +18,7 @@ from centime.crawl.report.opening import look_at
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome, PageKind
+from centime.processes.clock import RunClock
 from centime.shard.message import Visit, pack
 
 NOW = 1_800_000_000.0
@@ -25,6 +26,11 @@ A, B = "http://a.example", "http://b.example"
 ROOT = f"{A}/"
 LINKS = [f"{A}/one", f"{A}/two", f"{A}/gone", f"{A}/refused", f"{A}/failing", f"{A}/old", f"{B}/leased"]
 LATE = [f"{B}/late", f"{B}/later"]  # found last, so they wait
+
+
+def clock() -> RunClock:
+    """The clock of the runs: a few hours after everything that happens in them."""
+    return RunClock(wall=lambda: NOW + 10_000.0, boot="")
 
 
 def visit(page: int, outcome: Outcome = Outcome.READ, links: Sequence[str] = (), **more: Any) -> bytes:
@@ -62,7 +68,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 @contextmanager
 def hand_made(folder: Path, **settings: Any) -> Iterator[CrawlWriter]:
     """An open crawl of ten pages on two hosts: read, gone, disallowed, failing, moved, leased, changed and waiting."""
-    with open_writer(folder, [ROOT], {"delay": 0.0, "scope": "any", **settings}) as opened:
+    with open_writer(folder, [ROOT], {"delay": 0.0, "scope": "any", **settings}, clock=clock()) as opened:
         shard = opened.shard
         (root,) = shard.lease(NOW, 100)
         shard.record(NOW, [visit(root.page, links=LINKS)])
@@ -86,7 +92,7 @@ def closed_twice(folder: Path) -> Path:
     """The crawl made by hand with two snapshots, closed."""
     with hand_made(folder) as opened:
         opened.close()
-    with open_writer(folder, [], {}) as opened:
+    with open_writer(folder, [], {}, clock=clock()) as opened:
         opened.close()
     return folder
 

@@ -4,8 +4,11 @@ import gzip
 
 import pytest
 
+from centime.crawl.worker import outlinks
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.discover.scope import Scope
+from centime.model.document import Document
+from centime.model.outcome import PageKind
 from centime.parse.document import read_document
 from centime.shard.message import Lease
 
@@ -68,3 +71,18 @@ def test_a_sitemap_is_recognised_in_all_its_forms(url: str, content_type: str, b
 )
 def test_other_documents_are_not_taken_for_a_sitemap(url: str, content_type: str, body: bytes) -> None:
     assert not may_be_sitemap(url, read_document(body, url=url, content_type=content_type), body)
+
+
+def test_what_a_fetcher_remembers_of_links_is_bounded_and_refused_urls_are_offered_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outlinks, "VERDICT_CHARACTERS", 10_000)
+    monkeypatch.setattr(outlinks, "FORGOTTEN_AFTER", 50)
+    reader = LinkReader(Scope.of([HERE.url]), None)
+    sent = []
+    for number in range(100):
+        hrefs = ("https://h/same", f"https://h/{number}-{'x' * 200}")
+        document = Document(kind=PageKind.HTML, hrefs=hrefs, flags=bytes(2))
+        sent.append("https://h/same" in reader.of_page(HERE, document, nofollow=False)[2].decode().splitlines())
+        assert sum(map(len, reader._verdicts)) < 11_000
+    assert [number for number, one in enumerate(sent) if one] == [0, 50]

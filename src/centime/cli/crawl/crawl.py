@@ -1,14 +1,17 @@
 """`centime crawl`: starts or resumes the crawl in a folder."""
 
 import math
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from centime.cli.output import Json, show
+from centime.cli.visible import say
 from centime.model.errors import BadInput, BadSetting, CentimeError
+
+if TYPE_CHECKING:
+    from centime.crawl.engine.writer import CrawlWriter
 
 
 def register(app: typer.Typer) -> None:
@@ -142,6 +145,14 @@ def _crawl(
     pages_per_host: Annotated[
         int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")
     ] = None,
+    most_pages: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Know at most N pages. Default: as many as --most-memory has room for."),
+    ] = None,
+    most_memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory of all processes: 4GB. Default: half of what the machine has."),
+    ] = None,
     most_page_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")
     ] = None,
@@ -152,6 +163,10 @@ def _crawl(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Read settings from this file, by the names of these options."),
     ] = None,
+    trust_folder: Annotated[
+        bool,
+        typer.Option("--trust-folder", help="Let subscriptions of a folder from elsewhere run programs, write files."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Starts or resumes a crawl, most important page first.
@@ -202,6 +217,8 @@ def _crawl(
         "allow-network": allow_network,
         "resolve": resolve,
         "pages-per-host": pages_per_host,
+        "most-pages": _whole(most_pages),
+        "most-memory": most_memory,
         "most-page-bytes": most_page_bytes,
         "timeout": timeout,
     }
@@ -219,16 +236,26 @@ def _crawl(
             given.setdefault(name.replace("_", "-"), value)
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     where = "options" if config is None else str(config)
-    with spare_fetchers(workers) as spares, open_writer(folder, words, given, where=where) as opened:
+    with (
+        spare_fetchers(workers) as spares,
+        open_writer(folder, words, given, where=where, trust=trust_folder) as opened,
+    ):
         from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
 
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
-            typer.echo(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}", err=True)
+            say(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}")
+        if opened.said_of_clock:
+            say(opened.said_of_clock)
+        for note in opened.notes:
+            say(f"{folder}: {note}; --trust-folder is needed again in the next run")
+        said = _say_what_is_held_back(opened)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)
-        facts = opened.statistics(time.time()) | {
+        if not said:  # a subscription may have come meanwhile
+            _say_what_is_held_back(opened)
+        facts = opened.statistics(crawl.now()) | {
             "ended": ending,
             "visits_now": crawl.run_facts.visits,
             "seconds": view.seconds,
@@ -238,6 +265,18 @@ def _crawl(
             raise CentimeError(
                 "no seed has a public address, so nothing was fetched; --allow-network CIDR permits other addresses"
             )
+
+
+def _say_what_is_held_back(opened: "CrawlWriter") -> bool:
+    """Names the subscriptions that are not served because the folder is from elsewhere; returns whether there are."""
+    if not opened.held_back:
+        return False
+    say(
+        f"{opened.folder.path}: this folder counts as one from elsewhere: {opened.folder.foreign}; its subscriptions "
+        f"{', '.join(opened.held_back)} would run programs or write files here, and are not served; "
+        "--trust-folder allows it"
+    )
+    return True
 
 
 def _seeds(value: object, config: Path) -> list[str]:

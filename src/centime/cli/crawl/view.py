@@ -3,7 +3,6 @@
 The engine calls `show` when it has time. The view has no thread, because the crawl forks.
 """
 
-import sys
 import time
 from types import TracebackType
 from typing import Any
@@ -13,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from centime.cli.visible import say, visible
 from centime.crawl.engine.loop import Engine
 
 LINE_SECONDS = 5.0
@@ -55,7 +55,7 @@ class CrawlView:
         if self._live is None:
             if self.seconds - self._line_at >= LINE_SECONDS:
                 self._line_at = self.seconds
-                sys.stderr.write(_line(crawl.statistics(now)) + "\n")
+                say(_line(crawl.statistics(now)))
             return
         if self.seconds < self._next:
             return
@@ -71,8 +71,16 @@ def _line(facts: dict[str, Any]) -> str:
     return (
         f"{facts['seconds']:.0f} s: {facts['visits']} visits ({facts['pages_per_second']:.0f}/s), "
         f"{facts['known']} known, {facts['read']} read, {facts['hosts']} hosts, "
-        f"{facts['wire_bytes'] / 1e6:.1f} MB{certified}"
+        f"{facts['wire_bytes'] / 1e6:.1f} MB{certified}{_bounded(facts)}"
     )
+
+
+def _bounded(facts: dict[str, Any]) -> str:
+    """What the bounds of the crawl keep out, for the end of a line; empty while they are far."""
+    if facts["admitted"] == "all URLs" and not facts["urls_refused"] and not facts["pages_dropped"]:
+        return ""
+    dropped = f", {facts['pages_dropped']} dropped" if facts["pages_dropped"] else ""
+    return f"; near {facts['most_pages']} pages: admits {facts['admitted']}, {facts['urls_refused']} refused{dropped}"
 
 
 def _panel(facts: dict[str, Any], top: list[dict[str, Any]]) -> Group:
@@ -92,6 +100,8 @@ def _panel(facts: dict[str, Any], top: list[dict[str, Any]]) -> Group:
         f"{facts['frontier']:,}, {facts['leased']} being read",
     )
     grid.add_row("errors", ", ".join(f"{name} {count}" for name, count in facts["errors"].items()) or "none", "", "")
+    if near := _bounded(facts).removeprefix("; "):
+        grid.add_row("bound", near, "", "")
     grid.add_row(
         "error",
         "-" if error is None else f"importance is certified to {error:.2g}",
@@ -102,5 +112,5 @@ def _panel(facts: dict[str, Any], top: list[dict[str, Any]]) -> Group:
     best.add_column("importance", justify="right")
     best.add_column("page", overflow="ellipsis", no_wrap=True)
     for row in top:
-        best.add_row(f"{row['importance']:.3g}", Text(str(row["url"])))
+        best.add_row(f"{row['importance']:.3g}", Text(visible(str(row["url"]))))
     return Group(grid, "", best)

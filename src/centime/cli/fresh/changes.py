@@ -1,6 +1,5 @@
 """`centime changes`: the changes that a crawl has seen."""
 
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -9,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, plain, show
+from centime.cli.output import Json, json_text, show
 from centime.cli.progress import progress
+from centime.cli.visible import visible_lines
 from centime.model.errors import BadSetting
 
 
@@ -63,7 +63,7 @@ def _changes(
         found = find_changes(opened, first, last)
     rows = newest_first(opened, found, match, count or None)
     if as_atom:
-        sys.stdout.writelines(atom(opened, rows))
+        sys.stdout.writelines(map(visible_lines, atom(opened, rows)))
     elif as_json:
         _write_json({"known": opened.shard.pages.count, "seen": len(found)}, rows)
     else:
@@ -73,10 +73,10 @@ def _changes(
 
 def _write_json(facts: dict[str, object], rows: Iterator[dict[str, Any]]) -> None:
     """Writes one object, row by row: the changes may not fit into memory."""
-    sys.stdout.write(json.dumps(facts)[:-1] + ', "changes": [')
+    sys.stdout.write(json_text(facts)[:-1] + ', "changes": [')
     between = ""
     for row in rows:
-        sys.stdout.write(between + json.dumps(plain(row), allow_nan=False, ensure_ascii=False))
+        sys.stdout.write(between + json_text(row))
         between = ", "
     sys.stdout.write("]}\n")
 

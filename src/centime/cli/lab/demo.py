@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.output import Json, show
+from centime.cli.visible import tell
 from centime.model.errors import BadInput, BadSetting
 
 HOSTS = 20
@@ -77,7 +78,7 @@ def _demo(
     show(facts, as_json=as_json)
     if not as_json:
         program = "centime" if shutil.which("centime") else sys.argv[0]
-        typer.echo(
+        tell(
             f"\nThe picture: {picture}. What to type next:\n"
             f"    {program} top {folder}\n"
             f"    {program} page {folder} {compared.top(1)[0]['page']}\n"

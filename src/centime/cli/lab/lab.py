@@ -7,6 +7,7 @@ import typer
 
 from centime.cli.output import Json, show
 from centime.cli.progress import progress
+from centime.cli.visible import tell
 from centime.lab.catalogue import CATALOGUE, names_for
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 def _list(wanted: bool) -> None:
     if wanted:
-        typer.echo(NAMES)
+        tell(NAMES)
         raise typer.Exit
 
 

@@ -1,6 +1,5 @@
 """`centime bodies`: the stored bodies of a page."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from centime.cli.look.folder import Folder
 from centime.cli.output import Json, show
+from centime.cli.visible import tell_bytes
 from centime.model.errors import BadInput
 
 
@@ -31,7 +31,8 @@ def _bodies(
 ) -> None:
     """Writes a stored body of a page.
 
-    The newest body is written by default. A crawl stores bodies if it runs with --keep. --list and --json list the
+    The newest body is written by default: as it is to a file or a pipe; as text, with control characters escaped, to a
+    terminal. A crawl stores bodies if it runs with --keep. --list and --json list the
     stored bodies instead of writing one.
 
     Examples:
@@ -52,8 +53,7 @@ def _bodies(
     capture = capture_at(captures, at)
     body = body_of(folder, capture)
     if output is None:
-        sys.stdout.buffer.write(body)
-        sys.stdout.buffer.flush()
+        tell_bytes(body)
         return
     output.write_bytes(body)
     show({"url": capture.url, **capture_facts(capture), "bytes": len(body), "written": str(output)}, as_json=as_json)

@@ -15,6 +15,7 @@ from centime.cli.analyse.scored import check_figure
 from centime.cli.output import Json, show
 from centime.cli.progress import Step, progress
 from centime.cli.rank.source import is_crawl_folder, read_graph
+from centime.cli.visible import say
 from centime.model.errors import BadInput, BadSetting, CentimeError, NotReached
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -204,7 +205,7 @@ def _beyond_memory(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     except KeyboardInterrupt:
-        typer.echo(f"centime: the work so far is kept in {folder}; the same command resumes it", err=True)
+        say(f"centime: the work so far is kept in {folder}; the same command resumes it")
         raise
     if output is not None:
         from centime.rank.table import write_table

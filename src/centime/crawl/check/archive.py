@@ -6,7 +6,6 @@ the index names (requests). A file whose index is still open (`.cdxj.open`) is b
 its process was killed: what follows the last capture named there may be incomplete.
 """
 
-import re
 import zlib
 from pathlib import Path
 from typing import NamedTuple
@@ -14,22 +13,18 @@ from typing import NamedTuple
 from centime.crawl.check.findings import Findings
 from centime.model.errors import DamagedFile
 from centime.store.captures import OPEN, Capture, capture_of, read_body
+from centime.store.warc import HEAD_BYTES, RecordFacts, facts_of
 
 CHUNK = 1 << 20
 ENDING = ".warc.gz"
-HEAD_BYTES = 16_384  # of a record, which contain its type, URL, date and status
 CAPTURES = ("response", "revisit")
-_NOT_DIGITS = re.compile(r"\D")
 
 
 class Member(NamedTuple):
-    """A whole gzip member, with the facts in the head of its record."""
+    """A whole gzip member: its length in the file, and what its record says."""
 
     length: int
-    type: str
-    url: str
-    timestamp: str
-    status: int
+    facts: RecordFacts
 
 
 def check_archive(folder: Path, findings: Findings) -> None:
@@ -52,9 +47,10 @@ def check_archive(folder: Path, findings: Findings) -> None:
         captures += sum(_is_right(folder, path, capture, whole.get(capture.offset), findings) for capture in lines)
         named_at = {capture.offset for capture in lines}
         for offset, member in whole.items():
-            if member.type in CAPTURES and offset not in named_at and not is_open:
+            facts = member.facts
+            if facts.type in CAPTURES and offset not in named_at and not is_open:
                 findings.wrong(
-                    "bodies", f"no line of its index names the {member.type} at byte {offset}, of {member.url}", path
+                    "bodies", f"no line of its index names the {facts.type} at byte {offset}, of {facts.url}", path
                 )
     for index in sorted([*folder.glob("[!.]*.cdxj"), *folder.glob(f"*{OPEN}")]):
         if not _warc_of(index).exists() and index.exists():
@@ -112,26 +108,12 @@ def _members(path: Path) -> tuple[dict[int, Member], int, int]:
                         break
                     data = member.unused_data
                     end = read - len(data)
-                    members[begin] = _member(end - begin, head)
+                    members[begin] = Member(end - begin, facts_of(head))
                     begin, member, head = end, zlib.decompressobj(31), b""
             except zlib.error:
                 break
             data = file.read(CHUNK)
     return members, begin, path.stat().st_size
-
-
-def _member(length: int, head: bytes) -> Member:
-    about, _, answer = head.partition(b"\r\n\r\n")
-    fields = dict(line.partition(": ")[::2] for line in about.decode(errors="replace").split("\r\n"))
-    status = re.match(rb"HTTP/\S+ (\d{3})", answer)
-    timestamp = _NOT_DIGITS.sub("", fields.get("WARC-Date", ""))[:14]
-    return Member(
-        length,
-        fields.get("WARC-Type", ""),
-        fields.get("WARC-Target-URI", ""),
-        timestamp,
-        int(status[1]) if status else 0,
-    )
 
 
 def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None, findings: Findings) -> bool:
@@ -145,8 +127,9 @@ def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None,
             path,
         )
         return False
-    status = 0 if member.type == "revisit" else member.status
-    if (member.url, member.timestamp, status, member.type == "revisit") != (
+    facts = member.facts
+    status = 0 if facts.type == "revisit" else facts.status
+    if (facts.url, facts.timestamp, status, facts.type == "revisit") != (
         capture.url,
         capture.timestamp,
         capture.status,

@@ -1,8 +1,7 @@
 """Verifies a crawl: every checksum, then the replay of the journal, then every law of the resulting state.
 
-A running crawl can be checked too, as of the last frame that was flushed. Two things cannot be detected: a change of
-`centime.json` that leaves it readable (people may edit it, so it has no checksum), and a damaged last frame of the
-journal, which looks like a frame that was never finished.
+A running crawl can be checked too, as of the last frame that was flushed. What cannot be detected: damage of frames of
+the last second before a kill, which were never confirmed to be on disk.
 """
 
 from collections.abc import Callable
@@ -40,6 +39,9 @@ def _check(path: Path, step: Callable[[float, str], None]) -> Findings:
     except CentimeError as trouble:
         findings.caught("folder", trouble, path / "centime.json")
         return findings
+    if folder.trouble:
+        name, _, what = folder.trouble.partition(": ")
+        findings.wrong("folder", what, Path(name))
     step(0.0, "snapshots and their files")
     for name, (_, arrays) in check_snapshots(folder, findings).items():
         check_appended(folder, name, arrays, findings)

@@ -1,7 +1,8 @@
 """Checks the state against its laws: money, frontier, URL table, link rows, records, counts, and that no page is lost.
 
     Every page is in at most one of frontier, leases and retries. A page in none of them was visited, and its last visit
-    was final: the page was present, redirects, is gone, was disallowed, or was given up.
+    was final: the page was present, redirects, is gone, was disallowed, or was given up. Dropped pages were never
+    visited and are in none of them; there are as many as are counted.
 
 Everything is checked, so that all problems are reported. Only the ledger is skipped if a link row leads to an unknown
 page, because its kernels do not check where they write.
@@ -169,8 +170,12 @@ def _places(opened: CrawlState, findings: Findings) -> None:
     outside = places == 0
     never = outside & (found["visits"] == 0)
     open_ = outside & ~never & TRANSIENT[found["outcome"]] & (found["kind"] != PageKind.DEAD)
-    for page in np.flatnonzero(never).tolist():
-        findings.wrong("schedule", f"page {page} was never visited and waits nowhere")
+    lost, dropped = np.flatnonzero(never).tolist(), shard.bounds.dropped
+    if dropped:
+        findings.counted("schedule", "pages are in none of them and were never visited: dropped", len(lost), dropped)
+    else:
+        for page in lost:
+            findings.wrong("schedule", f"page {page} was never visited and waits nowhere")
     for page in np.flatnonzero(open_).tolist():
         outcome = Outcome(int(found["outcome"][page])).name.lower()
         findings.wrong("schedule", f"page {page} ended with {outcome}, was not given up and waits nowhere")

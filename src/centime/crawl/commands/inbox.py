@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from centime.crawl.commands.checking import check_content, unpack_command
-from centime.files.disk import sync_folder
+from centime.files.disk import make_folder, sync_folder
 from centime.files.replacement import replace_file
 from centime.model.errors import BadInput
 from centime.shard.command import Command, pack_command
@@ -41,7 +41,7 @@ class CommandInbox:
 
     def put(self, command: Command) -> Path:
         """Writes a command and syncs it; returns its file, which exists until a crawl has taken the command."""
-        self.path.mkdir(exist_ok=True)
+        make_folder(self.path)
         path = self.path / f"{int(command.time * 1e6):017d}-{command.id}"
         replace_file(path, pack_command(command))
         return path
@@ -86,7 +86,8 @@ class CommandInbox:
 
     def refuse(self, path: Path, reason: str) -> None:
         """Moves a command that cannot be carried out to `refused/`, with the reason."""
-        self._refused.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path)
+        make_folder(self._refused)
         replace_file(self._refused / (path.name + REASON), (reason + "\n").encode(errors="replace"))
         path.replace(self._refused / path.name)
         sync_folder(self._refused)

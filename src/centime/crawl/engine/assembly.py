@@ -6,6 +6,8 @@ assemble(folder, settings, ...)    the shard as of the newest snapshot, for a re
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -22,19 +24,22 @@ from centime.model.errors import DamagedFile
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
 from centime.shard.host_table import Hosts
+from centime.shard.joining import join_domains
 from centime.shard.pages import KnownPages
 from centime.shard.placement import Placement
+from centime.shard.politeness import standing_of
 from centime.shard.refreshing import Refreshing
 from centime.shard.requests import Requests
 from centime.shard.state import ShardState
 from centime.store.folder import CrawlFolder
 from centime.store.journal import Journal
 from centime.store.link_rows import DiskRows
-from centime.store.snapshot import Snapshot, read_newest
+from centime.store.snapshot import Snapshot, use_newest
 
 PLACES = ("frontier", "leases", "retries")
 WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolation(4.0), "variable": VariableWindow(4)}
 
+Arrays = dict[str, npt.NDArray[Any]]
 State = TypeVar("State", bound=ShardState)
 
 
@@ -47,10 +52,24 @@ class Assembled(Generic[State]):
     damaged: tuple[str, ...]
 
 
-def shard_state(shard: ShardState) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Facts and arrays that make the same shard again."""
-    facts: dict[str, Any] = {"frame": shard.frame, "rows": shard.pages.rows.generation}
-    arrays = {f"pages_{name}": array for name, array in shard.pages.state().items()}
+def object_state(shard: ShardState) -> Arrays:
+    """What a snapshot has of a shard's Python objects, packed: hosts, requests and the counts of `discover/traps.py`.
+
+    Whoever forks packs them before: a child that looks at an object changes its count of references, so all memory that
+    holds objects would be copied.
+    """
+    packed: dict[str, bytes | bytearray] = {
+        "hosts": shard.hosts.state(),
+        "requests": shard.requests.state(),
+        "limits": shard.limits.packed(),
+    }
+    return {name: np.frombuffer(octets, dtype=np.uint8) for name, octets in packed.items()}
+
+
+def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[str, Any], Arrays]:
+    """Facts and arrays that make the same shard again; `objects` are those of `object_state`, if they are packed."""
+    facts: dict[str, Any] = {"frame": shard.frame, "chain": shard.chain, "rows": shard.pages.rows.generation}
+    arrays: Arrays = {}
     parts: dict[str, tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]] = {
         "ledger": shard.ledger.state(with_rows=False),
         **shard.placement.state(),
@@ -61,10 +80,8 @@ def shard_state(shard: ShardState) -> tuple[dict[str, Any], dict[str, npt.NDArra
         arrays |= {f"{name}_{title}": array for title, array in own_arrays.items()}
     facts["counters"] = shard.counters()
     facts["settings"] = shard.settings.facts()
-    arrays["hosts"] = np.frombuffer(shard.hosts.state(), dtype=np.uint8)
-    arrays["requests"] = np.frombuffer(shard.requests.state(), dtype=np.uint8)
-    arrays["limits"] = np.frombuffer(msgspec.msgpack.encode(shard.limits.state()), dtype=np.uint8)
-    return facts, arrays
+    arrays |= {f"pages_{name}": array for name, array in shard.pages.state().items()}
+    return facts, arrays | (object_state(shard) if objects is None else objects)
 
 
 def assemble(
@@ -76,23 +93,71 @@ def assemble(
 ) -> Assembled[State]:
     """The shard of a folder as of its newest snapshot; `make` builds the object."""
     give_back_large_blocks()
-    journal = Journal.open(folder.journal, writable)
+    journal = Journal.open(folder.journal, writable, folder.identity)
+
+    def of_snapshot(snapshot: Snapshot) -> State:
+        _must_be_in_journal(snapshot, journal)
+        return restored(snapshot, folder.state, partial(_make, make, journal), writable=writable)
+
     damaged: tuple[str, ...] = ()
+    shard: State | None = None
     try:
-        snapshot = read_newest(folder.snapshots, writable)
+        shard, damaged = use_newest(folder.snapshots, of_snapshot, writable)
     except DamagedFile as trouble:
         if journal.first_index or not journal.next_index:
             raise
-        snapshot, damaged = None, (str(trouble),)  # the journal has everything from the first frame on
-    pages = KnownPages.open(folder.state, {} if snapshot is None else _part(snapshot, "pages"), writable)
-    if snapshot is None:
+        damaged = (str(trouble),)  # the journal has everything from the first frame on
+    if shard is None:
+        if journal.first_index:
+            raise DamagedFile(
+                f"{folder.snapshots}: all snapshots are missing, and the journal begins with frame "
+                f"{journal.first_index}"
+            )
+        pages = KnownPages.open(folder.state, {}, writable)
         shard = make(settings, journal, pages, new_ledger(settings, pages.rows))
-    else:
-        kept = decode_settings(snapshot.facts["settings"], where=str(folder.path))
-        shard = make(kept, journal, pages, _ledger(kept, pages.rows, snapshot))
-        _restore(shard, snapshot)
-        damaged = snapshot.damaged
-    return Assembled(shard, journal, damaged)
+        shard.chain = folder.identity
+    troubles = (folder.trouble,) if folder.trouble else ()
+    return Assembled(shard, journal, (*troubles, *journal.troubles, *damaged))
+
+
+def restored(
+    snapshot: Snapshot,
+    state: Path,
+    make: Callable[[CrawlSettings, KnownPages, PageLedger], State],
+    *,
+    writable: bool,
+) -> State:
+    """The shard as of a snapshot, whose append-only files are in the folder `state`; `make` builds the object."""
+    pages = KnownPages.open(state, _part(snapshot, "pages"), writable)
+    kept = decode_settings(snapshot.facts["settings"], where=str(state.parent))
+    shard = make(kept, pages, _ledger(kept, pages.rows, snapshot))
+    _restore(shard, snapshot)
+    return shard
+
+
+def _make(
+    make: Callable[[CrawlSettings, Journal, KnownPages, PageLedger], State],
+    journal: Journal,
+    settings: CrawlSettings,
+    pages: KnownPages,
+    ledger: PageLedger,
+) -> State:
+    return make(settings, journal, pages, ledger)
+
+
+def _must_be_in_journal(snapshot: Snapshot, journal: Journal) -> None:
+    """Raises DamagedFile unless the journal has all frames after a snapshot, and only ours."""
+    frame = int(snapshot.facts["frame"])
+    if frame < journal.first_index:
+        raise DamagedFile(
+            f"{journal.folder}: the journal begins with frame {journal.first_index}, but snapshot {snapshot.name} "
+            f"needs the frames from {frame} on"
+        )
+    if frame > journal.next_index:
+        raise DamagedFile(
+            f"{journal.folder}: the journal ends before frame {journal.next_index}, but snapshot {snapshot.name} "
+            f"contains the frames before {frame}"
+        )
 
 
 def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
@@ -114,9 +179,12 @@ def _ledger(settings: CrawlSettings, rows: DiskRows, snapshot: Snapshot) -> Page
 
 def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     facts, arrays = snapshot.facts, snapshot.arrays
-    shard.frame = facts["frame"]
+    shard.frame, shard.chain = facts["frame"], facts["chain"]
     shard.hosts = Hosts.from_state(arrays["hosts"].tobytes())
     shard.placement = Placement.from_state({name: (facts[name], _part(snapshot, name)) for name in PLACES})
+    if "frontier_standings" not in arrays:  # of a version that knew no standings and no domains
+        shard.placement.frontier.set_standings([standing_of(host) for host in shard.hosts.all])
+        join_domains(shard.hosts, shard.placement.frontier, 0)
     shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)
     shard.requests = Requests.from_state(arrays["requests"].tobytes())
     shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))

@@ -20,7 +20,7 @@ from centime.processes.spare import Spare, fork_spares
 from centime.settings.crawl import FetcherSettings
 from centime.shard.message import Lease, pack, unpack_batch
 
-LEASES_PER_FETCHER = 96
+LEASES_PER_FETCHER = 256  # half of them for hosts that answer (frontier/standing.py)
 MOST_RESTARTS = 100  # a fetcher that dies again and again is not the web's fault
 MODULE = "centime.crawl.worker.fetching"
 

@@ -8,7 +8,8 @@ The engine is one thread that never blocks on another process: the shard grants 
 budget have room for, and visits are recorded in batches. The engine installs no signal handlers; its caller calls
 `stop`, from any thread or signal handler. Commands are taken twice per second; a separate process notifies subscribers.
 Each turn writes the journal's frames to the system (a killed process loses none of them) and once per second syncs them
-to the disk (a power cut loses at most one second). A forked child writes snapshots.
+to the disk (a power cut loses at most one second). A forked child writes snapshots. Once per second the engine measures
+the memory of all its processes, and bounds the pages that the shard may know (`memory.py`).
 """
 
 import time
@@ -21,6 +22,7 @@ import numpy as np
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.budget import Bucket
 from centime.crawl.engine.fetchers import Fetchers, Transport
+from centime.crawl.engine.memory import Measure, MemoryWatch
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
 from centime.crawl.worker.hook import FAILED
@@ -32,6 +34,7 @@ from centime.settings.crawl import fetcher_settings
 from centime.shard.command import PublishCommand, SetCommand
 from centime.shard.commands import changed_live
 from centime.shard.message import Returned
+from centime.shard.politeness import PROMPT_SECONDS
 
 SYNC_SECONDS = 1.0
 VIEW_SECONDS = 0.5
@@ -77,7 +80,7 @@ class Run:
 
 class Engine:
     """One run of a crawl. `transport` opens the connection to the fetchers; by default it starts fetcher processes, and
-    `spares` become the first of them.
+    `spares` become the first of them. `clock` is the time, by default that of the opened crawl.
     """
 
     def __init__(
@@ -86,29 +89,33 @@ class Engine:
         limits: Limits | None = None,
         *,
         transport: Callable[[], Transport] | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         on_page: str = "",
         spares: list[Spare] | None = None,
+        measure: Measure | None = None,
     ) -> None:
         self.opened = opened
         self.shard = opened.shard
         self.limits = limits or Limits()
-        self._clock = clock
+        self._clock = clock or opened.clock
         self._on_page = on_page
         self._spares = spares or []
         self._open_transport = transport or self._start_fetchers
         self._transport: Transport | None = None
         self._stop = 0
         settings = opened.settings
-        now = clock()
+        now = self._clock()
         self.run_facts = Run(now)
         self._pages = Bucket(settings.rate, now)
         self._bytes = Bucket(settings.bandwidth, now, room_seconds=10.0)
         self._page_bytes = 20_000.0  # the mean cost of a page, learned as the crawl runs
         self._synced = now
         self._viewed = 0.0
+        self._memory = MemoryWatch(opened.shard, measure=measure)
+        self._short_of_memory = ""
         self._inbox = CommandInbox(opened.folder.path)
-        self._delivery = Delivery(settings.fetch_settings(), crawl=opened.folder.path)
+        folder = opened.folder
+        self._delivery = Delivery(settings.fetch_settings(), crawl=folder.path, foreign=bool(folder.foreign))
 
     def run(self, view: Callable[["Engine", float], None] = lambda engine, now: None) -> str:
         """Crawls until a limit is reached, nothing is left or `stop` is called; returns the reason in words."""
@@ -131,6 +138,7 @@ class Engine:
         """Takes back the leases of earlier runs, carries out waiting commands and starts the fetchers."""
         self._transport = self._open_transport()
         self.shard.returned(Returned(self._clock(), [], all=True))
+        self._memory.look(self._clock())
         while self._inbox.waiting() and not self._stop:
             self._take_commands(self._clock())
             self.opened.keep_snapshots()
@@ -192,10 +200,14 @@ class Engine:
         return Fetchers(
             opened.settings.worker_count,
             lambda number: fetcher_settings(
-                opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies, self._on_page
+                opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies, self._on_page, opened.clock.ahead
             ),
             self._spares,
         )
+
+    def now(self) -> float:
+        """The time of this run."""
+        return self._clock()
 
     def statistics(self, now: float) -> dict[str, Any]:
         """Figures for people while the crawl runs."""
@@ -204,12 +216,15 @@ class Engine:
             "pages_per_second": pages,
             "bytes_per_second": sent,
             "seconds": now - self.run_facts.started,
+            "memory_bytes_in_use": self._memory.used,
         }
 
     def _limit(self, now: float) -> str:
         run, limits = self.run_facts, self.limits
         if self._stop:
             return "stopped"
+        if self._short_of_memory:
+            return self._short_of_memory
         if limits.pages is not None and run.visits >= limits.pages:
             return f"read the {limits.pages} pages asked for"
         if limits.seconds is not None and now - run.started >= limits.seconds:
@@ -223,10 +238,10 @@ class Engine:
         room = float(transport.capacity - outstanding)
         if self.limits.pages is not None:
             room = min(room, self.limits.pages - self.run_facts.visits - outstanding)
-        allowed = min(self._pages.left(now), self._bytes.left(now) / self._page_bytes - outstanding)
+        allowed = min(self._pages.left(now), self._pages_of_bytes(now, outstanding))
         count = int(min(room, allowed))
         if count > 0:
-            leases = self.shard.lease(now, count)
+            leases = self.shard.lease(now, count, transport.capacity)
             if leases:
                 self._pages.spend(len(leases))
                 # before any host is contacted: after a kill, the next run must know which hosts to leave alone
@@ -235,11 +250,18 @@ class Engine:
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:
             return max(0.001, self._pages.wait(), self._bytes.wait(self._page_bytes))
-        ready = self.shard.earliest(now)
+        ready = self.shard.earliest(now, transport.capacity)
         if outstanding == 0 and count > 0 and ready - now > PATIENCE_SECONDS and not self._is_due_in_time(now, ready):
             self.run_facts.ending = self._nothing_left(now, ready)
             return None
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
+
+    def _pages_of_bytes(self, now: float, outstanding: int) -> float:
+        """How many more pages the budget of bytes allows. A page under way has its share reserved, but only as long as
+        a prompt host needs: a host that sends nothing must not stop the others.
+        """
+        left = self._bytes.left(now) / self._page_bytes
+        return left - outstanding + self.shard.placement.leases.older(PROMPT_SECONDS, now)
 
     def _is_due_in_time(self, now: float, ready: float) -> bool:
         """Whether to wait: the crawl is continuous, or a page is due before the run's time is over."""
@@ -260,7 +282,19 @@ class Engine:
             due = self.shard.placement.retries.earliest() - now
             failed = f"{again} pages failed and are due again, the first in {due:.0f} s"
             return f"everything known was read, but {failed}; run again later"
-        return "everything known was read" if self.shard.read_count else f"nothing could be read: {self._first_seed()}"
+        if not self.shard.read_count:
+            return f"nothing could be read: {self._first_seed()}"
+        return f"everything known was read{self._kept_out()}"
+
+    def _kept_out(self) -> str:
+        """What the bound on pages kept out, in words; empty if nothing."""
+        bounds = self.shard.bounds
+        kept_out = [
+            f"{count} {what}"
+            for count, what in ((bounds.refused, "URLs were refused"), (bounds.dropped, "pages were dropped"))
+            if count
+        ]
+        return f", but {' and '.join(kept_out)} because of --most-pages or --most-memory" if kept_out else ""
 
     def _first_seed(self) -> str:
         """The outcome of the first seed, in words."""
@@ -298,10 +332,12 @@ class Engine:
         now = self._clock()
         if now - self._synced >= SYNC_SECONDS:
             self.shard.journal.sync()
+            self.opened.folder.must_be_there()
             self._synced = now
         else:
             self.shard.journal.flush()
         self.opened.keep_snapshots()
+        self._short_of_memory = self._memory.look(now, writing=self.opened.is_writing)
         if now - self._viewed >= VIEW_SECONDS:
             self._viewed = now
             self._take_commands(now)

@@ -1,6 +1,5 @@
 """Opens a crawl to resume it, or creates one: locks it, removes an unfinished frame, merges the settings given now."""
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from centime.crawl.engine.assembly import assemble, new_ledger
+from centime.crawl.engine.clock import clocked, said_of_clock
 from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import read_seeds
 from centime.frontier.kind import PUBLISHED
 from centime.model.address import fingerprint
-from centime.model.errors import BadInput, BadSetting
+from centime.model.errors import BadInput, BadSetting, CentimeError
+from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, settings_from
 from centime.shard.command import publications
@@ -29,9 +30,19 @@ HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
 
 @contextmanager
 def open_writer(
-    path: Path, seeds: Sequence[str], given: dict[str, Any], *, where: str = "options"
+    path: Path,
+    seeds: Sequence[str],
+    given: dict[str, Any],
+    *,
+    where: str = "options",
+    clock: RunClock | None = None,
+    trust: bool = False,
 ) -> Iterator[CrawlWriter]:
-    """The crawl in a folder, opened for writing or created; `given` are new settings by the names of the options."""
+    """The crawl in a folder, opened for writing or created; `given` are new settings by the names of the options.
+    `clock` is the time of the run, by default that of this machine. `trust` makes the folder this user's own
+    (`store/ownership.py`).
+    """
+    clock = clock or RunClock()
     found = read_seeds(seeds)
     urls = (*found.urls, *found.sitemaps)
     fresh = not is_crawl(path)
@@ -43,7 +54,7 @@ def open_writer(
     if fresh:
         settings = settings_from({"seeds": list(urls)} | given, where=where)
         new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
-        folder = CrawlFolder.create(path, time.time(), settings.facts())
+        folder = CrawlFolder.create(path, clock(), settings.facts())
     else:
         upgraded = upgrade(path)
         folder = CrawlFolder.open(path, writable=True)
@@ -61,37 +72,59 @@ def open_writer(
             settings = settings_from({"seeds": [*settings.seeds, *more]}, where=where, start=settings)
             if settings != kept:
                 folder.keep_settings(settings.facts())
+        notes = [folder.trust()] if trust else []
         mend(folder.bodies)
-        opened = _opened(folder, settings)
+        opened = _opened(folder, settings, clock)
         opened.upgraded = tuple(upgraded)
+        opened.notes = tuple(note for note in notes if note)
         opened.make_safe()
-        if settings != opened.shard.settings or not opened.shard.journal.next_index:
-            opened.shard.configure(time.time(), settings)
+        begins = not opened.shard.journal.next_index  # with its settings; otherwise the clock comes first
+        if not begins:
+            _set_clock(opened, clock)
+        if begins or settings != opened.shard.settings:
+            opened.shard.configure(clock(), settings)
+        if begins:
+            _set_clock(opened, clock)
         if urls:
-            now = time.time()
+            now = clock()
             opened.shard.seed(Seeded(now, "\n".join(found.urls).encode()))
             opened.shard.seed(Seeded(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED))
             _ask_again(opened.shard, now, urls)
         else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
-            _find_again(opened.shard, settings.seeds)
-        yield opened
+            _find_again(opened.shard, clock(), settings.seeds)
+        try:
+            yield opened
+        except (OSError, CentimeError):
+            folder.must_be_there()  # says what is behind it, if that is why a file is missing
+            raise
     finally:
         folder.close()
 
 
-def _opened(folder: CrawlFolder, settings: CrawlSettings) -> CrawlWriter:
+def _opened(folder: CrawlFolder, settings: CrawlSettings, clock: RunClock) -> CrawlWriter:
     assembled = assemble(folder, settings, Shard, writable=True)
-    writer = CrawlWriter(folder, assembled.shard, damaged=assembled.damaged)
-    for _, kind, payload in assembled.journal.frames(assembled.shard.frame):
-        fold(writer.shard, kind, payload)
+    writer = CrawlWriter(folder, assembled.shard, damaged=assembled.damaged, clock=clock)
+    shard = assembled.shard
+    for cursor, kind, payload in assembled.journal.follow(None, shard.frame, shard.chain):
+        fold(shard, kind, payload)
+        shard.chain = cursor.chain
         writer.folded += 1
     return writer
 
 
-def _find_again(shard: Shard, seeds: Sequence[str]) -> None:
+def _set_clock(opened: CrawlWriter, clock: RunClock) -> None:
+    """Goes by the clock of this run; moves the times in the crawl's state if it was set since the last run."""
+    shard = opened.shard
+    frame = clocked(clock, shard)
+    opened.said_of_clock = said_of_clock(opened.folder.path, frame, clock(), shard.latest)
+    if frame is not None:
+        shard.set_clock(frame)
+
+
+def _find_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
     missing = [seed for seed in seeds if shard.pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0] < 0]
     if missing:
-        shard.seed(Seeded(time.time(), "\n".join(missing).encode()))
+        shard.seed(Seeded(now, "\n".join(missing).encode()))
 
 
 def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:

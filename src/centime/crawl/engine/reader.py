@@ -68,9 +68,9 @@ class CrawlReader(CrawlState):
     def _replay(self) -> bool:
         """Applies all frames that are there; False if a segment that is needed is gone."""
         try:
-            for cursor, kind, payload in self._journal.follow(self._cursor, self.shard.frame):
+            for cursor, kind, payload in self._journal.follow(self._cursor, self.shard.frame, self.shard.chain):
                 fold(self.shard, kind, payload)
-                self._cursor = cursor
+                self._cursor, self.shard.chain = cursor, cursor.chain
                 self.folded += 1
         except FileNotFoundError:
             return False

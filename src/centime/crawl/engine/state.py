@@ -51,6 +51,7 @@ class CrawlState:
             "retry": len(shard.placement.retries),
             "ledger": shard.settings.ledger,
             "certified_error": shard.ledger.error(),
+            **shard.bounds.facts(shard.pages.count),
         }
 
     def top(self, count: int) -> list[dict[str, Any]]:

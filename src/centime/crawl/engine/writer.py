@@ -5,15 +5,18 @@ kept, with the journal that reaches back to the older one.
 """
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 
-from centime.crawl.engine.assembly import shard_state
+from centime.crawl.engine.assembly import Arrays, object_state, shard_state
 from centime.crawl.engine.state import CrawlState
+from centime.crawl.notify.delivering import acts_here
 from centime.model.errors import CentimeError, NoRoom
 from centime.processes.background import Background, in_background
+from centime.processes.clock import RunClock
 from centime.shard.shard import Shard
 from centime.store.folder import CrawlFolder
-from centime.store.snapshot import facts_of_all, write_snapshot
+from centime.store.snapshot import Named, facts_of_all, write_snapshot
 
 REPLAY_SECONDS = 5.0  # a snapshot is due when applying the frames after the last one took this long
 MOST_REPLAY_SECONDS = 10.0  # the crawl waits for a snapshot under way once it is this far behind
@@ -24,13 +27,25 @@ class CrawlWriter(CrawlState):
     """A crawl opened for writing."""
 
     shard: Shard
+    notes: tuple[str, ...] = ()  # what a person should know about this opening
     upgraded: tuple[str, ...] = ()  # what opening changed because the folder was of an older format
+    said_of_clock = ""  # a sentence if the clock of the machine was set, or if the last run was long ago
 
-    def __init__(self, folder: CrawlFolder, shard: Shard, *, damaged: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: CrawlFolder, shard: Shard, *, damaged: tuple[str, ...] = (), clock: RunClock | None = None
+    ) -> None:
         super().__init__(folder, shard, damaged=damaged)
+        self.clock = clock or RunClock()
         self.cut_bytes = shard.journal.cut_bytes
         self._writing: Background | None = None
         self._worked = time.process_time()
+
+    @property
+    def held_back(self) -> list[str]:
+        """The names of subscriptions that are not served, because the folder is from elsewhere."""
+        if not self.folder.foreign:
+            return []
+        return sorted(one["name"] for one in self.shard.requests.subscriptions.facts() if acts_here(one["to"]))
 
     def keep_snapshots(self) -> None:
         """Starts a snapshot if one is due, and cleans up after one that is finished."""
@@ -45,8 +60,12 @@ class CrawlWriter(CrawlState):
     @property
     def is_behind(self) -> bool:
         """Whether a snapshot is being written and the next one is already due: work that can wait should wait."""
-        writing = self._writing is not None and self._writing.done() is None
-        return writing and time.process_time() - self._worked >= REPLAY_SECONDS
+        return self.is_writing and time.process_time() - self._worked >= REPLAY_SECONDS
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a snapshot is being written."""
+        return self._writing is not None and self._writing.done() is None
 
     def close(self) -> None:
         """Writes a last snapshot, so that the next opening replays nothing, and closes all files."""
@@ -69,12 +88,29 @@ class CrawlWriter(CrawlState):
         if shard.pages.rows.garbage > MOST_GARBAGE:
             shard.replace_rows(shard.pages.rows.compacted())
         self._worked = time.process_time()
-        self._writing = in_background(self._write)
+        objects = object_state(shard)
+        self._writing = in_background(lambda: self._write_apart(objects))
 
     def _write(self) -> None:
         self.shard.pages.sync()
         facts, arrays = shard_state(self.shard)
         write_snapshot(self.folder.snapshots, facts, arrays)
+
+    def _write_apart(self, objects: Arrays) -> None:
+        """The same in a forked child, which gives up every array when it is written: what the child still has, and the
+        parent changes, takes memory twice.
+        """
+        shard = self.shard
+        facts, arrays = shard_state(shard, objects)
+        del shard.placement, shard.ledger
+
+        def given_up() -> Iterator[Named]:
+            while arrays:
+                title = next(iter(arrays))
+                yield title, arrays.pop(title)
+            shard.pages.sync()  # before the snapshot, which refers to these files, gets its name
+
+        write_snapshot(self.folder.snapshots, facts, given_up())
 
     def _finish(self) -> None:
         if self._writing is None:

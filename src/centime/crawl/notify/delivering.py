@@ -9,7 +9,8 @@ else.
     file:PATH            a line of JSON is appended and synced, unless a recent line has its id; a truncated last line
                          of ours is removed; a path that is not a file, or lies in the crawl's folder, is refused
     command:PROGRAM      started without a shell, with the line on its standard input; exit code 0 is success; killed
-                         when its time is over
+                         when its time is over. Neither this nor file: happens for a crawl folder from elsewhere
+                         (`store/ownership.py`)
     http://, https://    receives a POST request (`fetch/notice.py`); any status 2xx is success
 """
 
@@ -36,6 +37,7 @@ from centime.shard.notices import Batch
 SEARCHED_BYTES = 16 << 20  # at the end of a file, searched for an id: a batch that is delivered again comes soon
 BEGINNING = b'{"id":"'  # of every line that we write
 THREADS = 16
+HELD_BACK = "this crawl folder is from elsewhere; centime crawl DIR --trust-folder allows its programs and files"
 
 
 class DeliverySettings(msgspec.Struct, array_like=True, frozen=True):
@@ -45,6 +47,7 @@ class DeliverySettings(msgspec.Struct, array_like=True, frozen=True):
     command_seconds: float = 60.0
     http_seconds: float = 30.0
     crawl: str = ""  # the folder of the crawl, in which no file is written; "" if none
+    foreign: bool = False  # the folder is from elsewhere: no program is started and no file is written
 
 
 class Attempted(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -88,6 +91,8 @@ class DeliveringProcess:
         """Makes one attempt; returns why the batch was not delivered, or "" if it was."""
         body = msgspec.json.encode(batch.facts())
         scheme, _, place = batch.to.partition(":")
+        if self._settings.foreign and acts_here(batch.to):
+            return HELD_BACK
         match scheme:
             case "file":
                 async with self._files.setdefault(os.path.realpath(place), asyncio.Lock()):
@@ -96,6 +101,11 @@ class DeliveringProcess:
                 return await _run(shlex.split(place), body + b"\n", self._settings.command_seconds)
             case _:
                 return await self._notifier.post(batch.to, body, batch.id, seconds=self._settings.http_seconds)
+
+
+def acts_here(to: str) -> bool:
+    """Whether notices to this place start a program or write a file of whoever runs the crawl."""
+    return to.startswith(("command:", "file:"))
 
 
 def unfit(path: str, crawl: str) -> str:

@@ -78,12 +78,15 @@ class Delivery:
         fetch: FetchSettings,
         *,
         crawl: Path | None = None,
+        foreign: bool = False,
         command_seconds: float = 60.0,
         http_seconds: float = 30.0,
     ) -> None:
-        """Deliveries that write to no file in the folder `crawl`. The process is started with the first batch."""
+        """Deliveries that write to no file in the folder `crawl`, and only to HTTP subscribers if it is `foreign`. The
+        process is started with the first batch.
+        """
         self._settings = DeliverySettings(
-            fetch, command_seconds, http_seconds, "" if crawl is None else str(crawl.absolute())
+            fetch, command_seconds, http_seconds, "" if crawl is None else str(crawl.absolute()), foreign
         )
         self._process: ChildProcess | None = None
         self._restart_time = 0.0

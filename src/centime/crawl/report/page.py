@@ -103,6 +103,8 @@ def next_visit(
 
 
 def _not_waiting(opened: CrawlState, last: Record | None, due: str) -> Facts:
+    if last is None and opened.shard.bounds.dropped:
+        return {"next": "not planned", "why": "it was dropped to save memory (--most-pages, --most-memory)"}
     if last is None:
         return {"next": "never", "why": "it was lost: it waits nowhere (run centime check)"}
     after = opened.settings.refresh_after

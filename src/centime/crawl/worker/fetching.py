@@ -20,6 +20,7 @@ from centime.model.errors import NoRoom
 from centime.model.outcome import Outcome
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
+from centime.processes.clock import RunClock
 from centime.settings.crawl import FetcherSettings, unpack_fetcher
 from centime.shard.message import Lease, Visit, pack, unpack_leases
 from centime.store.archive import Archive
@@ -33,7 +34,7 @@ class FetchingProcess:
     """The loop of one fetcher."""
 
     def __init__(self, settings: FetcherSettings) -> None:
-        self.fetcher = Fetcher(settings.fetch)
+        self.fetcher = Fetcher(settings.fetch, clock=RunClock(settings.ahead))
         self.links = LinkReader(settings.scope(), settings.max_depth)
         self.archive = Archive(settings.bodies, settings.name, settings.keep) if settings.keep != "none" else None
         self.hook = load_hook(settings.on_page) if settings.on_page else None
@@ -48,7 +49,7 @@ class FetchingProcess:
             await self._work.go_on(reader, unpack_leases, self._visit)
         finally:
             if self.archive is not None:
-                with contextlib.suppress(NoRoom):  # the index stays unfinished, and is repaired by the next run
+                with contextlib.suppress(NoRoom, OSError):  # the index stays open, and the next run closes it
                     self.archive.close()
             await self.fetcher.close()
 

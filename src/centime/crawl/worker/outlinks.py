@@ -3,12 +3,12 @@
 Canonical form, scope and traps are evaluated once per link, and the result is remembered (in `Canonicaliser` by the
 link as written, here by canonical URL), because the pages of a site repeat their templates. The shard receives the text
 of a URL only if this fetcher has not sent it lately. `_sent` is a direct-mapped table of fingerprints, so its size is
-bounded; a forgotten fingerprint only costs the bytes of sending its text again.
+bounded; a forgotten fingerprint only costs the bytes of sending its text again. It is emptied now and then, because the
+shard may have refused a URL that it would admit by now (`shard/bounds.py`).
 """
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
 from centime.discover.canonical import Canonicaliser, canonical, index_of
 from centime.discover.feed import Feed
@@ -24,10 +24,11 @@ from centime.shard.message import CLAIM, Lease
 
 Fingerprints = npt.NDArray[np.uint64]
 SENT_BITS = 20
+FORGOTTEN_AFTER = 200_000  # pages
 VERDICTS = 1 << 18  # canonical URLs whose verdict is remembered, at most
+VERDICT_CHARACTERS = 32 << 20  # and the length of all of them
 
 _FOLLOWED = frozenset(flags for flags in range(256) if not flags & NOFOLLOW)
-_hash = xxhash.xxh3_64_intdigest
 
 
 def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
@@ -46,6 +47,8 @@ class LinkReader:
         self._canonical = Canonicaliser()
         self._verdicts: dict[str, int] = {}  # canonical URL -> its fingerprint, or 0 if it is refused
         self._sent: Fingerprints = np.zeros(1 << SENT_BITS, dtype=np.uint64)
+        self._characters = 0  # of the URLs in _verdicts
+        self._pages = 0  # since _sent was emptied
         self.refused = 0
 
     def of_page(self, lease: Lease, document: Document, *, nofollow: bool) -> tuple[Fingerprints, Fingerprints, bytes]:
@@ -106,8 +109,9 @@ class LinkReader:
 
     def _chosen(self, urls: "list[str | None]", depth: int) -> tuple[Fingerprints, Fingerprints, bytes]:
         verdicts = self._verdicts
-        if len(verdicts) > VERDICTS:
+        if len(verdicts) > VERDICTS or self._characters > VERDICT_CHARACTERS:
             verdicts.clear()
+            self._characters = 0
         accepted: dict[int, str] = {}
         for url in urls:
             if url is None:
@@ -115,8 +119,13 @@ class LinkReader:
             number = verdicts.get(url)
             if number is None:
                 number = verdicts[url] = self._verdict(url)
+                self._characters += len(url)
             if number:
                 accepted[number] = url
+        self._pages += 1
+        if self._pages > FORGOTTEN_AFTER:
+            self._pages = 0
+            self._sent.fill(0)
         targets = np.fromiter(accepted, dtype=np.uint64, count=len(accepted))
         if self.max_depth is not None and depth >= self.max_depth:
             return targets, np.empty(0, dtype=np.uint64), b""  # known pages are still links; new ones would be too deep
@@ -132,4 +141,4 @@ class LinkReader:
         if self.scope.refusal(url) or trap(url):
             self.refused += 1
             return 0
-        return _hash(url.encode()) or 1
+        return fingerprint(url)

@@ -34,7 +34,9 @@ async def visit(
     """Fetches and parses one page; returns its outcome, with the fingerprints of its links."""
     if exclusion := links.scope.exclusion(lease.url):  # the pattern was added after the page became known
         return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=exclusion)
-    response = await fetcher.fetch(Request(url=lease.url, etag=lease.etag, modified=lease.modified))
+    response = await fetcher.fetch(
+        Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience)
+    )
     if response.outcome is not Outcome.READ:
         if archive is not None and response.outcome is Outcome.UNCHANGED:
             archive.verified(response)
@@ -127,5 +129,6 @@ def _visit(lease: Lease, response: Response, **found: object) -> Visit:
         address=response.address,
         crawl_delay=response.crawl_delay,
         retry_after=response.retry_after,
+        held=response.held,
     )
     return msgspec.structs.replace(result, **(validators | found))

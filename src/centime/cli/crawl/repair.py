@@ -1,0 +1,46 @@
+"""`centime repair`: restores a damaged crawl as far as it can be proven."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("repair")(_repair)
+
+
+def _repair(
+    folder: Folder,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what would be restored and lost; repairs only a copy, without bodies."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Repairs a damaged crawl and says what is lost.
+
+    Restores exactly what it can: damaged copies of small files, single flipped bits, damaged snapshots. Then it
+    salvages all that can be proven, and says what is lost: frames, visits, pages, bytes. What was damaged is kept in
+    the folder damaged/. Run centime check first to see what is wrong; a crawl that is all right stays as it is.
+
+    Examples:
+
+    \b
+      centime repair museum --dry-run
+      centime repair museum
+    """
+    from centime.crawl.check.check import check_crawl
+    from centime.crawl.repair.repair import repair_crawl
+    from centime.crawl.report.opening import check_folder
+
+    check_folder(folder)
+    repaired = repair_crawl(folder, dry_run=dry_run)
+    report: dict[str, object] = {"folder": str(folder), "damaged": repaired.changed, **asdict(repaired)}
+    if not dry_run:
+        report["right"] = not check_crawl(folder).problems
+    show(report if as_json else {name: value for name, value in report.items() if value != []}, as_json=as_json)

@@ -1,0 +1,21 @@
+"""What a repair found, restored and lost, in sentences and numbers."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Repaired:
+    """What a repair did, or with `--dry-run` would do."""
+
+    restored: list[str] = field(default_factory=list)  # what is again exactly as it was
+    lost: list[str] = field(default_factory=list)  # what cannot be proven any more
+    frames_lost: int = 0  # frames of the journal that cannot be read, or cannot be applied any more
+    visits_lost: int = 0  # visits in frames that can be read but not applied, and visits whose record is damaged
+    visits_salvaged: int = 0  # visits behind a damaged frame that were applied
+    pages_lost: int = 0  # pages whose URL is lost
+    bytes_lost: int = 0  # of the journal and of state files
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was wrong."""
+        return bool(self.restored or self.lost)

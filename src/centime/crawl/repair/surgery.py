@@ -1,0 +1,95 @@
+"""Takes what was lost out of a shard, so that every law of the state holds again.
+
+The page itself stays known. Without its last record it counts as never visited and waits in the frontier; without its
+row it has no links, and the ledger is built anew from all rows that are left; without its URL it is dead.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from centime.crawl.engine.assembly import new_ledger
+from centime.crawl.report.visits import are_present, last_visits
+from centime.ledger.exact import ExactLedger
+from centime.model.outcome import Outcome, PageKind
+from centime.model.row_batch import Pages
+from centime.shard import queueing
+from centime.shard.filing import was_present
+from centime.shard.joining import join_ledger
+from centime.shard.state import ShardState
+from centime.store.record import Record
+
+BATCH = 65_536
+MOST_PAYMENTS = 1 << 40
+EVERY_LEVEL = 0  # of the frontier
+
+
+def rebuild_ledger(shard: ShardState, lost: Sequence[int], error: float) -> None:
+    """Builds the ledger anew from the rows that are left, and pays debts down to an error."""
+    if isinstance(shard.ledger, ExactLedger):
+        was_read = shard.ledger.read().copy()
+        was_read[np.asarray(lost, dtype=np.int64)] = False
+        rows = shard.pages.rows
+        fresh = rows.emptied()
+        fresh.reach(shard.pages.count)
+        shard.use_ledger(new_ledger(shard.settings, fresh))
+        join_ledger(shard, shard.pages.origins.every()["focus"])
+        pages: Pages = np.flatnonzero(was_read).astype(np.int64)
+        for begin in range(0, len(pages), BATCH):
+            some = pages[begin : begin + BATCH]
+            shard.ledger.visit_many(some, rows.gather(some))
+        shard.replace_rows(fresh)
+        rows.file.path.unlink()
+        shard.ledger.settle(error=error, payments=MOST_PAYMENTS)
+    shard.all_paid = True
+    queueing.reorder(shard)
+
+
+def forget_visits(shard: ShardState, pages: Sequence[int], now: float) -> int:
+    """Corrects all counters for pages whose last record is lost, and puts those that wait nowhere into the frontier;
+    returns the number of visits that are not recorded any more.
+    """
+    numbers = np.array(sorted(pages), dtype=np.int64)
+    found = last_visits(shard.pages, "visits", "kind")
+    hosts = shard.hosts_of_pages(np.arange(shard.pages.count)).astype(np.int64)
+    per_host: list[int] = np.bincount(hosts, found["visits"], len(shard.hosts)).astype(np.int64).tolist()
+    for host, visits in zip(shard.hosts.all, per_host, strict=True):
+        host.visits = visits
+    missing: int = sum(shard.outcomes.values()) - shard.outcomes[Outcome.LOST] - sum(per_host)
+    _count_as_lost(shard, missing)
+    shard.read_count = int(np.count_nonzero(are_present(found["kind"])))
+    shard.refreshing.book.forget(numbers)
+    queueing.requeue(shard, numbers.tolist(), now)
+    return missing
+
+
+def _count_as_lost(shard: ShardState, visits: int) -> None:
+    """Moves this many visits from the largest counts of outcomes to those that were lost."""
+    left = visits
+    for outcome, count in shard.outcomes.most_common():
+        if outcome is not Outcome.LOST:
+            moved = min(left, count)
+            shard.outcomes[outcome] -= moved
+            left -= moved
+    shard.outcomes[Outcome.LOST] += visits - left
+
+
+def bury(shard: ShardState, page: int, now: float) -> None:
+    """Makes a page whose URL is lost a dead page, which is never fetched."""
+    before = shard.pages.last(page)
+    shard.placement.withdraw(np.array([page], dtype=np.int64), EVERY_LEVEL)
+    shard.read_count -= was_present(before)
+    shard.pages.records.append(
+        Record(
+            page=page,
+            time=now,
+            first_time=now,
+            visits=1 + (0 if before is None else before.visits),
+            outcome=Outcome.GONE,
+            kind=PageKind.DEAD,
+            detail="the URL of this page was lost when its file was damaged",
+        )
+    )
+    shard.outcomes[Outcome.GONE] += 1
+    shard.hosts[int(shard.pages.origin(page)["host"])].visits += 1
+    shard.refreshing.book.forget(np.array([page], dtype=np.int64))

@@ -1,0 +1,73 @@
+"""A crawl of a host without an end, by its command: it stays within --most-pages and says what it left out."""
+
+import http.server
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import xxhash
+
+from centime.crawl.check.check import check_crawl
+
+MOST_PAGES = 2_000
+
+
+class Maze(http.server.BaseHTTPRequestHandler):
+    """Every page links to twenty new ones."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        links = (xxhash.xxh3_64_hexdigest(f"{self.path}{link}".encode()) for link in range(20))
+        body = b"" if self.path == "/robots.txt" else "".join(f'<a href="/{link}">x</a>' for link in links).encode()
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *said: object) -> None:
+        """Prints nothing."""
+
+
+@contextmanager
+def maze() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Maze) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.mark.compiled
+def test_an_endless_host_stays_within_the_bound_and_the_crawl_says_what_it_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    options = ["--most-pages", str(MOST_PAGES), "--most-memory", "4GB", "--delay", "0", "--workers", "1", "--pages"]
+    command = [sys.executable, "-m", "centime", "crawl", str(folder)]
+    with maze() as url:
+        first = subprocess.run(
+            [*command, url, *options, "300", "--allow-network", "127.0.0.0/8", "--json"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        facts = json.loads(first.stdout)
+        assert MOST_PAGES * 0.8 < facts["known"] <= MOST_PAGES == facts["most_pages"]
+        assert facts["urls_refused"] > 2_000
+        ran = subprocess.run(
+            [*command, "--most-pages", "500", "--pages", "20", "--json"], check=True, capture_output=True
+        )
+        lower = json.loads(ran.stdout)
+        assert (lower["known"], lower["most_pages"], lower["admitted"]) == (facts["known"], 500, "no URLs")
+        assert lower["pages_dropped"] == facts["known"] - 500
+        assert lower["visits_now"] == 20
+    shown = subprocess.run(
+        [sys.executable, "-m", "centime", "stats", str(folder)], check=True, capture_output=True, text=True
+    ).stdout
+    assert "urls refused" in shown
+    assert "pages dropped" in shown
+    assert not check_crawl(folder).problems
