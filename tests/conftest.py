@@ -20,9 +20,8 @@ os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 forget_stale_kernels()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
 
-SLOW = (  # tests of these files start processes, serve HTTP or run for long: `make test-fast` leaves them out
-    "analyse/test_energy.py",
-    "analyse/test_transition.py",
+SLOW = (  # these start processes, serve HTTP, compile much or run for long: `make test-fast` leaves them out
+    "analyse/",
     "api/",
     "bench/",
     "cli/",
@@ -39,20 +38,18 @@ SLOW = (  # tests of these files start processes, serve HTTP or run for long: `m
     "crawl/worker/test_xpath.py",
     "discover/test_sitemap.py",
     "frontier/test_frontier_law.py",
-    "graphs/test_convert.py",
-    "graphs/test_edges.py",
-    "graphs/test_files.py",
-    "graphs/webgraph/test_reader.py",
+    "graphs/",
     "lab/",
     "ledger/test_matrix.py",
     "ledger/test_opic.py",
     "ledger/test_opic_growth.py",
     "model/test_kernel.py",
-    "rank/sliced/",
-    "rank/test_backend.py",
-    "rank/test_pagerank.py",
-    "rank/test_site.py",
+    "rank/",
+    "refresh/test_book_freshness.py",
+    "refresh/test_rhythm.py",
     "shard/test_bounds.py",
+    "shard/test_placement.py",
+    "simulate/",
     "store/test_upgrade.py",
     "test_documents.py",
     "testing/",
