@@ -25,7 +25,7 @@ from centime.crawl.engine.assembly import assemble, new_ledger, restored, shard_
 from centime.crawl.repair.journal import Usable, read_usable, restore_bits
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
-from centime.crawl.repair.surgery import EVERY_LEVEL, bury, forget_visits, rebuild_ledger
+from centime.crawl.repair.surgery import EVERY_LEVEL, bury, count_dropped, forget_visits, rebuild_ledger
 from centime.files.disk import make_folder, sync_folder
 from centime.files.frame import frame_head
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
@@ -226,6 +226,7 @@ def _salvage(folder: CrawlFolder, report: Repaired) -> None:
         )
     if report.visits_lost:
         report.lost.append(f"{report.visits_lost} visits; their pages are fetched again")
+    count_dropped(shard)
     shard.frame, shard.chain = max(end, shard.frame), usable.chain
     shard.pages.sync()
     facts, arrays = shard_state(shard)

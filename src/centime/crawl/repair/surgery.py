@@ -74,6 +74,17 @@ def _count_as_lost(shard: ShardState, visits: int) -> None:
     shard.outcomes[Outcome.LOST] += visits - left
 
 
+def count_dropped(shard: ShardState) -> None:
+    """Counts the pages anew that were never visited and wait nowhere: a frame may have taken a page whose record is
+    lost for one of them.
+    """
+    dropped = 0
+    for begin in range(0, shard.pages.count, BATCH):
+        pages = np.arange(begin, min(begin + BATCH, shard.pages.count), dtype=np.int64)
+        dropped += int(np.count_nonzero(shard.placement.idle(pages) & ~shard.pages.records.visited(pages)))
+    shard.bounds.dropped = dropped
+
+
 def bury(shard: ShardState, page: int, now: float) -> None:
     """Makes a page whose URL is lost a dead page, which is never fetched."""
     before = shard.pages.last(page)
