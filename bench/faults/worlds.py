@@ -6,6 +6,8 @@ power failure at some moment, or after a fault of the disk itself. The law:
 - after a power failure the crawl opens, and its state is that after all confirmed frames, or some more
 - after a fault of the disk it opens with exactly such a state, or says what is wrong; `check` never says "right" of a
   different state; `repair` gives a crawl that is right
+
+Over 400 lines because faults, laws and tallies share the recorded history; the disk itself is in `recorded.py`.
 """
 
 import errno

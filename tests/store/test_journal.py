@@ -1,4 +1,7 @@
-"""The journal: after whatever happens it is a prefix of what was written, or it says where it is damaged."""
+"""The journal: after whatever happens it is a prefix of what was written, or it says where it is damaged.
+
+Over 400 lines: one promise of the journal after the other, on the same few helpers.
+"""
 
 import errno
 import os

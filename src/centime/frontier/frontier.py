@@ -6,6 +6,9 @@ run backwards. All calls take batches.
 
 An argument that only our own code can get wrong (a page that is already inside, a key that is NaN, a host that has no
 lease to release) raises ScheduleBroken. A setting out of its range raises BadSetting.
+
+Over 400 lines because it is one class: every method that keeps queues, hosts and standings consistent stands here; the
+kernels are in the modules beside it.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -15,6 +15,8 @@ last valid frame ends, and an invalid frame with a valid one after it is damage.
 Traps: `append` only buffers. After `NoRoom`, the frames stay buffered and the next `flush` tries again. After a failed
 sync, the state of the disk is unknown, so the journal closes. A reader may see less than the writer has written, but
 never anything else.
+
+Over 400 lines because it is one class: what is written and what is accepted when it is read back must change together.
 """
 
 import os

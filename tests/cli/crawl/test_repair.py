@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from centime.cli.main import app
+from centime.crawl.repair.repair import repair_crawl
 from tests.crawl.world import World, advance, crawl
 
 
@@ -36,3 +37,13 @@ def test_a_repair_says_what_was_restored_and_lost(damaged: Path) -> None:
     shown = runner.invoke(app, ["repair", str(damaged)]).stdout
     assert "damaged" in shown
     assert "False" in shown
+
+
+def test_a_crawl_says_what_it_had_to_do_without(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repair_crawl(damaged)
+    about = damaged / "centime.json"
+    about.write_bytes(about.read_bytes()[:-20])
+    monkeypatch.setattr("centime.crawl.engine.loop.Engine.run", lambda engine, view: "stopped")  # fetches nothing
+    said = CliRunner().invoke(app, ["crawl", str(damaged)]).output
+    assert "damaged, and not needed" in said
+    assert "centime.json" in said
