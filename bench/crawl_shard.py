@@ -42,6 +42,7 @@ from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.worker.outlinks import LinkReader
 from centime.discover.scope import Scope
 from centime.model.document import Document
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.message import Lease, Visit, pack
 
@@ -146,7 +147,7 @@ def forgotten_link() -> float:
     random = np.random.default_rng(4)
     written = [tuple(new_urls(random, LINKS * visit)) for visit in range(1_000)]
     pages = [Document(kind=PageKind.HTML, hrefs=hrefs, flags=bytes(LINKS)) for hrefs in written]
-    lease, seconds = Lease(0, "https://www.host0.example/", 0), []
+    lease, seconds = Lease(PageId(0), "https://www.host0.example/", 0), []
     for _ in range(3):
         reader = LinkReader(Scope(kind="any", seeds=frozenset()), None)
         for _ in range(2):

@@ -38,6 +38,7 @@ from centime.crawl.engine.memory import tree_memory
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
 from centime.model.address import fingerprint
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.message import Lease, Visit, pack
 
@@ -85,12 +86,12 @@ class EndlessWeb:
         """Takes leases."""
         self.held |= {lease.page: lease for lease in leases}
 
-    def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
+    def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
         """The visits of all leases."""
         self.clock.now += max(timeout, TICK)
         return [self._visit(lease) for lease in self.held.values()], []
 
-    def release(self, pages: list[int]) -> None:
+    def release(self, pages: list[PageId]) -> None:
         """Forgets leases."""
         for page in pages:
             self.held.pop(page, None)

@@ -19,6 +19,7 @@ from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.plan import plan
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
+from centime.model.ids import PageId
 
 PAGES, HOSTS, SEED = 20_000, 200, 5
 BUDGET = 0.3  # reads per page and day
@@ -101,7 +102,7 @@ def realised(opened: CrawlWriter, served: Served, began: float, ended: float) ->
     pages = 0
     for page, url in enumerate(shard.pages.texts.get_many(np.arange(shard.pages.count, dtype=np.int64))):
         number = box.page(url)
-        visits = list(shard.pages.records.history(page))
+        visits = list(shard.pages.records.history(PageId(page)))
         times = [record.time for record in visits if record.outcome.present or record.outcome.redirect]
         if number is None or not times:
             continue

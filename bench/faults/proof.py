@@ -14,6 +14,7 @@ from centime.crawl.engine.state import rows_of
 from centime.files.frame import FRAME, frame_at
 from centime.model.address import fingerprint
 from centime.model.errors import CentimeError
+from centime.model.ids import PageId, page_ids
 from centime.store.folder import is_crawl
 from centime.store.journal import HEAD, HEAD_BYTES
 
@@ -69,7 +70,7 @@ def _broken_laws(crawl: CrawlReader) -> list[str]:
     out = set(shard.placement.leases.held().tolist())
     queued = shard.placement.frontier.contains(pages)
     texts = shard.pages.texts.get_many(pages)
-    for page in pages.tolist():
+    for page in page_ids(pages):
         record = shard.pages.last(page)
         if (
             not queued[page]
@@ -107,7 +108,7 @@ def found(folder: Path) -> CrawlResult:
     crawl = read_crawl(folder)
     shard = crawl.shard
     urls = list(shard.pages.texts.every())
-    records = [shard.pages.last(page) for page in range(len(urls))]
+    records = [shard.pages.last(PageId(page)) for page in range(len(urls))]
     links: dict[str, frozenset[str]] = {}
     for pages, lengths, targets in rows_of(shard):
         ends: list[npt.NDArray[np.int32]] = np.split(targets, np.cumsum(lengths)[:-1])

@@ -35,6 +35,7 @@ from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.repair.repair import repair_crawl
 from centime.files import appended
 from centime.model.errors import CentimeError
+from centime.model.ids import page_ids
 from centime.settings.reading import decode_settings
 from centime.shard.command import PublishCommand
 from centime.shard.fold import fold
@@ -91,7 +92,7 @@ def digest(shard: ShardState) -> str:
         made.update(url.encode())
     pages = np.arange(shard.pages.count, dtype=np.int64)
     made.update(shard.pages.rows.gather(pages).links().tobytes())
-    made.update(repr([shard.pages.last(page) for page in pages.tolist()]).encode())
+    made.update(repr([shard.pages.last(page) for page in page_ids(pages)]).encode())
     return made.hexdigest()
 
 

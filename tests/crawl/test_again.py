@@ -13,6 +13,7 @@ from centime.crawl.worker.visit import visit
 from centime.discover.scope import Scope
 from centime.fetch.fetcher import Fetcher
 from centime.lab.webbox import Served, WebBox, serve_in_process
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.shard.message import Lease, Visit
 from tests.crawl.world import World, advance, crawl
@@ -64,7 +65,7 @@ async def _visits(paths: list[str], **rules: Any) -> list[Visit]:
         fetcher = Fetcher(settings())
         links = LinkReader(Scope.of([server.url + "/"], **rules), None)
         try:
-            return [await visit(Lease(0, server.url + path), fetcher, links, None) for path in paths]
+            return [await visit(Lease(PageId(0), server.url + path), fetcher, links, None) for path in paths]
         finally:
             await fetcher.close()
 

@@ -6,7 +6,6 @@ import re
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from centime.crawl.check.check import check_crawl
@@ -17,6 +16,7 @@ from centime.fetch.watch import STANDSTILL_SECONDS, Attempt, Watch
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.hostile import NAMES
 from centime.model.address import fingerprint
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.shard import state
 from centime.store.record import Record
@@ -49,8 +49,8 @@ class Watched(Engine):
 
     def _outcome(self, url: str) -> Outcome | None:
         pages = self.opened.shard.pages
-        page = int(pages.table.find(np.array([fingerprint(url)], dtype=np.uint64))[0])
-        return _outcome(pages.last(page)) if page >= 0 else None
+        page = pages.table.find_one(fingerprint(url))
+        return _outcome(pages.last(page)) if page is not None else None
 
 
 def _is_fetcher(process: int) -> bool:
@@ -93,7 +93,7 @@ def test_a_hostile_host_costs_bounded_memory_and_time_and_never_stops_the_others
             crawl.run(crawl.look)
             assert time.monotonic() - started < MOST_SECONDS + 3 * TIMEOUT + 5
             urls = list(opened.shard.pages.texts.every())
-            records = {url: opened.shard.pages.last(page) for page, url in enumerate(urls)}
+            records = {url: opened.shard.pages.last(PageId(page)) for page, url in enumerate(urls)}
             assert opened.shard.outcomes[Outcome.LOST] == 0
     assert (crawl.ordinary, crawl.strange) == (set(), set())
     assert len(crawl.peaks) == 2

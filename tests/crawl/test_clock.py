@@ -14,6 +14,7 @@ from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
 from centime.model.address import host_of
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.processes.clock import RunClock
 from centime.shard.message import Lease
@@ -64,7 +65,7 @@ class Asking(InMemory):
         if len(self.handed) > 20:
             self.machine.ahead, self.jump = self.machine.ahead + self.jump, 0.0
 
-    def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
+    def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
         self.clock.now += max(timeout, 0.01)
         now = self.opened.clock()
         for lease in self.held.values():

@@ -14,6 +14,7 @@ from centime.crawl.report.page import about_page
 from centime.frontier.kind import DEADLINE, PUBLISHED, REFRESH
 from centime.model.address import fingerprint
 from centime.model.errors import BadSetting
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
 from centime.shard.message import CLAIM, Visit, pack
@@ -103,7 +104,7 @@ def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> N
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002}) as opened:
         live(opened, world, START + 25 * DAY)
         page = page_of(opened, 7)
-        assert opened.shard.refreshing.beats[page].rhythm.period == DAY
+        assert opened.shard.refreshing.beats[PageId(page)].rhythm.period == DAY
         late = [(now - START - 600.0) % DAY for now, number in world.read if number == 7 and now > START + 15 * DAY]
         assert len(late) >= 8
         assert np.median(late) < 2 * HOUR, "and not twelve hours, as by chance"
@@ -270,7 +271,7 @@ def test_a_flood_of_publications_neither_stalls_nor_crowds_a_host(tmp_path: Path
 def test_a_flood_is_judged_by_a_sample_and_leaves_others_their_turn(tmp_path: Path) -> None:
     with crawl(tmp_path / "c", **FOREVER | {"delay": 0.0}) as opened:
         shard = opened.shard
-        gone = Visit(page=0, outcome=Outcome.GONE, kind=PageKind.DEAD, asked_at=START)
+        gone = Visit(page=PageId(0), outcome=Outcome.GONE, kind=PageKind.DEAD, asked_at=START)
         for part in range(3):
             urls = "\n".join(f"http://h{number % 50}.example/lie{part}-{number}" for number in range(10_000)).encode()
             command(opened, START, PublishCommand(id=new_id(), time=START, urls=urls, publisher="flood"))

@@ -17,6 +17,7 @@ from centime.crawl.check.check import check_crawl
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
+from centime.model.ids import PageId
 from centime.shard.command import SetCommand, SubscribeCommand, new_id
 from centime.shard.subscriptions import Subscription
 from centime.store.record import Mark
@@ -74,7 +75,7 @@ def test_every_change_is_delivered_however_often_the_crawl_is_killed(tmp_path: P
     assert len(pending) == waiting["waiting"]
     seen = {}
     records = opened.shard.pages.records
-    for page in range(opened.shard.pages.count):
+    for page in map(PageId, range(opened.shard.pages.count)):
         history = [record for record in records.history(page) if record.outcome.present]
         changes = sum(Mark.CHANGED in record.marks for record in history if record.time > began)
         seen[opened.shard.pages.texts.get(page)] = changes + any(

@@ -11,6 +11,7 @@ import numpy as np
 
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import DISCOVERY, kind_of
+from centime.model.ids import HostId
 
 BATCH = 64
 
@@ -62,7 +63,7 @@ def measure(pages: int, hosts: int, classes: int) -> str:
         nonlocal now
         for _ in range(500):
             now += 1.0
-            frontier.release(int(host_of[frontier.lease(now, 1, offsets)[0]]), now)
+            frontier.release(HostId(int(host_of[frontier.lease(now, 1, offsets)[0]])), now)
         return 500
 
     warm = Frontier()

@@ -7,6 +7,7 @@ import pytest
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import ENTITY, LEVELS, kind_of, kinds_of
 from centime.model.errors import BadSetting, ScheduleBroken
+from centime.model.ids import HostId
 
 NO_OFFSETS = np.zeros(128)
 
@@ -30,7 +31,7 @@ def test_an_empty_frontier_has_nothing_to_give() -> None:
     frontier = Frontier()
     assert frontier.lease(0.0, 5, np.zeros(0)).tolist() == []
     assert frontier.earliest(3.0) == np.inf
-    assert (len(frontier), frontier.hosts, frontier.pages_of(7)) == (0, 0, 0)
+    assert (len(frontier), frontier.hosts, frontier.pages_of(HostId(7))) == (0, 0, 0)
     assert frontier.best(3, NO_OFFSETS).tolist() == []
     frontier.check()
     assert bits(Frontier.from_state(*frontier.state())) == bits(frontier)
@@ -120,7 +121,7 @@ def test_a_level_alone_takes_everything_and_loses_no_credit_by_it() -> None:
 def test_a_level_whose_hosts_all_wait_costs_the_upper_one_nothing() -> None:
     frontier = filled([(n, n, kind_of(1), 0.0) for n in range(4)] + [(9, 9, kind_of(5), 0.0)])
     assert frontier.lease(0.0, 1, NO_OFFSETS).tolist() == [0]
-    frontier.set_address(9, 3)
+    frontier.set_address(HostId(9), 3)
     frontier.delay_address(3, 5.0)
     assert frontier.lease(0.0, 4, NO_OFFSETS).tolist() == [1, 2, 3]
     assert frontier.lease(5.0, 4, NO_OFFSETS).tolist() == [9]
@@ -128,11 +129,11 @@ def test_a_level_whose_hosts_all_wait_costs_the_upper_one_nothing() -> None:
 
 def test_a_host_waits_for_its_time_and_its_addresses_time() -> None:
     frontier = filled([(0, 0, kind_of(5), 2.0), (1, 0, kind_of(5), 1.0), (2, 1, kind_of(5), 0.0)])
-    frontier.set_address(0, 0)
-    frontier.set_address(1, 0)
+    frontier.set_address(HostId(0), 0)
+    frontier.set_address(HostId(1), 0)
     assert frontier.lease(0.0, 9, NO_OFFSETS).tolist() == [0, 2]
     assert frontier.earliest(0.0) == np.inf, "one host is busy, the other has no pages"
-    frontier.release(0, 4.0)
+    frontier.release(HostId(0), 4.0)
     frontier.delay_address(0, 6.0)
     assert frontier.earliest(1.0) == 6.0
     frontier.delay_address(0, 3.0)
@@ -145,7 +146,7 @@ def test_a_host_waits_for_its_time_and_its_addresses_time() -> None:
 
 def test_time_may_run_backwards() -> None:
     frontier = filled([(0, 0, kind_of(5), 0.0)])
-    frontier.delay(0, 5.0)
+    frontier.delay(HostId(0), 5.0)
     assert frontier.earliest(9.0) == 9.0
     assert frontier.lease(1.0, 1, NO_OFFSETS).tolist() == []
     assert frontier.earliest(1.0) == 5.0
@@ -184,13 +185,13 @@ def test_nan_missing_elements_and_leases_that_do_not_exist_are_broken_invariants
         lambda: frontier.update(two, np.array([0.0, np.nan])),
         lambda: frontier.lease(0.0, 1, np.zeros(1)),
         lambda: frontier.lease(0.0, 1, np.array([0.0, np.inf])),
-        lambda: frontier.release(0, 0.0),
-        lambda: frontier.release(9, 0.0),
+        lambda: frontier.release(HostId(0), 0.0),
+        lambda: frontier.release(HostId(9), 0.0),
         lambda: frontier.release_all(np.array([0]), np.array([0.0])),
         lambda: frontier.release_all(np.array([0]), np.zeros(2)),
-        lambda: frontier.delay(0, np.nan),
-        lambda: frontier.delay(-1, 0.0),
-        lambda: frontier.set_address(0, -2),
+        lambda: frontier.delay(HostId(0), np.nan),
+        lambda: frontier.delay(HostId(-1), 0.0),
+        lambda: frontier.set_address(HostId(0), -2),
         lambda: frontier.delay_address(-1, 0.0),
         lambda: frontier.rebuild(np.array([0, 0, 0, 0, np.nan], dtype=np.float32)),
         lambda: frontier.rebuild(lambda pages: np.zeros(len(pages) + 1, dtype=np.float32)),
@@ -206,7 +207,7 @@ def test_leases_per_host_change_only_while_no_lease_is_outstanding() -> None:
     frontier.lease(0.0, 1, NO_OFFSETS)
     with pytest.raises(ScheduleBroken, match="with 1 leases outstanding"):
         frontier.allow(2)
-    frontier.release(0, 0.0)
+    frontier.release(HostId(0), 0.0)
     frontier.allow(2)
     assert frontier.lease(0.0, 1, NO_OFFSETS).tolist() == [4]
 

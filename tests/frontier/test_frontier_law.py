@@ -15,6 +15,7 @@ from centime.frontier import strategy
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import kind_of
 from centime.frontier.standing import bounds
+from centime.model.ids import HostId
 from tests.frontier.plain import PlainFrontier
 
 HOSTS = st.integers(0, 4)
@@ -116,12 +117,12 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         return self.plain.leases(standing) < most[0, standing] and not self.plain.is_full(host, most[1, standing])
 
     @rule(first=HOSTS, domains=st.lists(st.integers(-1, 1), min_size=1, max_size=3))
-    def set_domains(self, first: int, domains: list[int]) -> None:
+    def set_domains(self, first: HostId, domains: list[int]) -> None:
         self.both(lambda frontier: frontier.set_domains(first, domains))
         self.plain.domains.update(enumerate(domains, first))
 
     @rule(host=HOSTS, time=TIMES, in_batch=st.booleans(), standing=st.integers(-1, 2))
-    def release(self, host: int, time: float, in_batch: bool, standing: int) -> None:
+    def release(self, host: HostId, time: float, in_batch: bool, standing: int) -> None:
         if self.plain.outstanding.get(host, 0):
             until = self.now + time
             if in_batch:
@@ -141,22 +142,22 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         self.plain.standings.update(enumerate(standings))
 
     @rule(host=HOSTS, time=TIMES)
-    def delay(self, host: int, time: float) -> None:
+    def delay(self, host: HostId, time: float) -> None:
         self.both(lambda frontier: frontier.delay(host, self.now + time))
         self.plain.next_times[host] = self.now + time
 
     @rule(host=HOSTS)
-    def block(self, host: int) -> None:
+    def block(self, host: HostId) -> None:
         self.both(lambda frontier: frontier.block(host))
         self.plain.blocked.add(host)
 
     @rule(host=HOSTS)
-    def unblock(self, host: int) -> None:
+    def unblock(self, host: HostId) -> None:
         self.both(lambda frontier: frontier.unblock(host))
         self.plain.blocked.discard(host)
 
     @rule(host=HOSTS, group=st.integers(-1, 1))
-    def set_address(self, host: int, group: int) -> None:
+    def set_address(self, host: HostId, group: int) -> None:
         self.both(lambda frontier: frontier.set_address(host, group))
         self.plain.group_of[host] = group
 
@@ -167,7 +168,7 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
 
     @rule(hosts=st.sets(HOSTS, min_size=1), group=GROUPS, times=st.lists(TIMES, min_size=2, max_size=4), own=TIMES)
     def hosts_of_one_address_are_delayed_and_let_go(
-        self, hosts: set[int], group: int, times: list[float], own: float
+        self, hosts: set[HostId], group: int, times: list[float], own: float
     ) -> None:
         for host in sorted(hosts):
             self.set_address(host, group)
@@ -215,7 +216,7 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
         assert levels == [
             self.plain.inside[page][1] // 128 if page in self.plain.inside else 6 for page in range(-1, 300)
         ]
-        for host in range(8):
+        for host in map(HostId, range(8)):
             assert self.frontier.pages_of(host) == sum(1 for row in self.plain.inside.values() if row[0] == host)
 
     @invariant()

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from centime.frontier.timers import Timers, retry_time
 from centime.model.errors import ScheduleBroken
+from centime.model.ids import PageId
 
 ACTIONS = st.lists(
     st.one_of(
@@ -32,12 +33,12 @@ def test_a_retry_without_a_failure_and_a_time_that_is_nan_are_broken_invariants(
     with pytest.raises(ScheduleBroken):
         retry_time(0, 0.0)
     with pytest.raises(ScheduleBroken):
-        Timers().add(1, math.nan)
+        Timers().add(PageId(1), math.nan)
 
 
 @given(ACTIONS)
-def test_pages_are_due_once_at_the_time_last_given(actions: list[tuple[str, int, float]]) -> None:
-    timers, plain = Timers(), dict[int, float]()
+def test_pages_are_due_once_at_the_time_last_given(actions: list[tuple[str, PageId, float]]) -> None:
+    timers, plain = Timers(), dict[PageId, float]()
     for action, page, time in actions:
         if action == "add":
             timers.add(page, time)
@@ -58,6 +59,6 @@ def test_pages_are_due_once_at_the_time_last_given(actions: list[tuple[str, int,
 def test_a_page_moved_for_ever_takes_no_more_room() -> None:
     timers = Timers()
     for time in range(10_000):
-        timers.add(1, float(time))
+        timers.add(PageId(1), float(time))
     assert len(timers._heap) < 100
     assert timers.due(9999.0).tolist() == [1]

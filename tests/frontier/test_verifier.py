@@ -11,6 +11,7 @@ from centime.frontier.frontier import Frontier
 from centime.frontier.kind import kind_of
 from centime.frontier.tables import Tables
 from centime.model.errors import ScheduleBroken
+from centime.model.ids import HostId
 
 
 def busy_frontier() -> Frontier:
@@ -21,11 +22,11 @@ def busy_frontier() -> Frontier:
     frontier.add(pages, pages % 5, np.where(pages < 100, kind_of(5), kind_of(4, 1)), pages.astype(np.float32))
     frontier.add(np.array([900]), np.array([5]), np.array([kind_of(5)]), np.array([9000.0]))
     frontier.remove(np.arange(120, 160))
-    frontier.block(4)
+    frontier.block(HostId(4))
     for host in (0, 1, 2):
-        frontier.set_address(host, 1)
-    frontier.delay(2, 50.0)
-    frontier.delay(3, 60.0)
+        frontier.set_address(HostId(host), 1)
+    frontier.delay(HostId(2), 50.0)
+    frontier.delay(HostId(3), 60.0)
     frontier.update(np.array([900]), np.array([9001.0]))
     assert frontier.lease(1.0, 0, np.zeros(2)).tolist() == []
     return frontier

@@ -13,6 +13,7 @@ from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
 from centime.model.address import fingerprint
+from centime.model.ids import PageId
 from centime.shard import bounds, host_table, publishers
 from centime.shard.bounds import Bounds, Room
 from centime.shard.command import SetCommand, new_id, publications
@@ -181,7 +182,7 @@ def test_a_dropped_page_that_is_published_waits_again(tmp_path: Path) -> None:
         dropped = shard.bounds.dropped
         pages = np.arange(shard.pages.count)
         lost = int(pages[shard.placement.idle(pages) & ~shard.pages.records.visited(pages)][0])
-        for command in publications([shard.pages.texts.get(lost)], time=now):
+        for command in publications([shard.pages.texts.get(PageId(lost))], time=now):
             shard.command(now, command)
         assert shard.bounds.dropped == dropped - 1
         assert shard.placement.frontier.contains(np.array([lost])).all()
@@ -227,9 +228,9 @@ def test_addresses_and_publishers_are_bounded(names: list[str]) -> None:
             number = hosts.address_number(name)
             assert 0 <= number < 3
             assert hosts.address_number(name) == number
-            announcing.announce(name, [page])
+            announcing.announce(name, [PageId(page)])
             if page % 3 == 0:
-                announcing.judge(page - 3, right=True)
+                announcing.judge(PageId(page - 3), right=True)
         again: Any = Hosts.from_state(hosts.state())
         assert [again.address_number(name) for name in names] == [hosts.address_number(name) for name in names]
         assert len(announcing.facts()) <= 3

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.processes.channel import LENGTH, MessageBuffer
 from centime.shard.message import Visit, pack, unpack_visit
@@ -24,7 +25,7 @@ def test_an_absurd_length_is_refused() -> None:
 
 def test_a_visit_is_the_same_after_packing() -> None:
     visit = Visit(
-        page=7,
+        page=PageId(7),
         outcome=Outcome.MOVED,
         kind=PageKind.ERROR,
         asked_at=1.5,

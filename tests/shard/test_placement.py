@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import centime
 from centime.frontier.kind import DISCOVERY, PUBLISHED, kinds_of
 from centime.model.errors import ScheduleBroken
+from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome
 from centime.shard.command import PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
 from centime.shard.message import Lease, Returned
@@ -68,11 +69,11 @@ class OnePlace(RuleBasedStateMachine):
         held = bool(self.placement.end(one(page))[0])
         assert held == (self.place(page) == "leased")
         if held:
-            self.placement.frontier.release(int(host_of(page)), self.now)
+            self.placement.frontier.release(HostId(int(host_of(page))), self.now)
             self.places[page] = "nowhere"
 
     @rule(page=st.integers(0, PAGES - 1), seconds=st.floats(0, 20))
-    def retry(self, page: int, seconds: float) -> None:
+    def retry(self, page: PageId, seconds: float) -> None:
         if self.place(page) == "nowhere":
             self.placement.retry(page, self.now + seconds)
             self.places[page] = "timer"
@@ -95,7 +96,7 @@ class OnePlace(RuleBasedStateMachine):
         self.now += seconds
         for page in self.placement.expired(self.now).tolist():
             assert self.place(page) == "leased"
-            self.placement.frontier.release(int(host_of(page)), self.now)
+            self.placement.frontier.release(HostId(int(host_of(page))), self.now)
             self.places[page] = "nowhere"
         for page in self.placement.take_due(self.now).tolist():
             assert self.place(page) == "timer"
@@ -234,7 +235,7 @@ def test_only_placement_moves_pages() -> None:
 
 def test_a_promoted_page_leaves_its_timer() -> None:
     placement = Placement(lease_seconds=10.0)
-    placement.retry(3, 5.0)
+    placement.retry(PageId(3), 5.0)
     assert placement.withdraw(one(3), PUBLISHED).tolist() == [True]
     placement.enqueue(one(3), one(0), kinds_of(np.full(1, DISCOVERY), np.zeros(1)), np.ones(1))
     assert placement.take_due(100.0).tolist() == []

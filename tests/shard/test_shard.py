@@ -12,6 +12,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.files.appended import AppendedFile
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadInput, BadSetting, DamagedFile, JournalMismatch
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.fold import GRANTED, fold
 from centime.shard.message import Granted, Lease, Returned
@@ -173,7 +174,7 @@ def check_order(shard: Shard, granted: Granted) -> int:
     host_of = shard.pages.origins.every()["host"]
     waiting = set(np.flatnonzero(shard.placement.frontier.contains(np.arange(shard.pages.count))).tolist())
     busy = {int(host_of[page]) for page in shard.placement.leases.held().tolist()}
-    ready = {host for host in range(len(shard.hosts)) if shard.hosts[host].next_time <= granted.now} - busy
+    ready = {number for number, host in enumerate(shard.hosts.all) if host.next_time <= granted.now} - busy
     compared = 0
     for page in granted.pages:
         could = [other for other in waiting if host_of[other] in ready]
@@ -223,7 +224,7 @@ def test_a_page_that_fails_transiently_is_retried_and_given_up_in_the_end(tmp_pa
         assert len(shard.placement.retries) == 1
         for _ in range(20):
             now = advance(opened, world, 3, start=now + 120)
-        record = shard.pages.last(page)
+        record = shard.pages.last(PageId(page))
         assert record is not None
         assert (record.visits, record.failures, record.kind) == (5, 5, PageKind.DEAD)
         assert len(shard.placement.retries) == len(shard.placement.frontier) == 0
@@ -279,7 +280,7 @@ def test_pages_are_read_again_only_when_refresh_after_is_over(tmp_path: Path) ->
         world.version = 2
         now = advance(opened, world, 40, start=now + 1000)
         assert opened.shard.outcomes[Outcome.READ] == 20
-        record = opened.shard.pages.last(0)
+        record = opened.shard.pages.last(PageId(0))
         assert record is not None
         assert (record.visits, record.changes) == (2, 1)
         advance(opened, world, 10, start=now)
@@ -304,7 +305,7 @@ def test_an_index_page_with_the_content_of_its_folder_links_to_it_alone(tmp_path
                 shard.placement.frontier.remove(np.array([0]))
             index_of = fingerprint(folder) if url == index else 0
             visit = Visit(
-                page=page,
+                page=PageId(page),
                 outcome=Outcome.READ,
                 kind=PageKind.HTML,
                 digest=b"x" * 16,
@@ -320,7 +321,7 @@ def test_an_index_page_with_the_content_of_its_folder_links_to_it_alone(tmp_path
 
 def test_a_replay_that_grants_other_pages_is_reported(tmp_path: Path) -> None:
     with crawl(tmp_path / "c") as opened, pytest.raises(JournalMismatch):
-        fold(opened.shard, GRANTED, msgspec.msgpack.encode(Granted(1.0, 3, [17])))
+        fold(opened.shard, GRANTED, msgspec.msgpack.encode(Granted(1.0, 3, [PageId(17)])))
 
 
 def test_a_crawl_without_a_seed_or_with_another_ledger_is_refused(tmp_path: Path) -> None:

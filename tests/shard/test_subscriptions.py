@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from centime.model.ids import PageId
 from centime.shard import subscriptions as module
 from centime.shard.notices import Change
 from centime.shard.subscriptions import Subscription, Subscriptions, Watched
@@ -27,7 +28,7 @@ def changed(
     watched: list[Watched] | None = None,
 ) -> None:
     place = "shop" if watched is not None else "news"
-    known.noticed(page, f"http://a.example/{place}/{page}", time, 1.5, change, watched or ())
+    known.noticed(PageId(page), f"http://a.example/{place}/{page}", time, 1.5, change, watched or ())
 
 
 def test_the_first_change_is_due_at_once_and_later_ones_together() -> None:

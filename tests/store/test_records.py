@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.model.errors import DamagedFile
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.store.record import Loading, Mark, Record
 from centime.store.records import HEAD_TYPE, LONGEST_TEXT, Records
@@ -64,13 +65,13 @@ def test_the_history_of_a_page_is_its_visits_backwards(before: list[Record], aft
         for records in (reader, writer):
             places = [records.append(record) for record in after]
             assert [without_place(records.read(place)) for place in places] == after
-            for page in range(8):
+            for page in map(PageId, range(8)):
                 expected = [record for record in (before + after)[::-1] if record.page == page]
                 assert [without_place(record) for record in records.history(page)] == expected
                 last = records.last(page)
                 assert (without_place(last) if last else None) == (expected[0] if expected else None)
             heads = records.heads(np.arange(8))
-            for page, head in enumerate(heads):
+            for page, head in zip(map(PageId, range(8)), heads, strict=True):
                 last = records.last(page)
                 if last is None:
                     assert not head.tobytes().strip(b"\0")
@@ -80,7 +81,8 @@ def test_the_history_of_a_page_is_its_visits_backwards(before: list[Record], aft
                     assert head["digest"].tobytes() == last.digest
         assert writer.file.damaged_blocks(writer.state()["records"]) == []
         again = Records.open(Path(name), writer.state(), writable=True)
-        assert [again.last(page) for page in range(8)] == [writer.last(page) for page in range(8)]
+        pages = [PageId(page) for page in range(8)]
+        assert [again.last(page) for page in pages] == [writer.last(page) for page in pages]
         writer.sync()
         writer.close()
         reader.close()
@@ -95,7 +97,7 @@ def test_long_texts_are_cut_at_a_character_and_long_validators_left_out(tmp_path
     long = "ä" * LONGEST_TEXT
     records.append(
         Record(
-            page=0,
+            page=PageId(0),
             time=1.0,
             outcome=Outcome.READ,
             etag=long,
@@ -105,7 +107,7 @@ def test_long_texts_are_cut_at_a_character_and_long_validators_left_out(tmp_path
             failures=999,
         )
     )
-    found = records.last(0)
+    found = records.last(PageId(0))
     assert found is not None
     assert (found.etag, found.modified, found.failures) == ("", "", 255)
     assert (found.title, found.detail) == ("ä" * (LONGEST_TEXT // 2), "x" + "ä" * (LONGEST_TEXT // 2 - 1))
@@ -114,8 +116,8 @@ def test_long_texts_are_cut_at_a_character_and_long_validators_left_out(tmp_path
 
 def test_a_history_that_bites_its_tail_is_damage(tmp_path: Path) -> None:
     records = Records.open(tmp_path, {}, writable=True)
-    records.append(Record(page=0, time=1.0, outcome=Outcome.GONE))
+    records.append(Record(page=PageId(0), time=1.0, outcome=Outcome.GONE))
     records.record_at[0] += 100
-    records.append(Record(page=0, time=2.0, outcome=Outcome.GONE))
+    records.append(Record(page=PageId(0), time=2.0, outcome=Outcome.GONE))
     with pytest.raises(DamagedFile, match="not older"):
-        list(records.history(0))
+        list(records.history(PageId(0)))

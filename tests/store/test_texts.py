@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.model.errors import NoRoom, StoreBroken, UnknownPage
+from centime.model.ids import PageId
 from centime.store.texts import Texts
 
 
@@ -36,10 +37,10 @@ def test_texts_come_back_in_order_and_by_number_from_file_and_memory(
             assert list(texts.every(batch=3)) == every
             backwards = np.arange(len(every), dtype=np.uint32)[::-1]
             assert texts.get_many(backwards) == every[::-1]
-            assert [texts.get(page) for page in range(len(every))] == every
+            assert [texts.get(PageId(page)) for page in range(len(every))] == every
             for unknown in (-1, len(every)):
                 with pytest.raises(UnknownPage):
-                    texts.get(unknown)
+                    texts.get(PageId(unknown))
         writer.sync()
         writer.close()
         reader.close()

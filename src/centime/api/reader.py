@@ -22,6 +22,7 @@ from centime.crawl.report.opening import look_at
 from centime.crawl.report.page import about_page, find_page
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.model.arrow import arrow
+from centime.model.ids import PageId, page_ids
 from centime.store.captures import Capture, every_capture, read_body
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ TIMESTAMP = "%Y%m%d%H%M%S"
 class Page(msgspec.Struct, frozen=True, gc=False):
     """A known page. Times are seconds since the epoch, 0 if there was none."""
 
-    number: int
+    number: PageId
     url: str
     importance: float  # the mean over all pages is 1
     kind: str  # unread, html, xml, dtd, other, error, dead or redirect
@@ -274,7 +275,7 @@ class Reader:
     def top(self, count: int = 10) -> list[Page]:
         """The most important pages."""
         importance = self._reader.shard.ledger.importance()
-        best = set(np.argsort(-importance, kind="stable")[:count].tolist())
+        best = set(page_ids(np.argsort(-importance, kind="stable")[:count]))
         found = [page for page in self.pages if page.number in best] if best else []
         return sorted(found, key=lambda page: (-page.importance, page.number))
 

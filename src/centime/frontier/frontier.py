@@ -59,6 +59,7 @@ from centime.frontier.tables import (
     make_room_for_queues,
 )
 from centime.model.errors import BadSetting, ScheduleBroken
+from centime.model.ids import HostId, PageId, host_ids, page_ids
 
 _NO_OFFSETS = np.zeros(CLASSES)
 _BATCH = 1 << 20
@@ -179,7 +180,7 @@ class Frontier:
         """How many hosts the last lease put off: their domain or address had all the leases that it may have."""
         return int(self._t.counts[PUT_OFF_COUNT])
 
-    def release(self, host: int, next_time: float, standing: int = UNCHANGED) -> None:
+    def release(self, host: HostId, next_time: float, standing: int = UNCHANGED) -> None:
         """Ends a lease of the host, which is ready again at `next_time`, and has a new standing unless UNCHANGED."""
         _must_be_standings(np.array([standing]))
         if not host_clocks.release_host(self._t, int(host), float(next_time), int(standing)):
@@ -202,22 +203,22 @@ class Frontier:
         if ended != len(hosts):
             raise ScheduleBroken(_why_not_released(hosts[ended], next_times[ended]))
 
-    def delay(self, host: int, next_time: float) -> None:
+    def delay(self, host: HostId, next_time: float) -> None:
         """Makes the host ready from `next_time` on."""
         self._mention(host)
         host_clocks.delay_host(self._t, host, _checked_time(next_time))
 
-    def block(self, host: int) -> None:
+    def block(self, host: HostId) -> None:
         """Leases no page of the host until `unblock`."""
         self._mention(host)
         host_clocks.set_block(self._t, host, 1)
 
-    def unblock(self, host: int) -> None:
+    def unblock(self, host: HostId) -> None:
         """Ends a block; the host is ready again when its time has come."""
         self._mention(host)
         host_clocks.set_block(self._t, host, 0)
 
-    def set_address(self, host: int, group: int) -> None:
+    def set_address(self, host: HostId, group: int) -> None:
         """Moves the host to an address group; -1 for no group."""
         self._mention(host)
         if not -1 <= group <= intake.LARGEST_HOST:
@@ -230,16 +231,16 @@ class Frontier:
         numbers = np.array(standings, dtype=np.int64)
         _must_be_standings(numbers)
         if len(numbers):
-            self._mention(len(numbers) - 1)
+            self._mention(HostId(len(numbers) - 1))
             host_clocks.set_standings(self._t, numbers)
 
-    def set_domains(self, first: int, domains: Sequence[int]) -> None:
+    def set_domains(self, first: HostId, domains: Sequence[int]) -> None:
         """Gives the hosts from `first` on their domains: numbers below DOMAINS, or NO_DOMAIN."""
         numbers = np.array(domains, dtype=np.int64)
         if len(numbers):
             if numbers.min() < NO_DOMAIN or numbers.max() >= DOMAINS:
                 raise ScheduleBroken(f"a domain has a number below {NO_DOMAIN} or above {DOMAINS - 1}")
-            self._mention(first + len(numbers) - 1)
+            self._mention(HostId(first + len(numbers) - 1))
             host_clocks.join_domains(self._t, first, numbers)
 
     def delay_address(self, group: int, next_time: float) -> None:
@@ -256,7 +257,7 @@ class Frontier:
             arrays[name] = np.array([wait(time) for time in arrays[name].tolist()], dtype=np.float64)
         self._t = Frontier.from_state(facts, arrays)._t
 
-    def _mention(self, host: int) -> None:
+    def _mention(self, host: HostId) -> None:
         if not 0 <= host <= intake.LARGEST_HOST:
             raise ScheduleBroken(f"{host} is not the number of a host")
         make_hosts(self._t, host + 1)
@@ -290,7 +291,7 @@ class Frontier:
         for _, _, pages in queue_state.batches(self._t):
             yield pages
 
-    def pages_of(self, host: int) -> int:
+    def pages_of(self, host: HostId) -> int:
         """Number of pages of a host inside."""
         return int(self._t.hosts[host, PAGES]) if 0 <= host < self.hosts else 0
 
@@ -405,7 +406,7 @@ def _checked_time(time: float) -> float:
     return float(time)
 
 
-def _why_not_released(host: int, next_time: float) -> str:
+def _why_not_released(host: HostId, next_time: float) -> str:
     """The sentence for a lease that could not be released."""
     if np.isnan(next_time):
         return f"the time at which host {host} is ready again is NaN"
@@ -420,9 +421,9 @@ def _what_is_bad(
     inside: npt.NDArray[np.bool_],
 ) -> str:
     """The sentence for a batch that `add` rejected."""
-    seen: set[int] = set()
+    seen: set[PageId] = set()
     for page, host, kind, key, known in zip(
-        pages.tolist(), hosts.tolist(), kinds.tolist(), keys.tolist(), inside.tolist(), strict=True
+        page_ids(pages), host_ids(hosts), kinds.tolist(), keys.tolist(), inside.tolist(), strict=True
     ):
         if not 0 <= page <= intake.LARGEST_PAGE:
             return f"{page} is not the number of a page"

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadSetting, ScheduleBroken
+from centime.model.ids import PageId, page_ids
 
 
 class Leases:
@@ -23,12 +24,12 @@ class Leases:
         if not timeout_seconds > 0:
             raise BadSetting(f"timeout_seconds is {timeout_seconds}; it must be above 0")
         self._timeout_seconds = timeout_seconds
-        self._deadlines: OrderedDict[int, float] = OrderedDict()
+        self._deadlines: OrderedDict[PageId, float] = OrderedDict()
         self._latest = -np.inf
 
     def grant(self, pages: npt.NDArray[np.int64], now: float) -> None:
         """Leases pages, none of which may be leased already."""
-        new = pages.tolist()
+        new = page_ids(pages)
         if len(set(new)) != len(new) or not self._deadlines.keys().isdisjoint(new):
             twice = next(page for at, page in enumerate(new) if page in self._deadlines or page in new[:at])
             raise ScheduleBroken(f"page {twice} was leased but has an outstanding lease already")
@@ -37,7 +38,7 @@ class Leases:
 
     def end(self, pages: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Ends the leases of the pages; returns for each page whether it was still leased."""
-        return np.array([self._deadlines.pop(page, None) is not None for page in pages.tolist()], dtype=np.bool_)
+        return np.array([self._deadlines.pop(page, None) is not None for page in page_ids(pages)], dtype=np.bool_)
 
     def older(self, seconds: float, now: float) -> int:
         """How many leases were granted longer ago than that."""
@@ -46,9 +47,9 @@ class Leases:
 
     def out(self, pages: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """For each page, whether it is leased."""
-        return np.array([page in self._deadlines for page in pages.tolist()], dtype=np.bool_)
+        return np.array([page in self._deadlines for page in page_ids(pages)], dtype=np.bool_)
 
-    def __contains__(self, page: int) -> bool:
+    def __contains__(self, page: PageId) -> bool:
         """Whether a page is leased."""
         return page in self._deadlines
 
@@ -94,5 +95,5 @@ class Leases:
         """The leases that have this state."""
         leases = cls(timeout_seconds=facts["timeout_seconds"])
         leases._latest = facts["latest"]
-        leases._deadlines = OrderedDict(zip(arrays["pages"].tolist(), arrays["deadlines"].tolist(), strict=True))
+        leases._deadlines = OrderedDict(zip(page_ids(arrays["pages"]), arrays["deadlines"].tolist(), strict=True))
         return leases

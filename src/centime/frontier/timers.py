@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import ScheduleBroken
+from centime.model.ids import PageId, page_ids
 
 FIRST_WAIT_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 86400.0
@@ -39,10 +40,10 @@ class Timers:
     """Pages that wait, each for its time."""
 
     def __init__(self) -> None:
-        self._when: dict[int, float] = {}
-        self._heap: list[tuple[float, int]] = []  # an entry that differs from `_when` is stale
+        self._when: dict[PageId, float] = {}
+        self._heap: list[tuple[float, PageId]] = []  # an entry that differs from `_when` is stale
 
-    def add(self, page: int, when: float) -> None:
+    def add(self, page: PageId, when: float) -> None:
         """Makes a page due at `when`, instead of at the time it waited for."""
         if when != when:
             raise ScheduleBroken(f"the time at which page {page} is due is NaN")
@@ -51,7 +52,7 @@ class Timers:
         if len(self._heap) > 2 * len(self._when) + 64:
             self._heap = sorted((time, page) for page, time in self._when.items())
 
-    def remove(self, page: int) -> None:
+    def remove(self, page: PageId) -> None:
         """Stops the timer of a page; does nothing for a page that does not wait."""
         self._when.pop(page, None)
 
@@ -80,7 +81,7 @@ class Timers:
         """Number of pages that wait."""
         return len(self._when)
 
-    def __contains__(self, page: int) -> bool:
+    def __contains__(self, page: PageId) -> bool:
         """Whether a page waits."""
         return page in self._when
 
@@ -94,6 +95,6 @@ class Timers:
     def from_state(cls, _facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> "Timers":
         """The timers that have this state."""
         timers = cls()
-        timers._heap = list(zip(arrays["times"].tolist(), arrays["pages"].tolist(), strict=True))
+        timers._heap = list(zip(arrays["times"].tolist(), page_ids(arrays["pages"]), strict=True))
         timers._when = {page: when for when, page in timers._heap}
         return timers

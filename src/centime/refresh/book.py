@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import ScheduleBroken
+from centime.model.ids import PageId
 from centime.refresh import observation, pooling, sweep, verifier
 from centime.refresh.belief import UNIT
 from centime.refresh.book_state import copy_tables, restore_tables
@@ -212,7 +213,7 @@ class RefreshBook:
         unclaimed[unclaimed] = self._t.records["b"][pages[unclaimed]] == 0.0
         return unclaimed
 
-    def cost(self, page: int) -> float:
+    def cost(self, page: PageId) -> float:
         """The expected cost of reading a page, in bytes."""
         return float(math.exp2(self._t.records["cost"][page] / COST_STEPS))
 

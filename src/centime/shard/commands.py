@@ -6,6 +6,7 @@ import numpy.typing as npt
 from centime.frontier.kind import DISCOVERY, PUBLISHED
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
+from centime.model.ids import HostId, host_ids, page_ids
 from centime.model.row_batch import Pages
 from centime.refresh.credit import weight
 from centime.settings.crawl import CrawlSettings
@@ -48,7 +49,7 @@ def changed_live(settings: CrawlSettings, command: SetCommand) -> CrawlSettings:
     return new
 
 
-def take_claims(state: ShardState, now: float, host: int, claims: npt.NDArray[np.void]) -> None:
+def take_claims(state: ShardState, now: float, host: HostId, claims: npt.NDArray[np.void]) -> None:
     """Uses what a sitemap or feed of a host claims: how often pages change, and which changed since they were read."""
     pages = state.pages.table.find(claims["fingerprint"].astype(np.uint64))
     known = pages >= 0
@@ -78,12 +79,12 @@ def _publish(state: ShardState, now: float, command: PublishCommand) -> None:
         state.placement.frontier.update_worth(
             new, publishers.weight(publisher, len(new)) * state.ledger.importance(new)
         )
-        publishers.announce(publisher, new.tolist())
+        publishers.announce(publisher, page_ids(new))
     old = known >= 0
     if command.source == "url":
         origins = state.pages.origins_of(known[old].astype(np.int64))
         periods = column_of(command.periods, len(urls))[old]
-        for host in np.unique(origins["host"]).tolist():
+        for host in host_ids(np.unique(origins["host"])):
             own = origins["host"] == host
             _claim_periods(state, known[old][own].astype(np.int64), periods[own], host)
     _announce(state, now, known[old].astype(np.int64), column_of(command.modified, len(urls))[old], publisher)
@@ -104,13 +105,13 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
         pages = pages[pages % PROBATION == 0]
     if len(pages):
         weight = state.requests.publishers.weight(publisher, len(pages))
-        state.requests.publishers.announce(publisher, pages.tolist())
+        state.requests.publishers.announce(publisher, page_ids(pages))
         dropped = state.placement.idle(pages) & ~state.pages.records.visited(pages)
         state.bounds.dropped -= len(np.unique(pages[dropped]))  # who announces a page wants it fetched
         promote(state, pages, weight)
 
 
-def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: int) -> None:
+def _claim_periods(state: ShardState, pages: Pages, periods: Vector, host: HostId) -> None:
     """Takes published periods as evidence for pages without other evidence, so that the same claim counts once."""
     usable = (periods > 0) & state.refreshing.book.is_unclaimed(pages)
     if usable.any():

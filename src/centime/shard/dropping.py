@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.kind import DISCOVERY, OUTSIDE_LEVEL
+from centime.model.ids import page_ids
 from centime.model.row_batch import Pages
 from centime.shard.bounds import Room
 from centime.shard.queueing import requeue
@@ -40,7 +41,7 @@ def rebalance(state: ShardState, now: float) -> None:
     elif bounds.dropped and live < Room(bounds.pages).mark:
         room = min(bounds.dropped, Room(bounds.pages).mark - live)
         pages = _chosen(lambda: ((pages, ~ranks) for pages, ranks in _lost(state)), room)
-        requeue(state, pages.tolist(), now)
+        requeue(state, page_ids(pages), now)
         bounds.dropped -= len(pages)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from centime.frontier.timers import retry_time
+from centime.model.ids import HostId, PageId, host_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.commands import take_claims
 from centime.shard.joining import join_links
@@ -78,15 +79,15 @@ def _pays(state: ShardState, visit: Visit) -> bool:
     return outcome is Outcome.READ or outcome.redirect or _has_ended(visit, state.pages.last(visit.page))
 
 
-def _same_as_folder(state: ShardState, visit: Visit) -> int | None:
+def _same_as_folder(state: ShardState, visit: Visit) -> PageId | None:
     """The folder page that has the same content as this index page, or None.
 
     Equal content is evidence that both are one page, so the index page then links to the folder alone.
     """
     if not visit.index_of or not visit.links or visit.outcome != Outcome.READ:
         return None
-    folder = int(state.pages.table.find(np.array([visit.index_of], dtype=np.uint64))[0])
-    record = state.pages.last(folder) if folder >= 0 else None
+    folder = state.pages.table.find_one(visit.index_of)
+    record = state.pages.last(folder) if folder is not None else None
     return folder if record is not None and record.digest == visit.digest else None
 
 
@@ -104,7 +105,7 @@ def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -
     pages = np.array([visit.page for visit in visits], dtype=np.int64)
     origins = state.pages.origins_of(pages)
     importance = state.ledger.importance(pages).tolist()
-    numbers: list[int] = origins["host"].tolist()
+    numbers = host_ids(origins["host"])
     next_times = state.politeness.next_times(state.hosts, visits, numbers)
     if leased:
         standings = [standing_after(visit) for visit in visits]
@@ -133,7 +134,7 @@ def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
     state.refreshing.spend(now, len(counted), sum(one.visit.wire_bytes for one in counted))
 
 
-def _filed(state: ShardState, now: float, visit: Visit, number: int, depth: int, importance: float) -> Filed:
+def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: int, importance: float) -> Filed:
     """A visit with its record; puts a page that failed transiently on a retry timer."""
     before = state.pages.last(visit.page)
     ended = _has_ended(visit, before)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import xxhash
 
 from centime.fetch.politeness import HostState
+from centime.model.ids import HostId, host_ids
 from centime.refresh.credit import STRANGER, Credit
 from centime.refresh.dates import NOTHING_KNOWN, DateRecord
 
@@ -43,20 +44,20 @@ class Hosts:
 
     def __init__(self) -> None:
         self.all: list[Host] = []
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[str, HostId] = {}
         self._addresses: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.all)
 
-    def __getitem__(self, number: int) -> Host:
+    def __getitem__(self, number: HostId) -> Host:
         return self.all[number]
 
-    def number(self, name: str) -> int:
+    def number(self, name: str) -> HostId:
         """The number of a host; a new host is added."""
         found = self._numbers.get(name)
         if found is None:
-            found = self._numbers[name] = len(self.all)
+            found = self._numbers[name] = HostId(len(self.all))
             self.all.append(Host(name))
         return found
 
@@ -67,11 +68,11 @@ class Hosts:
             [self.number(name) if one is None else one for name, one in zip(names, found, strict=True)], dtype=np.int32
         )
         hosts, counts = np.unique(numbers, return_counts=True)
-        for number, count in zip(hosts.tolist(), counts.tolist(), strict=True):
+        for number, count in zip(host_ids(hosts), counts.tolist(), strict=True):
             self.all[number].known += count
         return numbers
 
-    def find(self, name: str) -> int | None:
+    def find(self, name: str) -> HostId | None:
         """The number of a host, or None if it is not known."""
         return self._numbers.get(name)
 
@@ -103,7 +104,7 @@ class Hosts:
         hosts = cls()
         everything: tuple[list[Host], list[str]] = msgspec.msgpack.decode(packed, type=tuple[list[Host], list[str]])
         hosts.all, addresses = everything
-        hosts._numbers = {host.name: number for number, host in enumerate(hosts.all)}
+        hosts._numbers = dict(zip((host.name for host in hosts.all), host_ids(np.arange(len(hosts))), strict=True))
         hosts._addresses = {address: number for number, address in enumerate(addresses)}
         return hosts
 

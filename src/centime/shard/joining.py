@@ -10,6 +10,7 @@ import numpy.typing as npt
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import DISCOVERY, kinds_of
 from centime.model.address import fingerprint, host_of
+from centime.model.ids import HostId, host_ids
 from centime.shard.bounds import Places, Values
 from centime.shard.domain import domain_number
 from centime.shard.host_table import Hosts
@@ -55,7 +56,7 @@ def join(
     pages, new = known.table.find_or_add(fingerprints[admitted])
     joined, pages = admitted[new], pages[new]
     texts = [urls[place] for place in joined.tolist()]
-    first = len(state.hosts)
+    first = HostId(len(state.hosts))
     hosts = state.hosts.number_many([host_of(url) for url in texts])
     join_domains(state.hosts, state.placement.frontier, first)
     classes = _classes(state, texts)
@@ -68,7 +69,7 @@ def join(
     return len(pages)
 
 
-def join_domains(hosts: Hosts, frontier: Frontier, first: int) -> None:
+def join_domains(hosts: Hosts, frontier: Frontier, first: HostId) -> None:
     """Gives the frontier the domains of the hosts from `first` on."""
     frontier.set_domains(first, [domain_number(host.name) for host in hosts.all[first:]])
 
@@ -129,7 +130,7 @@ def _classes(state: ShardState, urls: list[str]) -> npt.NDArray[np.uint8]:
 
 def _ban(state: ShardState, hosts: npt.NDArray[np.int32]) -> None:
     """Blocks new hosts whose name is banned."""
-    for number in np.unique(hosts).tolist():
+    for number in host_ids(np.unique(hosts)):
         if number not in state.requests.banned and state.hosts[number].name in state.settings.ban:
             state.requests.banned.add(number)
             state.placement.frontier.block(number)

@@ -12,6 +12,7 @@ Trap: fields are stored by position. A new field goes to the end and has a defau
 import msgspec
 import numpy as np
 
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.subscriptions import Subscription, Watched
 
@@ -19,7 +20,7 @@ from centime.shard.subscriptions import Subscription, Watched
 class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A page handed to a fetcher."""
 
-    page: int
+    page: PageId
     url: str
     depth: int = 0
     etag: str = ""
@@ -32,7 +33,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
     """One attempt to read a page, with its outcome. Links are 64-bit fingerprints, one after the other."""
 
-    page: int
+    page: PageId
     outcome: Outcome
     kind: PageKind = PageKind.UNREAD
     status: int = 0
@@ -80,7 +81,7 @@ class Granted(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     now: float
     count: int
-    pages: list[int]
+    pages: list[PageId]
     slots: int = 0
 
 
@@ -97,7 +98,7 @@ class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """Leases whose fetcher died: a frame of the journal. With `all`, every lease: when a crawl is opened again."""
 
     now: float
-    pages: list[int]
+    pages: list[PageId]
     all: bool = False
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from centime.model.ids import PageId
+
 MOST_TEXT = 200  # characters of what an XPath found that a notice contains
 
 
@@ -28,7 +30,7 @@ class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A page that changed, for one subscription. Changes seen before the notice is delivered are merged into one."""
 
     number: int
-    page: int
+    page: PageId
     url: str
     time: float  # when the last change was seen
     importance: float

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.files.appended import AppendedFile
+from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
 from centime.shard.message import Visit
@@ -98,15 +99,19 @@ class KnownPages:
         origins["host"], origins["depth"], origins["focus"] = hosts, depths, classes
         self.origins.append(origins)
 
-    def origin(self, page: int) -> Any:
+    def origin(self, page: PageId) -> Any:
         """The host, depth and focus class of a page."""
         return self.origins.one(page)
+
+    def host(self, page: PageId) -> HostId:
+        """The host of a page."""
+        return HostId(int(self.origin(page)["host"]))
 
     def origins_of(self, pages: Pages) -> npt.NDArray[Any]:
         """The hosts, depths and focus classes of pages."""
         return self.origins.take(pages)
 
-    def last(self, page: int) -> Record | None:
+    def last(self, page: PageId) -> Record | None:
         """The record of the last visit of a page, or None."""
         return self.records.last(page)
 
@@ -121,7 +126,9 @@ class KnownPages:
         last = int(self.records.record_at.max(initial=0))
         return float(self.records.head(last)["time"]) if last else 0.0
 
-    def read_before(self, time: float, start: int, ceilings: Sequence[tuple[int, float]] = ()) -> tuple[list[int], int]:
+    def read_before(
+        self, time: float, start: int, ceilings: Sequence[tuple[int, float]] = ()
+    ) -> tuple[list[PageId], int]:
         """The pages whose last visit, at `time` or earlier, found them or a redirect; and where to continue.
 
         Only records from `start` on are read. A ceiling is a place in the records, and the time that all records before
@@ -133,7 +140,7 @@ class KnownPages:
             head = self.records.head(at)
             if min([float(head["time"]), *(most for end, most in ceilings if at < end)]) > time:
                 break
-            page = int(head["page"])
+            page = PageId(int(head["page"]))
             if self.records.record_at[page] == at and (
                 PageKind.HTML <= head["kind"] <= PageKind.OTHER or head["outcome"] in _REDIRECTS
             ):
@@ -160,7 +167,7 @@ class KnownPages:
                 marks |= mark
         redirect = NO_PAGE
         if outcome.redirect and visit.links:
-            redirect = int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0])
+            redirect = PageId(int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0]))
         kind = before.kind if same and before is not None else PageKind.DEAD if ended else visit.kind
         return Record(
             page=visit.page,

@@ -25,6 +25,7 @@ from centime.frontier.kind import OUTSIDE_LEVEL
 from centime.frontier.leases import Leases
 from centime.frontier.timers import Timers
 from centime.model.errors import ScheduleBroken
+from centime.model.ids import PageId, page_ids
 from centime.model.row_batch import Pages
 
 Flags = npt.NDArray[np.bool_]
@@ -45,7 +46,7 @@ class Placement:
         self, pages: npt.NDArray[Any], hosts: npt.NDArray[Any], kinds: npt.NDArray[Any], keys: npt.NDArray[Any]
     ) -> None:
         """Puts pages that wait nowhere into the frontier."""
-        self._assert_idle(pages.tolist(), "enqueued")
+        self._assert_idle(page_ids(pages), "enqueued")
         self.frontier.add(pages, hosts, kinds, keys)  # refuses pages that are inside
 
     def lease(
@@ -64,7 +65,7 @@ class Placement:
         """
         free = ~self.leases.out(pages) & (self.frontier.levels(pages) >= level)
         self.frontier.remove(pages[free])
-        for page in pages[free].tolist():
+        for page in page_ids(pages[free]):
             self.retries.remove(page)
         return free
 
@@ -87,7 +88,7 @@ class Placement:
 
     # ---- retry timers
 
-    def retry(self, page: int, when: float) -> None:
+    def retry(self, page: PageId, when: float) -> None:
         """Puts a page that waits nowhere on a timer."""
         self._assert_idle([page], "put on a timer")
         if self.frontier.contains(np.array([page], dtype=np.int64))[0]:
@@ -110,7 +111,9 @@ class Placement:
         """For each page, whether it waits nowhere."""
         idle: Flags = (self.frontier.levels(pages) == OUTSIDE_LEVEL) & ~self.leases.out(pages)
         if len(self.retries):
-            idle &= np.fromiter((page not in self.retries for page in pages.tolist()), dtype=np.bool_, count=len(pages))
+            idle &= np.fromiter(
+                (page not in self.retries for page in page_ids(pages)), dtype=np.bool_, count=len(pages)
+            )
         return idle
 
     def check(self, hosts_of: Callable[[Pages], npt.NDArray[Any]]) -> None:
@@ -130,7 +133,7 @@ class Placement:
         if len(wrong):
             raise ScheduleBroken(f"host {wrong[0]} has a wrong count of leases")
 
-    def _assert_idle(self, pages: list[int], move: str) -> None:
+    def _assert_idle(self, pages: list[PageId], move: str) -> None:
         """Raises if a page is leased or on a timer. Both are dictionaries, so this costs two look-ups per page."""
         for page in pages:
             if page in self.leases or page in self.retries:

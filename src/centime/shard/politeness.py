@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from centime.fetch.politeness import UNREACHED, PolitenessSettings, address_delay, after
 from centime.frontier.frontier import Frontier
 from centime.frontier.standing import ANSWERING, FAILING, NEW, UNCHANGED
+from centime.model.ids import HostId
 from centime.model.outcome import Outcome
 from centime.settings.crawl import CrawlSettings
 from centime.shard.host_table import Host, Hosts
@@ -47,7 +48,7 @@ class HostPoliteness:
     def __init__(self, settings: CrawlSettings) -> None:
         # host -> address, of hosts whose address has a delay; not part of the state, because any assignment of pages
         # to fetchers is right
-        self.lanes: dict[int, int] = {}
+        self.lanes: dict[HostId, int] = {}
         self.configure(settings)
 
     def configure(self, settings: CrawlSettings) -> None:
@@ -56,11 +57,11 @@ class HostPoliteness:
         self._politeness = PolitenessSettings(delay_seconds=settings.delay)
         self._fetching = settings.fetch_settings()
 
-    def next_times(self, hosts: Hosts, visits: Sequence[Visit], numbers: Sequence[int]) -> list[float]:
+    def next_times(self, hosts: Hosts, visits: Sequence[Visit], numbers: Sequence[HostId]) -> list[float]:
         """When the host of each visit can be fetched from again; updates the politeness of the hosts."""
         return [self._next_time(hosts, visit, number) for visit, number in zip(visits, numbers, strict=True)]
 
-    def _next_time(self, hosts: Hosts, visit: Visit, number: int) -> float:
+    def _next_time(self, hosts: Hosts, visit: Visit, number: HostId) -> float:
         host = hosts[number]
         pause = host.politeness.blocked_until
         host.politeness, host.next_time = after(host.politeness, visit, self._politeness)
@@ -69,7 +70,7 @@ class HostPoliteness:
             host.next_time = pause
         return host.next_time
 
-    def file(self, hosts: Hosts, frontier: Frontier, now: float, visit: Visit, number: int) -> None:
+    def file(self, hosts: Hosts, frontier: Frontier, now: float, visit: Visit, number: HostId) -> None:
         """Adds a visit to the counters of its host, and delays the next fetch from its address."""
         host, outcome = hosts[number], visit.outcome
         if visit.address:
@@ -86,7 +87,7 @@ class HostPoliteness:
             host.failures += 1
             host.trouble = f"{outcome.name.lower().replace('_', ' ')}: {visit.detail}".removesuffix(": ")
 
-    def delay_after_loss(self, hosts: Hosts, frontier: Frontier, now: float, number: int) -> None:
+    def delay_after_loss(self, hosts: Hosts, frontier: Frontier, now: float, number: HostId) -> None:
         """Delays a host whose lease ended without a visit: its fetcher may have sent a request just before it died."""
         host = hosts[number]
         delay = max(self._delay, host.politeness.crawl_delay)

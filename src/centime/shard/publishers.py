@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from centime.model.ids import PageId
 from centime.refresh.credit import STRANGER, Credit, claimed, credit, verified
 
 LEAST_CREDIT = 0.25  # an unknown publisher falls below it with its third wrong announcement
@@ -19,7 +20,7 @@ MOST_JUDGED = 50_000  # pages whose announcement waits to be judged, at most
 MOST_PUBLISHERS = 65_536  # whose credit is remembered; the one that announced first is forgotten first
 PATIENCE = 500  # unverified announcements, after which further ones of the same publisher count half
 
-_Packed = tuple[dict[str, Credit], dict[int, tuple[str, int]]]
+_Packed = tuple[dict[str, Credit], dict[PageId, tuple[str, int]]]
 
 
 class Publishers:
@@ -27,7 +28,7 @@ class Publishers:
 
     def __init__(self) -> None:
         self._credits: dict[str, Credit] = {}
-        self._announced: dict[int, tuple[str, int]] = {}  # page -> its publisher, and how many pages it stands for
+        self._announced: dict[PageId, tuple[str, int]] = {}  # page -> its publisher, and how many pages it stands for
 
     def credit(self, name: str) -> float:
         """The expected share of right announcements."""
@@ -37,7 +38,7 @@ class Publishers:
         """Whether the pages that a publisher announces are fetched early."""
         return self.credit(name) >= LEAST_CREDIT
 
-    def announce(self, name: str, pages: list[int]) -> None:
+    def announce(self, name: str, pages: list[PageId]) -> None:
         """Remembers the publisher of pages, so that visits can verify the announcement."""
         if name not in self._credits and len(self._credits) >= MOST_PUBLISHERS:
             del self._credits[next(iter(self._credits))]  # a stranger again, should it return
@@ -60,17 +61,17 @@ class Publishers:
         """The pages that were announced and not read since."""
         return np.fromiter(self._announced, dtype=np.int64, count=len(self._announced))
 
-    def has_announced(self, page: int) -> bool:
+    def has_announced(self, page: PageId) -> bool:
         """Whether a page was announced and not read since."""
         return page in self._announced
 
-    def judge(self, page: int, right: bool) -> None:
+    def judge(self, page: PageId, right: bool) -> None:
         """Judges the publisher of a page that was visited: it was right if the page had changed or was new."""
         name = self._take(page)
         if name in self._credits:
             self._credits[name] = verified(self._credits[name], right)
 
-    def _take(self, page: int) -> str:
+    def _take(self, page: PageId) -> str:
         """Removes a page from those that wait to be judged, with the announcements that it stands for; returns its
         publisher, or "" if it does not wait.
         """

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.kind import DEADLINE, DISCOVERY, PUBLISHED, REFRESH, kinds_of
+from centime.model.ids import PageId, host_ids, page_ids
 from centime.model.row_batch import Pages
 from centime.shard.message import Returned
 from centime.shard.state import ShardState
@@ -27,7 +28,7 @@ def lease(state: ShardState, now: float, count: int, slots: int = 0) -> tuple[Pa
     late = state.refreshing.deadlines.due(now)
     due = _read_long_ago(state, now)
     give_back(state, expired, now)
-    requeue(state, [*again.tolist(), *due], now)
+    requeue(state, [*page_ids(again), *due], now)
     _enqueue_late(state, late, now)
     moved = bool(len(expired) or len(again) or len(late) or due)
     moved = _inspect(state, now) or moved
@@ -46,27 +47,28 @@ def take_back(state: ShardState, frame: Returned) -> None:
     """Ends leases that no fetcher works on any more."""
     pages = state.placement.leases.held() if frame.all else np.array(frame.pages, dtype=np.int64)
     pages = pages[state.placement.end(pages)]
-    for number in set(state.pages.origins_of(pages)["host"].tolist()):
+    for number in set(host_ids(state.pages.origins_of(pages)["host"])):
         state.politeness.delay_after_loss(state.hosts, state.placement.frontier, frame.now, number)
     give_back(state, pages, frame.now)
 
 
 def give_back(state: ShardState, pages: Pages, now: float) -> None:
     """Puts pages whose lease ended without a visit back into the frontier, and releases their hosts."""
-    for page in pages.tolist():
-        number = int(state.pages.origin(page)["host"])
-        state.placement.frontier.release(number, state.hosts[number].next_time)
-    requeue(state, pages.tolist(), now)
+    ended = page_ids(pages)
+    for page in ended:
+        host = state.pages.host(page)
+        state.placement.frontier.release(host, state.hosts[host].next_time)
+    requeue(state, ended, now)
 
 
-def requeue(state: ShardState, pages: list[int], now: float) -> None:
+def requeue(state: ShardState, pages: list[PageId], now: float) -> None:
     """Puts those of the pages that wait nowhere into the frontier, each at its level."""
     if not pages:
         return
     numbers = np.array(sorted(set(pages)), dtype=np.int64)
     numbers = numbers[state.placement.idle(numbers)]
     read = state.pages.were_read(numbers) | state.refreshing.book.contains(numbers)
-    announced = np.array([state.requests.publishers.has_announced(page) for page in numbers.tolist()], dtype=np.bool_)
+    announced = np.array([state.requests.publishers.has_announced(page) for page in page_ids(numbers)], dtype=np.bool_)
     unread = numbers[~read & ~announced]
     if len(unread):
         origins = state.pages.origins_of(unread)
@@ -118,7 +120,7 @@ def _add(state: ShardState, pages: Pages, level: int, worth: npt.NDArray[np.floa
     state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), np.zeros(len(pages))), worth)
 
 
-def _read_long_ago(state: ShardState, now: float) -> list[int]:
+def _read_long_ago(state: ShardState, now: float) -> list[PageId]:
     """With `refresh-after`: the pages whose last read is longer ago than that."""
     if state.settings.refresh_after is None:
         return []
@@ -155,7 +157,7 @@ def _enlist(state: ShardState, now: float) -> bool:
     pages = np.arange(requests.enlisted, min(requests.enlist_end, requests.enlisted + ENLISTED_AT_ONCE), dtype=np.int64)
     requests.enlisted = int(pages[-1]) + 1
     read = pages[state.pages.were_read(pages)]
-    for page, url in zip(read.tolist(), state.pages.texts.get_many(read), strict=True):
+    for page, url in zip(page_ids(read), state.pages.texts.get_many(read), strict=True):
         seconds = requests.subscriptions.deadline_seconds(url)
         if seconds < float("inf"):
             state.refreshing.deadlines.add(page, now + seconds)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.timers import Timers
+from centime.model.ids import HostId, PageId, page_ids
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 from centime.refresh.book import RefreshBook
@@ -59,7 +60,7 @@ class Filed(msgspec.Struct, frozen=True, gc=False):
     """A visit with its record, the one before it, and its host."""
 
     visit: Visit
-    host: int
+    host: HostId
     before: Record | None
     record: Record
     ended: bool  # the page is gone or given up
@@ -73,7 +74,7 @@ class Refreshing:
         self.book = RefreshBook(0.0, settings.refresh_settings(), hosts_of)
         self.moments = Timers()
         self.deadlines = Timers()
-        self.beats: dict[int, Beat] = {}
+        self.beats: dict[PageId, Beat] = {}
         self.spending = Spending()
         self.configure(settings)
 
@@ -197,27 +198,27 @@ class Refreshing:
             return None
         pages, worth = self.book.inspect(now, importance, MOST_INSPECTED)
         if self.beats and self.settings.beta:
-            without_beat = np.array([page not in self.beats for page in pages.tolist()], dtype=np.bool_)
+            without_beat = np.array([page not in self.beats for page in page_ids(pages)], dtype=np.bool_)
             pages, worth = pages[without_beat], worth[without_beat]
         due = self.moments.due(now)
         if len(due) and self.settings.beta:  # without beta only age counts, to which a rhythm makes no difference
             worth_now = np.array(
-                [self.beat_worth(page, float(x)) for page, x in zip(due.tolist(), importance(due), strict=True)]
+                [self.beat_worth(page, float(x)) for page, x in zip(page_ids(due), importance(due), strict=True)]
             )
-            for page, one in zip(due.tolist(), worth_now.tolist(), strict=True):
+            for page, one in zip(page_ids(due), worth_now.tolist(), strict=True):
                 if one < self.book.threshold:  # not worth a read yet: after the next moment, a read is worth more
                     self.moments.add(page, next_moment(self.beats[page].rhythm, now))
             kept = worth_now >= self.book.threshold
             pages, worth = np.concatenate([pages, due[kept]]), np.concatenate([worth, worth_now[kept]])
         return pages, worth
 
-    def beat_worth(self, page: int, importance: float) -> float:
+    def beat_worth(self, page: PageId, importance: float) -> float:
         """The worth of reading a page just after its moment: proportional to the time that its copy would be stale."""
         beat = self.beats[page]
         cost = 1.0 if not self.book.settings.by_bytes else self.book.cost(page)
         return importance * self.settings.beta * max(0.0, next_moment(beat.rhythm, beat.read) - beat.read) / cost
 
-    def next_beat(self, page: int, now: float) -> float:
+    def next_beat(self, page: PageId, now: float) -> float:
         """The time after which a page with a rhythm has surely changed again."""
         return next_moment(self.beats[page].rhythm, now)
 
@@ -288,7 +289,7 @@ class Refreshing:
         made.moments = Timers.from_state({}, part("moments"))
         made.deadlines = Timers.from_state({}, part("deadlines"))
         made.spending = msgspec.msgpack.decode(arrays["spending"].tobytes(), type=Spending)
-        made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[int, Beat])
+        made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[PageId, Beat])
         return made
 
 
@@ -304,7 +305,7 @@ def _is_closed(record: Record) -> bool:
     return not (outcome.present or outcome.redirect or outcome.transient)
 
 
-def _rhythm_of(records: Records, page: int) -> Rhythm | None:
+def _rhythm_of(records: Records, page: PageId) -> Rhythm | None:
     """The rhythm of a page's changes over its last visits, or None."""
     times: list[float] = []
     changed: list[bool] = []

@@ -4,11 +4,12 @@ shard's state.
 
 import msgspec
 
+from centime.model.ids import HostId
 from centime.shard.command import RecentIds
 from centime.shard.publishers import Publishers
 from centime.shard.subscriptions import Subscriptions
 
-_Packed = tuple[list[str], bytes, bytes, int, int, list[int]]
+_Packed = tuple[list[str], bytes, bytes, int, int, list[HostId]]
 
 
 class Requests:
@@ -19,7 +20,7 @@ class Requests:
         self.subscriptions = Subscriptions()
         self.publishers = Publishers()
         self.enlisted = self.enlist_end = 0  # pages in this range do not have the deadlines of subscriptions yet
-        self.banned: set[int] = set()  # numbers of hosts
+        self.banned: set[HostId] = set()
 
     def state(self) -> bytes:
         """All requests, packed for a snapshot."""

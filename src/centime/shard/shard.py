@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from centime.ledger.protocol import PageLedger
+from centime.model.ids import HostId, PageId, host_ids, page_ids
 from centime.settings.crawl import CrawlSettings
 from centime.shard import queueing
 from centime.shard.command import Command, SetCommand, pack_command
@@ -93,19 +94,17 @@ class Shard(ShardState):
         fetchers can hold, of which slow hosts have only a part; 0 for no bound.
         """
         pages, moved = queueing.lease(self, now, count, slots)
-        if len(pages) or moved:
-            self._append(GRANTED, Granted(now, count, pages.tolist(), slots))
-        return [
-            self._lease_of(page, url)
-            for page, url in zip(pages.tolist(), self.pages.texts.get_many(pages), strict=True)
-        ]
+        numbers = page_ids(pages)
+        if numbers or moved:
+            self._append(GRANTED, Granted(now, count, numbers, slots))
+        return [self._lease_of(page, url) for page, url in zip(numbers, self.pages.texts.get_many(pages), strict=True)]
 
     def lanes_of(self, leases: Sequence[Lease]) -> list[int]:
         """The number by which each lease is assigned to a fetcher: equal for all hosts of an address with a delay, so
         that one fetcher spaces their requests.
         """
         numbers = np.fromiter((lease.page for lease in leases), dtype=np.int64, count=len(leases))
-        hosts: list[int] = self.hosts_of_pages(numbers).tolist()
+        hosts = host_ids(self.hosts_of_pages(numbers))
         return [self.politeness.lanes.get(host, host) for host in hosts]
 
     def record(self, now: float, visits: Sequence[bytes]) -> list[Visit]:
@@ -155,12 +154,12 @@ class Shard(ShardState):
         self.see(frame)
         self.frame, self.chain = self.frame + 1, self.journal.chain
 
-    def _lease_of(self, page: int, url: str) -> Lease:
+    def _lease_of(self, page: PageId, url: str) -> Lease:
         record = self.pages.last(page)
         origin = self.pages.origin(page)
         depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
-        patience = patience_with(self.hosts[int(origin["host"])])
+        patience = patience_with(self.hosts[HostId(int(origin["host"]))])
         if record is None or not record.signature:
             return Lease(page, url, depth, watch=watch, patience=patience)
         return Lease(page, url, depth, record.etag, record.modified, record.digest, watch, patience)

@@ -77,10 +77,10 @@ class ShardState:
         self.placement.frontier.set_shares(settings.level_shares())
         self.focus = settings.focus_patterns()
         banned = {known for name in settings.ban if (known := self.hosts.find(name)) is not None}
-        for number in sorted(self.requests.banned - banned):
-            self.placement.frontier.unblock(number)
-        for number in sorted(banned - self.requests.banned):
-            self.placement.frontier.block(number)
+        for host in sorted(self.requests.banned - banned):
+            self.placement.frontier.unblock(host)
+        for host in sorted(banned - self.requests.banned):
+            self.placement.frontier.block(host)
         self.requests.banned = banned
 
     def see(self, frame: Any) -> None:

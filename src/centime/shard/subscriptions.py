@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from centime.model.ids import PageId
 from centime.model.pattern import compiled
 from centime.shard.notices import Batch, Change, Notice
 
@@ -46,7 +47,7 @@ class _Kept(msgspec.Struct, array_like=True):
     subscription: Subscription
     last: float  # when a batch was last delivered, 0 if none was
     waiting: list[Notice]
-    hashes: dict[int, int]  # of what the XPath found in each page
+    hashes: dict[PageId, int]  # of what the XPath found in each page
 
 
 class _State(msgspec.Struct, array_like=True):
@@ -62,8 +63,8 @@ class _Active:
         self.search = compiled(subscription.pattern).search
         self.last = 0.0
         self.waiting: dict[int, Notice] = {}  # by number, the oldest first
-        self.newest: dict[int, int] = {}  # page -> number of its newest waiting notice
-        self.hashes: dict[int, int] = {}
+        self.newest: dict[PageId, int] = {}  # page -> number of its newest waiting notice
+        self.hashes: dict[PageId, int] = {}
 
     def due(self) -> float:
         """When the next batch is due; infinity if no notice waits."""
@@ -151,7 +152,7 @@ class Subscriptions:
 
     def noticed(
         self,
-        page: int,
+        page: PageId,
         url: str,
         time: float,
         importance: float,
@@ -234,7 +235,7 @@ class Subscriptions:
 
     @staticmethod
     def _of_xpath(
-        active: _Active, page: int, change: Change | None, found: tuple[int, str] | None
+        active: _Active, page: PageId, change: Change | None, found: tuple[int, str] | None
     ) -> tuple[Change | None, str]:
         """The change that a subscription with an XPath sees, and the text of its notice.
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile
+from centime.model.ids import PageId
 from centime.model.row_batch import NO_WEIGHTS, Pages, RowBatch
 from centime.store.columns import Columns
 from centime.store.row_code import LONGEST_HEAD, UNIT, count_links, decode, encode, measure
@@ -65,12 +66,12 @@ class DiskRows:
         where = (pages, self._columns["row_at"], self.file.base, self.file.tail)
         total, weighted = count_links(*where, starts, lengths)
         if total < 0:
-            raise self._damage(int(pages[-1 - int(total)]))
+            raise self._damage(PageId(int(pages[-1 - int(total)])))
         targets = np.empty(int(total), dtype=np.int32)
         weights = np.empty(int(total)) if weighted else NO_WEIGHTS
         damaged = decode(*where, starts, targets, weights, weights.view(np.uint8), self.known())
         if damaged >= 0:
-            raise self._damage(int(pages[int(damaged)]))
+            raise self._damage(PageId(int(pages[int(damaged)])))
         return RowBatch(starts, lengths, targets, weights)
 
     def replace(self, pages: Pages, rows: RowBatch) -> None:
@@ -128,7 +129,7 @@ class DiskRows:
         """Closes the file."""
         self.file.close()
 
-    def _damage(self, page: int) -> DamagedFile:
+    def _damage(self, page: PageId) -> DamagedFile:
         at = int(self._columns["row_at"][page]) * UNIT
         return DamagedFile(f"{self.file.path}: the row of page {page} is damaged at byte {at}")
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 
-NO_PAGE = -1
+NO_PAGE = PageId(-1)
 
 
 class Mark(IntFlag):
@@ -36,7 +37,7 @@ class Loading(IntEnum):
 class Record:
     """One visit, and what is known about the page after it. Times are seconds since the epoch, 0 if unknown."""
 
-    page: int
+    page: PageId
     previous: int = 0  # the place of the previous record of this page, 0 if there is none; set by `Records.append`
     time: float
     first_time: float = 0.0  # of the first visit
@@ -52,7 +53,7 @@ class Record:
     body_bytes: int = 0
     latency_milliseconds: int = 0
     links: int = 0
-    redirect: int = NO_PAGE  # the page that this one redirects to
+    redirect: PageId = NO_PAGE  # the page that this one redirects to
     status: int = 0
     depth: int = 0
     marks: Mark = NO_MARK

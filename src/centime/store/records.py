@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile
+from centime.model.ids import PageId
 from centime.model.kernel import late_kernel
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
@@ -169,11 +170,11 @@ class Records:
         lengths: tuple[int, ...] = _LENGTHS.unpack(self.file.read(at * UNIT + _HEAD.size, _LENGTHS.size))
         return at + -(-(_HEAD.size + _LENGTHS.size + sum(lengths)) // UNIT)
 
-    def last(self, page: int) -> Record | None:
+    def last(self, page: PageId) -> Record | None:
         """The last visit of a page; None if it was never visited."""
         return next(self.history(page), None)
 
-    def history(self, page: int) -> Iterator[Record]:
+    def history(self, page: PageId) -> Iterator[Record]:
         """All visits of a page, newest first."""
         at = int(self.record_at[page]) if page < self._columns.count else 0
         while at:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import StoreBroken, UnknownPage
+from centime.model.ids import PageId
 
 END_BYTES = 8
 
@@ -52,7 +53,7 @@ class Texts:
             self.texts.truncate(before)
             raise
 
-    def get(self, page: int) -> str:
+    def get(self, page: PageId) -> str:
         """The URL of one page."""
         return self.get_many(np.array([page]))[0]
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from centime.model.errors import NoRoom, StoreBroken
 from centime.model.graph import LARGEST_PAGE_COUNT
+from centime.model.ids import PageId
 from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.model.row_batch import Pages
 
@@ -56,6 +57,11 @@ class UrlTable:
         pages = np.empty(len(fingerprints), dtype=np.int64)
         _find(fingerprints.copy(), self._column, self._slots, pages)  # read-only arrays would be compiled for again
         return pages
+
+    def find_one(self, fingerprint: int) -> PageId | None:
+        """The page of a fingerprint; None if it is unknown."""
+        page = int(self.find(np.array([fingerprint], dtype=np.uint64))[0])
+        return PageId(page) if page >= 0 else None
 
     def find_or_add(self, fingerprints: Fingerprints) -> tuple[Pages, npt.NDArray[np.bool_]]:
         """The page of each fingerprint, which is added if it is unknown, and whether this place added it."""

@@ -13,6 +13,7 @@ from centime.cli.crawl import check
 from centime.cli.ending import run
 from centime.cli.look import bodies, export, hosts, page, stats, top
 from centime.crawl.engine.reader import read_crawl
+from centime.model.ids import PageId
 from tests.crawl.report.made import crawled, hand_made
 
 DOCUMENT = (Path(__file__).parents[3] / "docs/crawl.md").read_text()
@@ -38,7 +39,7 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def seed(box: Path) -> str:
-    return read_crawl(box).shard.pages.texts.get(0)
+    return read_crawl(box).shard.pages.texts.get(PageId(0))
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> Any:

@@ -173,8 +173,8 @@ def _forget_retry(opened: CrawlReader) -> None:
 
 
 def _miscount(opened: CrawlReader) -> None:
-    opened.shard.hosts[0].known += 1
-    opened.shard.hosts[1].known -= 1
+    opened.shard.hosts.all[0].known += 1
+    opened.shard.hosts.all[1].known -= 1
 
 
 def _steal(opened: CrawlReader) -> None:

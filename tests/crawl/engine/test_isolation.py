@@ -9,6 +9,7 @@ from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.model.address import fingerprint
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.message import Lease, Visit, pack
 from centime.shard.state import ShardState
@@ -40,7 +41,7 @@ class Dripping:
         self.held |= {lease.page: (lease, self.clock.now) for lease in leases}
         self.most_bad = max(self.most_bad, sum("bad" in lease.url for lease, _ in self.held.values()))
 
-    def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
+    def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
         self.clock.now += max(min(timeout, 0.1), 0.02)
         done = [
             self.visit(lease)
@@ -77,7 +78,7 @@ class Dripping:
             )
         )
 
-    def release(self, pages: list[int]) -> None:
+    def release(self, pages: list[PageId]) -> None:
         for page in pages:
             self.held.pop(page, None)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from centime.crawl.engine.loop import Engine, Limits
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.shard.message import Lease
 from tests.crawl.world import World, crawl
@@ -27,7 +28,7 @@ class InMemory:
 
     def __init__(self, world: World, clock: Clock, dies_after: int = 0) -> None:
         self.world, self.clock, self.dies_after = world, clock, dies_after
-        self.held: dict[int, Lease] = {}
+        self.held: dict[PageId, Lease] = {}
         self.handed: list[str] = []
         self.closed = False
 
@@ -44,7 +45,7 @@ class InMemory:
         self.held |= {lease.page: lease for lease in leases}
         self.handed += [lease.url for lease in leases]
 
-    def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
+    def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
         self.clock.now += max(timeout, 0.01)
         if self.dies_after and len(self.handed) >= self.dies_after:
             self.dies_after, lost = 0, list(self.held)
@@ -52,7 +53,7 @@ class InMemory:
             return [], lost
         return [self.world.visit(lease, self.clock.now) for lease in self.held.values()], []
 
-    def release(self, pages: list[int]) -> None:
+    def release(self, pages: list[PageId]) -> None:
         for page in pages:
             self.held.pop(page, None)
 

@@ -16,6 +16,7 @@ from centime.crawl.notify import delivery as module
 from centime.crawl.notify.delivering import append_line
 from centime.crawl.notify.delivery import TROUBLES, Delivery, Trouble, read_troubles, write_troubles
 from centime.fetch.settings import FetchSettings
+from centime.model.ids import PageId
 from centime.shard.notices import Batch, Change, Notice
 from centime.shard.subscriptions import Subscription, Subscriptions
 
@@ -30,7 +31,7 @@ def delivery() -> Iterator[Delivery]:
 
 
 def batch(to: str, name: str = "s", number: int = 1) -> Batch:
-    return Batch(name, to, (Notice(number, 5, "http://a.example/ä", 10.0, 1.5, Change.CHANGED),))
+    return Batch(name, to, (Notice(number, PageId(5), "http://a.example/ä", 10.0, 1.5, Change.CHANGED),))
 
 
 def answers(delivery: Delivery, now: float, count: int = 1) -> list[tuple[str, int]]:
@@ -191,7 +192,7 @@ def test_every_change_reaches_a_file_once_though_the_process_and_the_crawl_are_k
     known.add(Subscription("s", "", 1.0, f"file:{tmp_path}/a"))
     delivery, now = Delivery(FetchSettings()), 10.0
     for page in range(30):
-        known.noticed(page, f"http://a.example/{page}", now, 1.0, Change.NEW)
+        known.noticed(PageId(page), f"http://a.example/{page}", now, 1.0, Change.NEW)
         delivery.deliver(known.due(now), now)
         if page % 3 == 0 and delivery.process_id:
             os.kill(delivery.process_id, signal.SIGKILL)

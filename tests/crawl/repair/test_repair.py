@@ -14,6 +14,7 @@ from centime.crawl.repair.repair import repair_crawl
 from centime.files.appended import BLOCK
 from centime.files.mark import read_mark
 from centime.model.errors import CentimeError, DamagedFile
+from centime.model.ids import PageId
 from centime.store.journal import HEAD_BYTES, mark_path
 from tests.crawl.world import World, advance, crawl
 
@@ -48,7 +49,7 @@ def facts(path: Path) -> tuple[object, ...]:
     shard = reader.shard
     found = (
         list(shard.pages.texts.every()),
-        [shard.pages.last(page) for page in range(shard.pages.count)],
+        [shard.pages.last(PageId(page)) for page in range(shard.pages.count)],
         shard.ledger.importance().tobytes(),
         sorted(shard.placement.leases.held().tolist()),
         shard.frame,

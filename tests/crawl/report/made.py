@@ -17,6 +17,7 @@ from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.opening import look_at
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.address import fingerprint
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.processes.clock import RunClock
 from centime.shard.message import Visit, pack
@@ -47,7 +48,7 @@ def visit(page: int, outcome: Outcome = Outcome.READ, links: Sequence[str] = (),
     if outcome is not Outcome.READ:
         said |= {"kind": PageKind.ERROR, "signature": 0, "status": 0}
     said |= {"wire_bytes": 1000, "links": prints, "fresh": prints, "texts": "\n".join(links).encode()}
-    return pack(Visit(page=page, outcome=outcome, **(said | more)))
+    return pack(Visit(page=PageId(page), outcome=outcome, **(said | more)))
 
 
 ANSWERS: dict[str, dict[str, Any]] = {

@@ -9,18 +9,19 @@ from centime.crawl.check.findings import Findings
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.report.bodies import body_of, capture_at, captures_of, when
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
+from centime.model.ids import PageId
 from centime.store.captures import Capture
 
 
 @pytest.fixture(scope="session")
 def seed(box: Path) -> str:
-    return read_crawl(box).shard.pages.texts.get(0)
+    return read_crawl(box).shard.pages.texts.get(PageId(0))
 
 
 def test_the_body_of_a_page_is_the_one_that_was_read(box: Path, seed: str) -> None:
     captures = captures_of(box, seed)
     body = body_of(box, captures[-1])
-    record = read_crawl(box).shard.pages.last(0)
+    record = read_crawl(box).shard.pages.last(PageId(0))
     assert record is not None
     assert len(body) == record.body_bytes
     assert b"<html" in body.lower()

@@ -18,6 +18,7 @@ from centime.crawl.engine.state import CrawlState
 from centime.crawl.report import changes as module
 from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
 from centime.model.errors import BadSetting
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.store.record import NO_MARK, Mark, Record
 from centime.store.records import Records
@@ -38,7 +39,7 @@ def record(page: int, time: float, what: str, signature: int = 1) -> Record:
         "moved": (Outcome.MOVED, PageKind.ERROR, NO_MARK),
     }[what]
     return Record(
-        page=page,
+        page=PageId(page),
         time=time,
         outcome=outcome,
         kind=kind,
@@ -72,7 +73,7 @@ def test_new_changed_gone_and_back_are_reported_and_nothing_else(crawl: CrawlSta
     assert {change for _, change, _, _ in before} == {"new"}
     assert {url for _, _, url, _ in before} == {ROOT, f"{A}/one", f"{A}/two"}
     page = int(crawl.shard.pages.texts.count) - 1
-    url = crawl.shard.pages.texts.get(page)
+    url = crawl.shard.pages.texts.get(PageId(page))
     story = [
         "failed",
         "gone",

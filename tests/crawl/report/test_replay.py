@@ -8,6 +8,7 @@ from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.report.recorded_changes import found_visits, recorded_history
 from centime.crawl.report.replay import replay
 from centime.model.errors import BadInput, BadSetting
+from centime.model.ids import PageId
 from centime.simulate.named import POLICIES
 from centime.store.record import Mark
 from tests.crawl.changing import FOREVER, START, ChangingWorld, live
@@ -25,7 +26,7 @@ def test_all_visits_that_found_their_page_are_sorted_by_page_and_time(followed: 
     assert len(pages) == 60
     for page in (0, 7, 59):
         mine = visits.pages == page
-        known = list(followed.shard.pages.records.history(page))[::-1]
+        known = list(followed.shard.pages.records.history(PageId(page)))[::-1]
         assert visits.times[mine].tolist() == [record.time for record in known if record.outcome.present]
         assert visits.changed[mine].tolist() == [
             Mark.CHANGED in record.marks for record in known if record.outcome.present

@@ -8,11 +8,12 @@ from centime.crawl.worker import outlinks
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.discover.scope import Scope
 from centime.model.document import Document
+from centime.model.ids import PageId
 from centime.model.outcome import PageKind
 from centime.parse.document import read_document
 from centime.shard.message import Lease
 
-HERE = Lease(page=0, url="https://h/d/p")
+HERE = Lease(page=PageId(0), url="https://h/d/p")
 
 
 def links_of(body: bytes, content_type: str) -> list[str]:

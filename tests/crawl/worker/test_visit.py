@@ -10,6 +10,7 @@ from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.discover.scope import Scope
 from centime.fetch.fetcher import Fetcher
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.shard.message import Lease
 from centime.store.archive import Archive
@@ -35,7 +36,7 @@ async def visited(folder: Path, keep: str) -> tuple[str, list[Outcome]]:
         archive = Archive(folder, "x", keep)
         links = LinkReader(Scope.of([], kind="any"), None)
         try:
-            leases = [Lease(page, server.url + path) for page, path in enumerate([*ROUTES, "/unknown"])]
+            leases = [Lease(PageId(page), server.url + path) for page, path in enumerate([*ROUTES, "/unknown"])]
             return server.url, [(await visit(lease, fetcher, links, archive)).outcome for lease in leases]
         finally:
             archive.close()

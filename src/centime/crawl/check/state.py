@@ -19,6 +19,7 @@ from centime.crawl.report.waiting import Waiting
 from centime.frontier.kind import DISCOVERY
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import CentimeError
+from centime.model.ids import host_ids, page_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.store.link_rows import NO_LIMIT
 
@@ -91,12 +92,12 @@ def _texts(opened: CrawlState, findings: Findings, step: Step) -> None:
             findings.wrong(
                 "url table", f"page {pages[place]}: the fingerprint of {urls[place]!r} is not the stored one", path
             )
-        for page, url, host in zip(pages.tolist(), urls, origins["host"][pages].tolist(), strict=True):
+        for page, url, host in zip(page_ids(pages), urls, host_ids(origins["host"][pages]), strict=True):
             if host >= len(names) or names[host] != host_of(url):
                 findings.wrong("hosts", f"page {page}: {url!r} is stored under host {host}", known.origins.file.path)
         step(len(pages))
     findings.holds("url table", "texts have the stored fingerprints and belong to their hosts", known.count, before)
-    for number in np.flatnonzero(per_host[: len(names)] != [host.known for host in hosts.all]).tolist():
+    for number in host_ids(np.flatnonzero(per_host[: len(names)] != [host.known for host in hosts.all])):
         findings.wrong(
             "counts", f"host {names[number]}: {hosts[number].known} pages are counted, but there are {per_host[number]}"
         )

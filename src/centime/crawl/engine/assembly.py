@@ -21,6 +21,7 @@ from centime.ledger.opic import OpicLedger
 from centime.ledger.protocol import PageLedger
 from centime.ledger.window import Interpolation, VariableWindow, Window
 from centime.model.errors import DamagedFile
+from centime.model.ids import HostId
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
 from centime.shard.host_table import Hosts
@@ -184,7 +185,7 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     shard.placement = Placement.from_state({name: (facts[name], _part(snapshot, name)) for name in PLACES})
     if "frontier_standings" not in arrays:  # of a version that knew no standings and no domains
         shard.placement.frontier.set_standings([standing_of(host) for host in shard.hosts.all])
-        join_domains(shard.hosts, shard.placement.frontier, 0)
+        join_domains(shard.hosts, shard.placement.frontier, HostId(0))
     shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)
     shard.requests = Requests.from_state(arrays["requests"].tobytes())
     shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))

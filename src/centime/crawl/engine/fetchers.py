@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from centime.model.errors import CentimeError
+from centime.model.ids import PageId
 from centime.processes.handle import ChildProcess
 from centime.processes.spare import Spare, fork_spares
 from centime.settings.crawl import FetcherSettings
@@ -42,11 +43,11 @@ class Transport(Protocol):
         """Takes leases; those of one lane go to the same fetcher."""
         ...
 
-    def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
+    def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
         """Packed visits, waiting up to `timeout` seconds for the first; and the pages of leases that were lost."""
         ...
 
-    def release(self, pages: list[int]) -> None:
+    def release(self, pages: list[PageId]) -> None:
         """Forgets the leases of pages whose visit was recorded."""
         ...
 
@@ -61,7 +62,7 @@ class _Fetcher(ChildProcess):
     def __init__(self, number: int, settings: FetcherSettings, spare: Spare | None) -> None:
         super().__init__(MODULE, pack(settings), spare)
         self.number = number
-        self.held: set[int] = set()
+        self.held: set[PageId] = set()
 
 
 def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spare]]:
@@ -107,10 +108,10 @@ class Fetchers:
             with contextlib.suppress(OSError):  # it has died; `receive` notices and returns its leases
                 self._flush(fetcher)
 
-    def receive(self, timeout: float) -> tuple[list[bytes], list[int]]:
+    def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
         """Packed visits, waiting up to `timeout` seconds for the first; and the pages whose fetcher died."""
         visits: list[bytes] = []
-        lost: list[int] = []
+        lost: list[PageId] = []
         for key, events in self._selector.select(max(0.0, timeout)):
             fetcher: _Fetcher = key.data
             try:
@@ -124,7 +125,7 @@ class Fetchers:
                 self._replace(fetcher)
         return visits, lost
 
-    def release(self, pages: list[int]) -> None:
+    def release(self, pages: list[PageId]) -> None:
         """Forgets leases that have ended."""
         for fetcher in self._all:
             fetcher.held.difference_update(pages)

@@ -17,8 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.budget import Bucket
 from centime.crawl.engine.fetchers import Fetchers, Transport
@@ -299,8 +297,8 @@ class Engine:
     def _first_seed(self) -> str:
         """The outcome of the first seed, in words."""
         seed, pages = self.shard.settings.seeds[0], self.shard.pages
-        page = int(pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0])
-        record = pages.last(page) if page >= 0 else None
+        page = pages.table.find_one(fingerprint(seed))
+        record = pages.last(page) if page is not None else None
         if record is None:
             return f"{seed} was not fetched"
         return f"{seed}: {record.outcome.name.lower().replace('_', ' ')}: {record.detail}".removesuffix(": ")

@@ -14,6 +14,7 @@ from centime.discover.seeds import read_seeds
 from centime.frontier.kind import PUBLISHED
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, CentimeError
+from centime.model.ids import page_ids
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, settings_from
@@ -122,15 +123,15 @@ def _set_clock(opened: CrawlWriter, clock: RunClock) -> None:
 
 
 def _find_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
-    missing = [seed for seed in seeds if shard.pages.table.find(np.array([fingerprint(seed)], dtype=np.uint64))[0] < 0]
+    missing = [seed for seed in seeds if shard.pages.table.find_one(fingerprint(seed)) is None]
     if missing:
         shard.seed(Seeded(now, "\n".join(missing).encode()))
 
 
 def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
     """Fetches seeds again that are given again and could not be read: the obstacle may be gone."""
-    pages = shard.pages.table.find(np.array([fingerprint(seed) for seed in seeds], dtype=np.uint64)).tolist()
-    last = [shard.pages.last(page) if page >= 0 else None for page in pages]
+    pages = shard.pages.table.find(np.array([fingerprint(seed) for seed in seeds], dtype=np.uint64))
+    last = [shard.pages.last(page) if page >= 0 else None for page in page_ids(pages)]
     missed = [
         seed
         for seed, record in zip(seeds, last, strict=True)

@@ -27,6 +27,7 @@ from centime.files.appended import BLOCK, HEAD_BYTES, MAGIC
 from centime.files.disk import make_folder
 from centime.files.replacement import replace_file
 from centime.model.address import fingerprint, host_of
+from centime.model.ids import PageId, page_ids
 from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
 from centime.shard.host_table import Hosts
@@ -43,9 +44,9 @@ Octets = npt.NDArray[np.uint8]
 class Given:
     """Pages of which something had to be given up."""
 
-    texts: list[int] = field(default_factory=list)
-    records: list[int] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
+    texts: list[PageId] = field(default_factory=list)
+    records: list[PageId] = field(default_factory=list)
+    rows: list[PageId] = field(default_factory=list)
 
 
 class StateFile:
@@ -183,10 +184,10 @@ class DamagedState:
                 continue
         return None
 
-    def _spans(self) -> Iterable[tuple[int, int, int]]:
+    def _spans(self) -> Iterable[tuple[PageId, int, int]]:
         """Page, begin and end of every URL."""
         ends = self.files["pages_text_ends"].data[HEAD_BYTES:].view(np.uint64).tolist()
-        return zip(range(len(ends)), [HEAD_BYTES, *ends[:-1]], ends, strict=True)
+        return zip(map(PageId, range(len(ends))), [HEAD_BYTES, *ends[:-1]], ends, strict=True)
 
     def url(self, begin: int, end: int) -> str:
         """The URL between two places."""
@@ -233,9 +234,9 @@ class DamagedState:
         file = self.files["pages_records"]
         if not file.damaged:
             return
-        kept: dict[int, tuple[int, int]] = {}  # place: page, place of the one before
+        kept: dict[int, tuple[PageId, int]] = {}  # place: page, place of the one before
         record_at = self.arrays["pages_record_at"].copy()
-        for page in np.flatnonzero(record_at).tolist():
+        for page in page_ids(np.flatnonzero(record_at)):
             at = int(record_at[page])
             if self._record_is_lost(at):
                 given.records.append(page)
@@ -246,7 +247,7 @@ class DamagedState:
                 at = kept[at][1]
         self._rewrite_records(kept, record_at)
 
-    def _rewrite_records(self, kept: dict[int, tuple[int, int]], record_at: npt.NDArray[np.uint32]) -> None:
+    def _rewrite_records(self, kept: dict[int, tuple[PageId, int]], record_at: npt.NDArray[np.uint32]) -> None:
         """Writes the records that are left one after the other, and moves all references to them."""
         file = self.files["pages_records"]
         pieces, places, at = [file.data[:HEAD_BYTES]], {0: 0}, HEAD_BYTES // records.UNIT
@@ -258,7 +259,7 @@ class DamagedState:
             pieces.append(piece)
             places[old] = at
             at += units
-        for page in np.flatnonzero(record_at).tolist():
+        for page in page_ids(np.flatnonzero(record_at)):
             record_at[page] = places[int(record_at[page])]
         self.moved_records = places
         self.arrays["pages_record_at"] = record_at
@@ -279,7 +280,7 @@ class DamagedState:
         units = np.zeros(len(pages), dtype=np.int64)
         empty = np.empty(0, dtype=np.uint8)
         row_code.measure(pages, row_at, file.data, empty, units)
-        for page, size in zip(pages.tolist(), units.tolist(), strict=True):
+        for page, size in zip(page_ids(pages), units.tolist(), strict=True):
             at = int(row_at[page]) * row_code.UNIT
             if file.touches(at, at + max(1, size) * row_code.UNIT):
                 given.rows.append(page)

@@ -11,6 +11,7 @@ import numpy as np
 from centime.crawl.engine.assembly import new_ledger
 from centime.crawl.report.visits import are_present, last_visits
 from centime.ledger.exact import ExactLedger
+from centime.model.ids import PageId, page_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
 from centime.shard import queueing
@@ -24,7 +25,7 @@ MOST_PAYMENTS = 1 << 40
 EVERY_LEVEL = 0  # of the frontier
 
 
-def rebuild_ledger(shard: ShardState, lost: Sequence[int], error: float) -> None:
+def rebuild_ledger(shard: ShardState, lost: Sequence[PageId], error: float) -> None:
     """Builds the ledger anew from the rows that are left, and pays debts down to an error."""
     if isinstance(shard.ledger, ExactLedger):
         was_read = shard.ledger.read().copy()
@@ -45,7 +46,7 @@ def rebuild_ledger(shard: ShardState, lost: Sequence[int], error: float) -> None
     queueing.reorder(shard)
 
 
-def forget_visits(shard: ShardState, pages: Sequence[int], now: float) -> int:
+def forget_visits(shard: ShardState, pages: Sequence[PageId], now: float) -> int:
     """Corrects all counters for pages whose last record is lost, and puts those that wait nowhere into the frontier;
     returns the number of visits that are not recorded any more.
     """
@@ -59,7 +60,7 @@ def forget_visits(shard: ShardState, pages: Sequence[int], now: float) -> int:
     _count_as_lost(shard, missing)
     shard.read_count = int(np.count_nonzero(are_present(found["kind"])))
     shard.refreshing.book.forget(numbers)
-    queueing.requeue(shard, numbers.tolist(), now)
+    queueing.requeue(shard, page_ids(numbers), now)
     return missing
 
 
@@ -85,7 +86,7 @@ def count_dropped(shard: ShardState) -> None:
     shard.bounds.dropped = dropped
 
 
-def bury(shard: ShardState, page: int, now: float) -> None:
+def bury(shard: ShardState, page: PageId, now: float) -> None:
     """Makes a page whose URL is lost a dead page, which is never fetched."""
     before = shard.pages.last(page)
     shard.placement.withdraw(np.array([page], dtype=np.int64), EVERY_LEVEL)
@@ -102,5 +103,5 @@ def bury(shard: ShardState, page: int, now: float) -> None:
         )
     )
     shard.outcomes[Outcome.GONE] += 1
-    shard.hosts[int(shard.pages.origin(page)["host"])].visits += 1
+    shard.hosts[shard.pages.host(page)].visits += 1
     shard.refreshing.book.forget(np.array([page], dtype=np.int64))

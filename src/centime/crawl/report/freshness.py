@@ -6,12 +6,13 @@ import numpy as np
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
+from centime.model.ids import HostId, PageId
 from centime.refresh.dates import reliability
 
 DAY = 86_400.0
 
 
-def refresh_facts(opened: CrawlState, page: int, host: int, now: float) -> dict[str, Any]:
+def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) -> dict[str, Any]:
     """The facts of a page in the refresh book; empty if the page is not in it."""
     shard = opened.shard
     book, beats = shard.refreshing.book, shard.refreshing.beats

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.crawl.report.top import readiness
 from centime.crawl.report.waiting import Waiting
 from centime.model.errors import BadSetting
+from centime.model.ids import host_ids
 from centime.shard.host_table import Host
 
 ORDERS = {"known": "known", "read": "read", "failures": "failures", "bytes": "wire_bytes"}
@@ -20,7 +23,8 @@ def host_table(opened: CrawlState, count: int, by: str = "known", *, now: float 
         raise BadSetting(f"the number of hosts to show must be 0 or more, not {count}")
     shard = opened.shard
     column = ORDERS[by]
-    best = sorted(range(len(shard.hosts)), key=lambda number: (-getattr(shard.hosts[number], column), number))[:count]
+    numbers = host_ids(np.arange(len(shard.hosts)))
+    best = sorted(numbers, key=lambda number: (-getattr(shard.hosts[number], column), number))[:count]
     waiting = Waiting(shard)
     rows = [
         _row(shard.hosts[number], shard.placement.frontier.pages_of(number), waiting.host_time(number), now)

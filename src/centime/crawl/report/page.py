@@ -17,6 +17,7 @@ from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.discover.canonical import canonical
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import BadInput, UnknownPage
+from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.store.record import NO_PAGE, Mark, Record
 
@@ -27,14 +28,14 @@ HINTS = 3
 Facts = dict[str, Any]
 
 
-def find_page(opened: CrawlState, url: str) -> tuple[int, str]:
+def find_page(opened: CrawlState, url: str) -> tuple[PageId, str]:
     """The number and canonical URL of a page; the message of UnknownPage names similar URLs."""
     name = canonical(url)
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
     known = opened.shard.pages
-    page = int(known.table.find(np.array([fingerprint(name)], dtype=np.uint64))[0])
-    if page >= 0 and known.texts.get(page) == name:
+    page = known.table.find_one(fingerprint(name))
+    if page is not None and known.texts.get(page) == name:
         return page, name
     raise UnknownPage(f"{name} is not known to this crawl{_hint(opened, name)}")
 
@@ -46,6 +47,7 @@ def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[floa
     history = list(shard.pages.records.history(page))
     last = history[0] if history else None
     origin = shard.pages.origin(page)
+    host = HostId(int(origin["host"]))
     importance = importance_of_all(opened)
     facts: Facts = {
         "url": name,
@@ -59,11 +61,11 @@ def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[floa
         "focus": opened.settings.focus[int(origin["focus"]) - 1] if origin["focus"] else None,
     }
     waiting = Waiting(shard)
-    freshness = refresh_facts(opened, page, int(origin["host"]), now)
+    freshness = refresh_facts(opened, page, host, now)
     facts |= next_visit(opened, page, last, waiting, now, freshness.get("due", ""))
     facts |= freshness
     facts |= _last_facts(opened, last)
-    facts |= _host_facts(opened, int(origin["host"]), waiting, now)
+    facts |= _host_facts(opened, host, waiting, now)
     facts |= _income(opened, page, float(importance[page]), step)
     facts |= _spending(opened, page, float(importance[page]))
     return facts | {"visits": [_visit_facts(record) for record in history]}
@@ -76,7 +78,7 @@ def _kind(last: Record | None) -> str:
 
 
 def next_visit(
-    opened: CrawlState, page: int, last: Record | None, waiting: Waiting, now: float, due: str = ""
+    opened: CrawlState, page: PageId, last: Record | None, waiting: Waiting, now: float, due: str = ""
 ) -> Facts:
     """When and why a page is fetched next; `due` is its due time in the refresh book."""
     shard = opened.shard
@@ -94,7 +96,7 @@ def next_visit(
         }
     entry = waiting.entry(page)
     if entry is not None:
-        level, ready = int(waiting.levels[entry]), readiness(waiting.host_time(int(waiting.hosts[entry])), now)
+        level, ready = int(waiting.levels[entry]), readiness(waiting.host_time(HostId(int(waiting.hosts[entry]))), now)
         when = {"now": "when its turn comes", "blocked": "when its host is unblocked"}.get(
             ready, f"not before {ready}, when its host is ready"
         )
@@ -149,7 +151,7 @@ def _last_facts(opened: CrawlState, last: Record | None) -> Facts:
     }
 
 
-def _host_facts(opened: CrawlState, number: int, waiting: Waiting, now: float) -> Facts:
+def _host_facts(opened: CrawlState, number: HostId, waiting: Waiting, now: float) -> Facts:
     host = opened.shard.hosts[number]
     return {
         "host": host.name,
@@ -162,7 +164,7 @@ def _host_facts(opened: CrawlState, number: int, waiting: Waiting, now: float) -
     }
 
 
-def _income(opened: CrawlState, page: int, importance: float, step: Callable[[float], None]) -> Facts:
+def _income(opened: CrawlState, page: PageId, importance: float, step: Callable[[float], None]) -> Facts:
     shard = opened.shard
     payers = payers_of(shard, page, step)
     first = payers.pages[:MOST_SHOWN]
@@ -188,7 +190,7 @@ def _income(opened: CrawlState, page: int, importance: float, step: Callable[[fl
     }
 
 
-def _spending(opened: CrawlState, page: int, importance: float) -> Facts:
+def _spending(opened: CrawlState, page: PageId, importance: float) -> Facts:
     shard = opened.shard
     targets = shard.pages.rows.gather(np.array([page], dtype=np.int64)).links().astype(np.int64)
     if not len(targets):

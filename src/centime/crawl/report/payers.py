@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.state import rows_of
+from centime.model.ids import PageId
 from centime.model.row_batch import Pages
 from centime.shard.state import ShardState
 
@@ -26,7 +27,7 @@ class Payers:
     links: npt.NDArray[np.int64]
 
 
-def payers_of(shard: ShardState, page: int, step: Callable[[float], None] = lambda done: None) -> Payers:
+def payers_of(shard: ShardState, page: PageId, step: Callable[[float], None] = lambda done: None) -> Payers:
     """All payers of a page; `step` receives the number of further pages whose links were searched."""
     found, links = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for pages, lengths, targets in rows_of(shard):

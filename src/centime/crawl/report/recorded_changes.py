@@ -80,7 +80,7 @@ def recorded_history(opened: CrawlState, *, by_bytes: bool = False, seed: int = 
     pages, first = np.unique(visits.pages, return_index=True)
     last = np.append(first[1:], len(visits.pages)) - 1
     hosts = shard.pages.origins_of(pages)["host"].astype(np.int64)
-    dated = np.array([reliable(shard.hosts[host].dates) for host in range(len(shard.hosts))])[hosts]
+    dated = np.array([reliable(host.dates) for host in shard.hosts.all])[hosts]
     shape, scale = shard.refreshing.book.beliefs(pages)
     rates = shape / scale
     place = np.searchsorted(pages, visits.pages[again])

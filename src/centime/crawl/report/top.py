@@ -17,6 +17,7 @@ from centime.crawl.report.visits import KINDS, OUTCOMES, PRESENT, REDIRECTS, kin
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.frontier.kind import REFRESH
 from centime.model.errors import BadSetting
+from centime.model.ids import PageId, host_ids
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 
@@ -92,7 +93,7 @@ def _important_sites(opened: CrawlState, count: int) -> Rows:
     sums = np.bincount(hosts, weights=importance_of_all(opened), minlength=len(shard.hosts))
     return [
         {"rank": rank, "importance": float(sums[number]), "known": host.known, "read": host.read, "host": host.name}
-        for rank, number in enumerate(first_by(sums, count).tolist(), 1)
+        for rank, number in enumerate(host_ids(first_by(sums, count)), 1)
         for host in (shard.hosts[number],)
     ]
 
@@ -105,7 +106,7 @@ def _next(opened: CrawlState, count: int, now: float) -> Rows:
     waiting = Waiting(shard)
     levels, importance = waiting.levels_of(best), shard.ledger.importance(best)
     worth = waiting.worth_of(best)
-    hosts = shard.pages.origins_of(best)["host"].tolist()
+    hosts = host_ids(shard.pages.origins_of(best)["host"])
     return [
         {
             "rank": rank,
@@ -129,7 +130,7 @@ def _next_sites(opened: CrawlState, count: int, now: float) -> Rows:
         return []
     sums = np.bincount(waiting.hosts, weights=shard.ledger.importance(waiting.pages), minlength=len(shard.hosts))
     pages = np.bincount(waiting.hosts, minlength=len(shard.hosts))
-    best = [number for number in first_by(sums, count).tolist() if pages[number]]
+    best = [number for number in host_ids(first_by(sums, count)) if pages[number]]
     return [
         {
             "rank": rank,
@@ -171,7 +172,7 @@ def _changing(opened: CrawlState, count: int, *, site: bool) -> Rows:
         for rank, place in enumerate(best.tolist(), 1)
     ]
     if site:
-        return [row | {"host": shard.hosts[place].name} for row, place in zip(rows, best.tolist(), strict=True)]
+        return [row | {"host": shard.hosts[host].name} for row, host in zip(rows, host_ids(best), strict=True)]
     times = found["changed_time"][best].tolist()
     texts = shard.pages.texts.get_many(best)
     rates = (shard.refreshing.book.rates(best)[0] * DAY).tolist()
@@ -191,7 +192,7 @@ def _failing(opened: CrawlState, count: int, *, site: bool) -> Rows:
     if site:
         hosts = shard.pages.origins_of(failing)["host"].astype(np.int64)
         pages = np.bincount(hosts, minlength=len(shard.hosts))
-        best = [number for number in first_by(pages, count).tolist() if pages[number]]
+        best = [number for number in host_ids(first_by(pages, count)) if pages[number]]
         return [
             {
                 "rank": rank,
@@ -206,7 +207,7 @@ def _failing(opened: CrawlState, count: int, *, site: bool) -> Rows:
     importance = shard.ledger.importance(failing) if len(failing) else np.empty(0)
     rows: Rows = []
     for rank, place in enumerate(first_by(importance, count).tolist(), 1):
-        page = int(failing[place])
+        page = PageId(int(failing[place]))
         record = shard.pages.last(page)
         assert record is not None
         rows.append(

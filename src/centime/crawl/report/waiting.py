@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.kind import CLASSES, DISCOVERY
+from centime.model.ids import HostId, PageId
 from centime.model.row_batch import Pages
 from centime.shard.state import ShardState
 
@@ -38,7 +39,7 @@ class Waiting:
         self._times = times
         self._blocked = arrays["blocked"]
 
-    def entry(self, page: int) -> int | None:
+    def entry(self, page: PageId) -> int | None:
         """The place of a page among the entries; None if it does not wait."""
         found = np.flatnonzero(self.pages == page)
         return int(found[0]) if len(found) else None
@@ -64,7 +65,7 @@ class Waiting:
         better = (self.levels == self.levels[entry]) & (self.worth > self.worth[entry])
         return int(np.count_nonzero(urgent | better))
 
-    def host_time(self, host: int) -> float:
+    def host_time(self, host: HostId) -> float:
         """When a host is ready to fetch; infinity if it is blocked."""
         if host >= len(self._times):
             return 0.0
