@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from centime.model.errors import BadInput, DamagedFile, InUse
+from centime.model.errors import BadInput, DamagedFile, InUse, NewFormat
 from centime.processes.background import in_background
 from centime.store.folder import FORMAT, CrawlFolder, is_crawl
 
@@ -49,7 +49,7 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     folder = CrawlFolder(tmp_path, 0.0, {}, 1)
     folder.keep_settings({}, formats=(FORMAT + 1, {}))
     with pytest.raises(
-        DamagedFile, match=f"has format {FORMAT + 1}, made by a newer Centime; this version reads {FORMAT}"
+        NewFormat, match=f"has format {FORMAT + 1}, made by a newer Centime; this version reads {FORMAT}"
     ):
         CrawlFolder.open(tmp_path, writable=False)
 

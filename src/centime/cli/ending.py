@@ -4,13 +4,14 @@ An error is one sentence on standard error, `centime: ...`; with `--debug` it is
 """
 
 import logging
+import shlex
 import sys
 from collections.abc import Sequence
 
 import typer
 
 from centime.cli.visible import say
-from centime.model.errors import BadInput, CentimeError
+from centime.model.errors import BadInput, CentimeError, DamagedCrawl
 
 DONE = 0
 PROBLEM = 1
@@ -23,6 +24,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Runs the program once, reports an error on standard error, and returns the exit code."""
     debug = "--debug" in arguments
     _announce_compiling()
+    logging.getLogger("centime.damage").addHandler(_SAID)
     try:
         code = app(args=list(arguments), prog_name="centime", standalone_mode=False)
     except typer.TyperException as wrong:
@@ -56,10 +58,22 @@ class _Announcement(logging.Handler):
             say("centime: compiling what this command needs, once; later runs start at once")
 
 
+class _Said(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes a line for each warning."""
+        say(f"centime: {record.getMessage()}")
+
+
+_SAID = _Said()
+
+
 def _sentence(problem: Exception) -> tuple[str, int]:
     match problem:
         case BadInput():
             return str(problem), WRONG_USAGE
+        case DamagedCrawl(folder=folder):
+            hint = f"centime repair {shlex.quote(str(folder))} restores what can be proven"
+            return f"{problem}; {hint}", PROBLEM
         case CentimeError():
             return str(problem), PROBLEM
         case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in EXTRAS:

@@ -8,7 +8,9 @@
     ├── UnknownPage           the ledger does not know this page
     ├── NotReached            rounding does not allow the requested error to be certified
     ├── DamagedFile           a file of Centime has a wrong checksum, version or length
+    │   └── DamagedCrawl      so that the crawl in a folder does not open; `centime repair` restores it
     ├── OldFormat             a crawl folder of an older format, which must be upgraded first
+    ├── NewFormat             a crawl folder of a newer format, which this version cannot read
     ├── NoRoom                the disk is full, or a file has reached its largest size
     ├── InUse                 another process writes in this folder
     ├── FolderGone            the folder of a crawl was moved or deleted while the crawl ran
@@ -19,6 +21,8 @@
 
 The caller can correct a `BadInput`: it ends a command with exit code 2. The others end it with exit code 1.
 """
+
+from pathlib import Path
 
 
 class CentimeError(Exception):
@@ -53,8 +57,20 @@ class DamagedFile(CentimeError):
     """A file of Centime has a wrong checksum, version or length."""
 
 
+class DamagedCrawl(DamagedFile):
+    """A crawl does not open because of a damaged file; `folder` is what `centime repair` takes."""
+
+    def __init__(self, sentence: str, folder: Path) -> None:
+        super().__init__(sentence)
+        self.folder = folder
+
+
 class OldFormat(CentimeError):
     """A crawl folder of an older format, which must be upgraded first."""
+
+
+class NewFormat(CentimeError):
+    """A crawl folder of a newer format, which this version cannot read."""
 
 
 class NoRoom(CentimeError):

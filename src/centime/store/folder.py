@@ -27,7 +27,7 @@ from xxhash import xxh3_64_hexdigest
 
 from centime.files.disk import create_file, make_folder, sync_folder
 from centime.files.replacement import replace_file
-from centime.model.errors import BadInput, DamagedFile, FolderGone, InUse, OldFormat
+from centime.model.errors import BadInput, DamagedFile, FolderGone, InUse, NewFormat, OldFormat
 from centime.store.journal import HEAD_BYTES, Journal
 from centime.store.ownership import OWNER, foreign, sign
 
@@ -103,6 +103,14 @@ def read_about(path: Path) -> About:
     )
 
 
+def refuse_newer(path: Path, about: About) -> None:
+    """NewFormat if a newer version made this crawl."""
+    if about.format > FORMAT:
+        raise NewFormat(
+            f"{path}: this crawl has format {about.format}, made by a newer Centime; this version reads {FORMAT}"
+        )
+
+
 def _read_about(file: Path) -> About | str:
     """What a file says, or a sentence if it is damaged."""
     try:
@@ -166,10 +174,7 @@ class CrawlFolder:
             raise OldFormat(
                 f"{path}: this crawl has format {about.format}; centime upgrade {path} converts it to format {FORMAT}"
             )
-        if about.format > FORMAT:
-            raise DamagedFile(
-                f"{path}: this crawl has format {about.format}, made by a newer Centime; this version reads {FORMAT}"
-            )
+        refuse_newer(path, about)
         folder = cls(path, about.created, about.settings, about.identity)
         folder.trouble = about.trouble
         if writable:

@@ -20,7 +20,7 @@ from typing import Any
 from centime.files.disk import sync_folder
 from centime.model.errors import DamagedFile
 from centime.store import format2, snapshot
-from centime.store.folder import FORMAT, PARTS, About, CrawlFolder, read_about
+from centime.store.folder import FORMAT, PARTS, About, CrawlFolder, read_about, refuse_newer
 
 PARTS_OF_FORMAT_2 = {"journal": 1, "snapshots": 1, "state": 1, "bodies": 1, "commands": 1}
 
@@ -66,10 +66,7 @@ def upgrade(path: Path, report: Callable[[str], None] = lambda sentence: None) -
 
 def _parts(about: About, path: Path) -> dict[str, int]:
     """The formats of a folder's parts."""
-    if about.format > FORMAT:
-        raise DamagedFile(
-            f"{path}: this crawl has format {about.format}, made by a newer Centime; this version reads {FORMAT}"
-        )
+    refuse_newer(path, about)
     if about.format < 2:
         raise DamagedFile(f"{path}: this crawl has format {about.format}; this version upgrades formats 2 to {FORMAT}")
     return dict(PARTS_OF_FORMAT_2 | about.parts)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from centime.cli.ending import run
 from centime.cli.main import app
 from centime.crawl.repair.repair import repair_crawl
 from tests.crawl.world import World, advance, crawl
@@ -39,11 +40,23 @@ def test_a_repair_says_what_was_restored_and_lost(damaged: Path) -> None:
     assert "False" in shown
 
 
-def test_a_crawl_says_what_it_had_to_do_without(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_says_what_it_had_to_do_without(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     repair_crawl(damaged)
     about = damaged / "centime.json"
     about.write_bytes(about.read_bytes()[:-20])
     monkeypatch.setattr("centime.crawl.engine.loop.Engine.run", lambda engine, view: "stopped")  # fetches nothing
-    said = CliRunner().invoke(app, ["crawl", str(damaged)]).output
-    assert "damaged, and not needed" in said
-    assert "centime.json" in said
+    for command in ("top", "stats", "crawl"):  # which mends it
+        assert run(app, [command, str(damaged)]) in (0, 130)
+        said = capsys.readouterr().err
+        assert said.startswith("centime: damaged, and not needed: ")
+        assert "centime.json" in said
+
+
+@pytest.mark.parametrize("command", ["top", "crawl"])
+def test_damage_that_closes_a_crawl_names_the_command_that_repairs_it(
+    damaged: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert run(app, [command, str(damaged)]) == 1
+    assert f"; centime repair {damaged} restores what can be proven" in capsys.readouterr().err

@@ -246,8 +246,6 @@ def _crawl(
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
             say(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}")
-        for sentence in opened.damaged:
-            say(f"damaged, and not needed: {sentence}; what it held was taken from elsewhere")
         if opened.said_of_clock:
             say(opened.said_of_clock)
         for note in opened.notes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from centime.crawl.engine.assembly import assemble, new_ledger
 from centime.crawl.engine.clock import clocked, said_of_clock
+from centime.crawl.engine.damage import damage_closes, log_damage
 from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import read_seeds
 from centime.frontier.kind import PUBLISHED
@@ -57,8 +58,9 @@ def open_writer(
         new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
         folder = CrawlFolder.create(path, clock(), settings.facts())
     else:
-        upgraded = upgrade(path)
-        folder = CrawlFolder.open(path, writable=True)
+        with damage_closes(path):
+            upgraded = upgrade(path)
+            folder = CrawlFolder.open(path, writable=True)
     try:
         if not fresh:
             kept = decode_settings(folder.settings, where=str(path))
@@ -74,8 +76,10 @@ def open_writer(
             if settings != kept:
                 folder.keep_settings(settings.facts())
         notes = [folder.trust()] if trust else []
-        mend(folder.bodies)
-        opened = _opened(folder, settings, clock)
+        with damage_closes(path):
+            mend(folder.bodies)
+            opened = _opened(folder, settings, clock)
+        log_damage(opened.damaged)
         opened.upgraded = tuple(upgraded)
         opened.notes = tuple(note for note in notes if note)
         opened.make_safe()

@@ -12,6 +12,7 @@ a segment that the reader still needs. `reader.shard` is another object then: do
 from pathlib import Path
 
 from centime.crawl.engine.assembly import Assembled, assemble
+from centime.crawl.engine.damage import damage_closes, log_damage
 from centime.crawl.engine.state import CrawlState
 from centime.ledger.protocol import PageLedger
 from centime.model.errors import DamagedFile
@@ -78,8 +79,11 @@ class CrawlReader(CrawlState):
 
 
 def read_crawl(path: Path) -> CrawlReader:
-    """The crawl in a folder, opened for reading."""
-    return CrawlReader(path)
+    """The crawl in a folder, opened for reading; logs what is damaged, DamagedCrawl if it does not open."""
+    with damage_closes(path):
+        reader = CrawlReader(path)
+    log_damage(reader.damaged)
+    return reader
 
 
 def _assembled(path: Path) -> tuple[CrawlFolder, Assembled[ShardState]]:

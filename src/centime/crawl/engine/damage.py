@@ -1,0 +1,25 @@
+"""Damage that opening a crawl meets: what the crawl does without is logged, what closes it becomes a `DamagedCrawl`."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from centime.model.errors import DamagedCrawl, DamagedFile
+
+_log = logging.getLogger("centime.damage")
+
+
+def log_damage(sentences: Iterable[str]) -> None:
+    """Logs a warning for each damaged file that was not needed."""
+    for sentence in sentences:
+        _log.warning("damaged, and not needed: %s; what it held was taken from elsewhere", sentence)
+
+
+@contextmanager
+def damage_closes(folder: Path) -> Iterator[None]:
+    """Lets a damaged file of the crawl in a folder end as a `DamagedCrawl`, which names the folder."""
+    try:
+        yield
+    except DamagedFile as trouble:
+        raise DamagedCrawl(str(trouble), folder) from trouble
