@@ -13,8 +13,11 @@ numbers = st.integers() | st.floats(allow_nan=True, allow_infinity=True)
 reports = st.dictionaries(
     st.text(),
     st.recursive(
-        st.none() | st.booleans() | numbers | st.text(), lambda part: st.lists(part) | st.dictionaries(st.text(), part)
+        st.none() | st.booleans() | numbers | st.text(),
+        lambda part: st.lists(part, max_size=4) | st.dictionaries(st.text(), part, max_size=4),
+        max_leaves=8,
     ),
+    max_size=4,
 )
 
 

@@ -49,7 +49,7 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
         now = live(opened, world, START + DAY, start=now)
         opened._start()
         opened._finish()
-        live(opened, world, START + 3 * DAY, start=now)
+        live(opened, world, START + 2 * DAY, start=now)
         leased = shard.placement.frontier.statistics()["leased"]
         assert leased[5] == world.pages
         assert leased[4] > 500
@@ -64,15 +64,15 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
 def test_pages_that_change_more_often_are_estimated_so_and_the_budget_is_kept(tmp_path: Path) -> None:
     world = ChangingWorld()
     with crawl(tmp_path / "c", **FOREVER) as opened:
-        live(opened, world, START + 8 * DAY)
+        live(opened, world, START + 5 * DAY)
         pages = np.array([page_of(opened, number) for number in range(world.pages) if number != 7])
         mean, low, high = opened.shard.refreshing.book.rates(pages)
         true = np.array([1 / ((number % 10 + 1) * HOUR) for number in range(world.pages) if number != 7])
         assert np.median(np.abs(np.log(mean / true))) < 0.4
         assert np.mean((low < true) & (true < high)) > 0.7
-        spent = len(world.read) / (8 * DAY)
+        spent = len(world.read) / (5 * DAY)
         assert 0.7 * FOREVER["rate"] < spent <= FOREVER["rate"]
-        facts = about_page(opened, url_of(3), now=START + 8 * DAY)
+        facts = about_page(opened, url_of(3), now=START + 5 * DAY)
         assert (
             facts["changes_per_day_90_percent"][0] < facts["changes_per_day"] < facts["changes_per_day_90_percent"][1]
         )
@@ -102,7 +102,7 @@ def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> N
     world = ChangingWorld(pages=12, period=40 * HOUR)
     world.changes[7] = np.arange(0, 4000) * DAY + START + 600.0
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002}) as opened:
-        live(opened, world, START + 25 * DAY)
+        live(opened, world, START + 25 * DAY, step=400.0)
         page = page_of(opened, 7)
         assert opened.shard.refreshing.beats[PageId(page)].rhythm.period == DAY
         late = [(now - START - 600.0) % DAY for now, number in world.read if number == 7 and now > START + 15 * DAY]

@@ -39,10 +39,10 @@ def _state_after(folder: Path, way: str) -> dict[str, str]:
 
 def test_a_journal_leads_to_the_same_bits_whether_kernels_are_compiled_or_plain_python(tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
-    with serve_in_process(WebBox(hosts=8, pages=300, crawl_delay_seconds=0.0, delay_seconds=0.0)) as served:
+    with serve_in_process(WebBox(hosts=8, pages=200, crawl_delay_seconds=0.0, delay_seconds=0.0)) as served:
         given = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"]}
         with open_writer(folder, [served.seed_url], given) as opened:
-            engine = Engine(opened, Limits(pages=250))
+            engine = Engine(opened, Limits(pages=150))
             while engine.step():
                 pass
             engine.pause()  # and no snapshot yet

@@ -13,6 +13,13 @@ from centime.store.folder import CrawlFolder, read_about
 from tests.crawl.world import crawl
 from tests.settings.test_reading import WRONG
 
+# One wrong value of each setting, another one for each: `tests/settings` tries all of them, commands only hand them on.
+NAMES = sorted({name for name, _ in WRONG})
+WRONG_ONES = [
+    choice[number % len(choice)]
+    for number, name in enumerate(NAMES)
+    for choice in [[pair for pair in WRONG if pair[0] == name]]
+]
 SEED = "http://127.0.0.1:9/"  # not public, so that a crawl of it ends at once
 
 
@@ -98,7 +105,7 @@ def test_a_depth_that_is_no_number_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert not (tmp_path / "c").exists()
 
 
-@pytest.mark.parametrize(("name", "value"), [pair for pair in WRONG if pair[0] != "seeds"])
+@pytest.mark.parametrize(("name", "value"), [pair for pair in WRONG_ONES if pair[0] != "seeds"])
 def test_a_file_with_a_value_of_another_type_is_refused_and_nothing_is_kept(
     name: str, value: object, plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,7 +142,7 @@ def test_a_number_with_too_many_digits_is_one_sentence(tmp_path: Path, capsys: p
     assert not (tmp_path / "c").exists()
 
 
-@pytest.mark.parametrize(("name", "value"), [*WRONG, ("workers", None), ("max-depth", 1.5)])
+@pytest.mark.parametrize(("name", "value"), [*WRONG_ONES, ("workers", None), ("max-depth", 1.5)])
 def test_a_folder_that_holds_a_value_of_another_type_is_one_sentence(
     name: str, value: object, plain: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

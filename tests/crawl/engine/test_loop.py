@@ -25,7 +25,7 @@ from centime.model.graph import graph_from_links
 from centime.model.outcome import Outcome
 from centime.rank.pagerank import pagerank
 
-PAGES = 400
+PAGES = 240
 GIVEN: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"]}
 
 
@@ -55,7 +55,7 @@ def test_a_whole_crawl_finds_every_page_and_its_true_importance(tmp_path: Path, 
         opened.shard.placement.frontier.check()
 
 
-@pytest.mark.parametrize("visits", [1, 37, 200])
+@pytest.mark.parametrize("visits", [1, 37, 120])
 def test_at_any_moment_the_true_error_is_below_the_certified_one(tmp_path: Path, served: Served, visits: int) -> None:
     """True: PageRank of the links that the crawl knows, by the off-line solver."""
     with open_writer(tmp_path / "c", [served.seed_url], GIVEN) as opened:
@@ -71,7 +71,7 @@ def test_at_any_moment_the_true_error_is_below_the_certified_one(tmp_path: Path,
 
 
 def test_the_same_command_resumes_the_crawl(tmp_path: Path, served: Served) -> None:
-    for _ in range(4):
+    for _ in range(2):
         with open_writer(tmp_path / "c", [] if (tmp_path / "c").exists() else [served.seed_url], GIVEN) as opened:
             run(opened, pages=90)
     with open_writer(tmp_path / "c", [], {}) as opened:
