@@ -43,6 +43,7 @@ GRAPHS = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("order", STRATEGIES)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_all_ones_leads_to_the_dominant_eigenvector(name: str, order: Strategy) -> None:

@@ -65,6 +65,7 @@ def test_without_a_default_history_a_new_page_starts_with_nothing(window: Window
     assert grown(window, default_history=False).importance()[70:].max() < 0.1
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_a_page_with_a_default_history_comes_to_its_own_importance(window: Window | None) -> None:
     ledger = grown(window, default_history=True)

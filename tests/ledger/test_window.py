@@ -168,6 +168,7 @@ def test_a_page_with_very_many_measures_groups_them_and_loses_no_cash() -> None:
     assert len(kept._times) <= 4 * most
 
 
+@pytest.mark.compiled
 def test_a_page_read_very_often_forgets_what_is_older_than_the_window() -> None:
     window = TURNOVER  # as long as 20 000 visits
     times = np.arange(200_000, dtype=np.int64) * (window // 20_000)

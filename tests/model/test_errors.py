@@ -1,9 +1,10 @@
 import inspect
+from pathlib import Path
 
 import pytest
 
 from centime.model import errors
-from centime.model.errors import BadInput, CentimeError
+from centime.model.errors import BadInput, CentimeError, DamagedCrawl
 
 OURS = [thing for _, thing in inspect.getmembers(errors, inspect.isclass)]
 
@@ -33,3 +34,8 @@ def test_bad_graphs_rows_and_settings_are_the_callers_to_mend() -> None:
         "BadRow",
         "BadSetting",
     }
+
+
+def test_a_damaged_crawl_names_its_folder() -> None:
+    damaged = DamagedCrawl("c/journal: missing", Path("c"))
+    assert (str(damaged), damaged.folder) == ("c/journal: missing", Path("c"))

@@ -210,6 +210,7 @@ def test_a_kernel_of_a_part_gives_what_the_part_gives() -> None:
     assert kernel_of(_half)(3.0) == 1.5
 
 
+@pytest.mark.compiled
 def test_two_processes_that_need_a_kernel_compile_it_once(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"}
@@ -241,6 +242,7 @@ assert len(total.dispatcher.signatures) == 1
 """
 
 
+@pytest.mark.compiled
 def test_numba_is_not_even_imported_while_late_kernels_take_little_time(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"}
     (tmp_path / "program.py").write_text(FIRST)

@@ -22,7 +22,10 @@
 The caller can correct a `BadInput`: it ends a command with exit code 2. The others end it with exit code 1.
 """
 
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class CentimeError(Exception):
@@ -60,7 +63,7 @@ class DamagedFile(CentimeError):
 class DamagedCrawl(DamagedFile):
     """A crawl does not open because of a damaged file; `folder` is what `centime repair` takes."""
 
-    def __init__(self, sentence: str, folder: Path) -> None:
+    def __init__(self, sentence: str, folder: "Path") -> None:
         super().__init__(sentence)
         self.folder = folder
 
