@@ -18,9 +18,16 @@ from centime.rank.power import power_iteration
 from tests.ledger.made import WINDOWS, copy_of, held, random_web, same
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
-    "window", [None, FixedWindow(64), ImprovedFixedWindow(64), VariableWindow(64), Interpolation(64)], ids=str
+    "window",
+    [
+        None,
+        *(
+            pytest.param(window, marks=pytest.mark.compiled)
+            for window in (FixedWindow(64), ImprovedFixedWindow(64), VariableWindow(64), Interpolation(64))
+        ),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("order", STRATEGIES)
 def test_every_order_leads_to_the_same_importance(order: Strategy, window: Window | None) -> None:
@@ -92,7 +99,6 @@ def test_the_error_factor_is_the_total_over_what_was_paid() -> None:
     assert ledger.error_factor() == 4 * MEAN_CASH / ledger.paid
 
 
-@pytest.mark.compiled
 def test_with_greedy_a_page_is_read_as_often_as_it_is_important() -> None:
     web = random_web(40, 200, 4)
     ledger = OpicLedger(count_visits=True)

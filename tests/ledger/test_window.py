@@ -168,10 +168,9 @@ def test_a_page_with_very_many_measures_groups_them_and_loses_no_cash() -> None:
     assert len(kept._times) <= 4 * most
 
 
-@pytest.mark.compiled
 def test_a_page_read_very_often_forgets_what_is_older_than_the_window() -> None:
     window = TURNOVER  # as long as 20 000 visits
-    times = np.arange(200_000, dtype=np.int64) * (window // 20_000)
+    times = np.arange(60_000, dtype=np.int64) * (window // 20_000)
     kept = MeasuredHistory(FixedWindow(1))
     kept.join(1, 0.0, Clock())
     for part in range(0, len(times), 1000):
