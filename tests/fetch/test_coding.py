@@ -70,6 +70,33 @@ def test_a_body_that_is_not_coded_at_all_is_taken_as_it_is(coding: str) -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd", "br", "deflate"])
+@pytest.mark.parametrize("behind", [b"\n", b"x" * 200])
+def test_bytes_behind_the_end_are_ignored_however_they_are_cut(coding: str, behind: bytes) -> None:
+    packed = CODERS[coding](b"hello" * 50)
+    for step in (1, len(packed), len(packed) + 1, 1 << 20):
+        assert _undo(coding, packed + behind, step) == b"hello" * 50
+    long = bytes(range(256)) * 1000
+    assert _undo(coding, CODERS[coding](long) + behind, 5000) == long
+
+
+@pytest.mark.parametrize("coding", ["deflate", "br", "zstd"])
+@settings(max_examples=50)
+@given(st.binary(max_size=40), st.integers(0, 60), st.binary(max_size=4), st.integers(1, 30))
+def test_a_damaged_body_is_the_same_however_it_is_cut(
+    coding: str, data: bytes, at: int, damage: bytes, step: int
+) -> None:
+    body = bytearray(CODERS[coding](data + b"hello, hello"))
+    body[at : at + 2] = damage
+    results: list[bytes | None] = []
+    for cut in (step, 1 << 20):
+        try:
+            results.append(_undo(coding, bytes(body), cut))
+        except BrokenCoding:
+            results.append(None)
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd", "br", "deflate"])
 def test_a_body_that_ends_early_or_breaks_is_broken(coding: str) -> None:
     data = bytes(range(256)) * 4000
     packed = CODERS[coding](data)

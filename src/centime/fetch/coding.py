@@ -7,7 +7,13 @@ MOST_CODINGS deep.
 Servers lie: a body that is called gzip or zstd but does not start like it is taken as it is, and so is one called
 deflate or br that fails before it gave anything. A body that breaks later, or ends early, is a `BrokenCoding`. Bytes
 behind the end of a stream are ignored, as browsers do, unless they are another member of the same kind; more than
-MOST_MEMBERS are hostile, because empty ones cost time and give nothing.
+MOST_MEMBERS are hostile, because empty ones cost time and give nothing. All this is the same however the network cuts
+the body.
+
+Traps: a call that meets an error loses what it could have given before it. brotli also calls bytes behind the end of a
+stream an error, and a stream that has failed answers nothing more; so a br body is held until its end, and read again
+if it fails. zstd wants no bytes for a stream that has ended; and it compares the length of a frame with its head only
+if it gets all of it at once, so it never does.
 """
 
 import zlib
@@ -47,6 +53,7 @@ class _Deflated:
 
     def __init__(self, gzip: bool) -> None:
         self._gzip = gzip
+        self._bits = 31
         self._members = 0
         self._stream: zlib._Decompress | None = None
         self._plain = False
@@ -60,15 +67,19 @@ class _Deflated:
                 yield data
                 return
             if self._stream is None:
-                self._start(data)
+                data = b"".join([*self._held, data])
+                self._held.clear()
+                if not self._start(data):
+                    self._held.append(data)
+                    return
                 continue
             try:
                 piece = self._stream.decompress(data, PIECE)
             except zlib.error as error:
-                if self._gzip or self._given:
+                data = b"".join([*self._held, data])
+                if self._gzip or self._given or self._gives(data):
                     raise BrokenCoding(f"the compressed body is broken ({error})") from None
                 self._plain = True
-                data = b"".join([*self._held, data])
                 continue
             if not piece and not self._given and not self._gzip:
                 self._held.append(data)
@@ -91,59 +102,97 @@ class _Deflated:
                     self._over = bool(data) or not self._gzip
 
     def finish(self) -> None:
-        if self._stream is not None and not self._plain and not self._stream.eof:
+        begun = self._stream is not None or bool(self._held)
+        if begun and not self._plain and not (self._stream is not None and self._stream.eof):
             raise BrokenCoding("the compressed body ends early")
 
-    def _start(self, data: bytes) -> None:
+    def _start(self, data: bytes) -> bool:
+        """Starts the stream that these bytes begin; returns whether they are enough to tell which it is."""
         if self._gzip:
             self._plain = data[:1] != b"\x1f"
             self._stream = zlib.decompressobj(31)
-        else:
-            wrapped = data[0] & 0x0F == 8 and (len(data) < 2 or (data[0] * 256 + data[1]) % 31 == 0)
-            self._stream = zlib.decompressobj(15 if wrapped else -15)
+        elif len(data) >= 2:
+            wrapped = data[0] & 0x0F == 8 and (data[0] * 256 + data[1]) % 31 == 0
+            self._bits = 15 if wrapped else -15
+            self._stream = zlib.decompressobj(self._bits)
+        return self._stream is not None
+
+    def _gives(self, data: bytes) -> bool:
+        """Whether a stream that fails gives anything before."""
+        stream = zlib.decompressobj(self._bits)
+        try:
+            return any(stream.decompress(data[at : at + 1]) for at in range(len(data)))
+        except zlib.error:
+            return False
 
 
 class _Brotli:
     def __init__(self) -> None:
         self._stream = brotli.Decompressor()
         self._plain = False
-        self._begun = False
-        self._given = False
-        self._held: list[bytes] = []  # what came before the stream gave anything: it may not be coded at all
+        self._over = False
+        self._given = 0  # bytes
+        self._held: list[bytes] = []  # what came so far
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         if self._plain:
             yield data
-            return
-        if self._stream.is_finished():
-            return
-        self._begun = True
-        rest = data
-        while True:
+        elif not self._over:
+            self._held.append(data)
             try:
-                piece = self._stream.process(rest, output_buffer_limit=PIECE)
+                for piece in _drained(self._stream, data):
+                    self._given += len(piece)
+                    yield piece
+                self._over = self._stream.is_finished()
             except brotli.error as error:
-                if self._given:
-                    if self._stream.is_finished():
-                        return
-                    raise BrokenCoding(f"the compressed body is broken ({error})") from None
-                self._plain = True
-                yield b"".join([*self._held, data])
-                return
-            rest = b""
-            if not piece:
-                if not self._given:
-                    self._held.append(data)
-                return
-            self._given = True
-            self._held.clear()
-            yield piece
-            if self._stream.is_finished():
-                return
+                yield from self._read_again(error)
+            if self._over or self._plain:
+                self._held.clear()
 
     def finish(self) -> None:
-        if self._begun and not self._plain and not self._stream.is_finished():
+        if self._held:
             raise BrokenCoding("the compressed body ends early")
+
+    def _read_again(self, error: brotli.error) -> Iterator[bytes]:
+        """What a stream that has failed gives up to its end; the body itself if it is no such stream."""
+        data = b"".join(self._held)
+        stream = brotli.Decompressor()
+        skipped = self._given
+        for piece in _drained(stream, data[: _sound(data)]):
+            self._given += max(0, len(piece) - skipped)
+            if len(piece) > skipped:
+                yield piece[skipped:]
+            skipped = max(0, skipped - len(piece))
+        self._over = stream.is_finished()
+        self._plain = not self._given and not self._over
+        if self._plain:
+            yield data
+        elif not self._over:
+            raise BrokenCoding(f"the compressed body is broken ({error})") from None
+
+
+def _drained(stream: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
+    """What a stream gives for some more data."""
+    while piece := stream.process(data, output_buffer_limit=PIECE):
+        yield piece
+        data = b""
+
+
+def _sound(data: bytes) -> int:
+    """How many bytes a brotli stream takes before it ends or fails."""
+    sound = 0
+    for step in (4096, 64, 1):
+        stream = brotli.Decompressor()
+        try:
+            for _ in _drained(stream, data[:sound]):
+                pass
+            while sound < len(data):
+                for _ in _drained(stream, data[sound : sound + step]):
+                    pass
+                sound += step
+        except brotli.error:
+            continue
+    return sound
 
 
 class _Zstandard:
@@ -155,12 +204,21 @@ class _Zstandard:
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         if self._stream is None:
-            self._plain = data[0] not in _FRAMES
-            self._stream = ZstdDecompressor(options=_WINDOW)
+            self._plain = self._plain or data[0] not in _FRAMES
         if self._plain:
             yield data
             return
         while not self._over:
+            if self._stream is None or self._stream.eof:
+                if not data:
+                    return
+                self._over = data[0] not in _FRAMES
+                if self._over:
+                    return
+                self._members = _count(self._members)
+                self._stream = ZstdDecompressor(options=_WINDOW)
+                self._stream.decompress(data[:1])
+                data = data[1:]
             try:
                 piece = self._stream.decompress(data, PIECE)
             except ZstdError as error:
@@ -170,11 +228,6 @@ class _Zstandard:
                 yield piece
             if self._stream.eof:
                 data = self._stream.unused_data
-                if not data:
-                    return
-                self._members = _count(self._members)
-                self._over = data[0] not in _FRAMES
-                self._stream = ZstdDecompressor(options=_WINDOW)
             elif self._stream.needs_input:
                 return
 
