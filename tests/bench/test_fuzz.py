@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import fuzz
 from bench.fuzz_mutation import mutated
-from bench.fuzz_targets import Target, must, targets
+from bench.fuzz_run import Run, show, written
+from bench.fuzz_target import Target, must
+from bench.fuzz_targets import targets
 
 
 def test_every_reader_obeys_its_law_for_good_and_for_mutated_inputs(tmp_path: Path) -> None:
@@ -17,22 +18,33 @@ def test_every_reader_obeys_its_law_for_good_and_for_mutated_inputs(tmp_path: Pa
             target.read(data)
 
 
-def test_a_finding_is_counted_and_kept_and_a_run_goes_on_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(fuzz, "KEPT", tmp_path / "fuzz")
-
+def _strict(most: int) -> dict[str, Target]:
     def read(data: bytes) -> None:
-        must(data.count(b"\xff") < 3, "no such byte")
+        must(data.count(b"\xff") < most, "no such byte")
 
-    made = {"strict": Target([b"a" * 100], read, (b"\xff",))}
-    run = fuzz.Run(made)
-    run.go_on(float("inf"), 100)
+    return {name: Target([b"a" * 100], read, (b"\xff",), share) for name, share in (("strict", 1), ("other", 3))}
+
+
+def test_a_finding_is_counted_and_kept_and_a_run_goes_on_where_it_was_until_all_is_mended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(_strict(4), tmp_path)
+    run.go_on(float("inf"), 200)
     found = len(run.done["strict"].findings)
-    assert (run.done["strict"].inputs, found > 0) == (100, True)
-    assert len(list((tmp_path / "fuzz").glob("strict-*.bin"))) == found
-    again = fuzz.Run(made)
-    again.go_on(float("inf"), 150)
-    assert (again.done["strict"].inputs, len(again.done["strict"].findings) >= found) == (150, True)
-    again.show()
+    assert (run.done["strict"].inputs, run.done["other"].inputs, found > 0) == (50, 150, True)
+    assert len(list(tmp_path.glob("strict-*.bin"))) == found
+    again = Run(_strict(4), tmp_path)
+    again.go_on(float("inf"), 240)
+    assert (again.done["strict"].inputs, len(again.done["strict"].findings) >= found) == (60, True)
+    assert show(written(tmp_path)) == 1
     assert "Broken: no such byte" in capsys.readouterr().out
+    mended = Run(_strict(1000), tmp_path)
+    assert (mended.done["strict"].findings, len(mended.done["strict"].mended) >= found) == ([], True)
+
+
+def test_the_result_does_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
+    runs = [Run(_strict(4), tmp_path / str(jobs)) for jobs in (1, 3)]
+    for run, jobs in zip(runs, (1, 3), strict=True):
+        run.go_on(float("inf"), 200, jobs)
+    one, three = ({name: (done.inputs, done.findings) for name, done in run.done.items()} for run in runs)
+    assert one == three
