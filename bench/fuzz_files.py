@@ -43,14 +43,14 @@ def file_targets(folder: Path) -> dict[str, Target]:
     """The targets by name; each writes into a folder of its own inside this one."""
     return {
         "frames": Target([_frames()], _frame, (b"\0\0\0\0\1",), 4),
-        "messages": Target(_messages(), _message, (b"\x90", b"\xc4\xff", b"\xdd\xff\xff\xff\xff", b"\xc0"), 2),
-        "commands": Target(_commands(), _command, (b"\xa3set", b"\xc4\xff", b"\xc0", b"//a["), 1),
+        "messages": Target(_messages(), _message, (b"\x90", b"\xc4\xff", b"\xdd\xff\xff\xff\xff", b"\xc0")),
+        "commands": Target(_commands(), _command, (b"\xa3set", b"\xc4\xff", b"\xc0", b"//a[")),
         "journal": Target(*_journal(own(folder, "journal"))),
         "state file": Target(*_appended(own(folder, "state"))),
         "rows": Target(_row_bytes(), _rows),
         "snapshot": Target(*_snapshot(own(folder, "snapshot")), (b'"O"', b"[-1]", b"null", b'"<V8"', b'".."')),
         "mark": Target(*_mark(own(folder, "mark"))),
-        "warc": Target(_records(), _record, (b"\r\n\r\n", b"WARC/1.1\r\n", b"Content-Length: "), 5),
+        "warc": Target(_records(), _record, (b"\r\n\r\n", b"WARC/1.1\r\n", b"Content-Length: "), 4),
         "captures": Target([_index()], _captures(own(folder, "captures")), (b'"', b"\n", b" ", b"{}")),
         "seeds": Target(SEEDS, _seeds(own(folder, "seeds")), (b"://", b"sitemap:", b"#", b"\n", b"\xef\xbb\xbf")),
         "settings": Target(

@@ -34,7 +34,7 @@ def graph_targets(folder: Path) -> dict[str, Target]:
         "bv graph": Target(_bv(own(folder, "bv")), _read_bv, (), 2),
         "npz": Target(_npz(own(folder, "npz")), _graph(folder / "npz/x.npz"), (b"<i4", b"'shape': (", b"PK\1\2")),
         "parquet": Target(_parquet(own(folder, "parquet")), _graph(folder / "parquet/x.parquet")),
-        "edges": Target(EDGES, _graph(own(folder, "edges") / "x.csv"), PARTS, 2),
+        "edges": Target(EDGES, _graph(own(folder, "edges") / "x.csv"), PARTS),
         "packed edges": Target(_packed(EDGES[3] * 3), _packed_graph(own(folder, "packed"))),
         "matrix market": Target(MATRICES, _graph(own(folder, "matrix") / "x.mtx"), (b"3", b"complex", *PARTS)),
         "names": Target([b"a\nb\r\n\xc3\xa4\n"], _names(own(folder, "names")), PARTS),
