@@ -134,6 +134,13 @@ def test_ampersands_without_end_take_linear_time(unit: bytes) -> None:
     assert time.process_time() - start < 3.0
 
 
+@pytest.mark.parametrize("unit", [b"<!DOCTYPE a [", b"<i", b"<i a='b' "])
+def test_document_types_and_tags_without_end_take_linear_time(unit: bytes) -> None:
+    start = time.process_time()
+    assert read_sitemap(b"<urlset><url><loc>" + unit * (500_000 // len(unit)) + b">").trouble
+    assert time.process_time() - start < 3.0
+
+
 def test_no_more_entries_are_read_than_the_protocol_allows() -> None:
     sitemap = read_sitemap((HEAD + "<url><loc>https://h/a</loc></url>" * (MOST_ENTRIES + 5) + "</urlset>").encode())
     assert len(sitemap.entries) == MOST_ENTRIES

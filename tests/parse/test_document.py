@@ -78,6 +78,14 @@ def test_a_megabyte_of_anything_takes_a_second_at_most(unit: bytes) -> None:
     assert time.process_time() - start < 1.0
 
 
+@pytest.mark.parametrize("unit", [b"<i", b"<i a='b' ", b"<!DOCTYPE a [", b"<!ENTITY a SYSTEM '", b"</", b"<a>", b"&a;"])
+def test_xml_without_end_takes_linear_time(unit: bytes) -> None:
+    body = b"<r>" + unit * (300_000 // len(unit)) + b">"
+    start = time.process_time()
+    check(read_document(body, url="https://h/", content_type="text/xml"), body)
+    assert time.process_time() - start < 2.0
+
+
 @pytest.mark.compiled
 def test_unclosed_formatting_does_not_multiply() -> None:
     body = (

@@ -4,6 +4,9 @@ Memory is bounded: no tree is built, a field keeps LONGEST_FIELD characters, a r
 reader stops after the number of records that the caller asked for. The document type is hidden from the parser, so no
 entity is ever expanded. A broken document yields the complete records before the damage.
 
+Trap: libxml2 must get all of a document at once. When it is fed piece by piece, it looks for the end of every tag in
+advance, and tags without end take quadratic time.
+
 A document with errors is parsed a second time with its ampersands as character references (`model/ampersands.py`). The
 errors of the first pass are reported in any case.
 """
@@ -16,7 +19,6 @@ from lxml import etree
 
 from centime.model.ampersands import by_number
 
-CHUNK = 65_536
 LONGEST_FIELD = 4_096
 MOST_FIELDS = 64
 
@@ -48,7 +50,11 @@ class Records:
 def read_records(text: bytes, names: Iterable[str], *, most: int) -> Records:
     """The elements with these names, at most `most` of them."""
     wanted = frozenset(names)
-    text = _DOCTYPE.sub(b"", text, count=1).replace(b"<!DOCTYPE", b"<!doctype")
+    begin = text.find(b"<!DOCTYPE")
+    kind = _DOCTYPE.match(text, begin) if begin >= 0 else None  # a search would try each of a million of them
+    if kind is not None:
+        text = text[:begin] + text[kind.end() :]
+    text = text.replace(b"<!DOCTYPE", b"<!doctype")
     found, stumbled = _read(text, wanted, most)
     if not stumbled or b"\x00" in text[:8]:  # UTF-16 is left as it is
         return found
@@ -63,36 +69,33 @@ def read_records(text: bytes, names: Iterable[str], *, most: int) -> Records:
 
 def _read(text: bytes, names: frozenset[str], most: int) -> tuple[Records, bool]:
     """The result of one pass over the text, and whether the parser met an error."""
-    reader = _Reader(names)
+    reader = _Reader(names, most)
     found = reader.found
     parser = etree.XMLParser(target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False)
     try:
-        for at in range(0, len(text), CHUNK):
-            parser.feed(text[at : at + CHUNK])
-            if len(found.records) >= most:
-                if len(found.records) > most or at + CHUNK < len(text):
-                    found.trouble = f"Only the first {most} entries were read."
-                del found.records[most:]
-                break
-            if len(parser.feed_error_log) > 1_000:
-                break
-        else:
-            parser.close()
+        etree.fromstring(text, parser)
+    except _Enough:
+        found.trouble = f"Only the first {most} entries were read."
     except (etree.LxmlError, ValueError, AssertionError) as error:
         found.trouble = f"The XML is broken: {error}."
         return found, True
-    errors = [error for error in parser.feed_error_log if error.type_name != "ERR_UNDECLARED_ENTITY"]
+    errors = [error for error in parser.error_log if error.type_name != "ERR_UNDECLARED_ENTITY"]
     if errors and not found.trouble:
         found.trouble = f"The XML is broken in line {errors[0].line}: {errors[0].message}."
-    return found, bool(parser.feed_error_log)
+    return found, bool(parser.error_log)
+
+
+class _Enough(Exception):
+    """There are as many records as the caller asked for; it ends the parser and never leaves this module."""
 
 
 class _Reader:
     """Builds records from the parser's events."""
 
-    def __init__(self, names: frozenset[str]) -> None:
+    def __init__(self, names: frozenset[str], most: int) -> None:
         self.found = Records()
         self._names = names
+        self._most = most
         self._open: Record | None = None
         self._depth = 0  # inside the open record
         self._text: list[str] = []
@@ -107,6 +110,8 @@ class _Reader:
         if self._open is not None:
             self._depth += 1
         elif name in self._names:
+            if len(self.found.records) == self._most:
+                raise _Enough
             self._open, self._depth = Record(name), 0
         self._text, self._length = [], 0
         self._attributes = {name: value.replace("&#38;", "&") for name, value in attributes.items()}

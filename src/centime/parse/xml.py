@@ -17,7 +17,8 @@ instructions, white space between elements and the choice of prefixes.
 
 Memory is bounded: the parser streams elements and builds no tree, the document type is removed before (`parse/dtd.py`),
 so no entity is ever expanded, and the text of an element is kept up to LONGEST_TEXT. A broken document yields its
-readable part, and `trouble` says what is wrong.
+readable part, and `trouble` says what is wrong. Trap: libxml2 must get all of a document at once, see
+`discover/records.py`.
 
 A document with errors is parsed a second time with its ampersands as character references (`model/ampersands.py`).
 """
@@ -33,7 +34,6 @@ from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
 from centime.parse.dtd import DocumentType, document_type_of
 
-CHUNK = 65_536
 LONGEST_TEXT = 4_096
 
 _XLINK = "{http://www.w3.org/1999/xlink}"
@@ -69,7 +69,7 @@ def read_xml(
     rest = text[: kind.start] + text[kind.end :] if kind.end else text
     rest = rest.replace(b"<!DOCTYPE", b"<!doctype")  # disarms a second document type in a broken document
     reader, parser, broken = _read(rest, url, kind)
-    if broken or parser.feed_error_log:
+    if broken or parser.error_log:
         escaped = by_number(rest)
         if escaped != rest:
             reader = _read(escaped, url, kind)[0]
@@ -103,20 +103,16 @@ def _read(text: bytes, url: str, kind: DocumentType) -> tuple["_Reader", etree.X
     parser = etree.XMLParser(
         target=reader, recover=True, resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8"
     )
-    return reader, parser, _feed(parser, text)
+    return reader, parser, _parse(parser, text)
 
 
-def _feed(parser: etree.XMLParser, text: bytes) -> str:
-    """Feeds a parser piece by piece; returns what is wrong with the text in one sentence, empty if nothing is."""
+def _parse(parser: etree.XMLParser, text: bytes) -> str:
+    """Parses a text; returns what is wrong with it in one sentence, empty if nothing is."""
     try:
-        for at in range(0, len(text), CHUNK):
-            parser.feed(text[at : at + CHUNK])
-            if len(parser.feed_error_log) > 1_000:
-                return "The XML is broken in more than a thousand places; the rest was not parsed."
-        parser.close()
+        etree.fromstring(text, parser)
     except (etree.LxmlError, ValueError, AssertionError) as error:
         return f"The XML is broken: {error}"
-    errors = [error for error in parser.feed_error_log if error.type_name != "ERR_UNDECLARED_ENTITY"]
+    errors = [error for error in parser.error_log if error.type_name != "ERR_UNDECLARED_ENTITY"]
     return f"The XML is broken in line {errors[0].line}: {errors[0].message}." if errors else ""
 
 
