@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from xxhash import xxh3_64_hexdigest
 
-from bench.fuzz_target import InputFile, Target, must, own
+from bench.fuzz_target import URL, InputFile, Target, must, own
 from centime.crawl.commands.checking import check_content, unpack_command
 from centime.discover.seeds import read_seeds
 from centime.files.appended import AppendedFile
@@ -32,7 +32,6 @@ from centime.store.row_code import count_links, decode, measure
 from centime.store.snapshot import read_snapshot, write_content
 from centime.store.warc import HEAD_BYTES, answer, date_in, facts_of, payload_of
 
-URL = "http://a.example/b/c?d=e"
 CONFIG = b"""seeds = ["http://a.example/"]\nrate = "50/s"\nbandwidth = "2GB/day"\nscope = "domain"\ninclude = ["/a/"]
 focus = ["/x/=4"]\nmax-depth = 3\ndelay = 1.5\ncontinuous = true\nshares = "0.5,0.2,0.1"\nallow-network = ["10.0.0.0/8"]
 resolve = ["a.example=10.0.0.1"]\nfirst-rate = "5/d"\ndiscovery = "auto"\nledger = "opic"\nkeep = "all"\n"""
@@ -54,7 +53,8 @@ def file_targets(folder: Path) -> dict[str, Target]:
         "captures": Target([_index()], _captures(own(folder, "captures")), (b'"', b"\n", b" ", b"{}")),
         "seeds": Target(SEEDS, _seeds(own(folder, "seeds")), (b"://", b"sitemap:", b"#", b"\n", b"\xef\xbb\xbf")),
         "settings": Target(
-            [CONFIG, json.dumps(CrawlSettings(seeds=(URL,)).facts()).encode()], _settings(own(folder, "settings"))
+            [CONFIG, *CONFIG.splitlines(keepends=True), json.dumps(CrawlSettings(seeds=(URL,)).facts()).encode()],
+            _settings(own(folder, "settings")),
         ),
     }
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+URL = "http://a.example/b/c?d=e"
+
 
 class Broken(Exception):
     """A law does not hold."""

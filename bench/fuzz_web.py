@@ -2,41 +2,30 @@
 
 import gzip
 import math
+import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-import brotli
-from backports import zstd
-
-from bench.fuzz_target import Target, must
+from bench.fuzz_answers import read_headers, received
+from bench.fuzz_target import URL, Target, must
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.crawl.worker.xpath import check_xpath, watched
 from centime.discover.canonical import LONGEST_URL, Canonicaliser, canonical, index_of
 from centime.discover.feed import read_feed
-from centime.discover.moment import moment
 from centime.discover.scope import Scope
 from centime.discover.sitemap import read_sitemap
 from centime.discover.traps import trap
-from centime.fetch.answer import MOST_RETRY_SECONDS, decode_headers, outcome_of, retry_after, target_of
-from centime.fetch.coding import PIECE, BrokenCoding, decoder_for
-from centime.fetch.connection import Connection
-from centime.fetch.directives import parse_directives
 from centime.fetch.rules import parse_rules
-from centime.fetch.watch import Attempt
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.pattern import check_pattern, compiled
-from centime.model.response import Response
 from centime.parse.document import read_document
 from centime.parse.encoding import as_utf8
 from centime.shard.message import Lease
 from centime.shard.subscriptions import Subscription
 from centime.store.url_key import url_key
-from centime.store.warc import answer, payload_of
 
-URL = "http://a.example/b/c?d=e"
 HTML = [
     b"""<!doctype html><html lang=en><head><base href=/x/><title>t &amp; u</title><meta name=robots content=nofollow>
 <meta charset=utf-8><link rel=canonical href=y><style>a{}</style><script>if(a<b)c()</script></head><body><p>text <a
@@ -90,35 +79,6 @@ URLS = [
     b"http://xn--nxasmq6b.0x7f.1/%zz",
     b"https://b.example./(S(abc))/index.html?utm_source=x&a=",
 ]
-ANSWERS = [
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 5\r\n\r\nhello",
-    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n3\r\nabc\r\n0\r\nX: y\r\n\r\n",
-    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n",
-    b"HTTP/1.0 503 Busy\nRetry-After: 120\nDate: Sat, 31 Jan 2026 12:00:00 GMT\nX-Robots-Tag: noindex\n\nsorry",
-    b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n" + gzip.compress(b"hello" * 9, mtime=0),
-    b"HTTP/1.1 304 Not Modified\r\nFolded: a\r\n b\r\nCache-Control: max-age=60\r\n\r\n",
-]
-FIELDS = (
-    b"\r\n",
-    b"Content-Length: 5\r\n",
-    b"Transfer-Encoding: chunked\r\n",
-    b"HTTP/1.1 ",
-    b"\r\n0\r\n\r\n",
-    b"ffffffff\r\n",
-    b"Content-Encoding: br\r\n",
-)
-HEADERS = [
-    b"Sat, 31 Jan 2026 12:00:00 GMT",
-    b"Saturday, 31-Jan-26 12:00:00 GMT",
-    b"Sat Jan 31 12:00:00 2026",
-    b"2026-01-31T12:00:00.5+01:00",
-    b"2026-W05-6",
-    b"otherbot: noindex, nofollow, unavailable_after: 25 Jun 2026 15:00:00 PST",
-    b'text/html; charset="iso-8859-1"',
-    b'private, max-age="3600"',
-    b"//b.example:80/x?y#z",
-    b"86400",
-]
 ENCODED = [
     b"text/html; charset=shift_jis\n<a href='?\x83\x65'>\x83\x58</a>",
     b"text/html\n\xff\xfe<\0a\0 \0h\0r\0e\0f\0=\0\xe4\0>\0",
@@ -146,7 +106,20 @@ XPATHS = [
 STEPS = (b"//", b"[", b"]", b"/..", b"::", b"*", b"|", b"ancestor::", b"translate(", b")", b"'", b"not(", b"$x", b"x:")
 PATTERNS = [b"/a/(b|c)+\\.html$", b"[^/]{2,5}\\?d=\\w", b"(?i)^https?://[a-z.]*", b"\\bx\\d{3}\\x41[[:alpha:]]"]
 SIGNS = (b"(?", b"{,5}", b"{1000}", b"[^", b"\\1", b"*", b"+", b"(?P<a>", b"\\p{L}", b"|", b")", b"\\Q")
-MOST_DECODED = 1 << 20
+REPEATED = [
+    b"|<a href=x>|",
+    b"<urlset>|<url><loc>|",
+    b"|<!DOCTYPE a [|]>",
+    b"|<!ENTITY a SYSTEM '|",
+    b"User-agent: *|\nDisallow: /*a|",
+    b"|<table><tr><td>|",
+    b"<rss>|<item>&|",
+    b"|<p hidden>5 March |",
+    b"<!--|-|->",
+    b"|noindex, x: |",
+]
+LONG_BYTES = 1 << 14
+SUSPECT_SECONDS = 0.02  # for so many bytes
 
 
 def web_targets() -> dict[str, Target]:
@@ -162,11 +135,9 @@ def web_targets() -> dict[str, Target]:
         ),
         "feed": Target(FEEDS, read_feed, (b"<item>", b"<link>", b"2026-", b"<entry>", b"href="), 6),
         "url": Target(URLS, _url(), (b"//", b"..", b"%", b"[", b"@", b":", b"?", b"xn--", b"\\", b";", b"/."), 11),
-        "answer": Target(ANSWERS, _answer, FIELDS, 7),
-        "coding": Target(_coded(), _coding, (b"gzip", b"br", b"zstd", b"deflate", b", ", b"\x1f\x8b"), 3),
-        "headers": Target(HEADERS, _headers, (b",", b":", b" GMT", b"-", b"none", b"charset="), 3),
-        "xpath": Target(XPATHS, _xpath, STEPS, 1),
-        "patterns": Target(PATTERNS, _pattern, SIGNS, 1),
+        "repeated": Target(REPEATED, _repeated, (b"|", b"<", b"]", b"&", b"\r", b" a='", *TAGS, *DECLARED)),
+        "xpath": Target(XPATHS, _xpath, STEPS),
+        "patterns": Target(PATTERNS, _pattern, SIGNS),
     }
 
 
@@ -235,118 +206,47 @@ def _url() -> Callable[[bytes], object]:
     return read
 
 
-# ---- answers
+# ---- what is long
 
 
-class _Transport:
-    """A connection without a network."""
-
-    def is_closing(self) -> bool:
-        return False
-
-    def abort(self) -> None:
-        pass
-
-    pause_reading = resume_reading = abort
+def _robots_long(data: bytes) -> None:
+    rules = parse_rules(data, "centime")
+    rules.allows("http://a.example/" + "a" * 500)
+    rules.allows("http://a.example/%2F" + "a/" * 200)
 
 
-def _received(pieces: list[bytes]) -> Connection:
-    task: Any = None
-    attempt = Attempt(task, 0.0, 1.0, 1.0, 1.0)
-    connection = Connection(
-        "http://a.example",
-        "127.0.0.1",
-        attempt,
-        loop=task,
-        clock=lambda: 1.7e9,
-        most_head_bytes=1 << 16,
-        forget=lambda lost: None,
-    )
-    connection.connection_made(_Transport())
-    for piece in pieces:
-        connection.data_received(piece)
-    connection.connection_lost(None)
-    return connection
+_LONG: tuple[Callable[[bytes], object], ...] = (
+    _document("text/html"),
+    _document("application/xml"),
+    _document(""),
+    _document("application/xml-dtd"),
+    _robots_long,
+    read_sitemap,
+    read_feed,
+    read_headers,
+    lambda data: _encoded(b"text/html\n" + data),
+    lambda data: received([b"HTTP/1.1 200 OK\r\n" + data]),
+)
 
 
-def _answer(data: bytes) -> None:
-    """An answer, received at once and in pieces, decoded, and archived."""
-    chosen = zlib.crc32(data)
-    step = 1 + chosen % (len(data) + 1) // (1 + (chosen >> 16) % 8)
-    whole = _received([data])
-    cut = _received([data[at : at + step] for at in range(0, len(data), step)])
-    must((whole.error is None) == (cut.error is None), "an answer is good or bad however it is cut")
-    if whole.error is not None:
-        return
-    head, body = (whole.version, whole.status, whole.reason, whole.headers), whole.take()
-    must(head == (cut.version, cut.status, cut.reason, cut.headers), "a head is the same however it is cut")
-    must(body == cut.take(), "a body is the same however it is cut")
-    headers = decode_headers(whole.headers)
-    fields = dict(reversed(headers))
-    target_of(URL, fields.get("location", ""))
-    retry_after(fields.get("retry-after", ""), date=fields.get("date", ""), now=1.7e9)
-    parse_directives(headers, "centime")
-    with suppress(BrokenCoding):
-        body = b"".join(_decoded(fields.get("content-encoding", ""), [body]))
-    response = Response(
-        url=URL,
-        outcome=outcome_of(whole.status, conditional=True),
-        status=whole.status,
-        headers=headers,
-        body=body,
-        asked_at=1.7e9,
-    )
-    must(payload_of(answer(response, "<urn:x>", "<urn:y>", b"d" * 20, "")) == body, "what is archived is read back")
+def _repeated(data: bytes) -> None:
+    """A beginning, then the same again and again: the time grows with the length, not with its square."""
+    begin, _, rest = data[:200].partition(b"|")
+    unit, _, end = rest.partition(b"|")
+    unit = unit or begin or b" "
+    read = _LONG[zlib.crc32(data) % len(_LONG)]
 
+    def seconds(size: int) -> float:
+        text = begin + unit * (size // len(unit)) + end
+        before = time.process_time()
+        read(text)
+        return time.process_time() - before
 
-def _coded() -> list[bytes]:
-    text = b"hello, " * 9
-    bare = zlib.compressobj(wbits=-15)
-    return [
-        b"gzip\n" + gzip.compress(text, mtime=0) + gzip.compress(b"more", mtime=0),
-        b"deflate\n" + zlib.compress(text),
-        b"deflate\n" + bare.compress(text) + bare.flush(),
-        b"br\n" + brotli.compress(text),
-        b"zstd\n" + zstd.compress(text) + zstd.compress(b"more"),
-        b"gzip, br\n" + brotli.compress(gzip.compress(text, mtime=0)),
-    ]
-
-
-def _decoded(coding: str, pieces: list[bytes]) -> Iterator[bytes]:
-    decoder, size = decoder_for(coding), 0
-    for data in pieces:
-        for piece in (data,) if decoder is None else decoder.pieces(data):
-            must(decoder is None or len(piece) <= max(PIECE, 4 * len(data)), "a piece is bounded")
-            size += len(piece)
-            yield piece
-            if size > MOST_DECODED:
-                return
-    if decoder is not None:
-        decoder.finish()
-
-
-def _coding(data: bytes) -> None:
-    name, _, body = data.partition(b"\n")
-    coding, step = name.decode("latin-1"), 1 + zlib.crc32(data) % 40
-    found = []
-    for pieces in ([body] if body else [], [body[at : at + step] for at in range(0, len(body), step)]):
-        try:
-            found.append(b"".join(_decoded(coding, pieces))[:MOST_DECODED])
-        except BrokenCoding:
-            found.append(b"broken")
-    must(found[0] == found[1], "a body is the same however it is cut")
-
-
-def _headers(data: bytes) -> None:
-    value = decode_headers([(b"Name", data)])[0][1]
-    must(0 <= retry_after(value, date="", now=1.7e9) <= MOST_RETRY_SECONDS, "a wait is a time")
-    must(0 <= retry_after("Sat, 31 Jan 2026 12:00:00 GMT", date=value, now=1.7e9) <= MOST_RETRY_SECONDS, "also so")
-    must(0 <= moment(value) < math.inf, "a moment is a time")
-    parse_directives([("x-robots-tag", value)], "centime")
-    target_of(URL, value)
-    read_document(b"<a href=\xe4>", url=URL, content_type=value)
-    with suppress(BrokenCoding):
-        decoder_for(value)
+    if seconds(LONG_BYTES) > SUSPECT_SECONDS:
+        short = min(seconds(LONG_BYTES) for _ in range(3))
+        must(
+            min(seconds(4 * LONG_BYTES) for _ in range(3)) < 10 * short or short < SUSPECT_SECONDS / 4, "time is linear"
+        )
 
 
 # ---- what people ask for in pages
