@@ -82,6 +82,15 @@ def test_text_that_is_not_utf_8_is_refused(path: Path) -> None:
         read(path, source=wrong, target=["b"])
 
 
+def test_a_footer_that_contradicts_itself_is_refused_and_does_not_end_the_process(path: Path) -> None:
+    pq.write_table(pa.table({"source": [0, 1], "target": [1, 0]}), path)
+    whole = path.read_bytes()
+    assert whole.count(b"\x25\x02\x18\x06target") == 1  # it may have no value: its levels are counted
+    path.write_bytes(whole.replace(b"\x25\x02\x18\x06target", b"\x25\x00\x18\x06target"))
+    with pytest.raises(BadGraph, match="it is damaged"):
+        read_named(path)
+
+
 def test_damage_is_named_with_its_byte(path: Path) -> None:
     sources = [page * 7 % 1000 for page in range(3000)]
     pq.write_table(

@@ -6,9 +6,11 @@ written by Centime declare how integers map to pages; for others see `link_block
 for text, the names.
 """
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,10 +87,28 @@ class ParquetLinks:
                     batch_size=BATCH_ROWS, row_groups=[group], columns=list(self.columns), use_threads=False
                 )
             except DAMAGE:
-                column, at = _damaged(file, group, self.columns)
+                column, at = self._damaged(file, group)
+                if at is None:
+                    raise
                 raise BadGraph(
                     f"{self.name}, byte {at}: column {column!r} of row group {group}, which begins there, is damaged"
                 ) from None
+
+    def _damaged(self, file: pq.ParquetFile, group: int) -> tuple[str, int | None]:
+        """The first unreadable column of a row group, and the byte where it begins; none if the footer is damaged.
+
+        What the footer says of a column is not asked: if it is wrong, Arrow ends the process.
+        """
+        for column in self.columns:
+            self._noted.first = None
+            try:
+                for _ in file.iter_batches(
+                    batch_size=BATCH_ROWS, row_groups=[group], columns=[column], use_threads=False
+                ):
+                    pass
+            except DAMAGE:
+                break
+        return column, self._noted.first
 
     def _choose(self, schema: pa.Schema) -> tuple[str, ...]:
         if len(set(schema.names)) != len(schema.names):
@@ -150,8 +170,9 @@ class ParquetLinks:
     @contextmanager
     def _file(self) -> Iterator[pq.ParquetFile]:
         with opened(self.path) as raw:
+            self._noted = _Noted(raw)
             try:
-                with pq.ParquetFile(raw, page_checksum_verification=True) as file:
+                with pq.ParquetFile(self._noted, page_checksum_verification=True) as file:
                     yield file
             except DAMAGE:
                 raise BadGraph(
@@ -159,19 +180,22 @@ class ParquetLinks:
                 ) from None
 
 
-def _damaged(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> tuple[str, int]:
-    """The first unreadable column of a row group, and the byte where it begins."""
-    chunks = {
-        file.metadata.row_group(group).column(place).path_in_schema: place for place in range(file.metadata.num_columns)
-    }
-    for column in columns:
-        try:
-            for _ in file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=[column], use_threads=False):
-                pass
-        except DAMAGE:
-            break
-    chunk = file.metadata.row_group(group).column(chunks[column])
-    return column, chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+class _Noted:
+    """An open file that notes where it was read first."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self.first: int | None = None
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        """Reads as the file does."""
+        if self.first is None:
+            self.first = self._file.tell()
+        return self._file.read(size)
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the file's."""
+        return getattr(self._file, name)
 
 
 def _end_of_sense(path: Path) -> int:
