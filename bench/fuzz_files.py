@@ -19,6 +19,7 @@ from centime.files.appended import AppendedFile
 from centime.files.frame import FRAME, frame_at, frame_behind, frame_head
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
 from centime.model.errors import BadInput, DamagedFile
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.model.response import Response
 from centime.settings.crawl import CrawlSettings
@@ -80,13 +81,14 @@ def _frame(data: bytes) -> None:
 
 
 def _messages() -> list[bytes]:
-    visit = message.Visit(page=1, outcome=Outcome.READ, etag='"x"', links=b"l" * 16, watched=(("s", 1, "t"),))
-    lease = message.Lease(1, URL, 2, watch=(Subscription("s", "/a/", 60.0, "file:/tmp/x", "//a"),))
+    page = PageId(1)
+    visit = message.Visit(page=page, outcome=Outcome.READ, etag='"x"', links=b"l" * 16, watched=(("s", 1, "t"),))
+    lease = message.Lease(page, URL, 2, watch=(Subscription("s", "/a/", 60.0, "file:/tmp/x", "//a"),))
     made = [
         message.Seeded(1.0, URL.encode()),
         message.Visits(1.0, [msgspec.Raw(message.pack(visit))]),
-        message.Granted(1.0, 2, [1, 2]),
-        message.Returned(1.0, [3]),
+        message.Granted(1.0, 2, [page, page]),
+        message.Returned(1.0, [page]),
         message.Configured(1.0, "{}"),
         message.Settled(0.1, 5),
         message.Clocked(1.0, "boot", 2.0),

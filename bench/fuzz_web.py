@@ -18,6 +18,7 @@ from centime.discover.sitemap import read_sitemap
 from centime.discover.traps import trap
 from centime.fetch.rules import parse_rules
 from centime.model.errors import BadSetting
+from centime.model.ids import PageId
 from centime.model.outcome import PageKind
 from centime.model.pattern import check_pattern, compiled
 from centime.parse.document import read_document
@@ -155,7 +156,7 @@ def _document(content_type: str) -> Callable[[bytes], object]:
 def _page() -> Callable[[bytes], object]:
     """All that is done with a page, whatever it is, as in `crawl/worker/visit.py`."""
     links = LinkReader(Scope.of([URL], kind="any"), None)
-    lease = Lease(1, URL)
+    lease = Lease(PageId(1), URL)
 
     def read(data: bytes) -> None:
         document = read_document(data, url=URL)
