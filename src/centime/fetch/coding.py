@@ -119,11 +119,17 @@ class _Deflated:
 
     def _gives(self, data: bytes) -> bool:
         """Whether a stream that fails gives anything before."""
-        stream = zlib.decompressobj(self._bits)
-        try:
-            return any(stream.decompress(data[at : at + 1]) for at in range(len(data)))
-        except zlib.error:
-            return False
+        stream, at = zlib.decompressobj(self._bits), 0
+        for step in (4096, 64, 1):
+            while at < len(data):
+                tried = stream.copy()
+                try:
+                    if tried.decompress(data[at : at + step], 1):
+                        return True
+                except zlib.error:
+                    break
+                stream, at = tried, at + step
+        return False
 
 
 class _Brotli:
