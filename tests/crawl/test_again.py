@@ -13,6 +13,7 @@ from centime.crawl.worker.visit import visit
 from centime.discover.scope import Scope
 from centime.fetch.fetcher import Fetcher
 from centime.lab.webbox import Served, WebBox, serve_in_process
+from centime.model.errors import BadInput
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.shard.message import Lease, Visit
@@ -29,6 +30,23 @@ def served() -> Iterator[Served]:
         WebBox(hosts=4, pages=80, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0)
     ) as box:
         yield box
+
+
+def test_seeds_of_all_runs_together_must_fit_and_a_refusal_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("centime.discover.seeds.MOST_BYTES", 200)
+    with open_writer(tmp_path / "c", [f"https://a.example/{'x' * 100}"], {}) as opened:
+        opened.close()
+    before = (tmp_path / "c" / "centime.json").read_bytes()
+    with (
+        pytest.raises(BadInput, match="a crawl has at most 200"),
+        open_writer(tmp_path / "c", [f"https://b.example/{'x' * 100}"], {}),
+    ):
+        pass
+    assert (tmp_path / "c" / "centime.json").read_bytes() == before
+    with open_writer(tmp_path / "c", ["https://b.example/"], {}) as opened:
+        assert len(opened.settings.seeds) == 2
 
 
 def ending(folder: Path, seeds: list[str], given: dict[str, Any], pages: int | None = None) -> tuple[str, int]:

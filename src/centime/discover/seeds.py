@@ -10,7 +10,7 @@ A word that is none of these is refused by name, in a file also with its line. N
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,13 +50,18 @@ def read_seeds(words: Sequence[str]) -> Seeds:
             _read_file(Path(word), urls, sitemaps)
         else:
             _take(word.strip(), "", urls, sitemaps)
-    size = sum(len(url) + len('"",') for url in (*urls, *sitemaps))
+    must_fit((*urls, *sitemaps))
+    return Seeds(tuple(urls), tuple(sitemaps))
+
+
+def must_fit(seeds: Iterable[str]) -> None:
+    """BadInput if a crawl cannot have all of these seeds, those of earlier runs among them."""
+    size = sum(len(url) + len('"",') for url in seeds)
     if size > MOST_BYTES:
         raise BadInput(
-            f"the seeds have {size:,} bytes together, a crawl starts with at most {MOST_BYTES:,}: "
+            f"the seeds have {size:,} bytes together, a crawl has at most {MOST_BYTES:,}: "
             "give it some of them, and the others with `centime publish`"
         )
-    return Seeds(tuple(urls), tuple(sitemaps))
 
 
 def _take(word: str, where: str, urls: dict[str, None], sitemaps: dict[str, None]) -> None:

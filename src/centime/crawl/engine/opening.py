@@ -11,7 +11,7 @@ from centime.crawl.engine.assembly import assemble, new_ledger
 from centime.crawl.engine.clock import clocked, said_of_clock
 from centime.crawl.engine.damage import damage_closes, log_damage
 from centime.crawl.engine.writer import CrawlWriter
-from centime.discover.seeds import read_seeds
+from centime.discover.seeds import must_fit, read_seeds
 from centime.frontier.kind import PUBLISHED
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, CentimeError
@@ -71,8 +71,10 @@ def open_writer(
                     raise BadSetting(
                         f"{path}: the {name} of a crawl stays as it was begun: {getattr(kept, name)}{hint}"
                     )
-            more = [url for url in urls if url not in settings.seeds]
-            settings = settings_from({"seeds": [*settings.seeds, *more]}, where=where, start=settings)
+            known = set(settings.seeds)
+            merged = [*settings.seeds, *(url for url in urls if url not in known)]
+            must_fit(merged)
+            settings = settings_from({"seeds": merged}, where=where, start=settings)
             if settings != kept:
                 folder.keep_settings(settings.facts())
         notes = [folder.trust()] if trust else []
