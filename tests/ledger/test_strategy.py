@@ -58,7 +58,7 @@ def test_the_order_goes_on_from_its_state() -> None:
         assert np.array_equal(one, other)
 
 
-def test_wrong_orders_are_refused() -> None:
+def test_wrong_strategies_are_refused() -> None:
     for strategy, visits, error in (
         ("best", 1, BadSetting),
         ("cycle", -1, BadSetting),

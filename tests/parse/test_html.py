@@ -120,7 +120,7 @@ def test_the_first_base_with_an_href_counts(text: str, base: str) -> None:
         ("<meta name=robots content=noindex><meta name=robots content=nofollow>", True, True),
     ],
 )
-def test_robots_are_told_by_meta(text: str, noindex: bool, nofollow: bool) -> None:
+def test_robots_directives_of_meta_are_read(text: str, noindex: bool, nofollow: bool) -> None:
     document = read(text)
     assert (document.noindex, document.nofollow) == (noindex, nofollow)
 

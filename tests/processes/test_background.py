@@ -33,7 +33,7 @@ def test_a_child_that_is_stuck_in_a_lock_is_killed_and_said_so(monkeypatch: pyte
     assert background.done() is False
 
 
-def test_what_a_child_raises_is_told() -> None:
+def test_what_a_child_raises_is_reported() -> None:
     def fail() -> None:
         raise ValueError("no")
 

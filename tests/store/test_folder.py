@@ -64,7 +64,7 @@ signal.pause()
 """
 
 
-def test_the_second_writer_is_told_who_the_first_is_and_a_kill_frees_the_folder(tmp_path: Path) -> None:
+def test_the_second_writer_learns_who_the_first_is_and_a_kill_frees_the_folder(tmp_path: Path) -> None:
     path = tmp_path / "crawl"
     CrawlFolder.create(path, created=0.0, settings={}).close()
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True)

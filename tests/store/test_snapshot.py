@@ -166,7 +166,7 @@ def test_the_background_writes_memory_as_it_was_and_tells_how_it_went(tmp_path: 
     os.close(sender)
 
 
-def test_trouble_in_the_background_is_told(tmp_path: Path) -> None:
+def test_trouble_in_the_background_is_reported(tmp_path: Path) -> None:
     def fail() -> None:
         raise NoRoom("x: the disk is full")
 

@@ -86,7 +86,7 @@ def taking(crawl: Path, *, refuse: str = "", leave: bool = False) -> Iterator[No
         folder.close()
 
 
-def test_set_orders_other_settings_and_says_who_takes_them(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_set_changes_settings_and_says_who_applies_them(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert centime("set", crawl, "rate=20/s", "ban+=spam.example", "--json") == 0
     facts = told(capsys)
     assert facts["by"] == "the next run: no crawl is running here"
@@ -143,7 +143,7 @@ def test_nobody_waits_for_a_crawl_that_does_not_run_or_ends_meanwhile(
     assert len(waiting(crawl)) == 1
 
 
-def test_publish_orders_pages_and_names_what_is_out(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_publish_requests_pages_and_names_what_is_out_of_scope(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         centime(
             "publish", crawl, f"{A}/one#x", f"{A}/p.jpg", "sitemap:http://a.example/s.xml", "--cluster", "c", "--json"
@@ -197,14 +197,16 @@ def test_publish_refuses_empty_and_endless_names(
     assert waiting(crawl) == []
 
 
-def test_a_large_publication_is_several_orders(crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_large_publication_is_several_commands(
+    crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "u.txt").write_text("".join(f"{A}/{number}\n" for number in range(120_000)))
     assert centime("publish", crawl, "-f", tmp_path / "u.txt", "--json") == 0
     assert told(capsys)["commands"] == 6
     assert [len(command.lines()) for command in waiting(crawl) if isinstance(command, PublishCommand)] == [20_000] * 6
 
 
-def test_subscribe_orders_a_subscription_with_a_name_that_says_the_same(
+def test_subscribe_makes_a_subscription_with_a_name_that_says_the_same(
     crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     to = f"file:{tmp_path}/news"
@@ -310,7 +312,7 @@ def test_a_subscriber_in_trouble_is_listed_with_the_reason_and_the_next_attempt(
 
 
 @pytest.mark.parametrize("place", ["crawl/news", "link/news", "dangling", "crawl/bodies/../centime.json"])
-def test_changes_are_not_told_to_the_folder_of_the_crawl_itself(
+def test_changes_are_not_delivered_to_the_folder_of_the_crawl_itself(
     crawl: Path, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "crawl").symlink_to(crawl)
