@@ -1,5 +1,7 @@
 """Damage of every kind: it is said, never certified, and repaired with no more loss than what depends on it."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.repair.repair import repair_crawl
 from centime.files.appended import BLOCK
 from centime.files.mark import read_mark
-from centime.model.errors import CentimeError, DamagedFile
+from centime.model.errors import CentimeError, DamagedFile, NoRoom
 from centime.model.ids import PageId
 from centime.store.journal import HEAD_BYTES, mark_path
 from tests.crawl.world import World, advance, crawl
@@ -266,3 +268,39 @@ def test_a_repair_that_is_killed_anywhere_is_finished_by_the_next(
             if left[0] >= 0:
                 break
         assert reached >= 4
+
+
+@pytest.mark.parametrize("damage", [_hole_in_journal, _broken_state("records.bin")], ids=["journal", "records"])
+def test_a_repair_without_room_on_the_disk_says_so_and_loses_nothing_more(
+    damage: Callable[[Path], None], killed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged, folder = tmp_path / "damaged", tmp_path / "c"
+    shutil.copytree(killed, damaged)
+    damage(damaged)
+    shutil.copytree(damaged, folder)
+    writes = _refused_at(monkeypatch, -1, folder)
+    expected = facts(folder)
+    for call in Random(4).sample(range(writes), 3):
+        shutil.rmtree(folder)
+        shutil.copytree(damaged, folder)
+        with pytest.raises(NoRoom):
+            _refused_at(monkeypatch, call, folder)
+        repair_crawl(folder)
+        assert check_crawl(folder).problems == [], call
+        assert facts(folder) == expected, call
+
+
+def _refused_at(monkeypatch: pytest.MonkeyPatch, call: int, folder: Path) -> int:
+    """Repairs with one write refused, because the disk is full; returns the number of writes."""
+    write, count = os.pwrite, [0]
+
+    def pwrite(handle: int, data: bytes, at: int) -> int:
+        count[0] += 1
+        if count[0] - 1 == call:
+            raise OSError(errno.ENOSPC, "no space")
+        return write(handle, data, at)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", pwrite)
+        repair_crawl(folder)
+    return count[0]
