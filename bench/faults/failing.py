@@ -12,14 +12,14 @@ from time import perf_counter
 
 from bench.faults.damage import DAMAGE
 from bench.faults.disk import Image, Step
-from bench.faults.history import PAGES, RUNS, digest, go_on, journaled
+from bench.faults.history import FIRST_TIME, RUNS, digest, go_on, journaled, states_of
 from bench.faults.judging import Content, Judge, Wrong
 from bench.faults.recorded import Recording
-from bench.faults.small_world import SmallWorld
 from bench.faults.tally import Tally
 from centime.crawl.repair.repair import repair_crawl
 from centime.model.errors import CentimeError
 from centime.shard.fold import fold
+from centime.store.folder import is_crawl
 
 REFUSED = "killed, call of the run refused"
 TRIES = 50  # to damage a crawl so that it does not open
@@ -50,8 +50,38 @@ def _killed_again(judge: Judge, tally: Tally, chance: Random) -> None:
 
 
 def _run_refused(judge: Judge, tally: Tally, chance: Random) -> None:
-    """A crawl that goes on after a crash, until a call is refused."""
-    _run(judge, tally, chance, refuse=True)
+    """A crawl that goes on after a crash, or is just created, until a call is refused."""
+    if chance.random() < 0.2:
+        _creation_refused(judge, tally, chance)
+    else:
+        _run(judge, tally, chance, refuse=True)
+
+
+def _creation_refused(judge: Judge, tally: Tally, chance: Random) -> None:
+    judge.show(Image())
+    judge.will_change()
+    recording, at, said = Recording(judge.folder), chance.randrange(SOME_STEPS), False
+    with journaled(recording.promise) as frames:
+        try:
+            with _refused(recording, at, chance):
+                go_on(judge.folder, judge.history.world, FIRST_TIME, 0, ends=True)
+        except (CentimeError, OSError):
+            said = True
+    promised = recording.disk().promised(len(recording.steps))
+    if is_crawl(judge.folder):
+        reader = judge.read(tally)
+        if reader is None:
+            raise Wrong("does not open after its first run failed")
+        judge.must_be(reader, promised, states_of(judge.folder, frames).get)
+    elif promised:
+        raise Wrong(f"is no crawl, but {promised} frames were confirmed")
+    try:
+        go_on(judge.folder, judge.history.world, LATER, 0, ends=True)
+    except (CentimeError, OSError) as trouble:
+        raise Wrong(f"cannot be begun again: {trouble}") from trouble
+    judge.must_be_right("begun again")
+    tally.said += said
+    tally.right += not said
 
 
 def _run(judge: Judge, tally: Tally, chance: Random, *, refuse: bool) -> None:
@@ -70,7 +100,7 @@ def _run(judge: Judge, tally: Tally, chance: Random, *, refuse: bool) -> None:
     with journaled(recording.promise) as frames:
         try:
             with _refused(recording, at, chance) if refuse else recording.watching():
-                go_on(judge.folder, SmallWorld(PAGES, 1), LATER, RUNS, ends=chance.random() < 0.5)
+                go_on(judge.folder, judge.history.world, LATER, RUNS, ends=chance.random() < 0.5)
         except (CentimeError, OSError) as trouble:
             if not refuse:
                 raise Wrong(f"cannot be continued: {trouble}") from trouble

@@ -64,10 +64,19 @@ def _kill_shard(patient: Patient) -> Promised:
 
 def _kill_fetcher(patient: Patient) -> Promised:
     """One fetcher; the crawl must go on as if nothing had happened, until it is asked to stop."""
+    return _kill_child(patient, Crawler.fetchers)
+
+
+def _kill_notifier(patient: Patient) -> Promised:
+    """The process that notifies subscribers; another one must take its place."""
+    return _kill_child(patient, Crawler.notifiers)
+
+
+def _kill_child(patient: Patient, of: Callable[[Crawler], list[int]]) -> Promised:
     crawler = patient.run_a_while()
-    fetchers = crawler.fetchers()
-    if fetchers:
-        os.kill(patient.chance.choice(fetchers), signal.SIGKILL)
+    children = of(crawler)
+    if children:
+        os.kill(patient.chance.choice(children), signal.SIGKILL)
     if crawler.wait_for("visits", more=20):
         os.kill(crawler.process, signal.SIGTERM)
     code, said = crawler.wait()
@@ -168,13 +177,16 @@ def _fill_disk(patient: Patient) -> Promised:
     return Promised(*crawler.flushed(), trouble=f"ended with {code}: {said}" if wrong else "")
 
 
-FAULTS: dict[str, Callable[[Patient], Promised]] = {
+KILLS: dict[str, Callable[[Patient], Promised]] = {
     "everything killed": _kill_all,
     "everything killed at the start": _kill_at_start,
     "the shard killed": _kill_shard,
     "a fetcher killed": _kill_fetcher,
     "everything killed in a snapshot": _kill_in_snapshot,
     "the shard killed in a snapshot": _kill_shard_in_snapshot,
+}
+FAULTS: dict[str, Callable[[Patient], Promised]] = {
+    **KILLS,
     "killed, tail torn": _then(_tear),
     "killed, tail corrupted": _then(_corrupt),
     "killed, tail zeros": _then(_zeros),
@@ -182,3 +194,6 @@ FAULTS: dict[str, Callable[[Patient], Promised]] = {
     "killed, newest snapshot damaged": _damage_snapshot,
     "disk full": _fill_disk,
 }
+CONTINUOUS = {**KILLS, "the notifier killed": _kill_notifier}
+"""Faults after which a continuous crawl has told its subscribers exactly what changed: no frame that was flushed is
+lost, so no change is found twice."""

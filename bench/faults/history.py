@@ -13,12 +13,13 @@ import numpy as np
 
 from bench.faults.disk import Disk, Image
 from bench.faults.recorded import Recording
-from bench.faults.small_world import SmallWorld
+from bench.faults.small_world import SEED, World, url_of
 from centime.crawl.engine import writer
 from centime.crawl.engine.assembly import new_ledger, shard_state
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
 from centime.files import appended
+from centime.model.outcome import Outcome
 from centime.settings.reading import decode_settings
 from centime.shard.command import PublishCommand
 from centime.shard.fold import fold
@@ -29,7 +30,9 @@ from centime.store.journal import Journal
 
 PAGES = 160
 RUNS = 3
+FIRST_TIME = 1_000.0
 TURNS = 10  # of a run
+LEASES = 3  # of a turn
 ALLOCATED = 1 << 14  # bytes at a time, so that the images of disks are small
 IN_FILES = ("rows", "row_at", "row_facts", "texts", "text_ends", "origins", "records", "record_at")
 IN_FILES_NAMES = frozenset(f"pages_{name}" for name in IN_FILES)  # arrays about places in files
@@ -84,6 +87,7 @@ def journaled(promise: Callable[[int], None]) -> Iterator[Frames]:
 class History:
     """A recorded crawl."""
 
+    world: World
     disk: Disk
     begun: int  # the first moment at which the folder is a crawl
     states: dict[int, str]
@@ -108,40 +112,50 @@ def digest(shard: ShardState) -> str:
 
 def record(room: Path, seed: int = 1) -> History:
     """Runs the crawl and remembers it."""
-    recording = Recording(room / "crawl")
+    recording, world = Recording(room / "crawl"), _world(seed)
     with in_small(), journaled(recording.promise) as frames, recording.watching():
-        _live(room / "crawl", SmallWorld(PAGES, seed))
+        _live(room / "crawl", world)
     with in_small():
-        _live(room / "other", SmallWorld(PAGES, seed + 1))
+        _live(room / "other", _world(seed + 1))
     files: dict[str, bytes | bytearray] = {
         str(path.relative_to(room / "other")): path.read_bytes()
         for path in sorted((room / "other").rglob("*"))
         if path.is_file()
     }
     begun = next(number for number, step in enumerate(recording.steps) if step.target == "centime.json") + 2
-    return History(recording.disk(), begun, _states(room / "crawl", frames), Image(files))
+    return History(world, recording.disk(), begun, states_of(room / "crawl", frames), Image(files))
 
 
-def _live(folder: Path, world: SmallWorld) -> None:
+def _world(seed: int) -> World:
+    world = World(PAGES, seed)
+    world.with_etags = True
+    world.outcomes = dict.fromkeys(range(10, PAGES, 11), Outcome.GONE)
+    return world
+
+
+def _live(folder: Path, world: World) -> None:
     """Three runs of a crawl, the last of which is still going on at the end."""
-    now = 1_000.0
+    now = FIRST_TIME
     for run in range(RUNS):
         now = go_on(folder, world, now, run, ends=run < RUNS - 1)
 
 
-def go_on(folder: Path, world: SmallWorld, now: float, run: int, *, ends: bool) -> float:
+def go_on(folder: Path, world: World, now: float, run: int, *, ends: bool) -> float:
     """One run of a crawl, with syncs, a command and a snapshot; returns the time after it."""
     with (
         patch("time.time", lambda: now),
-        open_writer(folder, [] if run else [world.seed], {"scope": "any", "delay": 0.5}) as opened,
+        open_writer(folder, [] if run else [SEED], {"scope": "any", "delay": 0.5}) as opened,
     ):
         for turn in range(TURNS):
-            now = world.turn(opened.shard, now)
+            leases = opened.shard.lease(now, LEASES)
+            if leases:
+                opened.shard.record(now + 0.1, [world.visit(lease, now) for lease in leases])
+            now += 0.7
             opened.shard.journal.flush()
             if turn % 3 == 2:
                 opened.shard.journal.sync()
             if turn == TURNS // 2:
-                opened.shard.command(now, PublishCommand(id=f"{run}", time=now, urls=world.url(run).encode()))
+                opened.shard.command(now, PublishCommand(id=f"{run}", time=now, urls=url_of(run).encode()))
                 opened._start()
                 opened._finish()
         if ends:
@@ -151,7 +165,8 @@ def go_on(folder: Path, world: SmallWorld, now: float, run: int, *, ends: bool) 
     return now
 
 
-def _states(folder: Path, frames: Frames) -> dict[int, str]:
+def states_of(folder: Path, frames: Frames) -> dict[int, str]:
+    """The digests of a crawl after each of its frames, by their number."""
     about = CrawlFolder.open(folder, writable=False)
     settings = decode_settings(about.settings, where=str(folder))
     with tempfile.TemporaryDirectory() as room:

@@ -148,6 +148,14 @@ def _no_state(name: str) -> Callable[[Path], None]:
     return damage
 
 
+def _both(first: Callable[[Path], None], second: Callable[[Path], None]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        first(folder)
+        second(folder)
+
+    return damage
+
+
 STATE = ["texts.bin", "text_ends.bin", "origins.bin", "records.bin", "rows-*.bin"]
 DAMAGES = {
     "all segments removed": _no_journal,
@@ -155,6 +163,9 @@ DAMAGES = {
     "a hole in the newest segment": _hole_in_journal,
     "the newest segment cut": _cut_journal,
     **{f"a block of {name} overwritten": _broken_state(name) for name in STATE},
+    "a block of texts.bin overwritten, text_ends.bin removed": _both(
+        _broken_state("texts.bin"), _no_state("text_ends.bin")
+    ),
     **{f"{name} removed": _no_state(name) for name in STATE if name != "texts.bin"},
 }
 
@@ -183,6 +194,22 @@ def test_larger_damage_is_said_and_what_can_be_proven_is_salvaged(damage: Callab
     reader.close()
     goes_on(folder)
     assert not repair_crawl(folder).changed
+
+
+def test_pages_that_lost_both_url_and_host_are_counted_anew_or_the_repair_says_that_it_cannot(
+    folder: Path, tmp_path: Path
+) -> None:
+    damage = _both(_broken_state("texts.bin"), _no_state("origins.bin"))
+    for run in range(3):  # until the first frames are in no journal any more
+        with crawl(tmp_path / "closed") as opened:
+            advance(opened, World(PAGES), 10, start=1000.0 + 100 * run)
+            opened.close()
+    damage(tmp_path / "closed")
+    assert repair_crawl(tmp_path / "closed").pages_lost > 20
+    assert check_crawl(tmp_path / "closed").problems == []
+    damage(folder)
+    with pytest.raises(DamagedFile, match="both their URL and their host"):
+        repair_crawl(folder)
 
 
 def test_visits_behind_a_hole_are_salvaged(folder: Path) -> None:

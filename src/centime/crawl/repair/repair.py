@@ -34,7 +34,7 @@ from centime.files.disk import make_folder, sync_folder
 from centime.files.frame import frame_head
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
 from centime.files.replacement import replace_file
-from centime.model.errors import BadInput, CentimeError, DamagedFile, NoRoom
+from centime.model.errors import BadInput, CentimeError, DamagedFile, NoRoom, ScheduleBroken
 from centime.settings.reading import decode_settings
 from centime.shard import queueing
 from centime.shard.command import decode_command
@@ -224,7 +224,12 @@ def _salvage(folder: CrawlFolder, report: Repaired) -> None:
     known = shard.pages.count
     confirmed = read_mark(mark_path(folder.journal))
     end = max(usable.end, confirmed.frame if confirmed and confirmed.identity == folder.identity else 0)
-    queueing.take_back(shard, Returned(now, [], all=True))
+    try:
+        queueing.take_back(shard, Returned(now, [], all=True))
+    except ScheduleBroken as trouble:
+        raise DamagedFile(
+            f"{folder.path}: pages that were being fetched have lost both their URL and their host ({trouble})"
+        ) from trouble
     applied = sum(_apply(shard, kind, payload, known, report) for _, kind, payload in usable.behind)
     report.frames_lost = max(0, end - shard.frame - applied)
     report.bytes_lost += usable.bytes_lost
