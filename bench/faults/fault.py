@@ -9,8 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from bench.faults.crawler import Crawler, start
-from bench.faults.proof import last_frame, whole_frames
-from centime.store.journal import HEAD_BYTES
+from bench.faults.proof import confirmed_end, last_frame, whole_frames
 
 MOST_PAUSE_SECONDS = 0.4  # between the first visit of a run and its kill
 LARGEST_TEAR = 20_000  # bytes
@@ -115,16 +114,17 @@ def _then(damage: Callable[[Path, Random], int]) -> Callable[[Patient], Promised
 
 
 def _tear(segment: Path, chance: Random) -> int:
-    """Bytes off the end of the journal, as if the disk had not had them; the frames before must be there."""
+    """Bytes off the end of the journal that were not confirmed, as if the disk had not had them; the frames before must
+    be there."""
     size = segment.stat().st_size
-    size -= chance.randint(0, min(LARGEST_TEAR, size - HEAD_BYTES))
+    size -= chance.randint(0, min(LARGEST_TEAR, size - confirmed_end(segment)))
     os.truncate(segment, size)
     return whole_frames(segment, size)
 
 
 def _corrupt(segment: Path, chance: Random) -> int:
-    """Bytes changed in the last frame."""
-    begin, size = last_frame(segment), segment.stat().st_size
+    """Bytes changed in the last frame, if it was not confirmed."""
+    begin, size = max(last_frame(segment), confirmed_end(segment)), segment.stat().st_size
     kept = whole_frames(segment, begin)
     with segment.open("r+b") as file:
         for _ in range(chance.randint(1, 4) if size > begin else 0):
@@ -137,8 +137,8 @@ def _corrupt(segment: Path, chance: Random) -> int:
 
 
 def _zeros(segment: Path, chance: Random) -> int:
-    """The last frame and some room behind it all zeros, as a file system may leave them."""
-    begin, size = last_frame(segment), segment.stat().st_size
+    """The last frame, unless it was confirmed, and some room behind it all zeros, as a file system may leave them."""
+    begin, size = max(last_frame(segment), confirmed_end(segment)), segment.stat().st_size
     begin = chance.randint(begin, size)
     os.truncate(segment, begin)
     os.truncate(segment, max(size, begin) + chance.randint(1, 100_000))

@@ -15,11 +15,12 @@ from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.engine.state import rows_of
 from centime.files.frame import FRAME, frame_at
+from centime.files.mark import read_mark
 from centime.model.address import fingerprint
 from centime.model.errors import CentimeError
 from centime.model.ids import PageId, page_ids
 from centime.store.folder import is_crawl
-from centime.store.journal import HEAD, HEAD_BYTES
+from centime.store.journal import HEAD, HEAD_BYTES, mark_path
 from centime.store.record import Mark
 
 LATE = 1e12  # a time after all others
@@ -107,6 +108,15 @@ def last_frame(segment: Path) -> int:
     while (frame := frame_at(data, at, index, chain)) is not None:
         index, chain, at, last = index + 1, frame.chain, at + FRAME.size + len(frame.payload), at
     return int(last)
+
+
+def confirmed_end(segment: Path) -> int:
+    """Where the first frame of a segment begins that the mark does not confirm: only damage behind it is no damage."""
+    data, mark = segment.read_bytes(), read_mark(mark_path(segment.parent))
+    index, chain, at = *HEAD.unpack_from(data)[4:], HEAD_BYTES
+    while mark is not None and index < mark.frame and (frame := frame_at(data, at, index, chain)) is not None:
+        index, chain, at = index + 1, frame.chain, at + FRAME.size + len(frame.payload)
+    return int(at)
 
 
 def changes(folder: Path, name: str, began: float, lines: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
