@@ -19,6 +19,7 @@ from centime.crawl.engine.assembly import new_ledger, shard_state
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
 from centime.files import appended
+from centime.model.ids import page_ids
 from centime.model.outcome import Outcome
 from centime.settings.reading import decode_settings
 from centime.shard.command import PublishCommand
@@ -106,7 +107,7 @@ def digest(shard: ShardState) -> str:
         made.update(url.encode())
     pages = np.arange(shard.pages.count, dtype=np.int64)
     made.update(shard.pages.rows.gather(pages).links().tobytes())
-    made.update(repr([shard.pages.last(page) for page in pages.tolist()]).encode())
+    made.update(repr([shard.pages.last(page) for page in page_ids(pages)]).encode())
     return made.hexdigest()
 
 

@@ -128,7 +128,7 @@ def changes(folder: Path, name: str, began: float, lines: Iterable[str]) -> tupl
     shard = crawl.shard
     seen = {}
     for page, url in enumerate(shard.pages.texts.every()):
-        history = [record for record in shard.pages.records.history(page) if record.outcome.present]
+        history = [record for record in shard.pages.records.history(PageId(page)) if record.outcome.present]
         changed = sum(Mark.CHANGED in record.marks for record in history if record.time > began)
         seen[url] = changed + any(record.visits == 1 and record.time > began for record in history)
     told = dict.fromkeys(seen, 0)
