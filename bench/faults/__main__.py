@@ -2,6 +2,7 @@
 it stopped when the same command is run again."""
 
 import argparse
+import logging
 import os
 import shutil
 import sys
@@ -50,6 +51,7 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true", help="begin anew instead of going on")
     chosen = parser.parse_args()
     compile_at_once()
+    logging.getLogger("centime").setLevel(logging.ERROR)  # what a damaged crawl did without is not told each time
     code = 0
     if chosen.worlds or not chosen.real:
         code = _worlds(chosen.worlds or WORLDS, chosen)
