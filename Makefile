@@ -47,8 +47,8 @@ docs: $(READY) ## build the documentation as a website in site/; a broken link i
 	@said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$said"; exit 1; }
 	@echo "The documentation is in site/index.html"
 
-faults: $(READY) ## kill crawls, tear and fill disks, 200 times, and prove that nothing is lost
-	$(BIN)/python -m bench.faults
+faults: $(READY) ## simulate 100 000 faults of disks, for an hour, resumable; WORLDS=N for fewer, REAL=N kills real crawls
+	$(BIN)/python -m bench.faults $(if $(WORLDS),--worlds $(WORLDS)) $(if $(REAL),--real $(REAL))
 
 bench: $(READY) ## measure speed, memory and error on this machine
 	$(BIN)/python -m bench $(if $(GRAPH),--graph $(GRAPH))

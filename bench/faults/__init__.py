@@ -1,7 +1,6 @@
-"""Faults: real crawls of a simulated web, killed and damaged in every way we can think of, and proven to have lost
-nothing.
+"""Faults: crawls that are killed and damaged in every way we can think of, and proven to have lost nothing.
 
-    python -m bench.faults [--kills 200] [--seed S]
+    python -m bench.faults --worlds 100000    disks of a recorded crawl, each with a simulated fault
+    python -m bench.faults --real 1000        kills of real crawls of a simulated web
 
-A crawl is a forked process with fetchers of its own. It is hurt several times, each time proven whole and gone on with,
-and when it has come to its end it must have found what an undisturbed crawl found."""
+Both are done by several processes, and go on where they were interrupted."""

@@ -1,105 +1,67 @@
-"""A number of faults over a number of crawls, counted by kind."""
+"""Real crawls that are hurt again and again, counted by kind of fault.
 
-import shutil
-from collections.abc import Callable, Iterator
+Ending        crawls of a web that does not change. They are hurt in every way, then come to their end, and must
+              have found what an undisturbed crawl found
+Continuous    crawls of a web that changes, with subscriptions and bodies. They are killed, stopped in the end,
+              and must have told their subscribers every change that they saw, and nothing else
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import cycle
 from pathlib import Path
 from random import Random
 
 from bench.faults.crawler import start
-from bench.faults.fault import FAULTS, Patient
-from bench.faults.proof import CrawlResult, differences, found, reopened
+from bench.faults.fault import CONTINUOUS, FAULTS, Patient, Promised
+from bench.faults.proof import CrawlResult, changes, differences, found, reopened
+from bench.faults.tally import Tallies, Tally
+from centime.crawl.commands.inbox import CommandInbox
+from centime.shard.command import SubscribeCommand, new_id
+from centime.shard.subscriptions import Subscription
 
-FAULTS_PER_CRAWL = 8
 ENDED = "crawls brought to their end"
+STOPPED = "continuous: crawls stopped in the end"
+CRAWL = ("--allow-network", "127.0.0.0/8", "--scope", "any", "--delay", "0")
+FOREVER = ("--continuous", "--rate", "100/s", "--least-interval", "0.2s", "--keep", "all", "--workers", "1")
+FIRST_PAGES = 20  # of a continuous crawl, before it has subscribers
+LAST_VISITS = 50
 
 
 @dataclass(slots=True)
-class Tally:
-    """How one kind of fault went."""
-
-    count: int = 0
-    recovered: int = 0
-    worst_seconds: float = 0.0
-    failures: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Campaign:
+class Ending:
     """Faults done to crawls of one simulated web, which is served at `seed_url`."""
 
     seed_url: str
     folder: Path
-    chance: Random
     options: tuple[str, ...] = ()
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: Tallies = field(default_factory=dict)
     undisturbed: CrawlResult | None = None
 
     @property
     def arguments(self) -> list[str]:
         """How a crawl is started, and gone on with."""
-        return [
-            self.seed_url,
-            "--allow-network",
-            "127.0.0.0/8",
-            "--scope",
-            "any",
-            "--delay",
-            "0",
-            "--workers",
-            "2",
-            *self.options,
-        ]
+        return [self.seed_url, *CRAWL, "--workers", "2", *self.options]
 
-    def run(self, kills: int, tell: Callable[[str], None] = lambda what: None) -> None:
-        """Does so many faults, every kind as often as the others."""
-        self.begin(tell)
-        left = self._kinds(kills)
-        number = 0
-        while left:
-            number += 1
-            batch, left = left[:FAULTS_PER_CRAWL], left[FAULTS_PER_CRAWL:]
-            self.disturb(self.folder / f"crawl-{number}", batch, tell)
-
-    def begin(self, tell: Callable[[str], None] = lambda what: None) -> None:
+    def begin(self) -> None:
         """Crawls once without any fault: what all others are held against."""
-        self.undisturbed = self._finish(self.folder / "undisturbed", tell)
+        self.undisturbed = self._finish(self.folder / "undisturbed")
 
-    def disturb(self, folder: Path, kinds: list[str], tell: Callable[[str], None] = lambda what: None) -> None:
+    def disturb(self, folder: Path, kinds: list[str], chance: Random) -> None:
         """Hurts one crawl in these ways one after the other, lets it end, and holds it against the undisturbed one."""
-        patient = Patient(folder, self.arguments, self.chance)
-        for kind in kinds:
-            tell(kind)
-            tally = self.tallies.setdefault(kind, Tally())
-            tally.count += 1
-            promised = FAULTS[kind](patient)
-            problems, seconds = reopened(folder, promised.frames, promised.visits, promised.damaged)
-            problems += [promised.trouble] if promised.trouble else []
-            tally.worst_seconds = max(tally.worst_seconds, seconds)
-            tally.recovered += not problems
-            tally.failures += [f"{folder.name}: {problem}" for problem in problems]
-        tell(ENDED)
-        tally = self.tallies.setdefault(ENDED, Tally())
-        tally.count += 1
-        before = len(tally.failures)
+        _hurt(Patient(folder, self.arguments, chance), kinds, FAULTS, self.tallies)
+        problems = []
         try:
-            ended = self._finish(folder, tell)
+            ended = self._finish(folder)
             if self.undisturbed is not None:
-                tally.failures += [f"{folder.name}: {problem}" for problem in differences(self.undisturbed, ended)]
+                problems = differences(self.undisturbed, ended)
         except AssertionError as trouble:
-            tally.failures.append(f"{folder.name}: {trouble}")
-        tally.recovered += len(tally.failures) == before
-        if len(tally.failures) == before and not any(tally.failures for tally in self.tallies.values()):
-            shutil.rmtree(folder)
+            problems = [str(trouble)]
+        _count(self.tallies, ENDED, folder, problems)
 
-    def _kinds(self, kills: int) -> list[str]:
-        kinds = [kind for kind, _ in zip(cycle(FAULTS), range(kills), strict=False)]
-        self.chance.shuffle(kinds)
-        return kinds
-
-    def _finish(self, folder: Path, tell: Callable[[str], None]) -> CrawlResult:
-        tell(ENDED)
+    def _finish(self, folder: Path) -> CrawlResult:
         crawler = start(folder, [*self.arguments, "--rate", "100000"])
         code, said = crawler.wait()
         assert code == 0, f"ended with {code}: {said}"
@@ -107,8 +69,78 @@ class Campaign:
         assert not problems, "; ".join(problems)
         return found(folder)
 
-    def failures(self) -> Iterator[str]:
-        """All that went wrong, in sentences."""
-        for kind, tally in self.tallies.items():
-            for failure in tally.failures:
-                yield f"{kind}: {failure}"
+
+@dataclass(slots=True)
+class Continuous:
+    """Kills of continuous crawls of a web that is served at `seed_url`."""
+
+    seed_url: str
+    tallies: Tallies = field(default_factory=dict)
+
+    def disturb(self, folder: Path, kinds: list[str], chance: Random) -> None:
+        """Kills one crawl in these ways one after the other, stops it, and reads what its subscribers were told."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        code, said = start(folder, [self.seed_url, *CRAWL, "--keep", "all", "--pages", str(FIRST_PAGES)]).wait()
+        assert code == 0, f"ended with {code}: {said}"
+        began = time.time()
+        told = _subscribe(folder)
+        arguments = [*CRAWL, *FOREVER]
+        _hurt(Patient(folder, arguments, chance), kinds, CONTINUOUS, self.tallies, "continuous: ")
+        crawler = start(folder, arguments)
+        crawler.wait_for("visits", more=LAST_VISITS)
+        os.kill(crawler.process, signal.SIGTERM)
+        code, said = crawler.wait()
+        problems, _ = reopened(folder, *crawler.flushed())
+        problems += [f"ended with {code}: {said}"] if code else []
+        for name, lines in told().items():
+            seen, heard = changes(folder, name, began, lines)
+            wrong = [f"{url}: {seen[url]} changes, {heard[url]} told" for url in seen if seen[url] != heard[url]]
+            problems += [f"subscription {name}: {len(wrong)} pages, {wrong[0]}"] if wrong else []
+            problems += [] if any(seen.values()) else ["no change was seen"]
+        _count(self.tallies, STOPPED, folder, problems)
+
+
+def _hurt(
+    patient: Patient,
+    kinds: list[str],
+    faults: Mapping[str, Callable[[Patient], Promised]],
+    tallies: Tallies,
+    prefix: str = "",
+) -> None:
+    """Does these faults to a crawl, and proves after each that nothing is lost."""
+    for kind in kinds:
+        promised = faults[kind](patient)
+        problems, seconds = reopened(patient.folder, promised.frames, promised.visits, promised.damaged)
+        problems += [promised.trouble] if promised.trouble else []
+        _count(tallies, prefix + kind, patient.folder, problems, seconds)
+
+
+def _count(tallies: Tallies, kind: str, folder: Path, problems: list[str], seconds: float = 0.0) -> None:
+    tally = tallies.setdefault(kind, Tally())
+    tally.count += 1
+    tally.right += not problems
+    tally.reopening_seconds = max(tally.reopening_seconds, seconds)
+    if problems:
+        tally.wrong.append(f"{kind}: {folder.name}: {'; '.join(problems)}")
+
+
+def _subscribe(folder: Path) -> Callable[[], dict[str, list[str]]]:
+    """Two subscriptions to all pages, a file and a program; returns what gives the lines that each was told."""
+    file, received = folder.with_name(f"{folder.name}.jsonl"), folder.with_name(f"{folder.name}.received")
+    received.mkdir()
+    program = f"sh -c 'to=$(mktemp -p {received}) && cat > $to && mv $to $to.json'"  # a line is there as a whole
+    for name, to in (("file", f"file:{file}"), ("program", f"command:{program}")):
+        subscription = Subscription(name, ".", 1.0, to)
+        CommandInbox(folder).put(SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription))
+
+    def told() -> dict[str, list[str]]:
+        return {
+            "file": file.read_text().splitlines() if file.exists() else [],
+            "program": [path.read_text() for path in sorted(received.glob("*.json"), key=_written)],
+        }
+
+    return told
+
+
+def _written(path: Path) -> int:
+    return path.stat().st_mtime_ns

@@ -18,11 +18,13 @@ from unittest.mock import patch
 from centime.cli.ending import run
 from centime.cli.main import app
 from centime.crawl.engine import opening, writer
-from centime.crawl.worker.fetching import TITLE
+from centime.crawl.notify import delivering
+from centime.crawl.worker import fetching
 from centime.processes.parent import die_with_parent
 from centime.store.journal import Journal
 
 POLL_SECONDS = 0.002
+PATIENCE_SECONDS = 120.0  # a busy machine takes long to start a process
 SNAPSHOT_SECONDS = 0.05  # of work between two snapshots: many, so that kills meet them
 
 
@@ -39,7 +41,7 @@ class Crawler:
         frames, visits = lines[-1].split() if lines else (0, 0)
         return int(frames), int(visits)
 
-    def wait_for(self, what: str, *, more: int = 1, seconds: float = 30.0) -> bool:
+    def wait_for(self, what: str, *, more: int = 1, seconds: float = PATIENCE_SECONDS) -> bool:
         """Waits for so many more visits, for a snapshot being written, or for the end; False if the crawl ended
         before."""
         until = time.monotonic() + seconds
@@ -60,11 +62,18 @@ class Crawler:
 
     def fetchers(self) -> list[int]:
         """The processes that fetch for it."""
+        return self._children(fetching.TITLE)
+
+    def notifiers(self) -> list[int]:
+        """The process that notifies subscribers for it, if there is one."""
+        return self._children(delivering.TITLE)
+
+    def _children(self, title: str) -> list[int]:
         found = []
         try:
             children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
             for child in children:
-                if Path(f"/proc/{child}/comm").read_text().strip() == TITLE:
+                if Path(f"/proc/{child}/comm").read_text().strip() == title:
                     found.append(int(child))
         except (FileNotFoundError, ProcessLookupError):
             pass
@@ -82,7 +91,7 @@ class Crawler:
 
     def wait(self) -> tuple[int, str]:
         """The exit code, once it has ended, and what was said on standard error."""
-        self.wait_for("the end", seconds=120.0)
+        self.wait_for("the end")
         _, status = os.waitpid(self.process, 0)
         return os.waitstatus_to_exitcode(status), _errors(self.folder).read_text()
 

@@ -9,8 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from bench.faults.crawler import Crawler, start
-from bench.faults.proof import last_frame, whole_frames
-from centime.store.journal import HEAD_BYTES
+from bench.faults.proof import confirmed_end, last_frame, whole_frames
 
 MOST_PAUSE_SECONDS = 0.4  # between the first visit of a run and its kill
 LARGEST_TEAR = 20_000  # bytes
@@ -64,10 +63,19 @@ def _kill_shard(patient: Patient) -> Promised:
 
 def _kill_fetcher(patient: Patient) -> Promised:
     """One fetcher; the crawl must go on as if nothing had happened, until it is asked to stop."""
+    return _kill_child(patient, Crawler.fetchers)
+
+
+def _kill_notifier(patient: Patient) -> Promised:
+    """The process that notifies subscribers; another one must take its place."""
+    return _kill_child(patient, Crawler.notifiers)
+
+
+def _kill_child(patient: Patient, of: Callable[[Crawler], list[int]]) -> Promised:
     crawler = patient.run_a_while()
-    fetchers = crawler.fetchers()
-    if fetchers:
-        os.kill(patient.chance.choice(fetchers), signal.SIGKILL)
+    children = of(crawler)
+    if children:
+        os.kill(patient.chance.choice(children), signal.SIGKILL)
     if crawler.wait_for("visits", more=20):
         os.kill(crawler.process, signal.SIGTERM)
     code, said = crawler.wait()
@@ -106,16 +114,17 @@ def _then(damage: Callable[[Path, Random], int]) -> Callable[[Patient], Promised
 
 
 def _tear(segment: Path, chance: Random) -> int:
-    """Bytes off the end of the journal, as if the disk had not had them; the frames before must be there."""
+    """Bytes off the end of the journal that were not confirmed, as if the disk had not had them; the frames before must
+    be there."""
     size = segment.stat().st_size
-    size -= chance.randint(0, min(LARGEST_TEAR, size - HEAD_BYTES))
+    size -= chance.randint(0, min(LARGEST_TEAR, size - confirmed_end(segment)))
     os.truncate(segment, size)
     return whole_frames(segment, size)
 
 
 def _corrupt(segment: Path, chance: Random) -> int:
-    """Bytes changed in the last frame."""
-    begin, size = last_frame(segment), segment.stat().st_size
+    """Bytes changed in the last frame, if it was not confirmed."""
+    begin, size = max(last_frame(segment), confirmed_end(segment)), segment.stat().st_size
     kept = whole_frames(segment, begin)
     with segment.open("r+b") as file:
         for _ in range(chance.randint(1, 4) if size > begin else 0):
@@ -128,8 +137,8 @@ def _corrupt(segment: Path, chance: Random) -> int:
 
 
 def _zeros(segment: Path, chance: Random) -> int:
-    """The last frame and some room behind it all zeros, as a file system may leave them."""
-    begin, size = last_frame(segment), segment.stat().st_size
+    """The last frame, unless it was confirmed, and some room behind it all zeros, as a file system may leave them."""
+    begin, size = max(last_frame(segment), confirmed_end(segment)), segment.stat().st_size
     begin = chance.randint(begin, size)
     os.truncate(segment, begin)
     os.truncate(segment, max(size, begin) + chance.randint(1, 100_000))
@@ -168,13 +177,16 @@ def _fill_disk(patient: Patient) -> Promised:
     return Promised(*crawler.flushed(), trouble=f"ended with {code}: {said}" if wrong else "")
 
 
-FAULTS: dict[str, Callable[[Patient], Promised]] = {
+KILLS: dict[str, Callable[[Patient], Promised]] = {
     "everything killed": _kill_all,
     "everything killed at the start": _kill_at_start,
     "the shard killed": _kill_shard,
     "a fetcher killed": _kill_fetcher,
     "everything killed in a snapshot": _kill_in_snapshot,
     "the shard killed in a snapshot": _kill_shard_in_snapshot,
+}
+FAULTS: dict[str, Callable[[Patient], Promised]] = {
+    **KILLS,
     "killed, tail torn": _then(_tear),
     "killed, tail corrupted": _then(_corrupt),
     "killed, tail zeros": _then(_zeros),
@@ -182,3 +194,6 @@ FAULTS: dict[str, Callable[[Patient], Promised]] = {
     "killed, newest snapshot damaged": _damage_snapshot,
     "disk full": _fill_disk,
 }
+CONTINUOUS = {**KILLS, "the notifier killed": _kill_notifier}
+"""Faults after which a continuous crawl has told its subscribers exactly what changed: no frame that was flushed is
+lost, so no change is found twice."""

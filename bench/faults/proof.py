@@ -1,9 +1,12 @@
 """What must hold of a crawl after a fault, and what it must have found in the end. Problems are sentences; none is
 the good case."""
 
+import json
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +15,15 @@ from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.engine.state import rows_of
 from centime.files.frame import FRAME, frame_at
+from centime.files.mark import read_mark
 from centime.model.address import fingerprint
 from centime.model.errors import CentimeError
 from centime.model.ids import PageId, page_ids
 from centime.store.folder import is_crawl
-from centime.store.journal import HEAD, HEAD_BYTES
+from centime.store.journal import HEAD, HEAD_BYTES, mark_path
+from centime.store.record import Mark
+
+LATE = 1e12  # a time after all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,42 @@ def last_frame(segment: Path) -> int:
     while (frame := frame_at(data, at, index, chain)) is not None:
         index, chain, at, last = index + 1, frame.chain, at + FRAME.size + len(frame.payload), at
     return int(last)
+
+
+def confirmed_end(segment: Path) -> int:
+    """Where the first frame of a segment begins that the mark does not confirm: only damage behind it is no damage."""
+    data, mark = segment.read_bytes(), read_mark(mark_path(segment.parent))
+    index, chain, at = *HEAD.unpack_from(data)[4:], HEAD_BYTES
+    while mark is not None and index < mark.frame and (frame := frame_at(data, at, index, chain)) is not None:
+        index, chain, at = index + 1, frame.chain, at + FRAME.size + len(frame.payload)
+    return int(at)
+
+
+def changes(folder: Path, name: str, began: float, lines: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """For each URL, the changes that a crawl has seen since its subscription `name` to all pages began, and those that
+    the subscriber was told in these lines of JSON or that still wait for it. A page that is new counts as a change. A
+    notice that was delivered twice has the same id.
+    """
+    crawl = read_crawl(folder)
+    shard = crawl.shard
+    seen = {}
+    for page, url in enumerate(shard.pages.texts.every()):
+        history = [record for record in shard.pages.records.history(PageId(page)) if record.outcome.present]
+        changed = sum(Mark.CHANGED in record.marks for record in history if record.time > began)
+        seen[url] = changed + any(record.visits == 1 and record.time > began for record in history)
+    told = dict.fromkeys(seen, 0)
+    arrived: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        arrived |= {notice["id"]: notice for notice in json.loads(line)["changes"]}
+    for notice in arrived.values():
+        told[notice["url"]] += notice["changes"]
+    subscriptions = shard.requests.subscriptions
+    while batches := [batch for batch in subscriptions.due(LATE) if batch.name == name]:
+        for late in batches[0].notices:
+            told[late.url] += late.changes
+        subscriptions.delivered(name, batches[0].up_to, 0.0)
+    crawl.close()
+    return seen, told
 
 
 def found(folder: Path) -> CrawlResult:

@@ -1,56 +1,23 @@
-"""A disk that remembers: every write, sync, rename and removal of a run, from which the disk after a crash at any
-moment is made, as a real one could leave it.
+"""Watches a process while it writes below a folder, and records every write, sync, rename and removal.
 
-    what was synced is there; of what was written since, each write is there, torn at a sector, or lost, in any
-    combination; names change in their order, up to any of them, unless their folder was synced
-
-`Recording` watches this process while it writes below a folder. `Image` is the content of the folder then.
+`disk.py` makes of the steps what the disk has after a crash at any moment.
 """
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 from typing import Any
 from unittest.mock import patch
 
-SECTOR = 512
+from bench.faults.disk import Disk, Step
+
 IGNORED = frozenset({"lock", "owner", ".owner"})  # no part of the state
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One change of the disk. `inode` identifies a file whatever its name is."""
-
-    kind: str  # create, write, truncate, sync, rename, remove, make, sync_folder, promise
-    path: str = ""
-    target: str = ""
-    inode: int = 0
-    at: int = 0
-    data: bytes = b""
-
-
-@dataclass(slots=True)
-class Image:
-    """Files and folders by their names."""
-
-    files: dict[str, bytearray] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
-
-    def write_to(self, folder: Path) -> None:
-        """Makes the folder as it is in this image."""
-        folder.mkdir(parents=True)
-        for name in sorted(self.folders):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        for name, data in self.files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(data)
-
-
 class Recording:
-    """The steps of a run below a folder."""
+    """The steps of a run below a folder. What is there before is durable: the first `begun` steps make it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -58,6 +25,24 @@ class Recording:
         self._inodes: dict[str, int] = {}
         self._open: dict[int, tuple[str, int, bool]] = {}  # handle: name, inode, whether each write is synced
         self._next = 0
+        for path in sorted(folder.rglob("*")):
+            self._add_existing(path)
+        self.begun = len(self.steps)
+
+    def _add_existing(self, path: Path) -> None:
+        name = self._name(path)
+        if name is None:
+            return
+        if path.is_dir():
+            self.steps += [Step("make", name), Step("sync_folder", str(Path(name).parent))]
+        else:
+            self._inodes[name] = self._next = inode = self._next + 1
+            self.steps += [
+                Step("create", name, inode=inode),
+                Step("write", name, inode=inode, data=path.read_bytes()),
+                Step("sync", name, inode=inode),
+                Step("sync_folder", str(Path(name).parent)),
+            ]
 
     def _name(self, path: Any) -> str | None:
         try:
@@ -112,7 +97,7 @@ class Recording:
 
         def posix_fallocate(handle: int, at: int, size: int) -> None:
             if handle in self._open:
-                add(Step("truncate", self._open[handle][0], inode=self._open[handle][1], at=at + size))
+                add(Step("allocate", self._open[handle][0], inode=self._open[handle][1], at=at + size))
             real["posix_fallocate"](handle, at, size)
 
         def sync(handle: int) -> None:
@@ -144,10 +129,20 @@ class Recording:
 
         def mkdir(path: Any, *rest: Any, **named: Any) -> None:
             name = self._name(path)
+            if name not in (None, ".") and not os.path.lexists(path):
+                add(Step("make", str(name)))
             real["mkdir"](path, *rest, **named)
-            if name is not None and name != ".":
-                add(Step("make", name))
 
+        def copyfile(source: Any, target: Any, **named: Any) -> Any:
+            name = self._name(target)
+            if name is not None:
+                self._next += 1
+                add(Step("create", name, inode=self._next))
+                self._inodes[name] = self._next
+                add(Step("write", name, inode=self._next, data=Path(source).read_bytes()))
+            return copy(source, target, **named)
+
+        copy = shutil.copyfile
         made = {
             "open": opening,
             "pwrite": pwrite,
@@ -163,20 +158,16 @@ class Recording:
             "mkdir": mkdir,
         }
         replaced: Any = made
-        with patch.multiple(os, **replaced):
+        with patch.multiple(os, **replaced), patch.object(shutil, "copyfile", copyfile):
             yield
 
     def promise(self, frame: int) -> None:
         """Notes that all frames before this one were confirmed."""
         self.steps.append(Step("promise", at=frame))
 
-    def promised(self, moment: int) -> int:
-        """The frames that were confirmed before a moment."""
-        return max((step.at for step in self.steps[:moment] if step.kind == "promise"), default=0)
-
-    def after(self, moment: int, chance: Random | None = None) -> Image:
-        """The disk after the first `moment` steps: as a process finds it, or after a power failure by chance."""
-        return _Disk(self.steps[:moment]).image(chance)
+    def disk(self) -> Disk:
+        """The disk of the run."""
+        return Disk(self.steps)
 
 
 _WATCHED = (
@@ -199,76 +190,3 @@ def _resolved(path: Any, named: dict[str, Any]) -> Any:
     """The path behind a name relative to an open folder, as `shutil.rmtree` uses it."""
     handle = named.get("dir_fd")
     return path if handle is None else Path(f"/proc/self/fd/{handle}").readlink() / os.fspath(path)
-
-
-class _Disk:
-    """Steps, and which of them a power failure may undo."""
-
-    def __init__(self, steps: list[Step]) -> None:
-        self.steps = steps
-
-    def image(self, chance: Random | None) -> Image:
-        lost = self._lost(chance) if chance is not None else {}
-        names: dict[str, int] = {}
-        content: dict[int, bytearray] = {}
-        folders: set[str] = set()
-        for number, step in enumerate(self.steps):
-            fate = lost.get(number, -1)  # -1 whole, otherwise this many bytes of it
-            if step.kind in ("create", "make", "rename", "remove") and fate == 0:
-                continue
-            match step.kind:
-                case "create":
-                    names[step.path] = step.inode
-                    content.setdefault(step.inode, bytearray())
-                case "make":
-                    folders.add(step.path)
-                case "rename":
-                    _rename(names, folders, step.path, step.target)
-                case "remove":
-                    names.pop(step.path, None)
-                    folders.discard(step.path)
-                case "write":
-                    data = content.setdefault(step.inode, bytearray())
-                    piece = step.data if fate < 0 else step.data[:fate]
-                    if len(data) < step.at + len(piece):
-                        data.extend(bytes(step.at + len(piece) - len(data)))
-                    data[step.at : step.at + len(piece)] = piece
-                case "truncate" if fate < 0:
-                    data = content.setdefault(step.inode, bytearray())
-                    if step.at < len(data):
-                        del data[step.at :]
-                    else:
-                        data.extend(bytes(step.at - len(data)))
-        return Image({name: content[inode] for name, inode in names.items()}, sorted(folders))
-
-    def _lost(self, chance: Random) -> dict[int, int]:
-        """By the number of a step: how many bytes of it a power failure leaves."""
-        synced: dict[int, int] = {}  # inode: the last step at which it was synced
-        folders: dict[str, int] = {}
-        for number, step in enumerate(self.steps):
-            if step.kind == "sync":
-                synced[step.inode] = number
-            elif step.kind == "sync_folder":
-                folders[step.path] = number
-        kept = chance.randint(0, len(self.steps))  # the file system has written its own journal up to here
-        lost = {}
-        for number, step in enumerate(self.steps):
-            if step.kind in ("write", "truncate") and number > synced.get(step.inode, -1):
-                fate = chance.random()
-                if fate < 0.3:
-                    lost[number] = 0
-                elif fate < 0.45 and step.kind == "write":
-                    lost[number] = chance.randrange(0, len(step.data) + 1, SECTOR)
-            elif step.kind in ("create", "rename", "remove", "make") and number > kept:
-                parent = (step.target or step.path).rpartition("/")[0] or "."
-                if number > folders.get(parent, -1):
-                    lost[number] = 0
-        return lost
-
-
-def _rename(names: dict[str, int], folders: set[str], old: str, new: str) -> None:
-    for name in [name for name in names if name == old or name.startswith(f"{old}/")]:
-        names[new + name[len(old) :]] = names.pop(name)
-    for name in [name for name in folders if name == old or name.startswith(f"{old}/")]:
-        folders.discard(name)
-        folders.add(new + name[len(old) :])

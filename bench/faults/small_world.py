@@ -1,53 +1,59 @@
-"""A web without a network for recorded crawls: the links of a page follow from its number, and time is a number."""
+"""A web without a network, for recorded crawls and for tests of the shard: the links of a page follow from its URL, and
+time is a number."""
 
 import numpy as np
 
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.message import Lease, Visit, pack
-from centime.shard.shard import Shard
 
-HOSTS = 4
+HOSTS = 5
+SEED = "http://h0.example/p0"
 
 
-class SmallWorld:
-    """`pages` pages; page n links to the next one and to some others."""
+def url_of(number: int) -> str:
+    """The URL of a page."""
+    return f"http://h{number % HOSTS}.example/p{number}"
 
-    def __init__(self, pages: int, seed: int) -> None:
+
+class World:
+    """`pages` pages, each with some random links; every page can be reached from page 0."""
+
+    def __init__(self, pages: int = 60, seed: int = 1) -> None:
+        self.pages = pages
         chance = np.random.default_rng(seed)
-        self._links = [sorted({(n + 1) % pages, *chance.integers(0, pages, 3).tolist()}) for n in range(pages)]
-        self.seed = self.url(0)
+        self.links = {
+            page: sorted({*chance.integers(0, pages, 4).tolist(), (page + 1) % pages}) for page in range(pages)
+        }
+        self.outcomes: dict[int, Outcome] = {}
+        self.version = 1
+        self.address = ""
+        self.with_etags = False
 
-    def url(self, number: int) -> str:
-        """The URL of a page."""
-        return f"http://h{number % HOSTS}.example/p{number}"
-
-    def turn(self, shard: Shard, now: float) -> float:
-        """Leases some pages and records their visits; returns the time after that."""
-        leases = shard.lease(now, 3)
-        if leases:
-            shard.record(now + 0.1, [self._visit(lease, now) for lease in leases])
-        return now + 0.7
-
-    def _visit(self, lease: Lease, now: float) -> bytes:
-        number = int(lease.url.rpartition("p")[2])
-        outcome = Outcome.GONE if number % 11 == 10 else Outcome.READ
-        urls = [self.url(target) for target in self._links[number]] if outcome is Outcome.READ else []
-        prints = np.array([fingerprint(url) for url in urls], dtype=np.uint64).tobytes()
+    def visit(self, lease: Lease, now: float) -> bytes:
+        """The visit of a leased page, as a fetcher packs it."""
+        page = int(lease.url.rsplit("p", 1)[1])
+        outcome = self.outcomes.get(page, Outcome.READ)
+        targets = [url_of(target) for target in self.links[page]] if outcome in (Outcome.READ, Outcome.MOVED) else []
+        if outcome.redirect:
+            targets = targets[:1]
+        prints = np.array([fingerprint(url) for url in targets], dtype=np.uint64).tobytes()
         return pack(
             Visit(
                 page=lease.page,
                 outcome=outcome,
                 kind=PageKind.HTML if outcome.present else PageKind.ERROR,
-                status=200 if outcome.present else 410,
                 asked_at=now,
-                seconds=0.05,
-                wire_bytes=500 + number,
-                signature=number + 1,
-                digest=bytes([number % 256]) * 16,
-                etag=f'"{number}"',
+                seconds=0.01,
+                status=200,
+                wire_bytes=1000,
+                signature=(page + 1) * self.version,
+                digest=bytes([page % 256]) * 16,
+                etag=f'"{page}"' if self.with_etags else "",
+                address=self.address,
+                same_depth=outcome.redirect,
                 links=prints,
                 fresh=prints,
-                texts="\n".join(urls).encode(),
+                texts="\n".join(targets).encode(),
             )
         )

@@ -1,6 +1,5 @@
 """A continuous crawl that is killed again and again: change rates, notices for subscribers and commands survive."""
 
-import json
 import os
 import signal
 import subprocess
@@ -13,14 +12,13 @@ from time import monotonic, sleep, time
 
 import pytest
 
+from bench.faults.proof import changes
 from centime.crawl.check.check import check_crawl
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
-from centime.model.ids import PageId
 from centime.shard.command import SetCommand, SubscribeCommand, new_id
 from centime.shard.subscriptions import Subscription
-from centime.store.record import Mark
 
 BOX = WebBox(hosts=5, pages=100, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, speed=86_400.0)
 PATIENCE = 300.0  # a busy machine takes long to start a process
@@ -68,23 +66,7 @@ def test_every_change_is_delivered_however_often_the_crawl_is_killed(tmp_path: P
     opened = read_crawl(folder)
     assert opened.settings.rate == 7.0
     assert opened.shard.refreshing.book.statistics()["observations"] > 400
-    lines = [json.loads(line) for line in delivered.read_text().splitlines()]
-    arrived = {notice["id"]: notice for line in lines for notice in line["changes"]}
-    [waiting] = opened.shard.requests.subscriptions.facts()
-    pending = [notice for batch in opened.shard.requests.subscriptions.due(time() + 1e6) for notice in batch.notices]
-    assert len(pending) == waiting["waiting"]
-    seen = {}
-    records = opened.shard.pages.records
-    for page in map(PageId, range(opened.shard.pages.count)):
-        history = [record for record in records.history(page) if record.outcome.present]
-        changes = sum(Mark.CHANGED in record.marks for record in history if record.time > began)
-        seen[opened.shard.pages.texts.get(page)] = changes + any(
-            record.visits == 1 and record.time > began for record in history
-        )
-    counted = dict.fromkeys(seen, 0)
-    for notice in arrived.values():
-        counted[notice["url"]] += notice["changes"]
-    for late in pending:
-        counted[late.url] += late.changes
+    opened.close()
+    seen, told = changes(folder, "all", began, delivered.read_text().splitlines())
     assert sum(seen.values()) > 150
-    assert counted == seen
+    assert told == seen

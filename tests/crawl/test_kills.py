@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from bench.faults.campaign import ENDED, Campaign
+from bench.faults.campaign import ENDED, Ending
 from bench.faults.fault import FAULTS
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
@@ -26,12 +26,13 @@ ROUNDS = [
 @pytest.mark.timeout(240)
 def test_a_crawl_with_faults_of_all_kinds_loses_nothing_and_ends_like_one_without(tmp_path: Path) -> None:
     with serve_in_process(BOX) as served:
-        campaign = Campaign(served.seed_url, tmp_path, Random(7), ("--rate", "400/s", "--keep", "xml"))
+        campaign = Ending(served.seed_url, tmp_path, ("--rate", "400/s", "--keep", "xml"))
         campaign.begin()
+        chance = Random(7)
         for number, kinds in enumerate(ROUNDS):
-            campaign.disturb(tmp_path / f"crawl-{number}", kinds)
-    assert list(campaign.failures()) == []
-    assert {kind: tally.recovered for kind, tally in campaign.tallies.items()} == {
+            campaign.disturb(tmp_path / f"crawl-{number}", kinds, chance)
+    assert [problem for tally in campaign.tallies.values() for problem in tally.wrong] == []
+    assert {kind: tally.right for kind, tally in campaign.tallies.items()} == {
         kind: 1 for kinds in ROUNDS for kind in kinds
     } | {ENDED: len(ROUNDS)}
     assert set(campaign.tallies) - {ENDED} <= set(FAULTS)

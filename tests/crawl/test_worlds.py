@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.faults.worlds import POWER, History, recorded, refusals, worlds
+from bench.faults.failing import REFUSED
+from bench.faults.history import History, recorded
+from bench.faults.worlds import POWER, worlds
 from centime.files import replacement
 from centime.files.appended import AppendedFile
 from centime.store import journal
@@ -20,16 +22,17 @@ def history() -> Iterator[Recorded]:
         yield made
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_fault_of_a_disk_changes_a_crawl_in_silence(history: Recorded, seed: int) -> None:
-    tallies = worlds(*history, 100, seed)
+@pytest.mark.parametrize("part", range(3))
+def test_no_fault_of_a_disk_changes_a_crawl_in_silence(history: Recorded, part: int) -> None:
+    tallies = worlds(*history, range(100 * part, 100 * part + 100), 0, repair=0.2)
     assert [sentence for tally in tallies.values() for sentence in tally.wrong] == []
     assert sum(tally.said for tally in tallies.values()) > 5
     assert sum(tally.count for tally in tallies.values()) == 100
+    assert all(tally.count == tally.right + tally.said for tally in tallies.values())
 
 
-def test_a_call_that_the_system_refuses_costs_nothing_that_was_confirmed(tmp_path: Path) -> None:
-    tally = refusals(tmp_path, 12, 1)
+def test_a_call_that_the_system_refuses_costs_nothing_that_was_confirmed(history: Recorded) -> None:
+    tally = worlds(*history, range(12), 1, kinds=[REFUSED])[REFUSED]
     assert tally.wrong == []
     assert tally.said > 6
 
@@ -76,7 +79,7 @@ def test_the_worlds_find_mutants(
     mutate(monkeypatch)
     with recorded() as (history, room):
         for seed in range(20):
-            tallies = worlds(history, room, 10, seed, kinds=kinds, repair=0.0)
+            tallies = worlds(history, room, range(10), seed, kinds=kinds, repair=0.0)
             if any(tally.wrong for tally in tallies.values()):
                 return
     pytest.fail("nothing was found")

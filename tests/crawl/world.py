@@ -1,65 +1,15 @@
-"""A web without a network, for tests of the shard: the links of a page follow from its URL, and time is a number."""
+"""Crawls of a web without a network, for tests of the shard."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from bench.faults.small_world import HOSTS, SEED, World, url_of
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
-from centime.model.address import fingerprint
-from centime.model.outcome import Outcome, PageKind
-from centime.shard.message import Lease, Visit, pack
 
-HOSTS = 5
-SEED = "http://h0.example/p0"
-
-
-def url_of(number: int) -> str:
-    return f"http://h{number % HOSTS}.example/p{number}"
-
-
-class World:
-    """`pages` pages, each with some random links; every page can be reached from page 0."""
-
-    def __init__(self, pages: int = 60, seed: int = 1) -> None:
-        self.pages = pages
-        chance = np.random.default_rng(seed)
-        self.links = {
-            page: sorted({*chance.integers(0, pages, 4).tolist(), (page + 1) % pages}) for page in range(pages)
-        }
-        self.outcomes: dict[int, Outcome] = {}
-        self.version = 1
-        self.address = ""
-
-    def visit(self, lease: Lease, now: float) -> bytes:
-        """The visit of a leased page, as a fetcher packs it."""
-        page = int(lease.url.rsplit("p", 1)[1])
-        outcome = self.outcomes.get(page, Outcome.READ)
-        targets = [url_of(target) for target in self.links[page]] if outcome in (Outcome.READ, Outcome.MOVED) else []
-        if outcome.redirect:
-            targets = targets[:1]
-        prints = np.array([fingerprint(url) for url in targets], dtype=np.uint64).tobytes()
-        return pack(
-            Visit(
-                page=lease.page,
-                outcome=outcome,
-                kind=PageKind.HTML if outcome.present else PageKind.ERROR,
-                asked_at=now,
-                seconds=0.01,
-                status=200,
-                wire_bytes=1000,
-                signature=(page + 1) * self.version,
-                digest=bytes([page % 256]) * 16,
-                address=self.address,
-                same_depth=outcome.redirect,
-                links=prints,
-                fresh=prints,
-                texts="\n".join(targets).encode(),
-            )
-        )
+__all__ = ["HOSTS", "SEED", "World", "advance", "crawl", "url_of"]
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Damage of every kind: it is said, never certified, and repaired with no more loss than what depends on it."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.repair.repair import repair_crawl
 from centime.files.appended import BLOCK
 from centime.files.mark import read_mark
-from centime.model.errors import CentimeError, DamagedFile
+from centime.model.errors import CentimeError, DamagedFile, NoRoom
 from centime.model.ids import PageId
 from centime.store.journal import HEAD_BYTES, mark_path
 from tests.crawl.world import World, advance, crawl
@@ -146,6 +148,14 @@ def _no_state(name: str) -> Callable[[Path], None]:
     return damage
 
 
+def _both(first: Callable[[Path], None], second: Callable[[Path], None]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        first(folder)
+        second(folder)
+
+    return damage
+
+
 STATE = ["texts.bin", "text_ends.bin", "origins.bin", "records.bin", "rows-*.bin"]
 DAMAGES = {
     "all segments removed": _no_journal,
@@ -153,6 +163,9 @@ DAMAGES = {
     "a hole in the newest segment": _hole_in_journal,
     "the newest segment cut": _cut_journal,
     **{f"a block of {name} overwritten": _broken_state(name) for name in STATE},
+    "a block of texts.bin overwritten, text_ends.bin removed": _both(
+        _broken_state("texts.bin"), _no_state("text_ends.bin")
+    ),
     **{f"{name} removed": _no_state(name) for name in STATE if name != "texts.bin"},
 }
 
@@ -181,6 +194,22 @@ def test_larger_damage_is_said_and_what_can_be_proven_is_salvaged(damage: Callab
     reader.close()
     goes_on(folder)
     assert not repair_crawl(folder).changed
+
+
+def test_pages_that_lost_both_url_and_host_are_counted_anew_or_the_repair_says_that_it_cannot(
+    folder: Path, tmp_path: Path
+) -> None:
+    damage = _both(_broken_state("texts.bin"), _no_state("origins.bin"))
+    for run in range(3):  # until the first frames are in no journal any more
+        with crawl(tmp_path / "closed") as opened:
+            advance(opened, World(PAGES), 10, start=1000.0 + 100 * run)
+            opened.close()
+    damage(tmp_path / "closed")
+    assert repair_crawl(tmp_path / "closed").pages_lost > 20
+    assert check_crawl(tmp_path / "closed").problems == []
+    damage(folder)
+    with pytest.raises(DamagedFile, match="both their URL and their host"):
+        repair_crawl(folder)
 
 
 def test_visits_behind_a_hole_are_salvaged(folder: Path) -> None:
@@ -266,3 +295,39 @@ def test_a_repair_that_is_killed_anywhere_is_finished_by_the_next(
             if left[0] >= 0:
                 break
         assert reached >= 4
+
+
+@pytest.mark.parametrize("damage", [_hole_in_journal, _broken_state("records.bin")], ids=["journal", "records"])
+def test_a_repair_without_room_on_the_disk_says_so_and_loses_nothing_more(
+    damage: Callable[[Path], None], killed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged, folder = tmp_path / "damaged", tmp_path / "c"
+    shutil.copytree(killed, damaged)
+    damage(damaged)
+    shutil.copytree(damaged, folder)
+    writes = _refused_at(monkeypatch, -1, folder)
+    expected = facts(folder)
+    for call in Random(4).sample(range(writes), 3):
+        shutil.rmtree(folder)
+        shutil.copytree(damaged, folder)
+        with pytest.raises(NoRoom):
+            _refused_at(monkeypatch, call, folder)
+        repair_crawl(folder)
+        assert check_crawl(folder).problems == [], call
+        assert facts(folder) == expected, call
+
+
+def _refused_at(monkeypatch: pytest.MonkeyPatch, call: int, folder: Path) -> int:
+    """Repairs with one write refused, because the disk is full; returns the number of writes."""
+    write, count = os.pwrite, [0]
+
+    def pwrite(handle: int, data: bytes, at: int) -> int:
+        count[0] += 1
+        if count[0] - 1 == call:
+            raise OSError(errno.ENOSPC, "no space")
+        return write(handle, data, at)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", pwrite)
+        repair_crawl(folder)
+    return count[0]

@@ -34,6 +34,7 @@ from centime.processes.child import Work, serve_crawl
 from centime.shard.message import pack
 from centime.shard.notices import Batch
 
+TITLE = "centime-notify"
 SEARCHED_BYTES = 16 << 20  # at the end of a file, searched for an id: a batch that is delivered again comes soon
 BEGINNING = b'{"id":"'  # of every line that we write
 THREADS = 16
@@ -190,4 +191,4 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
 
 
 if __name__ == "__main__":
-    serve_crawl(_serve, "centime-notify")
+    serve_crawl(_serve, TITLE)

@@ -9,7 +9,10 @@
     6. a new snapshot, state files and a segment of the journal after it
 
 A repair that is killed can be repeated. It works in `state.repaired/`; the new snapshot decides: before it is there,
-nothing has changed, and from then on the next repair finishes what is left to do.
+nothing has changed, and from then on the next repair finishes what is left to do. A full disk ends a repair like a
+kill: it says nothing about what is damaged.
+
+Over 400 lines: the order of these steps is what makes a repair safe to repeat, so they are in one place.
 """
 
 import shutil
@@ -17,6 +20,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -30,7 +34,7 @@ from centime.files.disk import make_folder, sync_folder
 from centime.files.frame import frame_head
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
 from centime.files.replacement import replace_file
-from centime.model.errors import BadInput, CentimeError, DamagedFile
+from centime.model.errors import BadInput, CentimeError, DamagedFile, NoRoom, ScheduleBroken
 from centime.settings.reading import decode_settings
 from centime.shard import queueing
 from centime.shard.command import decode_command
@@ -122,14 +126,16 @@ def _restore_exactly(folder: CrawlFolder, report: Repaired) -> None:
             create_mark(mark, known)
             report.restored.append(f"{mark}: {trouble}; the other one was used")
     for name in snapshots.names(folder.snapshots):
-        with suppress(CentimeError, OSError):
+        try:
             _, arrays = snapshots.read_snapshot(folder.snapshots / name)
             state = DamagedState(folder.state, arrays)
-            for file in state.files.values():
-                if file.damaged and file.path.is_file():
-                    file.restore_bits(report)
-                    if not file.damaged:
-                        file.restore(file.path)
+        except (CentimeError, OSError):
+            continue
+        for file in state.files.values():
+            if file.damaged and file.path.is_file():
+                file.restore_bits(report)
+                if not file.damaged:
+                    file.restore(file.path)
 
 
 def _finish_earlier(folder: CrawlFolder) -> None:
@@ -138,12 +144,15 @@ def _finish_earlier(folder: CrawlFolder) -> None:
     if not repaired.is_dir():
         return
     name = snapshots.newest_name(folder.snapshots)
+    finished: dict[str, Any] = {}
     with suppress(CentimeError, OSError):
         facts, arrays = snapshots.read_snapshot(folder.snapshots / name)
         if facts.get("repaired") and not DamagedState(repaired, arrays).is_damaged:
-            _put_in_place(folder, int(facts["frame"]), int(facts["chain"]))
-            return
-    shutil.rmtree(repaired)
+            finished = facts
+    if finished:
+        _put_in_place(folder, int(finished["frame"]), int(finished["chain"]))
+    else:
+        shutil.rmtree(repaired)
 
 
 def _opens(folder: CrawlFolder, report: Repaired) -> bool:
@@ -215,7 +224,12 @@ def _salvage(folder: CrawlFolder, report: Repaired) -> None:
     known = shard.pages.count
     confirmed = read_mark(mark_path(folder.journal))
     end = max(usable.end, confirmed.frame if confirmed and confirmed.identity == folder.identity else 0)
-    queueing.take_back(shard, Returned(now, [], all=True))
+    try:
+        queueing.take_back(shard, Returned(now, [], all=True))
+    except ScheduleBroken as trouble:
+        raise DamagedFile(
+            f"{folder.path}: pages that were being fetched have lost both their URL and their host ({trouble})"
+        ) from trouble
     applied = sum(_apply(shard, kind, payload, known, report) for _, kind, payload in usable.behind)
     report.frames_lost = max(0, end - shard.frame - applied)
     report.bytes_lost += usable.bytes_lost
@@ -280,6 +294,8 @@ def _proven(
             for _, kind, payload in usable.frames:
                 fold(shard, kind, payload)
                 now = _time_of(kind, payload, now)
+        except NoRoom:
+            raise  # says nothing about the frame
         except (CentimeError, ValueError, LookupError):
             # without what was given up, this frame leads to something else than it did
             place = shard.frame - (int(base.facts["frame"]) if base else 0)
@@ -351,6 +367,8 @@ def _apply(shard: ShardState, kind: int, payload: bytes, known: int, report: Rep
             case Delivered():
                 shard.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
         return True  # grants and returns are of leases that have ended, settlements are made again
+    except NoRoom:
+        raise  # the frame is applied in part
     except (CentimeError, ValueError, LookupError):
         return False
 

@@ -14,6 +14,7 @@ A block that cannot be restored is filled with zeros, and the arrays of the snap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,7 @@ class DamagedState:
 
     def __init__(self, folder: Path, arrays: Arrays) -> None:
         self.arrays = arrays
+        self._ends_were_lost = False
         self.moved_records: dict[int, int] = {}  # new places of records by their old ones, if they were written anew
         self.files = {}
         for title, (filename, name, _) in APPENDED.items():
@@ -173,6 +175,7 @@ class DamagedState:
             begin = int(ends[page])
         report.restored.append(f"{file.path}: the ends of URLs, by their fingerprints")
         file.damaged.clear()
+        self._ends_were_lost = True
 
     @staticmethod
     def _end_from(texts: bytes, begin: int, known: int) -> int | None:
@@ -194,23 +197,31 @@ class DamagedState:
         return self.files["pages_texts"].data[begin:end].tobytes().decode(errors="replace")
 
     def _replace_texts(self, hosts: Hosts, given: Given) -> None:
+        """Gives a stand-in to every page whose URL is lost. The file is made anew: the length may be lost too."""
         file = self.files["pages_texts"]
         if not file.damaged:
             return
         origins = self.files["pages_origins"].data[HEAD_BYTES:].view(ORIGIN)
         fingerprints = self._fingerprints.copy()
         used = set(fingerprints.tolist())
+        pieces = [file.data[:HEAD_BYTES].tobytes()]
         for page, begin, end in self._spans():
-            if file.touches(begin, end) and fingerprint(self.url(begin, end)) != fingerprints[page]:
+            text = file.data[begin:end].tobytes()
+            if (self._ends_were_lost or file.touches(begin, end)) and not _is_url(text, int(fingerprints[page])):
                 host = int(origins[page]["host"])
                 name = hosts.all[host if host < len(hosts) else 0].name  # the origin may be damaged too
-                text = _stand_in(name, end - begin, used)
-                if fingerprint(text) != fingerprints[page]:  # the URL of a home page is known from its length
+                url = f"{name}/"
+                if fingerprint(url) != fingerprints[page]:  # otherwise it is the home page
+                    url = _stand_in(name, page, used)
                     given.texts.append(page)
-                    fingerprints[page] = fingerprint(text)
-                    used.add(fingerprint(text))
-                file.data[begin:end] = np.frombuffer(text.encode(), dtype=np.uint8)
+                    fingerprints[page] = fingerprint(url)
+                    used.add(fingerprint(url))
+                text = url.encode()
+            pieces.append(text)
         self.arrays["pages_fingerprints"] = fingerprints
+        ends = np.cumsum([len(piece) for piece in pieces])[1:]
+        self.files["pages_text_ends"].data[HEAD_BYTES:].view(np.uint64)[:] = ends
+        file.data = np.frombuffer(b"".join(pieces), dtype=np.uint8).copy()
         file.damaged.clear()
 
     def _derive_origins(self, hosts: Hosts, settings: CrawlSettings, report: Repaired) -> None:
@@ -288,12 +299,12 @@ class DamagedState:
         self.arrays["pages_row_at"] = row_at
 
 
-def _stand_in(host: str, length: int, used: set[int]) -> str:
-    """A URL of the host with this length that no page has, for a page whose URL is lost; the URL of the home page if
-    there is room for no other.
-    """
-    room = length - len(host) - 1
-    if room <= 0:
-        return f"{host}/"
-    names = (f"{number:x}".rjust(room, "~") for number in range(16 ** min(room, 8)))
-    return next(url for name in names if fingerprint(url := f"{host}/{name}") not in used)
+def _is_url(text: bytes, known: int) -> bool:
+    """Whether these bytes are the URL with this fingerprint."""
+    return fingerprint(text.decode(errors="replace")) == known
+
+
+def _stand_in(host: str, page: int, used: set[int]) -> str:
+    """A URL of the host that no page has, for a page whose URL is lost."""
+    urls = (f"{host}/{page:x}".ljust(length, "~") for length in count(len(host) + 12))
+    return next(url for url in urls if fingerprint(url) not in used)

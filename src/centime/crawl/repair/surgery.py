@@ -54,8 +54,9 @@ def forget_visits(shard: ShardState, pages: Sequence[PageId], now: float) -> int
     found = last_visits(shard.pages, "visits", "kind")
     hosts = shard.hosts_of_pages(np.arange(shard.pages.count)).astype(np.int64)
     per_host: list[int] = np.bincount(hosts, found["visits"], len(shard.hosts)).astype(np.int64).tolist()
-    for host, visits in zip(shard.hosts.all, per_host, strict=True):
-        host.visits = visits
+    known: list[int] = np.bincount(hosts, minlength=len(shard.hosts)).tolist()
+    for host, visits, pages_of_host in zip(shard.hosts.all, per_host, known, strict=True):
+        host.visits, host.known = visits, pages_of_host  # a page may be of another host: see `DamagedState`
     missing: int = sum(shard.outcomes.values()) - shard.outcomes[Outcome.LOST] - sum(per_host)
     _count_as_lost(shard, missing)
     shard.read_count = int(np.count_nonzero(are_present(found["kind"])))
