@@ -41,6 +41,14 @@ def test_a_canonical_url_is_its_own_canonical_form(href: str, base: str | None) 
         assert "@" not in url[: url.find("/", 8)]
 
 
+@pytest.mark.parametrize("character", "[]{}|^`")
+def test_a_character_and_its_code_are_one_name(character: str) -> None:
+    code = f"%{ord(character):02x}"
+    for url in ("http://h/a{}b", "http://h/a?b{}=c", "http://h/{}?a={}"):
+        assert canonical(url.replace("{}", character)) == canonical(url.replace("{}", code))
+    assert canonical("http://[::1]/a\\b?c\\d") == "http://[::1]/a/b?c%5Cd"
+
+
 @given(HREFS, BASES)
 def test_the_short_way_and_the_long_way_agree(href: str, base: str) -> None:
     assert canonical(href, base) == _the_long_way(href, base)

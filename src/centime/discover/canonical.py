@@ -5,8 +5,8 @@ percent-encoding where it is required. Then, in this order:
 
 1. Only http and https URLs are pages; any other URL has no canonical form.
 2. The fragment and the user information are removed.
-3. Percent-encoding gets one form: unreserved characters are decoded, hexadecimal digits are upper case, and a stray
-   `%` becomes `%25`.
+3. Percent-encoding gets one form: unreserved characters are decoded, hexadecimal digits are upper case, a stray `%`
+   becomes `%25`, and ``[ ] { } | ^ ` `` and `\\` are encoded, which the standard leaves as they are written.
 4. Sessions in the path, tracking parameters, session parameters and empty parameters are removed
    (`discover/parameters.py`).
 5. An empty query is removed, and so are dots at the end of the host.
@@ -35,6 +35,8 @@ LONGEST_HREF = 4 * LONGEST_URL  # longer hrefs are refused unparsed: percent-dec
 _plain = re.compile(r"[A-Za-z0-9_~./,+=-]*").fullmatch
 _escape = re.compile(r"%([0-9A-Fa-f]{2})?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_LEFT_AS_WRITTEN = str.maketrans({character: f"%{ord(character):02X}" for character in "[]{}|^`\\"})
+_has_left = re.compile(r"[\[\]{}|^`\\]").search
 _OF_THE_PAGE = frozenset(["", "?", "#", *map(chr, range(33))])  # first characters of hrefs relative to the page itself
 _index = re.compile(
     r"(.*/)(?:index|default)\.(?:html?|xhtml|shtml|php[0-9]?|aspx?|jsp|cgi|cfm)", re.IGNORECASE
@@ -193,6 +195,8 @@ def _the_long_way(href: str, base: str | None) -> str | None:
             slash = url.find("/", 8)
         if "%" in url:
             url = _escape.sub(_one_escape, url)
+        if _has_left(url, slash):
+            url = url[:slash] + url[slash:].translate(_LEFT_AS_WRITTEN)
         path, mark, query = url[slash:].partition("?")
         if mark:
             query = without_readers(query)

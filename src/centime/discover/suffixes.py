@@ -1,23 +1,24 @@
-"""Suffixes of paths that a crawl does not fetch: images, audio, video, archives, fonts, programs, office files, styles
-and scripts.
+"""Suffixes of paths that a crawl does not fetch: images, audio, video, archives, fonts, programs, office files and
+styles.
+
+A suffix with which the name of a page may end is not listed (`/wiki/Node.js`, `/wiki/Amazon.com`, `/wiki/X.ai`).
+To fetch a script now and then costs less than to miss a page; links of `<a>` seldom lead to one.
 
 The suffix is the part after the last dot of the last segment of the path; the query does not count. HTML, XML, XHTML,
 DTD, RSS, RDF, XSL and plain text are fetched, and so is a path without a suffix or with a suffix that is not listed.
 """
 
-_IMAGES = (
-    "jpg jpeg jpe gif png bmp tif tiff webp avif ico svg svgz psd eps ai raw heic xcf cur pnm ppm pgm pbm xpm djvu"
-)
-_AUDIO = "mp3 wav ogg oga flac aac m4a wma mid midi aif aiff au ra opus"
-_VIDEO = "mp4 m4v mpg mpeg avi mov wmv flv webm mkv ogv 3gp swf rm ram asf ts m3u8"
+_IMAGES = "jpg jpeg jpe gif png bmp tif tiff webp avif ico svg svgz psd eps heic xcf pnm ppm pgm pbm xpm djvu"
+_AUDIO = "mp3 wav ogg oga flac aac m4a wma midi aif aiff opus"
+_VIDEO = "mp4 m4v mpg mpeg avi mov wmv flv webm mkv ogv 3gp swf asf m3u8"
 _ARCHIVES = (
-    "zip gz tgz bz2 tbz xz txz zst 7z rar tar jar war ear cab deb rpm apk ipa dmg iso img pkg msi z lz lzma br whl egg"
+    "zip gz tgz bz2 tbz xz txz zst 7z rar tar jar war ear cab deb rpm apk ipa dmg iso img pkg msi lz lzma whl egg"
     " gem crate"
 )
 _FONTS = "woff woff2 ttf otf eot pfb"
-_PROGRAMS = "exe dll so bin class o a obj pyc com bat run appimage wasm swp dat db sqlite mdb"
-_OFFICE = "pdf ps doc docx xls xlsx ppt pptx odt ods odp rtf epub mobi azw3 vsd chm dvi"
-_RESOURCES = "css js mjs map less scss json jsonld webmanifest"
+_PROGRAMS = "exe dll obj pyc bat appimage wasm swp sqlite mdb"
+_OFFICE = "pdf doc docx xls xlsx ppt pptx odt ods odp rtf epub mobi azw3 vsd chm dvi"
+_RESOURCES = "css mjs scss json jsonld webmanifest"
 
 SUFFIXES = frozenset(" ".join((_IMAGES, _AUDIO, _VIDEO, _ARCHIVES, _FONTS, _PROGRAMS, _OFFICE, _RESOURCES)).split())
 

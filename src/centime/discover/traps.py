@@ -4,7 +4,7 @@
 
 - more than DEEPEST segments in its path;
 - a segment, or a run of up to five segments, three times in a row (`/a/b/a/b/a/b`);
-- a segment of more than LONGEST_SEGMENT characters;
+- a segment of more than LONGEST_SEGMENT characters, decoded;
 - a session in its path: a segment like `sid-0123456789abcdef`, or two segments of 32 or more hexadecimal digits;
 - more than MOST_PARAMETERS parameters, or one parameter more than MOST_OF_A_NAME times;
 - an implausible date: a year and a month in its path (`/2091/03/`) more than YEARS_OFF years after `year`, or in its
@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 import xxhash
@@ -62,7 +63,7 @@ def trap(url: str, *, year: int = THIS_YEAR) -> str:
         repeated = _REPEATED(path)
         if repeated:
             return f"{repeated[1]} is repeated in its path"
-    if len(path) > LONGEST_SEGMENT and max(map(len, path.split("/"))) > LONGEST_SEGMENT:
+    if len(path) > LONGEST_SEGMENT and any(map(_is_long, path.split("/"))):
         return "a segment of its path is very long"
     if len(path) > 18 and _SESSION(path):
         return "there is a session in its path"
@@ -70,6 +71,11 @@ def trap(url: str, *, year: int = THIS_YEAR) -> str:
     if calendar and int(calendar[1]) > year + YEARS_OFF:
         return f"its calendar has reached the year {calendar[1]}"
     return _query_trap(query, year) if query else ""
+
+
+def _is_long(segment: str) -> bool:
+    """Whether a segment has more than LONGEST_SEGMENT characters, of which one may take nine in a URL."""
+    return len(segment) > LONGEST_SEGMENT and len(unquote(segment)) > LONGEST_SEGMENT
 
 
 def _query_trap(query: str, year: int) -> str:
