@@ -87,7 +87,31 @@ def test_robots_is_asked_for_once_however_many_wait() -> None:
     assert asked.count("/robots.txt") == 1
 
 
-def test_robots_is_believed_for_a_day_and_a_failure_for_ten_minutes() -> None:
+@pytest.mark.parametrize(("asked_for", "waits"), [(3, [3.0, 3.0, 3.0]), (0, [15.0, 30.0, 60.0])])
+def test_a_server_error_of_robots_lasts_as_long_as_the_server_says_or_twice_as_long_each_time(
+    asked_for: int, waits: list[float]
+) -> None:
+    now = 1_000_000.0
+
+    async def work() -> list[float]:
+        nonlocal now
+        seen = []
+        said = {"Retry-After": str(asked_for)} if asked_for else {}
+        routes: dict[str, bytes | Handler] = {"/robots.txt": answer(status="503 Busy", **said), "/page": PAGE}
+        async with Server(routes) as server:
+            fetcher = Fetcher(settings(), clock=lambda: now)
+            for _ in range(3):
+                response = await fetcher.fetch(Request(url=f"{server.url}/page"))
+                assert response.outcome is Outcome.NO_ROBOTS
+                seen.append(response.retry_after)
+                now += response.retry_after
+            await fetcher.close()
+        return seen
+
+    assert run(work()) == waits
+
+
+def test_robots_is_believed_for_a_day_and_a_failure_for_a_while() -> None:
     now = 1_000_000.0
 
     async def work() -> list[tuple[Outcome, int, float]]:
@@ -95,7 +119,7 @@ def test_robots_is_believed_for_a_day_and_a_failure_for_ten_minutes() -> None:
         seen = []
         async with Server({"/robots.txt": answer(status="500 Oops"), "/page": PAGE}) as server:
             fetcher = Fetcher(settings(), clock=lambda: now)
-            for passed in (0.0, 599.0, 2.0, 86_399.0, 2.0):
+            for passed in (0.0, 14.0, 2.0, 86_399.0, 2.0):
                 now += passed
                 if passed == 2.0:
                     server.routes["/robots.txt"] = NO if server.asked.count("/robots.txt") > 1 else answer()
@@ -105,7 +129,7 @@ def test_robots_is_believed_for_a_day_and_a_failure_for_ten_minutes() -> None:
         return seen
 
     assert run(work()) == [
-        (Outcome.NO_ROBOTS, 1, 600.0),
+        (Outcome.NO_ROBOTS, 1, 15.0),
         (Outcome.NO_ROBOTS, 1, 1.0),
         (Outcome.READ, 2, 0.0),
         (Outcome.READ, 2, 0.0),

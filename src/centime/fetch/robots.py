@@ -1,8 +1,8 @@
 """The cache of robots.txt files, fetched once per host.
 
 By RFC 9309: a 2xx is parsed; a 4xx, and more than MOST_HOPS redirects, mean that there is none and everything is
-allowed; a server error means that nothing is allowed (NO_ROBOTS) until the file is fetched again,
-`robots_retry_seconds` later. 429 counts as a server error: the server has rules and cannot give them now. For a host
+allowed; a server error means that nothing is allowed (NO_ROBOTS) until the file is fetched again: when Retry-After says,
+or after FIRST_RETRY_SECONDS, and twice as long each time up to `robots_retry_seconds`. 429 counts as a server error: the server has rules and cannot give them now. For a host
 that is not reached at all the outcome is the reason itself (no address, no connection, bad TLS) and nothing is cached:
 its pages cannot be reached either, and the caller already backs off.
 
@@ -24,6 +24,7 @@ from centime.model.response import Request, Response
 MOST_HOPS = 5
 MOST_HOSTS = 50_000
 MOST_BYTES = 32 * 1024 * 1024
+FIRST_RETRY_SECONDS = 15.0
 
 _UNREACHED = frozenset({Outcome.NO_ADDRESS, Outcome.REFUSED_ADDRESS, Outcome.NO_CONNECTION, Outcome.BAD_TLS})
 
@@ -38,6 +39,7 @@ class Robots:
     crawl_delay: float = 0.0
     address: str = ""
     detail: str = ""
+    failures: int = 0  # server errors in a row
     held: float = 0.0  # seconds for which the host kept us waiting for it
 
 
@@ -92,12 +94,13 @@ class RobotsCache:
                 break
             response = await self._ask(Request(url=response.target, patience=patience))
             held += response.held
-        robots = replace(self._judge(response, first), held=held)
+        before = self._known.get(host)
+        robots = replace(self._judge(response, first, before.failures if before else 0), held=held)
         if robots.expires > self._clock():
             self._keep(host, robots)
         return robots
 
-    def _judge(self, response: Response, first: Response) -> Robots:
+    def _judge(self, response: Response, first: Response, failures: int) -> Robots:
         now = self._clock()
         if response.outcome is Outcome.READ:
             rules = parse_rules(response.body, self._settings.product)
@@ -108,9 +111,16 @@ class RobotsCache:
             return Robots(outcome=Outcome.READ, expires=now + self._settings.robots_seconds, address=first.address)
         if response is first and response.outcome in _UNREACHED:
             return Robots(outcome=response.outcome, address=first.address, detail=response.detail)
-        wait = max(self._settings.robots_retry_seconds, min(response.retry_after, MOST_RETRY_SECONDS))
+        own = min(FIRST_RETRY_SECONDS * 2 ** min(failures, 16), self._settings.robots_retry_seconds)
+        wait = min(response.retry_after, MOST_RETRY_SECONDS) or own
         why = response.detail or f"status {response.status}"
-        return Robots(outcome=Outcome.NO_ROBOTS, expires=now + wait, address=first.address, detail=f"robots.txt: {why}")
+        return Robots(
+            outcome=Outcome.NO_ROBOTS,
+            expires=now + wait,
+            address=first.address,
+            detail=f"robots.txt: {why}",
+            failures=failures + 1,
+        )
 
     def _keep(self, host: str, robots: Robots) -> None:
         old = self._known.pop(host, None)

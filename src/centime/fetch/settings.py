@@ -30,7 +30,7 @@ class FetchSettings:
     connections: int = 512  # in use at once; as many again may be kept open
     keep_alive_seconds: float = 15.0
     robots_seconds: float = 24 * 3600.0  # how long robots.txt is cached
-    robots_retry_seconds: float = 600.0  # after a server error, until it is fetched again
+    robots_retry_seconds: float = 600.0  # after server errors, until it is fetched again, at most
     keep_heads: bool = False  # return heads and raw body, for the archive
 
     def __post_init__(self) -> None:
