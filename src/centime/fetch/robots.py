@@ -1,10 +1,11 @@
 """The cache of robots.txt files, fetched once per host.
 
 By RFC 9309: a 2xx is parsed; a 4xx, and more than MOST_HOPS redirects, mean that there is none and everything is
-allowed; a server error means that nothing is allowed (NO_ROBOTS) until the file is fetched again: when Retry-After says,
-or after FIRST_RETRY_SECONDS, and twice as long each time up to `robots_retry_seconds`. 429 counts as a server error: the server has rules and cannot give them now. For a host
-that is not reached at all the outcome is the reason itself (no address, no connection, bad TLS) and nothing is cached:
-its pages cannot be reached either, and the caller already backs off.
+allowed; a server error means that nothing is allowed (NO_ROBOTS) until the file is fetched again: when Retry-After
+says, or after FIRST_RETRY_SECONDS, and twice as long each time up to `robots_retry_seconds`. 429 counts as a server
+error: the server has rules and cannot give them now. For a host that is not reached at all the outcome is the reason
+itself (no address, no connection, bad TLS) and nothing is cached: its pages cannot be reached either, and the caller
+already backs off.
 
 Bounds: MOST_HOSTS files and MOST_BYTES of rules are cached; the least recently used are evicted first. Concurrent
 callers share one fetch of a host's file.

@@ -2,6 +2,7 @@
 crawl's folder."""
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,13 @@ def test_rates_have_units() -> None:
     assert bytes_per_second("2KiB/s") == 2048
     with pytest.raises(BadSetting):
         bytes_per_second("2KB/fortnight")
+
+
+def test_a_crawl_that_could_read_nothing_says_why_and_is_a_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as closed:  # bound and not listening: connections are refused
+        closed.bind(("127.0.0.1", 0))
+        seed = f"http://127.0.0.1:{closed.getsockname()[1]}/"
+        assert crawl(tmp_path / "c", seed, "--allow-network", "127.0.0.0/8", "--workers", "1", "--json") == 1
+    assert f"centime: no page could be read: {seed}: no connection" in capsys.readouterr().err

@@ -100,6 +100,24 @@ def test_leases_of_a_fetcher_that_died_are_fetched_again(tmp_path: Path) -> None
         assert np.all(opened.shard.placement.idle(np.arange(30)))
 
 
+class Silent(InMemory):
+    """A transport whose hosts never answer."""
+
+    def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
+        self.clock.now += max(timeout, 0.01)
+        return [], []
+
+
+def test_a_run_that_has_a_time_ends_with_it_though_hosts_do_not_answer(tmp_path: Path) -> None:
+    clock = Clock()
+    began = clock.now
+    with crawl(tmp_path / "c") as opened:
+        engine = Engine(opened, Limits(seconds=5.0), transport=lambda: Silent(World(30), clock), clock=clock)
+        assert engine.run() == "the 5 seconds are over"
+        assert 5 <= clock.now - began < 6.5
+        assert len(opened.shard.placement.leases) == 0
+
+
 def test_the_engine_stops_when_asked_from_another_thread_and_installs_no_handlers(tmp_path: Path) -> None:
     import signal
 

@@ -265,6 +265,8 @@ def _crawl(
             raise CentimeError(
                 "no seed has a public address, so nothing was fetched; --allow-network CIDR permits other addresses"
             )
+        if facts["visits"] and not facts["read"]:
+            raise CentimeError(f"no page could be read: {crawl.first_seed()}")
 
 
 def _say_what_is_held_back(opened: "CrawlWriter") -> bool:

@@ -39,6 +39,7 @@ VIEW_SECONDS = 0.5
 PACE_SECONDS = 12.0  # the window over which pages per second are counted
 PATIENCE_SECONDS = 300.0  # how long a run waits for a host that has pages and is not ready
 DRAIN_SECONDS = 15.0  # how long a stopping run waits for pages under way
+GRACE_SECONDS = 1.0  # the same for a run whose time is over
 LAST_DELIVERY_SECONDS = 5.0  # and for notices under way
 FINAL_ERROR = 1e-6
 FINAL_PAYMENTS_PER_PAGE = 40
@@ -225,9 +226,13 @@ class Engine:
             return self._short_of_memory
         if limits.pages is not None and run.visits >= limits.pages:
             return f"read the {limits.pages} pages asked for"
-        if limits.seconds is not None and now - run.started >= limits.seconds:
+        if limits.seconds is not None and self._is_over(now):
             return f"the {limits.seconds:g} seconds are over"
         return ""
+
+    def _is_over(self, now: float) -> bool:
+        """Whether the time of this run is over."""
+        return self.limits.seconds is not None and now - self.run_facts.started >= self.limits.seconds
 
     def _lease(self, now: float) -> float | None:
         """Hands out leases; returns how long to wait for the next ones, None when nothing is left to do."""
@@ -281,7 +286,7 @@ class Engine:
             failed = f"{again} pages failed and are due again, the first in {due:.0f} s"
             return f"everything known was read, but {failed}; run again later"
         if not self.shard.read_count:
-            return f"nothing could be read: {self._first_seed()}"
+            return f"nothing could be read: {self.first_seed()}"
         return f"everything known was read{self._kept_out()}"
 
     def _kept_out(self) -> str:
@@ -294,7 +299,7 @@ class Engine:
         ]
         return f", but {' and '.join(kept_out)} because of --most-pages or --most-memory" if kept_out else ""
 
-    def _first_seed(self) -> str:
+    def first_seed(self) -> str:
         """The outcome of the first seed, in words."""
         seed, pages = self.shard.settings.seeds[0], self.shard.pages
         page = pages.table.find_one(fingerprint(seed))
@@ -371,7 +376,8 @@ class Engine:
         self._bytes.change(settings.bandwidth, now)
 
     def _drain(self) -> None:
-        until = self._clock() + DRAIN_SECONDS
+        now = self._clock()
+        until = now + (GRACE_SECONDS if self._is_over(now) else DRAIN_SECONDS)
         while self.transport.outstanding and self._clock() < until and self._stop < 2:
             self._receive(0.1)
             self._keep()
