@@ -96,8 +96,8 @@ def test_a_server_error_of_robots_lasts_as_long_as_the_server_says_or_twice_as_l
     async def work() -> list[float]:
         nonlocal now
         seen = []
-        said = {"Retry-After": str(asked_for)} if asked_for else {}
-        routes: dict[str, bytes | Handler] = {"/robots.txt": answer(status="503 Busy", **said), "/page": PAGE}
+        busy = answer(status="503 Busy", Retry_After=str(asked_for)) if asked_for else answer(status="503 Busy")
+        routes: dict[str, bytes | Handler] = {"/robots.txt": busy, "/page": PAGE}
         async with Server(routes) as server:
             fetcher = Fetcher(settings(), clock=lambda: now)
             for _ in range(3):
