@@ -52,18 +52,20 @@ def test_a_read_that_fails_is_said_and_costs_nothing(killed: Path, tmp_path: Pat
     said = 0
     for number in sorted(Random(1).sample(range(1, seen[0] + 1), 10)):
         shutil.copytree(killed, folder)
-        for open_it in (lambda: read_crawl(folder).close(), lambda: _continue(folder)):
+        for open_it in (_read, _continue):
             try:
                 with unreadable(number):
-                    open_it()
+                    open_it(folder)
             except (CentimeError, OSError):
                 said += 1
         assert check_crawl(folder).problems == [], number
-        found = facts(folder)
-        assert found[:2] == expected[:2], number
-        assert found[-1] >= expected[-1], number
+        assert facts(folder)[:2] == expected[:2], number  # URLs and visits
         shutil.rmtree(folder)
     assert said > 5
+
+
+def _read(folder: Path) -> None:
+    read_crawl(folder).close()
 
 
 def _continue(folder: Path) -> None:
