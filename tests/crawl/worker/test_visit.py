@@ -65,3 +65,21 @@ def test_every_response_is_archived_with_keep_all(tmp_path: Path) -> None:
 def test_only_xml_documents_are_archived_with_keep_xml(tmp_path: Path) -> None:
     run(visited(tmp_path, "xml"))
     assert statuses(tmp_path) == ["200"]
+
+
+async def _linked() -> tuple[str, bytes]:
+    page = answer(
+        b"<a href=/a>a</a>", Content_Type="text/html", Link="</b>; rel=next, </c>; rel=icon", Refresh="5;url=d"
+    )
+    async with Server({"/": page, "/robots.txt": answer()}) as server:
+        fetcher = Fetcher(settings())
+        try:
+            links = LinkReader(Scope.of([], kind="any"), None)
+            return server.url, (await visit(Lease(PageId(0), f"{server.url}/"), fetcher, links, None)).texts
+        finally:
+            await fetcher.close()
+
+
+def test_links_of_the_headers_count() -> None:
+    url, texts = run(_linked())
+    assert texts.decode().splitlines() == [f"{url}/a", f"{url}/b", f"{url}/d"]

@@ -24,6 +24,7 @@ from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
+from centime.parse.header_links import with_header_links
 from centime.shard.message import Lease, Visit
 from centime.store.archive import Archive
 
@@ -47,6 +48,7 @@ async def visit(
     document = read_document(
         response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated
     )
+    document = with_header_links(document, response.headers, lease.url)
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
     sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
