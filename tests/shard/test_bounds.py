@@ -120,7 +120,7 @@ def test_hosts_have_a_bound_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
             self.links = {number: [10 * number + link for link in range(6)]}
             return super().visit(lease, now)
 
-    monkeypatch.setattr("tests.crawl.world.url_of", lambda number: f"http://h{number}.example/p{number}")
+    monkeypatch.setattr("bench.faults.small_world.url_of", lambda number: f"http://h{number}.example/p{number}")
     with crawl(tmp_path / "c", most_pages=300, delay=0.0) as opened:
         advance(opened, Wild(), 60)
         assert 16 <= len(opened.shard.hosts) <= 20
