@@ -17,7 +17,7 @@ from centime.model.errors import BadSetting
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
-from centime.shard.message import CLAIM, Visit, pack
+from centime.shard.message import CLAIM, Lease, Visit, pack, unpack_visit
 from centime.shard.notices import Change
 from centime.shard.subscriptions import Subscription
 from tests.crawl.changing import DAY, FOREVER, HOUR, START, ChangingWorld, live
@@ -388,3 +388,30 @@ def test_transient_failures_are_no_evidence_of_changes(tmp_path: Path) -> None:
         live(opened, world, now + 150.0, start=now)
         assert book.read_times(page)[0] == read
         assert np.array_equal(np.concatenate(book.beliefs(page)), np.concatenate(before))
+
+
+def test_a_page_that_was_gone_for_a_while_is_found_again_and_one_that_stays_gone_costs_little(tmp_path: Path) -> None:
+    gone, back = START + 3 * HOUR, START + 5 * HOUR
+
+    class Interrupted(ChangingWorld):
+        def visit(self, lease: Lease, now: float) -> bytes:
+            number = int(lease.url.rsplit("p", 1)[1])
+            visit = unpack_visit(super().visit(lease, now))
+            if (number == 3 and gone <= now < back) or (number == 5 and now >= gone):
+                visit = Visit(page=visit.page, outcome=Outcome.GONE, kind=PageKind.DEAD, status=404)
+            return pack(visit)
+
+    world = Interrupted()
+    with crawl(tmp_path / "c", **FOREVER) as opened:
+        live(opened, world, START + 2 * DAY)
+        reads = [now for now, number in world.read if number == 3]
+        assert any(gone <= now < back for now in reads)
+        assert min(now for now in reads if now >= back) < back + 2.5 * HOUR, "the waits double"
+        last = opened.shard.pages.last(PageId(page_of(opened, 3)))
+        assert last is not None
+        assert last.outcome is Outcome.READ
+        dead = [now for now, number in world.read if number == 5 and now >= gone]
+        assert 5 < len(dead) < 15
+        assert PageId(page_of(opened, 5)) in opened.shard.placement.retries
+        opened.shard.journal.flush()
+        same(opened.shard, read_crawl(tmp_path / "c").shard)

@@ -1,9 +1,11 @@
 """Timers of pages: each page waits for one time and is due once.
 
-The shard keeps three of them: for retries after transient failures, for the next moments of pages with a rhythm, and
-for the deadlines of subscriptions.
+The shard keeps three of them: for retries of pages that failed or are gone, for the next moments of pages with a
+rhythm, and for the deadlines of subscriptions.
 
-    retry: after failure number n a page waits 1 minute · 2^(n-1), at most 1 day; after `most_failures` it is given up
+    retry:   after failure number n a page waits 1 minute · 2^(n-1), at most 1 day; after `most_failures` it is given up
+    return:  a page that is gone or given up, in a crawl that refreshes, waits the least interval, and twice as long
+             each time, at most 4 weeks; an important page waits less at most
 
 Adding a page again moves its time. Pages that are due together come by time, then by page number.
 """
@@ -20,9 +22,11 @@ from centime.model.ids import PageId, page_ids
 
 FIRST_WAIT_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 86400.0
+MOST_FAILURES = 5
+LONGEST_ABSENCE_SECONDS = 28 * 86400.0
 
 
-def retry_time(failures: int, now: float, most_failures: int = 5) -> float | None:
+def retry_time(failures: int, now: float, most_failures: int = MOST_FAILURES) -> float | None:
     """Time at which to retry a page that has failed `failures` times in a row; None to give it up.
 
     >>> retry_time(1, 0.0), retry_time(4, 0.0), retry_time(5, 0.0)
@@ -34,6 +38,20 @@ def retry_time(failures: int, now: float, most_failures: int = 5) -> float | Non
         return None
     # 2^11 minutes are more than a day, and a large enough power overflows
     return now + min(FIRST_WAIT_SECONDS * 2.0 ** min(failures - 1, 11), LONGEST_WAIT_SECONDS)
+
+
+def return_time(deaths: int, now: float, least: float, importance: float) -> float:
+    """Time at which to look again for a page that was found gone `deaths` times in a row.
+
+    `importance` is relative to the mean: pages that are linked from live ones are looked for more often.
+
+    >>> [return_time(deaths, 0.0, 3600.0, 1.0) / 3600 for deaths in (1, 2, 5, 50)]
+    [1.0, 2.0, 16.0, 672.0]
+    >>> return_time(50, 0.0, 3600.0, 7.0) / 3600
+    96.0
+    """
+    most = LONGEST_ABSENCE_SECONDS / max(1.0, importance)
+    return now + max(least, min(least * 2.0 ** min(deaths - 1, 60), most))
 
 
 class Timers:

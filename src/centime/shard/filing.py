@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from centime.frontier.timers import retry_time
+from centime.frontier.timers import MOST_FAILURES, retry_time, return_time
 from centime.model.ids import HostId, PageId, host_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.commands import take_claims
@@ -135,7 +135,7 @@ def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
 
 
 def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: int, importance: float) -> Filed:
-    """A visit with its record; puts a page that failed transiently on a retry timer."""
+    """A visit with its record; puts a page on a timer that failed transiently, or that is gone and may return."""
     before = state.pages.last(visit.page)
     ended = _has_ended(visit, before)
     record = state.pages.record_of(visit, before, now=now, depth=depth, ended=ended, importance=importance)
@@ -144,6 +144,10 @@ def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: i
         when = retry_time(record.failures, now)
         if when is not None:
             state.placement.retry(visit.page, when)
+    elif ended and (state.settings.continuous or state.settings.refresh_after is not None):
+        deaths = record.failures if visit.outcome is Outcome.GONE else record.failures - MOST_FAILURES + 1
+        when = return_time(max(1, deaths), now, state.settings.least_interval, importance)
+        state.placement.retry(visit.page, when)
     return Filed(visit, number, before, record, ended)
 
 

@@ -192,7 +192,7 @@ class KnownPages:
             outcome=outcome,
             kind=kind,
             failures=0
-            if present or outcome.redirect or not outcome.transient
+            if present or outcome.redirect or not (outcome.transient or outcome is Outcome.GONE)
             else (before.failures if before else 0) + 1,
             etag=visit.etag,
             modified=visit.modified,
