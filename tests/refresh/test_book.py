@@ -1,3 +1,7 @@
+"""The refresh book: what reads show, what is due, and laws that hold whatever is called.
+
+Over 400 lines: all cases share the book and the web at the top."""
+
 import math
 from typing import Any, cast
 
