@@ -1,5 +1,6 @@
 """The crawl folder: one writer, many readers, nothing foreign touched."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -91,3 +92,17 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
     assert background.done(wait=True) is True
     os.close(receiver)
     os.close(sender)
+
+
+@pytest.mark.parametrize("step", ["sync_folder", "sign", "Journal.create", "os.pwrite"])
+def test_a_folder_that_cannot_be_made_can_be_tried_again_by_the_same_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"centime.store.folder.{step}", refused)
+        with pytest.raises(OSError, match="no space"):
+            CrawlFolder.create(tmp_path / "c", 1.0, {})
+    CrawlFolder.create(tmp_path / "c", 1.0, {}).close()

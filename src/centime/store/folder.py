@@ -18,7 +18,8 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -158,12 +159,13 @@ class CrawlFolder:
         make_folder(path)
         folder = cls(path, created, dict(settings), secrets.randbits(63) | 1)
         folder.lock()
-        for part in (folder.journal, folder.snapshots, folder.state, folder.bodies):
-            make_folder(part)
-        Journal.create(folder.journal, folder.identity)
-        sign(path, folder.identity)
-        sync_folder(path)
-        folder.keep_settings(settings)
+        with folder._unlocked_on_failure():
+            for part in (folder.journal, folder.snapshots, folder.state, folder.bodies):
+                make_folder(part)
+            Journal.create(folder.journal, folder.identity)
+            sign(path, folder.identity)
+            sync_folder(path)
+            folder.keep_settings(settings)
         return folder
 
     @classmethod
@@ -179,10 +181,20 @@ class CrawlFolder:
         folder.trouble = about.trouble
         if writable:
             folder.lock()
-            folder.foreign = foreign(path, about.identity)
-            if about.trouble:
-                folder.keep_settings(about.settings)
+            with folder._unlocked_on_failure():
+                folder.foreign = foreign(path, about.identity)
+                if about.trouble:
+                    folder.keep_settings(about.settings)
         return folder
+
+    @contextmanager
+    def _unlocked_on_failure(self) -> Iterator[None]:
+        """Lets this process try again after it could not open the folder."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def trust(self) -> str:
         """Makes the folder this user's own; returns why that cannot be remembered, or ""."""
@@ -229,12 +241,13 @@ class CrawlFolder:
             raise InUse(
                 f"{self.path}: a crawl is running here, as process {holder or 'unknown'}; stop it first"
             ) from trouble
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         _held.add(handle)
         self._lock = handle
-        about = self.path.stat()
-        self._place = (about.st_dev, about.st_ino)
+        with self._unlocked_on_failure():
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+            about = self.path.stat()
+            self._place = (about.st_dev, about.st_ino)
 
     def close(self) -> None:
         """Releases the lock."""
