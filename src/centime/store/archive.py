@@ -19,6 +19,7 @@ import os
 import re
 import uuid
 from pathlib import Path
+from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
@@ -163,9 +164,23 @@ class Archive:
         self._size, self._index_size = self._size + len(records), self._index_size + len(line)
 
 
-def mend(folder: Path) -> list[str]:
-    """Completes the files that killed processes left open, truncated after the last complete record; returns a sentence
-    about each file. No process may be writing.
+class Mended(NamedTuple):
+    """A file that a killed process had left open, completed."""
+
+    path: Path
+    captures: int
+    lost: int  # captures that its index names and that are not there
+    cut: int  # bytes
+
+    @property
+    def loss(self) -> str:
+        """A sentence about captures that are lost; empty if none are."""
+        return f"{self.path}: {self.lost} captures that its index names are not there" if self.lost else ""
+
+
+def mend(folder: Path) -> list[Mended]:
+    """Completes the files that killed processes left open, truncated after the last complete record. No process may be
+    writing.
     """
     mended = []
     for path in folder.glob("*.warc.gz"):
@@ -173,22 +188,27 @@ def mend(folder: Path) -> list[str]:
             path.unlink()
     for index in sorted(folder.glob("*" + OPEN)):
         path = index.with_name(index.name.removesuffix(OPEN) + ".warc.gz")
-        with index.open("r+b") as lines, path.open("r+b") as records:
-            size = os.fstat(records.fileno()).st_size
-            whole = [line for line in lines.read().splitlines(keepends=True) if line.endswith(b"\n")]
-            while whole and not _is_there(records.fileno(), whole[-1]):
-                whole.pop()
-            last = capture_of(whole[-1]) if whole else None
-            end = last.offset + last.length if last else 0
-            os.ftruncate(records.fileno(), end)
-            os.fsync(records.fileno())
-            os.ftruncate(lines.fileno(), sum(map(len, whole)))
+        named = [line for line in index.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        whole = list(named)
+        size = end = 0
+        if path.is_file():
+            with index.open("r+b") as lines, path.open("r+b") as records:
+                size = os.fstat(records.fileno()).st_size
+                while whole and not _is_there(records.fileno(), whole[-1]):
+                    whole.pop()
+                last = capture_of(whole[-1]) if whole else None
+                end = last.offset + last.length if last else 0
+                os.ftruncate(records.fileno(), end)
+                os.fsync(records.fileno())
+                os.ftruncate(lines.fileno(), sum(map(len, whole)))
+        else:
+            whole.clear()
         if end:
             _sort_index(index)
         else:
-            path.unlink()
+            path.unlink(missing_ok=True)
             index.unlink()
-        mended.append(f"{path.name}: {len(whole)} captures, {size - end} bytes truncated")
+        mended.append(Mended(path, len(whole), len(named) - len(whole), size - end))
     return mended
 
 

@@ -182,6 +182,8 @@ class CrawlFolder:
         if writable:
             folder.lock()
             with folder._unlocked_on_failure():
+                for part in (folder.journal, folder.snapshots, folder.state, folder.bodies):
+                    make_folder(part)
                 folder.foreign = foreign(path, about.identity)
                 if about.trouble:
                     folder.keep_settings(about.settings)

@@ -140,7 +140,7 @@ def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
     """
     facts = {}
     for name in names(folder):
-        with suppress(DamagedFile):
+        with suppress(DamagedFile, FileNotFoundError):  # a running crawl may have removed it
             facts[name] = _read_manifest(folder / name)["facts"]
     return facts
 

@@ -7,6 +7,7 @@ import typer
 
 from centime.cli.look.folder import Folder
 from centime.cli.output import Json, show
+from centime.model.errors import CentimeError
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +42,9 @@ def _repair(
     check_folder(folder)
     repaired = repair_crawl(folder, dry_run=dry_run)
     report: dict[str, object] = {"folder": str(folder), "damaged": repaired.changed, **asdict(repaired)}
+    problems = [] if dry_run else check_crawl(folder).problems
     if not dry_run:
-        report["right"] = not check_crawl(folder).problems
+        report["right"] = not problems
     show(report if as_json else {name: value for name, value in report.items() if value != []}, as_json=as_json)
+    if problems:
+        raise CentimeError(f"{folder}: {len(problems)} problems are left; centime check {folder} names them")

@@ -12,6 +12,7 @@ import numpy as np
 from xxhash import xxh3_64_hexdigest
 
 from centime.crawl.check.findings import Findings
+from centime.crawl.engine.assembly import must_reach_back
 from centime.files.appended import AppendedFile
 from centime.files.frame import FRAME
 from centime.files.mark import mark_trouble
@@ -20,7 +21,7 @@ from centime.store import records, row_code
 from centime.store.folder import CrawlFolder
 from centime.store.journal import HEAD, HEAD_BYTES, Journal, mark_path
 from centime.store.link_rows import DiskRows
-from centime.store.snapshot import Arrays, read_snapshot
+from centime.store.snapshot import Arrays, facts_of_all, read_snapshot
 
 MARK_READS = 5
 APPENDED = {  # array of the snapshot: file, name in its head, unit
@@ -102,6 +103,11 @@ def check_journal(folder: CrawlFolder, findings: Findings) -> None:
         findings.caught("journal", trouble, folder.journal)
         return
     frames, size, before = 0, 0, len(findings.problems)
+    for name, facts in facts_of_all(folder.snapshots).items():
+        try:
+            must_reach_back(name, facts, journal)
+        except CentimeError as trouble:
+            findings.caught("journal", trouble, folder.journal)
     due: int | None = journal.first_index
     while due is not None:
         try:

@@ -4,7 +4,7 @@ shard_state(shard)                 facts and arrays of everything but the append
 assemble(folder, settings, ...)    the shard as of the newest snapshot, for a reader or a writer
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,10 @@ WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolatio
 
 Arrays = dict[str, npt.NDArray[Any]]
 State = TypeVar("State", bound=ShardState)
+
+
+class JournalBehind(Exception):
+    """A snapshot that is whole has more frames than the journal; never leaves this package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,15 @@ def assemble(
     journal = Journal.open(folder.journal, writable, folder.identity)
 
     def of_snapshot(snapshot: Snapshot) -> State:
-        _must_be_in_journal(snapshot, journal)
-        return restored(snapshot, folder.state, partial(_make, make, journal), writable=writable)
+        must_reach_back(snapshot.name, snapshot.facts, journal)
+        shard = restored(snapshot, folder.state, partial(_make, make, journal), writable=writable)
+        if shard.frame > journal.next_index:
+            shard.pages.close()
+            raise JournalBehind(
+                f"{journal.folder}: the journal ends before frame {journal.next_index}, but snapshot {snapshot.name}, "
+                f"which is whole, contains the frames before {shard.frame}"
+            )
+        return shard
 
     damaged: tuple[str, ...] = ()
     shard: State | None = None
@@ -146,18 +157,13 @@ def _make(
     return make(settings, journal, pages, ledger)
 
 
-def _must_be_in_journal(snapshot: Snapshot, journal: Journal) -> None:
-    """Raises DamagedFile unless the journal has all frames after a snapshot, and only ours."""
-    frame = int(snapshot.facts["frame"])
+def must_reach_back(name: str, facts: Mapping[str, Any], journal: Journal) -> None:
+    """Raises DamagedFile unless the journal has the frames after a snapshot from the first one on."""
+    frame = int(facts["frame"])
     if frame < journal.first_index:
         raise DamagedFile(
-            f"{journal.folder}: the journal begins with frame {journal.first_index}, but snapshot {snapshot.name} "
-            f"needs the frames from {frame} on"
-        )
-    if frame > journal.next_index:
-        raise DamagedFile(
-            f"{journal.folder}: the journal ends before frame {journal.next_index}, but snapshot {snapshot.name} "
-            f"contains the frames before {frame}"
+            f"{journal.folder}: the journal begins with frame {journal.first_index}, but snapshot {name} needs the "
+            f"frames from {frame} on"
         )
 
 

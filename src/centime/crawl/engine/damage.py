@@ -16,6 +16,12 @@ def log_damage(sentences: Iterable[str]) -> None:
         _log.warning("damaged, and not needed: %s; what it held was taken from elsewhere", sentence)
 
 
+def log_loss(sentences: Iterable[str]) -> None:
+    """Logs a warning for each thing that is lost."""
+    for sentence in sentences:
+        _log.warning("lost: %s", sentence)
+
+
 @contextmanager
 def damage_closes(folder: Path) -> Iterator[None]:
     """Lets a damaged file of the crawl in a folder end as a `DamagedCrawl`, which names the folder."""

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.engine.assembly import assemble, new_ledger
+from centime.crawl.engine.assembly import JournalBehind, assemble, new_ledger
 from centime.crawl.engine.clock import clocked, said_of_clock
-from centime.crawl.engine.damage import damage_closes, log_damage
+from centime.crawl.engine.damage import damage_closes, log_damage, log_loss
 from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import must_fit, read_seeds
 from centime.frontier.kind import PUBLISHED
 from centime.model.address import fingerprint
-from centime.model.errors import BadInput, BadSetting, CentimeError
+from centime.model.errors import BadInput, BadSetting, CentimeError, DamagedFile
 from centime.model.ids import page_ids
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
@@ -79,7 +79,7 @@ def open_writer(
                 folder.keep_settings(settings.facts())
         notes = [folder.trust()] if trust else []
         with damage_closes(path):
-            mend(folder.bodies)
+            log_loss(one.loss for one in mend(folder.bodies) if one.loss)
             opened = _opened(folder, settings, clock)
         log_damage(opened.damaged)
         opened.upgraded = tuple(upgraded)
@@ -109,7 +109,10 @@ def open_writer(
 
 
 def _opened(folder: CrawlFolder, settings: CrawlSettings, clock: RunClock) -> CrawlWriter:
-    assembled = assemble(folder, settings, Shard, writable=True)
+    try:
+        assembled = assemble(folder, settings, Shard, writable=True)
+    except JournalBehind as trouble:
+        raise DamagedFile(str(trouble)) from trouble
     writer = CrawlWriter(folder, assembled.shard, damaged=assembled.damaged, clock=clock)
     shard = assembled.shard
     for cursor, kind, payload in assembled.journal.follow(None, shard.frame, shard.chain):

@@ -11,7 +11,7 @@ a segment that the reader still needs. `reader.shard` is another object then: do
 
 from pathlib import Path
 
-from centime.crawl.engine.assembly import Assembled, assemble
+from centime.crawl.engine.assembly import Assembled, JournalBehind, assemble
 from centime.crawl.engine.damage import damage_closes, log_damage
 from centime.crawl.engine.state import CrawlState
 from centime.ledger.protocol import PageLedger
@@ -95,6 +95,9 @@ def _assembled(path: Path) -> tuple[CrawlFolder, Assembled[ShardState]]:
         except FileNotFoundError:
             if attempt == TRIES - 1:
                 raise
+        except JournalBehind as trouble:  # or the journal has grown since it was opened
+            if attempt == TRIES - 1:
+                raise DamagedFile(str(trouble)) from trouble
     raise AssertionError
 
 

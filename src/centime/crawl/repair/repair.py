@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from centime.crawl.engine.assembly import assemble, new_ledger, restored, shard_state
+from centime.crawl.engine.assembly import JournalBehind, assemble, new_ledger, restored, shard_state
 from centime.crawl.repair.journal import Usable, read_usable, restore_bits
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
@@ -71,13 +71,17 @@ def _repair(path: Path) -> Repaired:
     report = Repaired()
     folder = _locked(path, report)
     try:
+        for part in (folder.journal, folder.snapshots, folder.state, folder.bodies):
+            make_folder(part)
         if folder.trouble:
             report.restored.append(folder.trouble)
             folder.keep_settings(folder.settings)
         _restore_exactly(folder, report)
-        if not _opens(folder, report):
+        if trouble := _trouble(folder, report):
             _salvage(folder, report)
-        mend(folder.bodies)
+            if not report.changed:
+                report.restored.append(f"{trouble}; a snapshot has everything that was confirmed")
+        report.lost += [one.loss for one in mend(folder.bodies) if one.loss]
         return report
     finally:
         folder.close()
@@ -155,8 +159,8 @@ def _finish_earlier(folder: CrawlFolder) -> None:
         shutil.rmtree(repaired)
 
 
-def _opens(folder: CrawlFolder, report: Repaired) -> bool:
-    """Whether the crawl can be opened and replayed now; it is left as a reader would find it."""
+def _trouble(folder: CrawlFolder, report: Repaired) -> str:
+    """Why the crawl cannot be opened and replayed now; empty if it can, and then it is whole."""
     try:
         settings = decode_settings(folder.settings, where=str(folder.path))
         assembled = assemble(
@@ -167,14 +171,24 @@ def _opens(folder: CrawlFolder, report: Repaired) -> bool:
         for _, kind, payload in assembled.journal.frames(start, shard.chain):
             fold(shard, kind, payload)
         shard.pages.close()
-    except (CentimeError, OSError, ValueError, LookupError):
-        return False
+    except JournalBehind as trouble:
+        report.restored.append(f"{trouble}; the snapshot is used")
+        report.lost.append("frames after the newest snapshot, if there were any: nothing proves that there were none")
+        return str(trouble)
+    except (CentimeError, OSError, ValueError, LookupError) as trouble:
+        return str(trouble) or type(trouble).__name__
     set_aside = [name for name in snapshots.names(folder.snapshots) if not _is_whole(folder, name)]
     for name in set_aside:
         snapshots.set_aside(folder.snapshots, name)
         report.restored.append(
             f"{folder.snapshots / name}: set aside; another snapshot and the journal have its content"
         )
+    for name, facts in snapshots.facts_of_all(folder.snapshots).items():
+        if int(facts["frame"]) < assembled.journal.first_index:
+            snapshots.set_aside(folder.snapshots, name)
+            report.restored.append(
+                f"{folder.snapshots / name}: set aside; frames after it are missing, a newer one is used"
+            )
     _drop_damaged_past(folder, assembled.journal, start, report)
     if read_mark(mark_path(folder.journal)) is None:
         journal = assembled.journal
@@ -183,7 +197,7 @@ def _opens(folder: CrawlFolder, report: Repaired) -> bool:
             Mark(folder.identity, 0, journal.last_segment, journal.next_index, journal.chain),
         )
         report.lost.append(f"{mark_path(folder.journal)}: nothing proves that the journal had no later frames")
-    return True
+    return ""
 
 
 def _drop_damaged_past(folder: CrawlFolder, journal: Journal, start: int, report: Repaired) -> None:

@@ -24,6 +24,7 @@ from xxhash import xxh3_64_intdigest
 from centime.crawl.check.files import APPENDED
 from centime.crawl.repair.bits import flipped_bit, with_bit_flipped
 from centime.crawl.repair.report import Repaired
+from centime.discover.canonical import LONGEST_URL
 from centime.files.appended import BLOCK, HEAD_BYTES, MAGIC
 from centime.files.disk import make_folder
 from centime.files.replacement import replace_file
@@ -60,11 +61,11 @@ class StateFile:
         self._on_disk = data
         self.data = np.frombuffer(bytearray(data.ljust(length, b"\0")), dtype=np.uint8)
         self._sums: list[int] = state[1:].tolist()
-        self.damaged = [block for block in range(len(self._sums)) if not self._is_good(block)]
+        self.damaged = {block for block in range(len(self._sums)) if not self._is_good(block)}
         head = np.frombuffer(MAGIC + name.encode().ljust(8)[:8], dtype=np.uint8)
         if 0 in self.damaged:
             self.data[:HEAD_BYTES] = head
-            self.damaged = [block for block in self.damaged if not self._is_good(block)]
+            self.damaged = {block for block in self.damaged if not self._is_good(block)}
 
     def _is_good(self, block: int) -> bool:
         return xxh3_64_intdigest(self._bytes(block)) == self._sums[block]
@@ -74,7 +75,7 @@ class StateFile:
 
     def restore_bits(self, report: Repaired) -> None:
         """Restores the blocks of which one bit is wrong."""
-        for block in list(self.damaged):
+        for block in sorted(self.damaged):
             bit = flipped_bit(self._bytes(block), partial(_has_sum, self._sums[block]))
             if bit is not None:
                 fixed = with_bit_flipped(self._bytes(block), bit)
@@ -89,7 +90,7 @@ class StateFile:
     def touches(self, begin: int, end: int) -> bool:
         """Whether these bytes are in a damaged block."""
         first, last = begin // BLOCK, max(begin, end - 1) // BLOCK
-        return end > len(self.data) or any(first <= block <= last for block in self.damaged)
+        return end > len(self.data) or any(block in self.damaged for block in range(first, last + 1))
 
     def clear(self) -> None:
         """Fills the damaged blocks with zeros."""
@@ -163,15 +164,17 @@ class DamagedState:
 
     def _find_ends(self, report: Repaired) -> None:
         """Finds the ends of URLs again: the first length at which a URL has its fingerprint."""
-        file, texts = self.files["pages_text_ends"], self.files["pages_texts"].data.tobytes()
+        file, text_file = self.files["pages_text_ends"], self.files["pages_texts"]
         if not file.damaged:
             return
+        texts = text_file.data.tobytes()
         ends = file.data[HEAD_BYTES:].view(np.uint64)
         begin = HEAD_BYTES
         for page, known in enumerate(self._fingerprints.tolist()):
             place = HEAD_BYTES + page * END_BYTES
             if file.touches(place, place + END_BYTES):
-                ends[page] = self._end_from(texts, begin, known) or begin
+                is_lost = text_file.touches(begin, begin + 1)
+                ends[page] = (None if is_lost else self._end_from(texts, begin, known)) or begin
             begin = int(ends[page])
         report.restored.append(f"{file.path}: the ends of URLs, by their fingerprints")
         file.damaged.clear()
@@ -179,7 +182,7 @@ class DamagedState:
 
     @staticmethod
     def _end_from(texts: bytes, begin: int, known: int) -> int | None:
-        for end in range(begin + 8, min(len(texts), begin + (1 << 16)) + 1):
+        for end in range(begin + 8, min(len(texts), begin + LONGEST_URL) + 1):
             try:
                 if fingerprint(texts[begin:end].decode()) == known:
                     return end
