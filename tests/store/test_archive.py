@@ -277,6 +277,22 @@ def test_an_index_that_a_killed_writer_left_half_written_is_not_read(tmp_path: P
     assert find_bodies(tmp_path, "http://a.example/") == [capture]
 
 
+@pytest.mark.parametrize("missing", [True, False])
+def test_captures_that_an_index_names_and_that_are_gone_are_counted(tmp_path: Path, missing: bool) -> None:
+    archive = Archive(tmp_path, "x")
+    for name in ("one", "two", "three"):
+        archive.keep(response(f"http://a.example/{name}", name.encode()), HTML)
+    path = next(tmp_path.glob("*.warc.gz"))
+    if missing:
+        path.unlink()
+    else:
+        os.truncate(path, path.stat().st_size - 5)
+    [mended] = mend(tmp_path)
+    assert mended.lost == (3 if missing else 1)
+    assert f"{mended.lost} captures that its index names are not there" in mended.loss
+    assert mend(tmp_path) == []
+
+
 def test_a_file_of_which_nothing_was_named_is_removed(tmp_path: Path) -> None:
     archive = Archive(tmp_path, "x")
     archive.keep(response("http://a.example/", b"one"), HTML)

@@ -331,3 +331,56 @@ def _refused_at(monkeypatch: pytest.MonkeyPatch, call: int, folder: Path) -> int
         patch.setattr(os, "pwrite", pwrite)
         repair_crawl(folder)
     return count[0]
+
+
+@pytest.mark.parametrize("with_mark", [True, False])
+def test_an_older_journal_does_not_take_the_crawl_back(tmp_path: Path, with_mark: bool) -> None:
+    folder, old = tmp_path / "c", tmp_path / "old"
+    now = 1000.0
+    for _ in range(2):
+        with crawl(folder) as opened:
+            now = advance(opened, World(PAGES), 10, start=now)
+            opened.close()
+        if not old.exists():
+            shutil.copytree(folder, old)
+    expected = facts(folder)
+    shutil.rmtree(folder / "journal")
+    shutil.copytree(old / "journal", folder / "journal")
+    (folder / "journal.mark").unlink()
+    if with_mark:
+        shutil.copy(old / "journal.mark", folder)
+    for _ in range(2):  # however often it is opened
+        assert check_crawl(folder).problems
+        with pytest.raises(DamagedFile, match="journal"), open_writer(folder, [], {}):
+            pass
+    report = repair_crawl(folder)
+    assert "nothing proves" in " ".join(report.lost)
+    assert facts(folder)[:3] == expected[:3]
+    goes_on(folder)
+
+
+@pytest.mark.parametrize("part", ["journal", "state", "snapshots"])
+def test_a_whole_part_that_is_missing_is_said_and_repaired_as_far_as_possible(folder: Path, part: str) -> None:
+    shutil.rmtree(folder / part)
+    assert check_crawl(folder).problems
+    try:
+        report = repair_crawl(folder)
+    except DamagedFile as refused:
+        assert part == "snapshots" or "have lost both their URL and their host" in str(refused)
+        return
+    assert report.changed
+    goes_on(folder)
+
+
+def test_a_missing_segment_is_said_though_a_newer_snapshot_does_not_need_it(tmp_path: Path) -> None:
+    folder, now = tmp_path / "c", 1000.0
+    for _ in range(2):
+        with crawl(folder) as opened:
+            now = advance(opened, World(PAGES), 10, start=now)
+            opened.close()
+    expected = facts(folder)
+    min((folder / "journal").iterdir()).unlink()
+    assert ["needs the frames from" in problem.what for problem in check_crawl(folder).problems] == [True]
+    assert repair_crawl(folder).restored
+    assert check_crawl(folder).problems == []
+    assert facts(folder) == expected
