@@ -106,3 +106,12 @@ def test_a_folder_that_cannot_be_made_can_be_tried_again_by_the_same_process(
         with pytest.raises(OSError, match="no space"):
             CrawlFolder.create(tmp_path / "c", 1.0, {})
     CrawlFolder.create(tmp_path / "c", 1.0, {}).close()
+
+
+@pytest.mark.parametrize("name", ["centime.json", "journal/000001.log", "state/texts.bin"])
+def test_a_pipe_in_the_place_of_a_file_is_said(tmp_path: Path, name: str) -> None:
+    CrawlFolder.create(tmp_path / "c", 1.0, {}).close()
+    (tmp_path / "c" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "c" / name)
+    with pytest.raises((DamagedFile, BadInput), match=r"neither a file nor a folder|not a crawl"):
+        CrawlFolder.open(tmp_path / "c", writable=False)

@@ -19,7 +19,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,7 @@ def read_about(path: Path) -> About:
     """Reads `centime.json` of a crawl of any format, or its copy if it is damaged."""
     if not is_crawl(path):
         raise BadInput(f"{path}: this is not a crawl (there is no {ABOUT})")
+    _refuse_strange(path)
     first, second = _read_about(path / ABOUT), _read_about(path / COPY)
     if isinstance(first, About) and (first.format < FIRST_FORMAT_WITH_COPY or isinstance(second, About)):
         return first
@@ -102,6 +103,15 @@ def read_about(path: Path) -> About:
     return replace(
         good, trouble=f"{second if good is first else first}; {'it' if good is first else 'its copy'} is used"
     )
+
+
+def _refuse_strange(path: Path) -> None:
+    """DamagedFile if there is a pipe or the like in the place of a file: whoever opens it would wait for ever."""
+    for place in (path, path / "journal", path / "state", *(path / "snapshots").glob("*/")):
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:
+            for entry in entries:
+                if not (entry.is_file() or entry.is_dir() or entry.is_symlink()):
+                    raise DamagedFile(f"{entry.path}: this is neither a file nor a folder")
 
 
 def refuse_newer(path: Path, about: About) -> None:

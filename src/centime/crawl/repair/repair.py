@@ -94,6 +94,8 @@ def _locked(path: Path, report: Repaired) -> CrawlFolder:
     """The folder, locked; if both of its descriptions are lost, they are derived from the journal and a snapshot."""
     try:
         about = read_about(path)
+        if about.format == FORMAT and _identity(path) not in (0, about.identity):
+            about = _derived(path, report)  # both are of another crawl
     except DamagedFile:
         about = _derived(path, report)
     if about.format != FORMAT:
@@ -104,19 +106,25 @@ def _locked(path: Path, report: Repaired) -> CrawlFolder:
     return folder
 
 
-def _derived(path: Path, report: Repaired) -> About:
-    identities = [read_mark(mark_path(path / "journal"))]
-    identity = identities[0].identity if identities[0] else 0
-    for segment in sorted((path / "journal").glob("[0-9]*.log")):
+def _identity(path: Path) -> int:
+    """The identity of the crawl by its mark and its journal; 0 if they do not agree, or nothing is left of them."""
+    mark = read_mark(mark_path(path / "journal"))
+    found = {mark.identity} if mark else set()
+    for segment in (path / "journal").glob("[0-9]*.log"):
         head = segment.read_bytes()[:HEAD_BYTES]
-        if not identity and len(head) == HEAD_BYTES:
-            identity = int(HEAD.unpack_from(head)[3])
+        if len(head) == HEAD_BYTES:
+            found.add(int(HEAD.unpack_from(head)[3]))
+    return found.pop() if len(found) == 1 else 0
+
+
+def _derived(path: Path, report: Repaired) -> About:
+    identity = _identity(path)
     for name in reversed(snapshots.names(path / "snapshots")):
         with suppress(CentimeError, OSError):
             facts, _ = snapshots.read_snapshot(path / "snapshots" / name)
             report.restored.append(f"{path / 'centime.json'}: from snapshot {name}")
             about = About(FORMAT, {}, float(facts.get("created", 0.0)), facts["settings"], identity)
-            return replace(about, trouble=f"{path / 'centime.json'} and its copy were damaged")
+            return replace(about, trouble=f"{path / 'centime.json'} and its copy were damaged, or of another crawl")
     raise DamagedFile(f"{path}: centime.json, its copy and all snapshots are damaged; nothing says what this crawl is")
 
 
