@@ -2,8 +2,8 @@
 
 The function is named by MODULE:NAME, or by FILE.py:NAME for one of the main program, and imported by each fetcher: the
 page's body stays in the process that fetched it. The function sees a `FetchedPage`. What it returns is ignored. What it
-raises does not stop the crawl: the record of the visit contains it, and the engine counts it. It runs in the fetcher's
-event loop, so other pages wait while it runs.
+raises, also SystemExit and KeyboardInterrupt, does not stop the crawl: the record of the visit contains it, and the
+engine counts it. It runs in the fetcher's event loop, so other pages wait while it runs.
 """
 
 import importlib
@@ -20,6 +20,7 @@ from centime.model.outcome import PageKind
 from centime.model.response import Response
 
 FAILED = "on_page: "  # the detail of a visit starts with this if the function raised
+LONGEST_DETAIL = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def load_hook(name: str) -> Hook:
             if place.endswith(".py")
             else getattr(importlib.import_module(place), function)
         )
-    except (ImportError, AttributeError, OSError, SyntaxError) as trouble:
-        raise BadSetting(f"on_page: {name} cannot be imported: {trouble}") from trouble
+    except (Exception, SystemExit) as trouble:  # the user's module may raise anything
+        raise BadSetting(f"on_page: {name} cannot be imported: {_in_words(trouble)}") from trouble
     if not callable(found):
         raise BadSetting(f"on_page: {name} is not a function")
     hook: Hook = found
@@ -101,6 +102,15 @@ def called(hook: Hook, response: Response, document: Document) -> str:
     )
     try:
         hook(page)
-    except Exception as trouble:  # the user's code may raise anything, and one page must not stop the others
-        return f"{FAILED}{type(trouble).__name__}: {trouble}"[:200]
+    except BaseException as trouble:  # the user's code may raise anything, and one page must not stop the others
+        return f"{FAILED}{_in_words(trouble)}"[:LONGEST_DETAIL]
     return ""
+
+
+def _in_words(trouble: BaseException) -> str:
+    """The kind of an exception and its message, whatever that contains or raises, as text that can be stored."""
+    try:
+        said = str(trouble)
+    except BaseException as another:
+        said = f"its message cannot be read ({type(another).__name__})"
+    return f"{type(trouble).__name__}: {said}".encode(errors="backslashreplace").decode()
