@@ -1,6 +1,7 @@
 """Crawls run by a Python program: by steps, to limits, in threads, in asyncio, with a function for every page."""
 
 import asyncio
+import math
 import os
 import signal
 import subprocess
@@ -39,9 +40,9 @@ def test_limits_hold_for_each_call_and_the_crawl_continues(tmp_path: Path, web: 
     with Crawl(tmp_path / "c", [web.seed_url], **web.settings) as crawl:
         assert "10 pages" in crawl.run(pages=10)
         assert crawl.fetched == 10
-        assert "5 pages" in crawl.run(pages=5).replace("15 pages", "5 pages")
+        assert crawl.run(pages=5) == "read the 5 pages asked for"
         assert crawl.fetched == 15
-        assert "seconds are over" in crawl.run(seconds="0s")
+        assert crawl.run(seconds="0s") == "the 0 seconds are over"
         assert crawl.run(lambda crawl: crawl.fetched >= 30) == "until"
         assert crawl.fetched >= 30
         while crawl.step():
@@ -167,6 +168,35 @@ def test_a_cancelled_task_stops_the_crawl_in_good_order(tmp_path: Path, web: Tes
         assert reader.check() == []
 
 
+def test_one_run_at_a_time_works_on_a_crawl_and_close_ends_it(tmp_path: Path, web: TestWeb) -> None:
+    running = threading.Event()
+    endings: list[str] = []
+
+    def until(crawl: Crawl) -> bool:
+        with pytest.raises(InUse, match="call stop"):
+            crawl.close()
+        with pytest.raises(InUse, match="one run at a time"):
+            crawl.step()
+        running.set()
+        return False
+
+    crawl = Crawl(tmp_path / "c", web.seed_url, **(web.settings | {"rate": 20}))
+    thread = threading.Thread(target=lambda: endings.append(asyncio.run(crawl.run_async(until))))
+    thread.start()
+    assert running.wait(60)
+    for call in (crawl.run, crawl.step, lambda: asyncio.run(crawl.run_async())):
+        with pytest.raises(InUse, match="this crawl is running already; one run at a time"):
+            call()
+    with crawl.reader() as reader:
+        assert len(reader.pages) > 0
+    crawl.close()
+    crawl.close()
+    thread.join(60)
+    assert endings == ["stopped"]
+    with open_crawl(tmp_path / "c") as reader:
+        assert reader.check() == []
+
+
 def test_an_exception_in_the_program_closes_the_crawl(tmp_path: Path, web: TestWeb) -> None:
     def program() -> None:
         with Crawl(tmp_path / "c", web.seed_url, **web.settings) as crawl:
@@ -188,8 +218,22 @@ def test_wrong_use_is_an_error_of_one_sentence(tmp_path: Path) -> None:
         Crawl(tmp_path / "c", "http://a.example/", delay=-1)
     with pytest.raises(BadInput, match="no such folder"):
         open_crawl(tmp_path / "nowhere")
-    with Crawl(tmp_path / "c", "http://a.example/") as crawl, pytest.raises(InUse):
-        Crawl(crawl.folder)
+    with Crawl(tmp_path / "c", "http://a.example/") as crawl:
+        with pytest.raises(InUse):
+            Crawl(crawl.folder)
+        for limits in ({"pages": -1}, {"pages": math.nan}, {"pages": "x"}, {"pages": 1.5}):
+            with pytest.raises(BadSetting, match="pages must be a whole number"):
+                crawl.run(**limits)
+        for seconds in (-1, math.nan, math.inf, "x", b"1"):
+            with pytest.raises(BadSetting):
+                crawl.run(seconds=seconds)  # type: ignore[arg-type]
+            with pytest.raises(BadSetting):
+                asyncio.run(crawl.run_async(seconds=seconds))  # type: ignore[arg-type]
+        with pytest.raises(BadSetting, match="count must be a whole number"):
+            crawl.top(-1)
+    for call in (crawl.run, crawl.step, lambda: asyncio.run(crawl.run_async())):
+        with pytest.raises(BadInput, match="this crawl is closed"):
+            call()
 
 
 def test_importing_centime_loads_nothing_heavy() -> None:

@@ -65,6 +65,19 @@ def test_bodies_are_those_that_were_served(box: Path) -> None:
         assert table["content"][0].as_py() == first.read()
 
 
+def test_arguments_of_the_wrong_kind_are_refused_in_a_sentence(reader: Reader) -> None:
+    for wrong in ({"since": "x"}, {"until": None}, {"since": np.nan}, {"match": 3}, {"match": "("}):
+        with pytest.raises(BadInput):
+            reader.changes(**wrong)
+    for url in (None, b"http://a.example/", "\udcff", "http://a.example/\udcff"):
+        with pytest.raises((BadInput, UnknownPage)):
+            reader.page(url)  # type: ignore[arg-type]
+        with pytest.raises((BadInput, UnknownPage)):
+            reader.importance(url)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="count must be"):
+        reader.top("3")  # type: ignore[arg-type]
+
+
 def test_one_page_is_explained(reader: Reader) -> None:
     assert reader.page(ROOT)["url"] == ROOT
     best = reader.top(1)[0]

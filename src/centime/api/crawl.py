@@ -7,24 +7,29 @@ Settings are those of `centime crawl`, as keywords with underscores; they are re
 handler is installed: Ctrl-C raises KeyboardInterrupt in the program, the `with` block ends the crawl in good order, and
 the next `Crawl` of the folder continues. `stop` may be called from any thread.
 
-Trap: a crawl belongs to one thread at a time. Its processes end with the thread that started them, so `run_async` keeps
-a thread of its own.
+One call at a time works on the crawl: `_alone` owns this rule. `run`, `run_async` and `step` raise InUse while another
+of them is under way, and `close` stops it and waits for its end.
+
+Trap: the processes of a crawl end with the thread that started them, so `run_async` keeps a thread of its own.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from centime.api.arguments import real_number, whole_number
 from centime.api.reader import Reader
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.memory import tree_memory, tree_memory_above
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
+from centime.model.errors import BadInput, InUse
 from centime.settings.units import seconds as seconds_of
 
 __all__ = ["Crawl", "FetchedPage"]
@@ -56,14 +61,18 @@ class Crawl:
             open_writer(self.folder, words, given, where="keywords", trust=trust_folder)
         )
         self._engine = Engine(self._writer, on_page=hook, measure=partial(tree_memory_above, before))
-        self._closed = False
+        self._closed = self._stopped = False
+        self._lock = threading.Lock()
+        self._runner = 0  # the thread that holds the lock
 
     def step(self, timeout: float = 0.5) -> bool:
         """One turn: hands pages to the fetchers and records visits, waiting up to `timeout` seconds for them.
 
         False when the crawl has come to its end: nothing is left to read, or `stop` was called.
         """
-        return self._engine.step(timeout)
+        wait = _seconds(timeout, "timeout")
+        with self._alone():
+            return self._engine.step(wait)
 
     def run(
         self,
@@ -75,27 +84,27 @@ class Crawl:
         """Crawls until nothing is left, `until` returns True (it is called after each turn), or a limit is reached:
         `pages` fetched or `seconds` passed ("90", "2h") in this call. Returns the reason in words.
 
-        The crawl stays open: call `run` or `step` again, or `close`.
+        The crawl stays open: call `run` or `step` again, or `close`. InUse: another call runs it.
         """
-        run = self._engine.run_facts
-        fetched, started = run.visits, self._engine.now()
-        self._engine.limits = Limits(
-            pages=None if pages is None else fetched + pages,
-            seconds=None if seconds is None else started - run.started + _seconds(seconds),
-        )
-        while self._engine.step():
-            if until is not None and until(self):
-                return "until"
-        return run.ending
+        limits = _limits(pages, seconds)
+        with self._alone():
+            return self._run(until, limits)
 
-    async def run_async(self, until: Callable[["Crawl"], bool] | None = None, **limits: Any) -> str:
+    async def run_async(
+        self,
+        until: Callable[["Crawl"], bool] | None = None,
+        *,
+        pages: int | None = None,
+        seconds: float | str | None = None,
+    ) -> str:
         """`run` for asyncio programs: works in a thread of its own and leaves the event loop free.
 
         Cancelling the task stops the crawl after its turn.
         """
+        limits = _limits(pages, seconds)
         loop = asyncio.get_running_loop()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="centime-crawl") as thread:
-            work = loop.run_in_executor(thread, lambda: self._run_and_leave(until, limits))
+            work = loop.run_in_executor(thread, partial(self._run_and_leave, until, limits))
             try:
                 return await asyncio.shield(work)
             except asyncio.CancelledError:
@@ -105,6 +114,7 @@ class Crawl:
 
     def stop(self) -> None:
         """Ends `run`, or makes the next `step` return False; callable from any thread and from signal handlers."""
+        self._stopped = True
         self._engine.stop()
 
     @property
@@ -128,19 +138,33 @@ class Crawl:
 
     def top(self, count: int = 10) -> list[dict[str, Any]]:
         """The most important pages: importance and URL."""
-        return self._writer.top(count)
+        return self._writer.top(whole_number(count, "count"))
 
     def reader(self) -> Reader:
         """A reader of this crawl, as of now."""
-        self._writer.shard.journal.flush()
+        if self._lock.acquire(blocking=False):  # a crawl that runs writes what it has after each turn
+            try:
+                if not self._closed:
+                    self._writer.shard.journal.flush()
+            finally:
+                self._lock.release()
         return Reader(self.folder)
 
     def close(self) -> None:
-        """Waits for pages under way, writes a snapshot and closes the folder."""
-        if not self._closed:
-            self._closed = True
-            with self._stack:
-                self._engine.finish()
+        """Waits for pages under way, writes a snapshot and closes the folder; ends a run of another thread first.
+
+        InUse: called by the run itself, from `until` or a signal handler, where `stop` is the way to end it.
+        """
+        if self._lock.locked() and not self._closed:
+            if self._runner == threading.get_ident():
+                raise InUse("this crawl is running; call stop, and close it when the run has ended")
+            if not self._stopped:  # a second stop would not wait for pages under way
+                self.stop()
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                with self._stack:
+                    self._engine.finish()
 
     def __enter__(self) -> "Crawl":
         return self
@@ -149,16 +173,46 @@ class Crawl:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            self._engine.stop()
+            self.stop()
         self.close()
 
-    def _run_and_leave(self, until: Callable[["Crawl"], bool] | None, limits: dict[str, Any]) -> str:
-        """Runs, and ends the fetchers, which would die with this thread; the next call starts others."""
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Holds the crawl for one call; InUse at once if another has it."""
+        if not self._lock.acquire(blocking=False):
+            raise InUse("this crawl is running already; one run at a time")
         try:
-            return self.run(until, **limits)
+            self._runner = threading.get_ident()
+            if self._closed:
+                raise BadInput("this crawl is closed; make another Crawl of its folder to continue")
+            yield
         finally:
-            self._engine.pause()
+            self._runner = 0
+            self._lock.release()
+
+    def _run(self, until: Callable[["Crawl"], bool] | None, limits: Limits) -> str:
+        self._engine.limit(limits)
+        while self._engine.step():
+            if until is not None and until(self):
+                return "until"
+        return self._engine.run_facts.ending
+
+    def _run_and_leave(self, until: Callable[["Crawl"], bool] | None, limits: Limits) -> str:
+        """Runs, and ends the fetchers, which would die with this thread; the next call starts others."""
+        with self._alone():
+            try:
+                return self._run(until, limits)
+            finally:
+                self._engine.pause()
 
 
-def _seconds(value: float | str) -> float:
-    return seconds_of(value) if isinstance(value, str) else float(value)
+def _limits(pages: object, seconds: object) -> Limits:
+    """The limits of a call; BadSetting says what is wrong with them."""
+    return Limits(
+        pages=None if pages is None else whole_number(pages, "pages"),
+        seconds=None if seconds is None else _seconds(seconds, "seconds"),
+    )
+
+
+def _seconds(value: object, name: str) -> float:
+    return real_number(seconds_of(value) if isinstance(value, str) else value, name)

@@ -4,6 +4,7 @@ Each is a view: iterate it for values, or call `to_arrow` for a table that panda
 Views read the state as of the last `follow`; nothing on disk is changed.
 """
 
+import math
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from centime.api.arguments import real_number, whole_number
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.engine.state import rows_of
@@ -22,7 +24,9 @@ from centime.crawl.report.opening import look_at
 from centime.crawl.report.page import about_page, find_page
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.model.arrow import arrow
+from centime.model.errors import BadSetting
 from centime.model.ids import PageId, page_ids
+from centime.model.pattern import check_pattern
 from centime.store.captures import Capture, every_capture, read_body
 
 if TYPE_CHECKING:
@@ -257,7 +261,11 @@ class Reader:
 
     def changes(self, *, since: float = 0.0, until: float = float("inf"), match: str = "") -> Changes:
         """The changes seen in a time, of pages in whose URL the pattern `match` is found."""
-        return Changes(self._reader, since, until, match)
+        window = real_number(since, "since", math.inf), real_number(until, "until", math.inf)
+        if not isinstance(match, str):
+            raise BadSetting(f"match must be a pattern, as text, not {match!r}")
+        check_pattern(match)
+        return Changes(self._reader, *window, match)
 
     def importance(self, url: str) -> float:
         """The importance of a page; UnknownPage if the crawl does not know it."""
@@ -275,7 +283,7 @@ class Reader:
     def top(self, count: int = 10) -> list[Page]:
         """The most important pages."""
         importance = self._reader.shard.ledger.importance()
-        best = set(page_ids(np.argsort(-importance, kind="stable")[:count]))
+        best = set(page_ids(np.argsort(-importance, kind="stable")[: whole_number(count, "count")]))
         found = [page for page in self.pages if page.number in best] if best else []
         return sorted(found, key=lambda page: (-page.importance, page.number))
 

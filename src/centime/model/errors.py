@@ -12,7 +12,7 @@
     ├── OldFormat             a crawl folder of an older format, which must be upgraded first
     ├── NewFormat             a crawl folder of a newer format, which this version cannot read
     ├── NoRoom                the disk is full, or a file has reached its largest size
-    ├── InUse                 another process writes in this folder
+    ├── InUse                 another process writes in this folder, or another call runs this crawl
     ├── FolderGone            the folder of a crawl was moved or deleted while the crawl ran
     ├── JournalMismatch       a broken invariant: replaying the journal gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
@@ -81,7 +81,7 @@ class NoRoom(CentimeError):
 
 
 class InUse(CentimeError):
-    """Another process writes in this folder."""
+    """Another process writes in this folder, or another call runs this crawl."""
 
 
 class FolderGone(CentimeError):

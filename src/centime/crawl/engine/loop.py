@@ -95,7 +95,6 @@ class Engine:
     ) -> None:
         self.opened = opened
         self.shard = opened.shard
-        self.limits = limits or Limits()
         self._clock = clock or opened.clock
         self._on_page = on_page
         self._spares = spares or []
@@ -105,6 +104,7 @@ class Engine:
         settings = opened.settings
         now = self._clock()
         self.run_facts = Run(now)
+        self.limit(limits or Limits())
         self._pages = Bucket(settings.rate, now)
         self._bytes = Bucket(settings.bandwidth, now, room_seconds=10.0)
         self._page_bytes = 20_000.0  # the mean cost of a page, learned as the crawl runs
@@ -115,6 +115,10 @@ class Engine:
         self._inbox = CommandInbox(opened.folder.path)
         folder = opened.folder
         self._delivery = Delivery(settings.fetch_settings(), crawl=folder.path, foreign=bool(folder.foreign))
+
+    def limit(self, limits: Limits) -> None:
+        """Bounds the turns to come: pages and seconds count from now."""
+        self.limits, self._visits_before, self._limited_at = limits, self.run_facts.visits, self._clock()
 
     def run(self, view: Callable[["Engine", float], None] = lambda engine, now: None) -> str:
         """Crawls until a limit is reached, nothing is left or `stop` is called; returns the reason in words."""
@@ -224,7 +228,7 @@ class Engine:
             return "stopped"
         if self._short_of_memory:
             return self._short_of_memory
-        if limits.pages is not None and run.visits >= limits.pages:
+        if limits.pages is not None and run.visits - self._visits_before >= limits.pages:
             return f"read the {limits.pages} pages asked for"
         if limits.seconds is not None and self._is_over(now):
             return f"the {limits.seconds:g} seconds are over"
@@ -232,7 +236,7 @@ class Engine:
 
     def _is_over(self, now: float) -> bool:
         """Whether the time of this run is over."""
-        return self.limits.seconds is not None and now - self.run_facts.started >= self.limits.seconds
+        return self.limits.seconds is not None and now - self._limited_at >= self.limits.seconds
 
     def _lease(self, now: float) -> float | None:
         """Hands out leases; returns how long to wait for the next ones, None when nothing is left to do."""
@@ -240,7 +244,7 @@ class Engine:
         outstanding = transport.outstanding
         room = float(transport.capacity - outstanding)
         if self.limits.pages is not None:
-            room = min(room, self.limits.pages - self.run_facts.visits - outstanding)
+            room = min(room, self.limits.pages + self._visits_before - self.run_facts.visits - outstanding)
         allowed = min(self._pages.left(now), self._pages_of_bytes(now, outstanding))
         count = int(min(room, allowed))
         if count > 0:
@@ -273,7 +277,7 @@ class Engine:
             return True
         return (
             self.limits.seconds is not None
-            and min(ready, self.shard.placement.retries.earliest()) <= self.run_facts.started + self.limits.seconds
+            and min(ready, self.shard.placement.retries.earliest()) <= self._limited_at + self.limits.seconds
         )
 
     def _nothing_left(self, now: float, ready: float) -> str:

@@ -30,7 +30,7 @@ Facts = dict[str, Any]
 
 def find_page(opened: CrawlState, url: str) -> tuple[PageId, str]:
     """The number and canonical URL of a page; the message of UnknownPage names similar URLs."""
-    name = canonical(url)
+    name = canonical(url) if isinstance(url, str) else None
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
     known = opened.shard.pages
