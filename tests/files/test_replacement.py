@@ -5,13 +5,14 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from centime.files.replacement import replace_file, replacing_file, replacing_files
-from centime.model.errors import NoRoom
+from centime.model.errors import BadInput, NoRoom
 
 Writer = Callable[[Path, bytes], None]
 
@@ -205,3 +206,38 @@ def test_a_durable_file_is_synced_before_the_rename_and_its_folder_after(
     synced.clear()
     replace_file(path, b"newer", durable=False)
     assert not synced
+
+
+@pytest.mark.parametrize("write", [as_open_file, as_several])
+def test_a_symbolic_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path: Path, write: Writer) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link, file = tmp_path / "link", tmp_path / "elsewhere" / "file"
+    link.symlink_to(file)
+    for data in (b"first", b"second"):  # a link that leads nowhere, then one that leads to a file
+        write(link, data)
+        assert link.readlink() == file
+        assert content(file.parent) == {"file": data}
+
+
+def test_a_fifo_stays_and_takes_the_bytes_when_they_are_complete(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(fifo.read_bytes()))
+    reader.start()
+    as_several(fifo, b"new" * 100_000)
+    reader.join(20)
+    assert received == [b"new" * 100_000]
+    assert fifo.is_fifo()
+    assert list(tmp_path.iterdir()) == [fifo]
+    with pytest.raises(BadInput, match="not a regular file, and second must be written beside it"):
+        fail_in_files(fifo, AssertionError())
+    with pytest.raises(BadInput, match="not a regular file"):
+        as_open_file(fifo, b"new")
+    assert list(tmp_path.iterdir()) == [fifo]
+
+
+@pytest.mark.parametrize("write", [as_open_file, as_several])
+def test_a_folder_is_not_replaced(tmp_path: Path, write: Writer) -> None:
+    with pytest.raises(BadInput, match="this is a directory"):
+        write(tmp_path, b"new")

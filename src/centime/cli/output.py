@@ -9,13 +9,17 @@ and each list of mappings is a table under its name. Names are snake_case and en
 
 import json
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeGuard
 
 import typer
 
 from centime.cli.visible import visible, visible_json
+from centime.files.replacement import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,6 +30,15 @@ Json = Annotated[bool, typer.Option("--json", help="Write one JSON object to sta
 Rows = Sequence[Mapping[str, object]]
 
 WIDTH_OF_A_PIPE = 10_000
+
+
+def is_standard_output(path: Path | None) -> bool:
+    """Whether the file that a user names is standard output: `-`, or another name of it such as /dev/stdout."""
+    if path is None or path == STANDARD_OUTPUT:
+        return path is not None
+    with suppress(OSError):
+        return os.path.samestat(path.stat(), os.fstat(1))
+    return False
 
 
 def show(report: Mapping[str, object], *, as_json: bool) -> None:

@@ -7,7 +7,12 @@ old file is untouched and the temporary file is removed. A full disk raises `NoR
                       temporary file is `.NAME`, so the next attempt overwrites what a killed process left
     replacing_file    an open file to write to. Several processes may replace the same file: each temporary file
                       has a name of its own, `.NAME.TOKEN.part`
-    replacing_files   several files that appear together, written by functions that open a path themselves
+    replacing_files   several files that appear together, written by functions that open a path themselves. These are
+                      files that a user names: see below
+
+What a user names need not be a file. If it is a symbolic link, the file that it leads to is replaced, and the link
+stays. A device, a FIFO or a socket is never replaced: the new bytes are copied into it when they are complete.
+`STANDARD_OUTPUT`, the path `-`, is standard output. `is_stream` says which paths are not files.
 
 `durable` means: the bytes are synced before the rename and the folder after it, so the new file survives a power
 failure. Without it, a power failure can leave an empty file.
@@ -17,13 +22,18 @@ Trap: a killed process leaves its temporary file. Whoever lists a folder must sk
 
 import os
 import secrets
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from centime.files.disk import PRIVATE_FILE, room_for, sync_folder, write_whole
+from centime.model.errors import BadInput
 
+STANDARD_OUTPUT = Path("-")
 LONGEST_STEM = 200  # bytes of a name kept in its temporary name: file systems allow 255
 
 
@@ -36,6 +46,7 @@ def replace_file(path: Path, data: bytes, *, durable: bool = True) -> None:
 @contextmanager
 def replacing_file(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
     """An open file that takes the place of `path` when the block ends without an exception."""
+    path = _file_behind(path)
     with _renamed(path, _own_name(path), durable, 0o666) as handle, os.fdopen(handle, "wb", closefd=False) as file:
         yield file
 
@@ -54,7 +65,10 @@ class Replacements:
 
     def new(self, path: Path) -> Path:
         """Returns the temporary path at which to write the new content of `path`."""
-        self.temporary[path] = _own_name(path)
+        for other in self.temporary:
+            if is_stream(other):
+                raise BadInput(f"{other}: this is not a regular file, and {path.name} must be written beside it")
+        self.temporary[path] = _scratch_file() if is_stream(path) else _own_name(_file_behind(path))
         return self.temporary[path]
 
     def remove(self, path: Path) -> None:
@@ -64,9 +78,23 @@ class Replacements:
     def finish(self) -> None:
         """Renames the new files and removes the old ones."""
         for path, temporary in self.temporary.items():
-            temporary.replace(path)
+            if is_stream(path):
+                _copy(temporary, path)
+            else:
+                temporary.replace(_file_behind(path))
         for path in self._old:
             path.unlink(missing_ok=True)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path is standard output, a device, a FIFO or a socket: these take bytes but cannot be replaced."""
+    if path == STANDARD_OUTPUT:
+        return True
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 @contextmanager
@@ -100,6 +128,25 @@ def _renamed(path: Path, temporary: Path, durable: bool, mode: int) -> Iterator[
             raise
         if durable:
             sync_folder(path.parent)
+
+
+def _file_behind(path: Path) -> Path:
+    """The file to replace: the path itself, or the file that a symbolic link leads to."""
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path}: this is {'a directory' if path.is_dir() else 'not a regular file'}")
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _copy(file: Path, stream: Path) -> None:
+    with file.open("rb") as new, os.fdopen(os.dup(1), "wb") if stream == STANDARD_OUTPUT else stream.open("wb") as out:
+        shutil.copyfileobj(new, out)
+
+
+def _scratch_file() -> Path:
+    """A new file that only its owner can read, in the folder for temporary files."""
+    handle, name = tempfile.mkstemp(prefix="centime-")
+    os.close(handle)
+    return Path(name)
 
 
 def _own_name(path: Path) -> Path:

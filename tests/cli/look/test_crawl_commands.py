@@ -1,6 +1,8 @@
 import json
+import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,51 @@ def test_an_export_without_a_name_gets_that_of_the_crawl(
         assert name in capsys.readouterr().out
 
 
+def test_a_dash_is_standard_output_for_one_stream_and_never_a_file(
+    box: Path,
+    seed: str,
+    tmp_path: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert centime("export", box, "--format", "csv", "-o", "pages.csv") == 0
+    assert centime("bodies", box, seed, "-o", "body.html") == 0
+    capfdbinary.readouterr()
+    Path("stdout").symlink_to("/proc/self/fd/1")
+    for output in ("-", "stdout"):
+        assert centime("export", box, "--format", "csv", "-o", output) == 0
+        assert capfdbinary.readouterr() == (Path("pages.csv").read_bytes(), b"")
+        assert centime("bodies", box, seed, "-o", output) == 0
+        assert capfdbinary.readouterr() == (Path("body.html").read_bytes(), b"")
+    for refused in (
+        ["export", box, "--format", "edges", "-o", "-"],
+        ["export", box, "--format", "csv", "-o", "-", "--json"],
+        ["rank", box, "-o", "-"],
+        ["convert", box, "-", "--to", "edges"],
+    ):
+        assert whole(*refused) == 2
+        assert capfdbinary.readouterr().out == b""
+    assert {path.name for path in tmp_path.iterdir()} == {"pages.csv", "body.html", "stdout"}
+
+
+def test_outputs_go_into_a_fifo_and_behind_a_link(
+    box: Path, seed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fifo, link, file = tmp_path / "fifo", tmp_path / "link.csv", tmp_path / "file.csv"
+    os.mkfifo(fifo)
+    link.symlink_to(file)
+    assert centime("export", box, "--format", "csv", "-o", link) == 0
+    for command in (["export", box, "--format", "csv"], ["bodies", box, seed], ["export", box]):
+        with ThreadPoolExecutor() as pool:
+            received = pool.submit(fifo.read_bytes)
+            assert centime(*command, "-o", fifo) == 0
+            assert received.result(20)
+    assert link.readlink() == file
+    assert fifo.is_fifo()
+    assert {path.name for path in tmp_path.iterdir()} == {"fifo", "link.csv", "file.csv"}
+
+
 def test_bodies_writes_the_body_itself(
     box: Path, seed: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -168,6 +215,8 @@ def test_bodies_writes_the_body_itself(
     (capture,) = json.loads(capsysbinary.readouterr().out)["captures"]
     assert (capture["status"], capture["mime"]) == (200, "text/html")
     assert centime("bodies", box, seed, "--at", "1999") == 1
+    for wrong in ("9999-99-99", "2026-02-30", "20260101250000", "0000", "2026-01-01T12:61"):
+        assert centime("bodies", box, seed, "--at", wrong) == 2, wrong
     assert b"the first body was archived at" in capsysbinary.readouterr().err
 
 

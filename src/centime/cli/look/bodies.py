@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Json, is_standard_output, show
 from centime.cli.visible import tell_bytes
+from centime.files.replacement import replacing_files
 from centime.model.errors import BadInput
 
 
@@ -21,7 +22,7 @@ def _bodies(
     url: Annotated[str, typer.Argument(metavar="URL", help="URL of the page, in any form.")],
     listed: Annotated[bool, typer.Option("--list", help="List the stored bodies.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: standard output.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: -, standard output.")
     ] = None,
     at: Annotated[
         str | None,
@@ -44,6 +45,8 @@ def _bodies(
     """
     from centime.crawl.report.bodies import body_of, capture_at, capture_facts, captures_of
 
+    if is_standard_output(output):
+        output = None
     if output is not None and (output.is_dir() or not output.parent.is_dir()):
         raise BadInput(f"{output}: {'is a directory' if output.is_dir() else 'the folder does not exist'}")
     captures = captures_of(folder, url)
@@ -55,5 +58,6 @@ def _bodies(
     if output is None:
         tell_bytes(body)
         return
-    output.write_bytes(body)
+    with replacing_files(output) as files:
+        files.new(output).write_bytes(body)
     show({"url": capture.url, **capture_facts(capture), "bytes": len(body), "written": str(output)}, as_json=as_json)

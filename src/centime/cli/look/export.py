@@ -1,5 +1,6 @@
 """`centime export`: a crawl as a table or a link graph, for other tools."""
 
+import sys
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -7,8 +8,10 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Json, is_standard_output, show
 from centime.cli.progress import progress
+from centime.files.replacement import STANDARD_OUTPUT
+from centime.model.errors import BadInput
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +30,7 @@ def _export(
             "--output",
             "-o",
             metavar="FILE",
-            help="File to write. Default: the name of the crawl, with the suffix of the format.",
+            help="File to write, - for standard output. Default: the name of the crawl, with the suffix of the format.",
         ),
     ] = None,
     as_json: Json = False,
@@ -36,13 +39,14 @@ def _export(
 
     The formats parquet and csv hold one row for each page. The formats edges and webgraph-text hold the link graph,
     with pages as numbers and their URLs in a second file, FILE.names; centime rank reads both. The file replaces an
-    older one when it is complete.
+    older one when it is complete. With -o - the table, csv or parquet, is all that is written to standard output.
 
     Examples:
 
     \b
       centime export museum -o pages.parquet
       centime export museum --format csv -o pages.csv
+      centime export museum --format csv -o - | gzip > pages.csv.gz
       centime export museum --format edges -o museum.txt.gz && centime rank museum.txt.gz
     """
     from centime.crawl.report.export import export, export_path
@@ -50,8 +54,13 @@ def _export(
 
     started = perf_counter()
     check_folder(folder)
-    path = export_path(folder, form, output)
+    path = export_path(folder, form, STANDARD_OUTPUT if is_standard_output(output) else output)
+    if path == STANDARD_OUTPUT and as_json:
+        raise BadInput("--json and --output - would both write to standard output; leave out one of them")
+    if path == STANDARD_OUTPUT and form == "parquet" and sys.stdout.isatty():
+        raise BadInput("a terminal cannot show Parquet; give --format csv, or a file")
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
         opened = look_at(folder)
         facts = export(opened, form, path, lambda done: step(done, f"writing {path.name}"))
-    show({**facts, "time_seconds": round(perf_counter() - started, 3)}, as_json=as_json)
+    if path != STANDARD_OUTPUT:
+        show({**facts, "time_seconds": round(perf_counter() - started, 3)}, as_json=as_json)

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from centime.cli.output import Json, show
+from centime.cli.output import Json, is_standard_output, show
 from centime.cli.progress import progress
+from centime.model.errors import BadInput
 
 FORMATS = "edges, parquet, npz, mtx or webgraph"
 
@@ -48,6 +49,8 @@ def _convert(
     """
     from centime.graphs.convert import convert
 
+    if is_standard_output(target):
+        raise BadInput("the report goes to standard output, so the graph cannot; name a file")
     started = perf_counter()
     with progress(1.0, f"converting {source.name}", quiet=as_json) as step:
         done = convert(source, target, from_, to, step)

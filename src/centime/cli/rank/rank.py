@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from centime.cli.analyse.scored import check_figure
-from centime.cli.output import Json, show
+from centime.cli.output import Json, is_standard_output, show
 from centime.cli.progress import Step, progress
 from centime.cli.rank.source import is_crawl_folder, read_graph
 from centime.cli.visible import say
@@ -117,6 +117,8 @@ def _rank(
     if output is not None:
         from centime.rank.table import check_table
 
+        if is_standard_output(output):
+            raise BadInput("the report goes to standard output, so the scores cannot; name a file")
         check_table(output)
         if output.exists() and graph.exists() and output.samefile(graph):
             raise BadInput(f"{output}: the scores would replace the graph")

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from centime.crawl.engine.state import CrawlState
+from centime.files.replacement import STANDARD_OUTPUT, is_stream
 from centime.graphs.sidecar import sidecar
 from centime.model.errors import BadInput, BadSetting
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "edges": ".txt", "webgraph-text": ".graph-txt"}
+ONE_FILE = ("parquet", "csv")
 
 
 def export_path(folder: Path, form: str, output: Path | None) -> Path:
@@ -20,7 +22,9 @@ def export_path(folder: Path, form: str, output: Path | None) -> Path:
     path = Path(f"{folder.resolve().name}{FORMATS[form]}") if output is None else output
     if path.is_dir() or not path.parent.is_dir():
         raise BadInput(f"{path}: {'this is a directory' if path.is_dir() else 'there is no such folder'}")
-    if path.resolve().is_relative_to(folder.resolve()):
+    if is_stream(path) and form not in ONE_FILE:
+        raise BadInput(f"{path}: this is not a file, and the format {form} needs two; use {' or '.join(ONE_FILE)}")
+    if path != STANDARD_OUTPUT and path.resolve().is_relative_to(folder.resolve()):
         raise BadInput(f"{path}: this is inside the crawl's own folder; write to another folder")
     return path
 
@@ -34,7 +38,7 @@ def export(
         raise BadInput(f"{opened.folder.path}: the crawl knows no page yet, so there is nothing to export")
     facts: dict[str, Any] = {"pages": pages}
     files = [path]
-    if form in ("parquet", "csv"):
+    if form in ONE_FILE:
         from centime.crawl.report.table import write_pages
 
         write_pages(opened, path, csv=form == "csv", step=lambda done: step(done / (2 * pages)))
@@ -44,4 +48,5 @@ def export(
         write = write_edge_list if form == "edges" else write_ascii_graph
         facts["links"] = write(opened, path, step)
         files.append(sidecar(path))
-    return {**facts, "bytes": sum(file.stat().st_size for file in files), "files": [str(file) for file in files]}
+    size = None if is_stream(path) else sum(file.stat().st_size for file in files)
+    return {**facts, "bytes": size, "files": [str(file) for file in files]}
