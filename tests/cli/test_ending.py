@@ -1,4 +1,5 @@
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -139,3 +140,35 @@ def test_a_person_at_a_terminal_is_told_once_that_kernels_are_compiled(
     finally:
         log.handlers.clear()
     assert capsys.readouterr().err.count("compiling what this command needs, once") == 1
+
+
+LONG = """
+from centime.cli import main
+from centime.cli.output import Json, show
+
+@main.app.command("long")
+def long(as_json: Json = False) -> None:
+    show({"rows": [{"number": number} for number in range(2000)]}, as_json=as_json)
+
+main.main()
+"""
+
+
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_a_command_whose_output_nobody_reads_ends_with_141_and_says_nothing(option: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-c", LONG, "long", *option]
+    done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("streams", "code", "said"),
+    [("<&- >&-", 0, b""), (">/dev/full", 1, b"centime: No space left on device\n")],
+)
+def test_standard_streams_may_be_closed_or_full(streams: str, code: int, said: bytes) -> None:
+    command = f'"$0" -c "$1" long {streams}'
+    done = subprocess.run(["sh", "-c", command, sys.executable, LONG], stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (code, said)

@@ -1,12 +1,17 @@
-"""How a command ends: 0 done, 1 problem found, 2 wrong usage, 130 stopped by Ctrl-C.
+"""How a command ends: 0 done, 1 problem found, 2 wrong usage, 130 stopped by Ctrl-C, 141 nobody reads its output.
 
-An error is one sentence on standard error, `centime: ...`; with `--debug` it is a traceback instead.
+An error is one sentence on standard error, `centime: ...`; with `--debug` it is a traceback instead. A program that
+reads the output may close the pipe early, as `head` does: then the command ends at once and says nothing. A standard
+stream that is closed from the beginning (`>&-`) is as good as /dev/null.
 """
 
 import logging
+import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import typer
 
@@ -17,6 +22,7 @@ DONE = 0
 PROBLEM = 1
 WRONG_USAGE = 2
 STOPPED = 130
+UNREAD = 141  # 128 + SIGPIPE, as a shell says it
 EXTRAS = {"matplotlib": "plots", "pyarrow": "arrow"}  # packages that only some commands need
 
 
@@ -27,6 +33,13 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     logging.getLogger("centime.damage").addHandler(_SAID)
     try:
         code = app(args=list(arguments), prog_name="centime", standalone_mode=False)
+        sys.stdout.flush()  # what cannot be written is an error of this command
+    except BrokenPipeError:
+        return UNREAD
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # how rich and typer end at a closed pipe
+            return UNREAD
+        raise
     except typer.TyperException as wrong:
         context = getattr(wrong, "ctx", None)
         command = context.command_path if context else "centime"
@@ -38,6 +51,22 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     if code == STOPPED:
         return _say("stopped", STOPPED)
     return code if isinstance(code, int) else DONE
+
+
+def open_streams() -> None:
+    """Opens the standard streams that were closed when the program started."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 (open until the program ends)
+
+
+def drop_unwritten() -> None:
+    """Drops output that cannot be written: Python would try again at its end, and complain."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _announce_compiling() -> None:
@@ -91,5 +120,6 @@ def _sentence(problem: Exception) -> tuple[str, int]:
 
 
 def _say(sentence: str, code: int) -> int:
-    say(f"centime: {sentence}")
+    with suppress(BrokenPipeError):
+        say(f"centime: {sentence}")
     return code

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import centime
-from centime.cli.ending import run
+from centime.cli.ending import drop_unwritten, open_streams, run
 from centime.cli.groups import CommandGroups, put_in_group
 from centime.cli.visible import say_traceback, tell
 
@@ -82,4 +82,7 @@ for folder, names in COMMANDS.items():
 def main() -> None:
     """Runs the command line of this process and ends it with the command's exit code."""
     sys.excepthook = say_traceback  # with --debug
-    sys.exit(run(app, sys.argv[1:]))
+    open_streams()
+    code = run(app, sys.argv[1:])
+    drop_unwritten()
+    sys.exit(code)

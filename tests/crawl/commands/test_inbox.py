@@ -10,8 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.crawl.commands import inbox as inbox_module
+from centime.crawl.commands.checking import check_command
 from centime.crawl.commands.inbox import CommandInbox, running
-from centime.shard.command import PublishCommand, SetCommand, UnsubscribeCommand, new_id, pack_command
+from centime.model.errors import BadSetting
+from centime.shard.command import (
+    Command,
+    PublishCommand,
+    SetCommand,
+    SubscribeCommand,
+    UnsubscribeCommand,
+    new_id,
+    pack_command,
+)
+from centime.shard.subscriptions import Subscription
 from centime.store.folder import CrawlFolder
 
 
@@ -134,3 +145,18 @@ os.kill(os.getpid(), signal.SIGKILL)
     subprocess.run([sys.executable, "-c", code], check=False)
     assert (tmp_path / "c" / "lock").read_text().strip().isdigit()
     assert running(tmp_path / "c") == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        SubscribeCommand(id=new_id(), time=1.0, subscription=Subscription("a", "x", 60.0, "file:/n\udcff", "")),
+        SubscribeCommand(id=new_id(), time=1.0, subscription=Subscription("a", "x", 60.0, "file:/n", "//n\udcff")),
+        SubscribeCommand(id=new_id(), time=1.0, subscription=Subscription("a", "x\udcff", 60.0, "file:/n", "")),
+        PublishCommand(id=new_id(), time=1.0, urls=b"http://a.example/", cluster="n\udcff"),
+        PublishCommand(id=new_id(), time=1.0, urls=b"http://a.example/", publisher="n\udcff"),
+    ],
+)
+def test_a_name_that_is_not_utf_8_is_refused_in_a_sentence(wrong: Command) -> None:
+    with pytest.raises(BadSetting, match="UTF-8 text|is not text"):
+        check_command(wrong)

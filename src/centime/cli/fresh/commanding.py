@@ -22,8 +22,11 @@ Wait = Annotated[bool, typer.Option("--wait", help="Wait until the running crawl
 
 def hand_over(folder: Path, commands: Sequence["Command"], *, wait: bool) -> dict[str, Any]:
     """Puts commands into the inbox of a crawl; returns how many, and which process applies them."""
+    from centime.crawl.commands.checking import check_command
     from centime.crawl.commands.inbox import CommandInbox, running
 
+    for command in commands:
+        check_command(command)
     process = running(folder)
     if wait and not process:
         raise BadInput(f"{folder}: no crawl is running here; without --wait the next run applies the command")

@@ -128,9 +128,8 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
         to = f"command:{shlex.join([str(Path(found).absolute()), *words[1:]])}"
     elif scheme in ("http", "https") and colon:
         _check_address(folder, to)
-    subscription = Subscription(
-        name or xxh3_64_hexdigest("\0".join((pattern, xpath, to)).encode())[:8], pattern, seconds(every), to, xpath
-    )
+    digest = xxh3_64_hexdigest("\0".join((pattern, xpath, to)).encode(errors="surrogateescape"))
+    subscription = Subscription(name or digest[:8], pattern, seconds(every), to, xpath)
     check_subscription(subscription)
     if xpath:
         check_pace(xpath)

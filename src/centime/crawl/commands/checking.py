@@ -63,6 +63,8 @@ def check_subscription(subscription: Subscription) -> None:
             f"the name of a subscription is 1 to 100 letters, digits and any of _ . : -, not {subscription.name!r}"
         )
     check_pattern(subscription.pattern)
+    _check_text("the place for notices", subscription.to)
+    _check_text("the XPath", subscription.xpath)
     if not LEAST_EVERY <= subscription.every <= MOST_EVERY:
         raise BadSetting(
             f"a subscription is delivered every second at most and every ten years at least, "
@@ -90,7 +92,17 @@ def check_content(command: Command) -> None:
             raise BadInput(f"a publication has canonical URLs, one per line, not {wrong[:100]!r}")
 
 
+def _check_text(what: str, text: str) -> None:
+    """Refuses what a command cannot hold: bytes of a command line or of a file name that are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadSetting(f"{what} must be UTF-8 text, not {text[:100]!r}") from None
+
+
 def _check_publication(command: PublishCommand) -> None:
+    _check_text("the name of a publisher", command.publisher)
+    _check_text("the name of a cluster", command.cluster)
     try:
         count = len(command.lines())
     except UnicodeDecodeError as error:

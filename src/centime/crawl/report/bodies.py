@@ -1,6 +1,7 @@
 """The archived bodies of a page: which there are, and the one that the page had at a time."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,9 @@ from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.model.errors import BadInput, UnknownPage
 from centime.store.captures import Capture, find_bodies, read_body
+
+TIMESTAMP = "%Y%m%d%H%M%S"
+EARLIEST = "00010101000000"  # what a shorter time leaves out
 
 
 def captures_of(path: Path, url: str) -> list[Capture]:
@@ -33,12 +37,20 @@ def capture_at(captures: list[Capture], time: str | None) -> Capture:
     if time is None:
         return captures[-1]
     digits = re.sub(r"[-:T Z]", "", time)
-    if not re.fullmatch(r"\d{4,14}", digits) or len(digits) % 2:
+    if not re.fullmatch(r"[0-9]{4,14}", digits) or len(digits) % 2 or not _is_time(digits + EARLIEST[len(digits) :]):
         raise BadInput(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z or 20260131120000, not {time!r}")
     earlier = [capture for capture in captures if capture.timestamp[: len(digits)] <= digits]
     if not earlier:
         raise UnknownPage(f"{captures[0].url}: the first body was archived at {when(captures[0])}, after {time}")
     return earlier[-1]
+
+
+def _is_time(timestamp: str) -> bool:
+    try:
+        datetime.strptime(timestamp, TIMESTAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return False
+    return True
 
 
 def body_of(path: Path, capture: Capture) -> bytes:
