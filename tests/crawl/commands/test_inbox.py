@@ -158,5 +158,5 @@ os.kill(os.getpid(), signal.SIGKILL)
     ],
 )
 def test_a_name_that_is_not_utf_8_is_refused_in_a_sentence(wrong: Command) -> None:
-    with pytest.raises(BadSetting, match="UTF-8 text|is not text"):
+    with pytest.raises(BadSetting, match=r"UTF-8 text|is not text"):
         check_command(wrong)
