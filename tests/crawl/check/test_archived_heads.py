@@ -87,3 +87,10 @@ def test_a_url_that_no_reader_would_find_is_not_kept(tmp_path: Path) -> None:
     long = Response(url="http://a.example/" + "a" * LONGEST_URL, outcome=Outcome.READ, status=200)
     with pytest.raises(BadInput, match="more than 4096 characters"):
         Archive(tmp_path, "x").keep(long, Document(kind=PageKind.HTML))
+
+
+def test_an_empty_file_whose_index_was_never_made_is_no_problem(tmp_path: Path) -> None:
+    (tmp_path / "centime-x-00001.warc.gz").touch()
+    findings = Findings()
+    check_archive(tmp_path, findings)
+    assert findings.problems == []

@@ -395,3 +395,17 @@ def test_descriptions_of_another_crawl_are_replaced(folder: Path, killed: Path, 
     assert "another crawl" in " ".join(repair_crawl(folder).restored)
     assert facts(folder) == expected
     goes_on(folder)
+
+
+def test_a_damaged_first_snapshot_is_set_aside_if_the_journal_has_everything(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    with crawl(folder) as opened:
+        now = advance(opened, World(PAGES), 10)
+        opened.close()
+    [array] = (folder / "snapshots").glob("*/ledger_money.bin")
+    flip(array, 3)
+    assert check_crawl(folder).problems
+    with crawl(folder) as opened:
+        advance(opened, World(PAGES), 3, start=now)
+        opened.shard.journal.sync()
+        assert check_crawl(folder).problems == []

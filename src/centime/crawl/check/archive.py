@@ -34,7 +34,8 @@ def check_archive(folder: Path, findings: Findings) -> None:
     for path in sorted(folder.glob(f"*{ENDING}")):
         found = _index(path, findings)
         if found is None:
-            findings.wrong("bodies", "its index is missing", path)
+            if path.stat().st_size:  # otherwise its process was killed, or is, before it made the index
+                findings.wrong("bodies", "its index is missing", path)
             continue
         lines, is_open = found
         whole, end, size = _members(path)

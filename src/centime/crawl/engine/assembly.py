@@ -35,7 +35,7 @@ from centime.shard.state import ShardState
 from centime.store.folder import CrawlFolder
 from centime.store.journal import Journal
 from centime.store.link_rows import DiskRows
-from centime.store.snapshot import Snapshot, use_newest
+from centime.store.snapshot import Snapshot, names, set_aside, use_newest
 
 PLACES = ("frontier", "leases", "retries")
 WINDOWS: dict[str, Window | None] = {"opic": None, "interpolation": Interpolation(4.0), "variable": VariableWindow(4)}
@@ -119,6 +119,8 @@ def assemble(
         if journal.first_index or not journal.next_index:
             raise
         damaged = (str(trouble),)  # the journal has everything from the first frame on
+        for name in names(folder.snapshots) if writable else ():
+            set_aside(folder.snapshots, name)
     if shard is None:
         if journal.first_index:
             raise DamagedFile(
