@@ -18,9 +18,9 @@ help: ## show this list
 demo: $(READY) ## set up, crawl a simulated web, show what was found beside the truth
 	$(BIN)/centime demo --out demo
 
-# Half as many processes again as cores, because some tests wait.
+# Twice as many processes as cores, because some tests wait.
 test: lint ## set up, check and run all tests
-	$(BIN)/pytest --numprocesses 3
+	$(BIN)/pytest --numprocesses 4
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto -m "not compiled" --cov --cov-report=term tests/ledger tests/model
 
 test-bounds: $(READY) ## the tests of kernels again, with the bounds of arrays checked: the second step of CI

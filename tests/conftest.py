@@ -1,5 +1,6 @@
 """Tests draw the same examples in every run; `make fuzz` draws new ones, many more."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -19,6 +20,14 @@ os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 
 forget_stale_kernels()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
+
+
+def pytest_collection_finish() -> None:
+    """Spares the collector what all tests share: modules, kernels and the tests themselves."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
+
 
 SLOW = (  # these start processes, serve HTTP, compile much or run for long: `make test-fast` leaves them out
     "analyse/",

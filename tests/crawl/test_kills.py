@@ -15,7 +15,7 @@ from centime.store.folder import CrawlFolder
 from tests.crawl.world import SEED, World, advance, crawl
 
 BOX = WebBox(
-    hosts=6, pages=500, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, changes_per_day=1e-6
+    hosts=6, pages=300, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, changes_per_day=1e-6
 )
 ROUNDS = [
     ["everything killed", "killed, tail torn", "the shard killed in a snapshot", "a fetcher killed"],

@@ -373,7 +373,7 @@ def test_a_server_that_speaks_first_is_heard() -> None:
             await fetcher.close()
             return response.outcome, response.detail, response.retry_after
 
-    assert run(work()) == (Outcome.NO_ROBOTS, "robots.txt: status 503", pytest.approx(600, abs=1))
+    assert run(work()) == (Outcome.NO_ROBOTS, "robots.txt: status 503", pytest.approx(9, abs=1))
 
 
 def test_answers_of_all_kinds_over_one_connection_are_not_mixed_up() -> None:

@@ -229,7 +229,7 @@ class FrontierAgainstPlain(RuleBasedStateMachine):
 
 
 FrontierAgainstPlain.TestCase.settings = settings(
-    max_examples=200,
+    max_examples=100,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
