@@ -10,7 +10,7 @@ BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bounds test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-refresh lock clean
+.PHONY: help demo test test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-refresh lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -18,12 +18,12 @@ help: ## show this list
 demo: $(READY) ## set up, crawl a simulated web, show what was found beside the truth
 	$(BIN)/centime demo --out demo
 
-# Twice as many processes as cores, because some tests wait.
+# Half as many processes again as cores, because some tests wait.
 test: lint ## set up, check and run all tests
-	$(BIN)/pytest --numprocesses 4
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto -m "not compiled" --cov --cov-report=term tests/ledger tests/model
+	$(BIN)/pytest --numprocesses 3
 
-test-bounds: $(READY) ## the tests of kernels again, with the bounds of arrays checked: the second step of CI
+test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage, then with bounds checked: the second step of CI
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto -m "not compiled" --cov --cov-report=term tests/ledger tests/model
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(BOUNDED)
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
