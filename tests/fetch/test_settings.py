@@ -39,4 +39,4 @@ def test_the_robot_is_called_by_its_product_token(agent: str, product: str) -> N
 )
 def test_what_cannot_be_meant_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(BadSetting):
-        FetchSettings(**bad)
+        FetchSettings(**bad).check()

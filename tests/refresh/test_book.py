@@ -131,15 +131,16 @@ def test_a_page_is_due_when_its_index_reaches_the_threshold_and_not_before() -> 
 
 
 def test_settings_out_of_range_are_rejected() -> None:
-    for changes in (
+    wrong: tuple[dict[str, Any], ...] = (
         {"policy": "best"},
         {"alpha": -1.0},
         {"alpha": 0.0, "beta": 0.0},
         {"budget": math.nan},
         {"least_interval": 0.0},
-    ):
+    )
+    for changes in wrong:
         with pytest.raises(BadSetting):
-            make_book(**changes)
+            RefreshSettings(**{"budget": 0.001, **changes}).check()
 
 
 def test_nan_and_missing_elements_are_broken_invariants() -> None:

@@ -132,6 +132,15 @@ def test_accepted_settings_are_decoded_unchanged(settings: CrawlSettings) -> Non
     assert decode_settings(facts, where="c").facts() == settings.facts()
 
 
+def test_what_an_earlier_version_accepted_is_used_without_another_check() -> None:
+    facts = CrawlSettings().facts() | {"user-agent": "böt", "least-interval": 1e-4, "first-rate": 99.0, "delay": -1.0}
+    old = decode_settings(facts, where="c")
+    assert old.fetch_settings().user_agent == "böt"
+    assert old.refresh_settings().least_interval == 1e-4
+    with pytest.raises(BadSetting):
+        settings_from({"user-agent": "böt"}, where="c", start=old)
+
+
 @given(accepted(), st.sampled_from(sorted(SETTINGS)))
 def test_a_name_that_is_missing_takes_its_default(settings: CrawlSettings, name: str) -> None:
     facts = settings.facts()

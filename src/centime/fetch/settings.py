@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from dataclasses import dataclass
+from typing import Self
 
 from centime.model.errors import BadSetting
 
@@ -33,8 +34,8 @@ class FetchSettings:
     robots_retry_seconds: float = 600.0  # after server errors, until it is fetched again, at most
     keep_heads: bool = False  # return heads and raw body, for the archive
 
-    def __post_init__(self) -> None:
-        """Rejects values that make no sense."""
+    def check(self) -> Self:
+        """These settings; BadSetting if they are new and make no sense. Those of a journal are not checked again."""
         for name in (
             "delay_seconds",
             "address_delay_seconds",
@@ -69,6 +70,7 @@ class FetchSettings:
                 raise BadSetting(
                     f"resolve: {address!r}, given for {name!r}, is not an address such as 127.0.0.1"
                 ) from None
+        return self
 
     @property
     def product(self) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 from centime.model.errors import BadSetting
 
@@ -30,7 +30,8 @@ class RefreshSettings:
     least_interval: float = 3600.0
     first_rate: float = FIRST_RATE
 
-    def __post_init__(self) -> None:
+    def check(self) -> Self:
+        """These settings; BadSetting if they are new and make no sense. Those of a journal are not checked again."""
         if self.policy not in POLICIES:
             raise BadSetting(f"the policy is {self.policy!r}; it must be one of {', '.join(POLICIES)}")
         if not (0 <= self.alpha < math.inf and 0 <= self.beta < math.inf and self.alpha + self.beta > 0):
@@ -43,6 +44,7 @@ class RefreshSettings:
             raise BadSetting(f"the first rate is {self.first_rate} changes per second; it must be 1e-12 to 10")
         if not 0.01 <= self.least_interval < math.inf:
             raise BadSetting(f"the least interval is {self.least_interval} seconds; it must be 0.01 or more")
+        return self
 
     def same_rule(self, other: "RefreshSettings") -> bool:
         """Whether both have the same index, so that they differ at most in the budget."""

@@ -237,7 +237,7 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
     if len(settings.focus) > max(MOST_RULES, len(start.focus)):
         raise BadSetting(f"there are at most {MOST_RULES} rules of focus, not {len(settings.focus)}")
     if names & {"user-agent", "allow-network", "resolve"}:
-        settings.fetch_settings()
+        settings.fetch_settings().check()
 
 
 def _number(text: str) -> float | str:

@@ -56,7 +56,7 @@ def replay(
         lasts = f"{opened.folder.path}: the history lasts {length / DAY:.3g} days"
         raise BadInput(f"{lasts}; measure fewer days than that, not {measured / DAY:.3g}")
     budget = bandwidth if bandwidth is not None else rate if rate is not None else _pace(opened, length)
-    settings = replace(opened.settings.refresh_settings(), policy="optimal", budget=budget, by_bytes=by_bytes)
+    settings = replace(opened.settings.refresh_settings(), policy="optimal", budget=budget, by_bytes=by_bytes).check()
     tick = min(HOUR, length / TICKS)
     rows = []
     for name in chosen:
