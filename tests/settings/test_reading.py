@@ -43,7 +43,16 @@ WRONG = [(name, value) for name in TYPES for value in VALUES if not fits(name, v
 
 def test_every_setting_is_tried_with_wrong_values() -> None:
     assert {name for name, _ in WRONG} == SETTINGS
-    assert OPTIONAL == ["address-delay", "bandwidth", "max-depth", "most-memory", "most-pages", "rate", "refresh-after"]
+    assert OPTIONAL == [
+        "address-delay",
+        "bandwidth",
+        "fill-rate",
+        "max-depth",
+        "most-memory",
+        "most-pages",
+        "rate",
+        "refresh-after",
+    ]
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
@@ -68,7 +77,7 @@ def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
 
 
 def test_every_number_has_a_range() -> None:
-    assert len(RANGES) == 18
+    assert len(RANGES) == 19
     assert all(kind.ge is not None and kind.le is not None for kind in RANGES.values())
 
 

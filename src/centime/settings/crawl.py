@@ -46,6 +46,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     refresh_after: Annotated[float, Meta(ge=0.001, le=1e10)] | None = None
     rate: Annotated[float, Meta(ge=1e-6, le=1e9)] | None = None  # pages per second
     bandwidth: Annotated[float, Meta(ge=1, le=1e15)] | None = None  # bytes per second
+    fill_rate: Annotated[float, Meta(ge=1e-6, le=1e9)] | None = None  # pages per second, until most pages were visited
     timeout: Annotated[float, Meta(ge=0.1, le=86_400)] = 120.0  # of one page, from the first packet to the last byte
     most_page_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 10 * 2**20
     pages_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 1_000_000

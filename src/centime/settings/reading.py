@@ -45,6 +45,7 @@ _READERS: dict[str, Callable[[str], float]] = {
     "timeout": seconds,
     "least-interval": seconds,
     "rate": per_second,
+    "fill-rate": per_second,
     "first-rate": per_second,
     "bandwidth": bytes_per_second,
     "most-memory": size,
@@ -225,6 +226,11 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
     unlimited = settings.rate is None and settings.bandwidth is None
     if names & {"continuous", "rate", "bandwidth"} and settings.continuous and unlimited:
         raise BadSetting("--continuous spends a budget: give it as --rate 50/s or --bandwidth 2GB/day")
+    if names & {"rate", "fill-rate"} and settings.fill_rate is not None and settings.fill_rate < (settings.rate or 0.0):
+        raise BadSetting(
+            f"--fill-rate is for a first fill that is faster than --rate, but {settings.fill_rate:g} pages per second "
+            f"are fewer than {settings.rate:g}; --fill-rate none takes it back"
+        )
     if "discovery" in names:
         percent = _number(settings.discovery.removesuffix("%"))
         if settings.discovery != "auto" and not (isinstance(percent, float) and 0.1 <= percent <= 99.9):

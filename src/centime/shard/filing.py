@@ -120,6 +120,7 @@ def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -
         if visit.outcome in NO_RETRY:
             again.append(visit.page)
     state.pages.records.append_many([one.record for one in filed])
+    state.count_first(sum(one.before is None for one in filed))
     state.refreshing.record(now, filed, state.hosts, state.pages.records, state.ledger.importance)
     requeue(state, again, now)  # after the records are written: the level of a page depends on them
     _notify(state, now, filed)
@@ -127,9 +128,11 @@ def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -
 
 
 def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
-    """Charges visits to the refresh budget: all of them, or only repeated visits if discovery has its own share."""
+    """Charges visits to the refresh budget: all of them, or only repeated visits if discovery has its own share or the
+    crawl is being filled beyond the budget.
+    """
     counted = filed
-    if state.settings.discovery_share() is not None:
+    if state.settings.discovery_share() is not None or state.is_filling:
         counted = [one for one in filed if one.before is not None]
     state.refreshing.spend(now, len(counted), sum(one.visit.wire_bytes for one in counted))
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from centime.ledger.protocol import PageLedger
 from centime.model.ids import HostId, PageId, host_ids, page_ids
+from centime.model.outcome import PageKind
 from centime.settings.crawl import CrawlSettings
 from centime.shard import queueing
 from centime.shard.command import Command, SetCommand, pack_command
@@ -162,4 +163,7 @@ class Shard(ShardState):
         patience = patience_with(self.hosts[HostId(int(origin["host"]))])
         if record is None or not record.signature:
             return Lease(page, url, depth, watch=watch, patience=patience)
-        return Lease(page, url, depth, record.etag, record.modified, record.digest, watch, patience)
+        etag, modified = record.etag, record.modified
+        if watch and record.kind in (PageKind.HTML, PageKind.XML) and self.requests.subscriptions.unknown(page, watch):
+            etag = modified = ""  # the server must send the page, so that the XPath is evaluated for the first time
+        return Lease(page, url, depth, etag, modified, record.digest, watch, patience)

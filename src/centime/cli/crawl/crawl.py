@@ -37,6 +37,13 @@ def _crawl(
     bandwidth: Annotated[
         str | None, typer.Option(metavar="RATE", help="Fetch at most this many bytes: 500KB/s, 2GB/day. Default: none.")
     ] = None,
+    fill_rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="With --continuous: pages until most were visited once, beyond the budget. Default: none.",
+        ),
+    ] = None,
     scope: Annotated[
         str | None,
         typer.Option(
@@ -180,7 +187,7 @@ def _crawl(
       centime crawl museum https://museum.example/ --keep all
       centime crawl museum --for 2h --bandwidth 2GB/day
       centime crawl news seeds.txt sitemap:https://news.example/sitemap.xml --scope domain --focus /politics/=4
-      centime crawl news --continuous --rate 20000/d
+      centime crawl news --continuous --rate 20000/d --fill-rate 5/s
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
     from centime.crawl.engine import loop as engine
@@ -191,6 +198,7 @@ def _crawl(
     given: dict[str, Any] = {
         "rate": rate,
         "bandwidth": bandwidth,
+        "fill-rate": fill_rate,
         "scope": scope,
         "include": include,
         "exclude": exclude,
@@ -250,6 +258,8 @@ def _crawl(
             say(opened.said_of_clock)
         for note in opened.notes:
             say(f"{folder}: {note}; --trust-folder is needed again in the next run")
+        if given.get("continuous") and opened.settings.keep == "none":
+            say(f"{folder}: no copies are kept, only what was learned of pages; --keep all stores them as WARC files")
         said = _say_what_is_held_back(opened)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)

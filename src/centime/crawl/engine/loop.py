@@ -107,6 +107,7 @@ class Engine:
         self.limit(limits or Limits())
         self._pages = Bucket(settings.rate, now)
         self._bytes = Bucket(settings.bandwidth, now, room_seconds=10.0)
+        self._budget(now)
         self._page_bytes = 20_000.0  # the mean cost of a page, learned as the crawl runs
         self._synced = now
         self._viewed = 0.0
@@ -240,6 +241,7 @@ class Engine:
 
     def _lease(self, now: float) -> float | None:
         """Hands out leases; returns how long to wait for the next ones, None when nothing is left to do."""
+        self._budget(now)
         transport = self.transport
         outstanding = transport.outstanding
         room = float(transport.capacity - outstanding)
@@ -262,6 +264,12 @@ class Engine:
             self.run_facts.ending = self._nothing_left(now, ready)
             return None
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
+
+    def _budget(self, now: float) -> None:
+        """Goes by the budget, or by the fill rate until the first fill is over."""
+        settings, filling = self.shard.settings, self.shard.is_filling
+        self._pages.change(settings.fill_rate if filling else settings.rate, now)
+        self._bytes.change(None if filling else settings.bandwidth, now)
 
     def _pages_of_bytes(self, now: float, outstanding: int) -> float:
         """How many more pages the budget of bytes allows. A page under way has its share reserved, but only as long as
@@ -357,7 +365,7 @@ class Engine:
         for path, command in taken:
             try:
                 if isinstance(command, SetCommand) and command.id not in self.shard.requests.recent:
-                    self._set(now, command)
+                    self._keep_settings(command)
                 self.shard.command(now, command)
             except (BadInput, BadSetting) as trouble:
                 self._inbox.refuse(path, str(trouble))
@@ -372,12 +380,9 @@ class Engine:
             self.shard.delivered(now, name, up_to)
         write_troubles(self.opened.folder.path, self._delivery.troubles)
 
-    def _set(self, now: float, command: SetCommand) -> None:
+    def _keep_settings(self, command: SetCommand) -> None:
         """Keeps new settings in the folder before the shard applies them, so that the next run begins with them."""
-        settings = changed_live(self.shard.settings, command)
-        self.opened.folder.keep_settings(settings.facts())
-        self._pages.change(settings.rate, now)
-        self._bytes.change(settings.bandwidth, now)
+        self.opened.folder.keep_settings(changed_live(self.shard.settings, command).facts())
 
     def _drain(self) -> None:
         now = self._clock()
