@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from centime.crawl.repair.report import Repaired
-from centime.files.disk import make_folder, sync_folder
+from centime.files.disk import create_file, make_folder, sync_folder, write_whole
 from centime.files.replacement import replace_file
 from centime.store.captures import OPEN, Capture, capture_of, recorded
 
@@ -137,13 +137,16 @@ def _moved(kept: list[_Record]) -> list[_Record]:
 
 def _keep_whole(path: Path, kept: list[_Record], damaged: Path) -> None:
     """Replaces a file by its whole records."""
-    fresh = path.with_name(f".{path.name}.repaired")
-    with path.open("rb") as old, fresh.open("wb") as new:
-        os.fchmod(new.fileno(), 0o600)
-        for one in kept:
-            new.write(os.pread(old.fileno(), one.end - one.begin, one.begin))
-        new.flush()
-        os.fsync(new.fileno())
+    fresh, at = path.with_name(f".{path.name}.repaired"), 0
+    handle = create_file(fresh, os.O_WRONLY | os.O_TRUNC)
+    try:
+        with path.open("rb") as old:
+            for one in kept:
+                write_whole(handle, os.pread(old.fileno(), one.end - one.begin, one.begin), at, fresh)
+                at += one.end - one.begin
+        os.fsync(handle)
+    finally:
+        os.close(handle)
     _set_aside(path, damaged)
     fresh.replace(path)
     sync_folder(path.parent)
