@@ -34,6 +34,7 @@ class Response:
     wire_bytes: int = 0  # bytes received, before decompression
     crawl_delay: float = 0.0  # of robots.txt, 0 if absent
     retry_after: float = 0.0  # of the response, 0 if absent
+    sitemaps: tuple[str, ...] = ()  # that robots.txt names, as written, if it was fetched for this request
     detail: str = ""  # one sentence about a failure
     request_head: bytes = b""  # as sent, for the archive; empty unless requested
     response_head: bytes = b""

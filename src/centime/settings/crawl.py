@@ -63,6 +63,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     )
     shares: tuple[Share, Share, Share] = (0.5, 0.5, 0.5)  # of the choices that reach levels 1 to 3
     ban: tuple[str, ...] = ()  # hosts that are not fetched from
+    sitemaps: bool = True  # those that robots.txt names are followed
 
     def discovery_share(self) -> float | None:
         """The share of the budget for discovery, from 0 to 1; None if worth decides."""
@@ -149,6 +150,7 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int | None
     keep: Keep
     bodies: str
+    sitemaps: bool = True
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
     ahead: float | None = None  # of the clock of the run (processes/clock.py); None for the wall clock
 
@@ -171,6 +173,7 @@ def fetcher_settings(
         max_depth=settings.max_depth,
         keep=settings.keep,
         bodies=str(bodies),
+        sitemaps=settings.sitemaps,
         on_page=on_page,
         ahead=ahead,
     )

@@ -51,6 +51,7 @@ from centime.shard.message import (
     Granted,
     Lease,
     Returned,
+    Role,
     Seeded,
     Settled,
     Visit,
@@ -62,6 +63,7 @@ from centime.shard.pages import KnownPages
 from centime.shard.politeness import patience_with
 from centime.shard.state import ShardState
 from centime.store.journal import Journal
+from centime.store.record import Mark
 
 
 class Shard(ShardState):
@@ -160,6 +162,12 @@ class Shard(ShardState):
         depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
         patience = patience_with(self.hosts[HostId(int(origin["host"]))])
+        role, hops = Role(int(origin["role"])), int(origin["hops"])
+        if page in self.requests.sitemaps:
+            role |= Role.SITEMAP
         if record is None or not record.signature:
-            return Lease(page, url, depth, watch=watch, patience=patience)
-        return Lease(page, url, depth, record.etag, record.modified, record.digest, watch, patience)
+            return Lease(page, url, depth, watch=watch, patience=patience, role=role, hops=hops)
+        etag, modified = record.etag, record.modified
+        if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
+            etag = modified = ""
+        return Lease(page, url, depth, etag, modified, record.digest, watch, patience, role, hops)

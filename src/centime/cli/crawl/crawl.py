@@ -128,6 +128,10 @@ def _crawl(
         list[str] | None,
         typer.Option(metavar="HOST", help="Never fetch from this host: https://ads.example. Repeatable."),
     ] = None,
+    sitemaps: Annotated[
+        bool | None,
+        typer.Option("--sitemaps/--no-sitemaps", help="Follow the sitemaps that robots.txt names. Default: follow."),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Number of fetcher processes. Default: one per core.")
     ] = None,
@@ -212,6 +216,7 @@ def _crawl(
         "first-rate": first_rate,
         "shares": shares,
         "ban": ban,
+        "sitemaps": sitemaps,
         "workers": workers,
         "user-agent": user_agent,
         "allow-network": allow_network,

@@ -35,7 +35,7 @@ class FetchingProcess:
 
     def __init__(self, settings: FetcherSettings) -> None:
         self.fetcher = Fetcher(settings.fetch, clock=RunClock(settings.ahead))
-        self.links = LinkReader(settings.scope(), settings.max_depth)
+        self.links = LinkReader(settings.scope(), settings.max_depth, sitemaps=settings.sitemaps)
         self.archive = Archive(settings.bodies, settings.name, settings.keep) if settings.keep != "none" else None
         self.hook = load_hook(settings.on_page) if settings.on_page else None
         self._done: list[bytes] = []

@@ -17,7 +17,7 @@ from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
-from centime.discover.sitemap import read_sitemap
+from centime.discover.sitemap import Sitemap, read_sitemap
 from centime.fetch.directives import parse_directives
 from centime.fetch.fetcher import Fetcher
 from centime.model.document import Document
@@ -25,7 +25,7 @@ from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
-from centime.shard.message import Lease, Visit
+from centime.shard.message import PLAIN, Lease, Role, Visit
 from centime.store.archive import Archive
 
 
@@ -51,7 +51,7 @@ async def visit(
     document = with_header_links(document, response.headers, lease.url)
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
-    sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
+    sitemap, lacking = _sitemap(lease, document, response.body)
     targets, fresh, texts = (
         links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
     )
@@ -66,11 +66,14 @@ async def visit(
         noindex=document.noindex or directives.noindex,
         signature=document.signature,
         digest=document.digest,
-        detail=trouble or document.trouble,
+        detail=trouble or (sitemap.trouble if sitemap else "") or lacking or document.trouble,
         links=targets.tobytes(),
         fresh=fresh.tobytes(),
         texts=texts,
         same_depth=sitemap is not None,
+        role=Role.SITEMAP if sitemap and sitemap.is_index else PLAIN,
+        is_sitemap=sitemap is not None,
+        sitemaps=links.of_robots(lease, response.sitemaps),
         index_of=links.index_of(lease.url),
         fresh_for=_fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
@@ -94,8 +97,20 @@ def _without_document(lease: Lease, response: Response, links: LinkReader) -> Vi
         fresh=fresh.tobytes(),
         texts=texts,
         same_depth=True,
+        role=lease.role & Role.SITEMAP,
+        sitemaps=links.of_robots(lease, response.sitemaps),
         detail=detail,
     )
+
+
+def _sitemap(lease: Lease, document: Document, body: bytes) -> tuple[Sitemap | None, str]:
+    """The sitemap that a page is, or None; and what is wrong if it is called a sitemap and is none."""
+    if not lease.role & Role.SITEMAP:
+        return (read_sitemap(body) if may_be_sitemap(lease.url, document, body) else None), ""
+    sitemap = read_sitemap(body)
+    if sitemap.entries or not sitemap.trouble or may_be_sitemap(lease.url, document, body):
+        return sitemap, ""
+    return None, "" if _may_be_feed(document) else f"It is called a sitemap and is none. {sitemap.trouble}"
 
 
 def _may_be_feed(document: Document) -> bool:
