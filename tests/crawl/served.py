@@ -14,9 +14,9 @@ from centime.crawl.worker.fetching import FetchingProcess
 from centime.crawl.worker.visit import visit
 from centime.settings.crawl import fetcher_settings
 from centime.shard.message import pack
-from tests.fetch.hostile import HERE, Handler, Server, answer, run
+from tests.fetch.hostile import HERE, Choice, Handler, Server, answer, run
 
-Routes = dict[str, bytes | Handler]
+Routes = dict[str, bytes | Handler | Choice]
 MOST_STEPS = 200
 
 
@@ -93,7 +93,7 @@ async def _crawl(folder: Path, words: list[str], given: dict[str, Any]) -> None:
                 if not leases:
                     break
                 visits = await asyncio.gather(
-                    *(visit(one, process.fetcher, process.links, process.archive, process.hook) for one in leases)
+                    *(visit(one, process.chains, process.links, process.archive, process.hook) for one in leases)
                 )
                 now = max(now + 1.0, opened.clock())
                 opened.shard.record(now, [pack(one) for one in visits])
@@ -102,5 +102,5 @@ async def _crawl(folder: Path, words: list[str], given: dict[str, Any]) -> None:
         finally:
             if process.archive is not None:
                 process.archive.close()
-            await process.fetcher.close()
+            await process.chains.close()
         opened.close()

@@ -12,6 +12,7 @@ class Request:
     url: str
     etag: str = ""  # of the copy at hand, for a conditional request; empty if there is none
     modified: str = ""  # the Last-Modified of that copy, as the server wrote it
+    cookie: str = ""  # the value of the Cookie header
     patience: float = 0.0  # seconds to wait for a connection, and for the head of the answer; 0 for the settings' own
 
 

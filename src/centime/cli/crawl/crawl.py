@@ -132,6 +132,12 @@ def _crawl(
         bool | None,
         typer.Option("--sitemaps/--no-sitemaps", help="Follow the sitemaps that robots.txt names. Default: follow."),
     ] = None,
+    cookies: Annotated[
+        bool | None,
+        typer.Option(
+            "--cookies/--no-cookies", help="Send each host the cookies that it sets. Default: within redirects only."
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Number of fetcher processes. Default: one per core.")
     ] = None,
@@ -217,6 +223,7 @@ def _crawl(
         "shares": shares,
         "ban": ban,
         "sitemaps": sitemaps,
+        "cookies": cookies,
         "workers": workers,
         "user-agent": user_agent,
         "allow-network": allow_network,
