@@ -113,6 +113,8 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "allow-network": st.lists(st.ip_addresses().map(str), max_size=2),
         "resolve": st.lists(st.ip_addresses().map(lambda address: f"a.example={address}"), max_size=2),
         "continuous": st.booleans(),
+        "sitemaps": st.booleans(),
+        "cookies": st.booleans(),
         "discovery": st.just("auto") | st.floats(0.1, 99.9) | st.integers(1, 99).map("{}%".format),
         "shares": st.lists(st.floats(0.001, 0.999), min_size=3, max_size=3),
         "ban": st.lists(st.sampled_from(["a.example", "http://b.example", "https://c.example:8443"]), max_size=3),

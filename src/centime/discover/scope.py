@@ -78,10 +78,8 @@ class Scope:
         """Why a canonical URL is out of scope, as a phrase; empty if it is in scope."""
         if url in self.seeds:
             return ""
-        if self.kind == "page":
-            return "only the seeds themselves are in scope"
-        if self.kind != "any" and not self._holds(host_of(url)):
-            return f"its {self.kind} is not one of the seeds'"
+        if elsewhere := self._elsewhere(url):
+            return elsewhere
         suffix = suffix_of(url)
         if suffix in self.suffixes:
             return f"pages do not end in .{suffix}"
@@ -91,6 +89,10 @@ class Scope:
             return "no include pattern matches it"
         return ""
 
+    def refusal_of_sitemap(self, url: str) -> str:
+        """The same for a sitemap: only the pages that it lists must match an include pattern, and it may be packed."""
+        return "" if url in self.seeds else self._elsewhere(url) or self.exclusion(url)
+
     def exclusion(self, url: str) -> str:
         """Which exclude pattern matches a canonical URL, as a phrase; empty if none does, or if the URL is a seed."""
         place = self.exclude.first(url) if self.exclude and url not in self.seeds else None
@@ -99,6 +101,12 @@ class Scope:
     def reaches(self, depth: int) -> bool:
         """Whether pages `depth` links away from a seed are in scope."""
         return self.max_depth is None or depth <= self.max_depth
+
+    def _elsewhere(self, url: str) -> str:
+        """Why the host of a canonical URL is out of scope; empty if it is in scope."""
+        if self.kind == "page":
+            return "only the seeds themselves are in scope"
+        return "" if self.kind == "any" or self._holds(host_of(url)) else f"its {self.kind} is not one of the seeds'"
 
     def _holds(self, host: str) -> bool:
         """Whether a host is in scope; cached, because the public suffix list is slow."""

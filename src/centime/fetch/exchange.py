@@ -121,7 +121,8 @@ class Exchange:
             validators = f"If-None-Match: {request.etag}\r\n"
         if request.modified and request.modified.isprintable():
             validators += f"If-Modified-Since: {request.modified}\r\n"
-        head = f"GET {url[slash:]} HTTP/1.1\r\nHost: {authority}\r\n{self._lines}{validators}\r\n"
+        cookie = f"Cookie: {request.cookie}\r\n" if request.cookie else ""
+        head = f"GET {url[slash:]} HTTP/1.1\r\nHost: {authority}\r\n{self._lines}{validators}{cookie}\r\n"
         return host, head.encode(), bool(validators)
 
     async def _receive(

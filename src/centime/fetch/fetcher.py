@@ -77,11 +77,15 @@ class Fetcher:
         if not robots.rules.allows(url):
             refusal = self._refusal(url, Outcome.DISALLOWED, "disallowed by robots.txt", crawl_delay=crawl_delay)
             # Without a request the host owes nothing: its delay does not start.
-            return replace(refusal, asked_at=0.0) if asked_before else replace(refusal, held=robots.held)
+            if asked_before:
+                return replace(refusal, asked_at=0.0)
+            return replace(refusal, held=robots.held, sitemaps=robots.rules.sitemaps)
         delay = self._delay if crawl_delay <= self._delay else crawl_delay
         response = await self._ask(request, host, delay, self._settings.most_body_bytes, crawl_delay)
         self._outcomes[response.outcome] += 1
-        return response if asked_before else replace(response, held=response.held + robots.held)
+        if asked_before:
+            return response
+        return replace(response, held=response.held + robots.held, sitemaps=robots.rules.sitemaps)
 
     @property
     def product(self) -> str:

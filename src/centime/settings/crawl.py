@@ -64,6 +64,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     )
     shares: tuple[Share, Share, Share] = (0.5, 0.5, 0.5)  # of the choices that reach levels 1 to 3
     ban: tuple[str, ...] = ()  # hosts that are not fetched from
+    sitemaps: bool = True  # those that robots.txt names are followed
+    cookies: bool = False  # each host gets the cookies that it has set
 
     def discovery_share(self) -> float | None:
         """The share of the budget for discovery, from 0 to 1; None if worth decides."""
@@ -150,6 +152,8 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int | None
     keep: Keep
     bodies: str
+    sitemaps: bool = True
+    cookies: bool = False
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
     ahead: float | None = None  # of the clock of the run (processes/clock.py); None for the wall clock
 
@@ -172,6 +176,8 @@ def fetcher_settings(
         max_depth=settings.max_depth,
         keep=settings.keep,
         bodies=str(bodies),
+        sitemaps=settings.sitemaps,
+        cookies=settings.cookies,
         on_page=on_page,
         ahead=ahead,
     )

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.frontier import Frontier
-from centime.frontier.kind import DISCOVERY, kinds_of
+from centime.frontier.kind import DISCOVERY, PUBLISHED, kinds_of
 from centime.model.address import fingerprint, host_of
-from centime.model.ids import HostId, host_ids
+from centime.model.ids import HostId, host_ids, page_ids
 from centime.shard.bounds import Places, Values
 from centime.shard.domain import domain_number
 from centime.shard.host_table import Hosts
-from centime.shard.message import Seeded, Visit
+from centime.shard.message import Role, Seeded, Visit
+from centime.shard.pages import origins_at
+from centime.shard.requests import MOST_SITEMAPS
 from centime.shard.state import ShardState
 
 Fingerprints = npt.NDArray[np.uint64]
@@ -28,23 +30,35 @@ def fingerprints_of(urls: list[str]) -> Fingerprints:
 def take_seeded(state: ShardState, frame: Seeded) -> int:
     """Adds the URLs of a `Seeded` frame; returns how many were new."""
     urls = frame.texts.decode().split("\n") if frame.texts else []
-    depths = np.full(len(urls), frame.depth, dtype=np.uint8)
-    return join(state, fingerprints_of(urls), urls, depths, frame.level, always=True)
+    fingerprints = fingerprints_of(urls)
+    origins = origins_at([frame.depth] * len(urls), frame.role)
+    joined = join(state, fingerprints, urls, origins, frame.level, always=True)
+    if frame.role & Role.SITEMAP:
+        believe(state, fingerprints)
+    return joined
+
+
+def believe(state: ShardState, fingerprints: Fingerprints) -> None:
+    """Notes that pages are called sitemaps, whether they were known before or not."""
+    pages = state.pages.table.find(fingerprints)
+    pages = pages[pages >= 0].astype(np.int64)
+    known_before = pages[state.pages.origins_of(pages)["role"] & Role.SITEMAP == 0]
+    state.requests.sitemaps.update(page_ids(known_before[: MOST_SITEMAPS - len(state.requests.sitemaps)]))
 
 
 def join(
     state: ShardState,
     fingerprints: Fingerprints,
     urls: list[str],
-    depths: npt.NDArray[np.uint8],
+    origins: npt.NDArray[np.void],
     level: int,
     *,
     values: Values | None = None,
     always: bool = False,
 ) -> int:
     """Adds the URLs that are not known, within the limits of their hosts (`discover/traps.py`) and of the crawl;
-    returns how many. `values` is what each is worth; without them, they were published. `always`: the crawl has no
-    limit for them.
+    returns how many. `origins` have their depths and roles, `values` what each is worth; without them, they were
+    published. `always`: the crawl has no limit for them.
     """
     known = state.pages
     unknown = np.flatnonzero(known.table.find(fingerprints) < 0)
@@ -60,7 +74,7 @@ def join(
     hosts = state.hosts.number_many([host_of(url) for url in texts])
     join_domains(state.hosts, state.placement.frontier, first)
     classes = _classes(state, texts)
-    known.join(texts, hosts, depths[joined], classes)
+    known.join(texts, hosts, origins[joined], classes)
     join_ledger(state, classes)
     keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
     state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
@@ -79,11 +93,30 @@ def join_links(state: ShardState, visits: list[Visit]) -> None:
     with_texts = [visit for visit in visits if visit.texts]
     if with_texts:
         lines = [visit.texts.decode().split("\n") for visit in with_texts]
-        deeper = [int(state.pages.origin(visit.page)["depth"]) + (not visit.same_depth) for visit in with_texts]
-        depths = np.repeat(np.minimum(deeper, 255), [len(urls) for urls in lines]).astype(np.uint8)
+        came_from = state.pages.origins_of(np.array([visit.page for visit in with_texts], dtype=np.int64))
+        origins = origins_at(
+            came_from["depth"] + np.array([not visit.same_depth for visit in with_texts], dtype=np.int64),
+            np.array([visit.role for visit in with_texts]),
+            np.where([visit.outcome.redirect for visit in with_texts], came_from["hops"].astype(np.int64) + 1, 0),
+        )
+        counts = [len(urls) for urls in lines]
         fingerprints = np.frombuffer(b"".join(visit.fresh for visit in with_texts), dtype=np.uint64)
-        values = np.repeat(_link_values(state, with_texts), [len(urls) for urls in lines])
-        join(state, fingerprints, [url for urls in lines for url in urls], depths, DISCOVERY, values=values)
+        values = np.repeat(_link_values(state, with_texts), counts)
+        urls = [url for some in lines for url in some]
+        join(state, fingerprints, urls, np.repeat(origins, counts), DISCOVERY, values=values)
+    for visit in visits:
+        if visit.role & Role.SITEMAP and visit.links:
+            believe(state, np.frombuffer(visit.links, dtype=np.uint64))
+        if visit.sitemaps:
+            depth = int(state.pages.origin(visit.page)["depth"]) + 1
+            _join_sitemaps(state, visit.sitemaps.decode().split("\n"), depth)
+
+
+def _join_sitemaps(state: ShardState, urls: list[str], depth: int) -> None:
+    """Adds the sitemaps that the robots.txt of a host names; they are fetched soon, as sitemaps that are seeds."""
+    fingerprints = fingerprints_of(urls)
+    join(state, fingerprints, urls, origins_at([depth] * len(urls), Role.SITEMAP), PUBLISHED)
+    believe(state, fingerprints)
 
 
 def _link_values(state: ShardState, visits: list[Visit]) -> Values:

@@ -9,12 +9,23 @@ A batch is a list of messages; `processes/channel.py` sends it through a socket.
 Trap: fields are stored by position. A new field goes to the end and has a default.
 """
 
+from enum import IntFlag
+
 import msgspec
 import numpy as np
 
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.subscriptions import Subscription, Watched
+
+
+class Role(IntFlag):
+    """What somebody said about a page before it was read; the numbers are written to disk and must not change."""
+
+    SITEMAP = 1  # a person, robots.txt or a sitemap index calls it a sitemap
+
+
+PLAIN = Role(0)
 
 
 class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -28,6 +39,8 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     digest: bytes = b""  # of the stored copy, so that the same content is archived once
     watch: tuple[Subscription, ...] = ()  # the subscriptions whose XPath is evaluated in this page
     patience: float = 0.0  # seconds to wait for a host that may never answer; 0 for as long as the settings say
+    role: Role = PLAIN  # what somebody said about the page before it was read
+    hops: int = 0  # redirects in a row that led to this page
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -62,6 +75,9 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     claims: bytes = b""  # CLAIM entries: what a sitemap or feed claims about the pages that it lists
     watched: tuple[Watched, ...] = ()  # what XPaths found
     held: float = 0.0  # seconds for which the host kept the fetcher waiting, from connecting to the last byte
+    role: Role = PLAIN  # of the pages linked to: those of a sitemap index are sitemaps
+    is_sitemap: bool = False  # the page was read as a sitemap
+    sitemaps: bytes = b""  # URLs of the sitemaps that robots.txt names, a line each
 
 
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown
@@ -92,6 +108,7 @@ class Seeded(msgspec.Struct, array_like=True, frozen=True, gc=False):
     texts: bytes
     depth: int = 0
     level: int = 5
+    role: Role = PLAIN
 
 
 class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):

@@ -19,6 +19,8 @@ class Mark(IntFlag):
     CONDITIONAL = 16  # the request was conditional
     KEPT = 32  # the body is in the archive
     LINKS_CUT = 64  # the page had more links than the limit
+    SITEMAP = 128  # the page is a sitemap, and its entries are its links
+    BROKEN = 256  # the sitemap is damaged: `detail` says how
 
 
 NO_MARK = Mark(0)

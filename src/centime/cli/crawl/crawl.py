@@ -135,6 +135,16 @@ def _crawl(
         list[str] | None,
         typer.Option(metavar="HOST", help="Never fetch from this host: https://ads.example. Repeatable."),
     ] = None,
+    sitemaps: Annotated[
+        bool | None,
+        typer.Option("--sitemaps/--no-sitemaps", help="Follow the sitemaps that robots.txt names. Default: follow."),
+    ] = None,
+    cookies: Annotated[
+        bool | None,
+        typer.Option(
+            "--cookies/--no-cookies", help="Send each host the cookies that it sets. Default: within redirects only."
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Number of fetcher processes. Default: one per core.")
     ] = None,
@@ -220,6 +230,8 @@ def _crawl(
         "first-rate": first_rate,
         "shares": shares,
         "ban": ban,
+        "sitemaps": sitemaps,
+        "cookies": cookies,
         "workers": workers,
         "user-agent": user_agent,
         "allow-network": allow_network,

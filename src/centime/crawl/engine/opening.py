@@ -21,10 +21,11 @@ from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, settings_from
 from centime.shard.command import publications
 from centime.shard.fold import fold
-from centime.shard.message import Seeded
+from centime.shard.message import Role, Seeded
 from centime.shard.shard import Shard
 from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
+from centime.store.record import Mark
 from centime.store.upgrade import upgrade
 
 HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
@@ -95,7 +96,8 @@ def open_writer(
         if urls:
             now = clock()
             opened.shard.seed(Seeded(now, "\n".join(found.urls).encode()))
-            opened.shard.seed(Seeded(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED))
+            _read_as_sitemaps(opened.shard, now, found.sitemaps)
+            opened.shard.seed(Seeded(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED, role=Role.SITEMAP))
             _ask_again(opened.shard, now, urls)
         else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
             _find_again(opened.shard, clock(), settings.seeds)
@@ -135,6 +137,15 @@ def _find_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
     missing = [seed for seed in seeds if shard.pages.table.find_one(fingerprint(seed)) is None]
     if missing:
         shard.seed(Seeded(now, "\n".join(missing).encode()))
+
+
+def _read_as_sitemaps(shard: Shard, now: float, sitemaps: Sequence[str]) -> None:
+    """Fetches pages again that were read as something else before a person called them sitemaps."""
+    pages = shard.pages.table.find(np.array([fingerprint(url) for url in sitemaps], dtype=np.uint64))
+    last = [shard.pages.last(page) if page >= 0 else None for page in page_ids(pages)]
+    others = [url for url, record in zip(sitemaps, last, strict=True) if record and Mark.SITEMAP not in record.marks]
+    for command in publications(others, time=now, source="sitemap", publisher="seeds"):
+        shard.command(now, command)
 
 
 def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:

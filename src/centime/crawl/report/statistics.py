@@ -4,17 +4,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, kinds_of, last_visits
+from centime.model.ids import page_ids
+from centime.store.record import Mark
+
+MOST_BROKEN = 20  # sitemaps that are named
 
 
 def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     """All counts and facts of a crawl."""
     shard, folder = opened.shard, opened.folder
-    found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes")
+    found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes", "marks")
     kinds = np.bincount(kinds_of(found["kind"], found["outcome"]), minlength=len(KINDS)).tolist()
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
@@ -28,6 +33,8 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
             str(status) if status else "none": count
             for status, count in zip(statuses.tolist(), pages.tolist(), strict=True)
         },
+        "sitemaps": int(np.count_nonzero(found["marks"] & Mark.SITEMAP)),
+        "broken_sitemaps": _broken_sitemaps(opened, found["marks"]),
         "disk_bytes": {
             part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)
         },
@@ -37,6 +44,14 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         "memory_bytes": _memory(opened),
         "settings": opened.settings.facts(),
     }
+
+
+def _broken_sitemaps(opened: CrawlState, marks: npt.NDArray[np.uint16]) -> list[dict[str, str]]:
+    """The first sitemaps that are damaged, and how."""
+    known = opened.shard.pages
+    broken = page_ids(np.flatnonzero(marks & Mark.BROKEN)[:MOST_BROKEN])
+    records = ((page, known.last(page)) for page in broken)
+    return [{"url": known.texts.get(page), "detail": record.detail} for page, record in records if record]
 
 
 def _refresh(opened: CrawlState, now: float) -> dict[str, Any]:

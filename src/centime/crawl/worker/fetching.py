@@ -12,6 +12,7 @@ import gc
 
 import msgspec
 
+from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.hook import load_hook
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
@@ -34,8 +35,9 @@ class FetchingProcess:
     """The loop of one fetcher."""
 
     def __init__(self, settings: FetcherSettings) -> None:
-        self.fetcher = Fetcher(settings.fetch, clock=RunClock(settings.ahead))
-        self.links = LinkReader(settings.scope(), settings.max_depth)
+        fetcher = Fetcher(settings.fetch, clock=RunClock(settings.ahead))
+        self.links = LinkReader(settings.scope(), settings.max_depth, sitemaps=settings.sitemaps)
+        self.chains = Chains(fetcher, self.links.scope.admits, cookies=settings.cookies)
         self.archive = Archive(settings.bodies, settings.name, settings.keep) if settings.keep != "none" else None
         self.hook = load_hook(settings.on_page) if settings.on_page else None
         self._done: list[bytes] = []
@@ -51,11 +53,11 @@ class FetchingProcess:
             if self.archive is not None:
                 with contextlib.suppress(NoRoom, OSError):  # the index stays open, and the next run closes it
                     self.archive.close()
-            await self.fetcher.close()
+            await self.chains.close()
 
     async def _visit(self, lease: Lease) -> None:
         try:
-            result = await visit(lease, self.fetcher, self.links, self.archive, self.hook)
+            result = await visit(lease, self.chains, self.links, self.archive, self.hook)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # one page must never stop the others: the visit records the defect

@@ -41,9 +41,10 @@ def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
 class LinkReader:
     """The links of pages, as one fetcher sees them."""
 
-    def __init__(self, scope: Scope, max_depth: int | None) -> None:
+    def __init__(self, scope: Scope, max_depth: int | None, *, sitemaps: bool = True) -> None:
         self.scope = scope
         self.max_depth = max_depth
+        self.sitemaps = sitemaps  # those that robots.txt names are followed
         self._canonical = Canonicaliser()
         self._verdicts: dict[str, int] = {}  # canonical URL -> its fingerprint, or 0 if it is refused
         self._sent: Fingerprints = np.zeros(1 << SENT_BITS, dtype=np.uint64)
@@ -70,9 +71,18 @@ class LinkReader:
         if sitemap.is_index or self.scope.kind == "page":  # a sitemap given as a seed stands for the pages it lists
             self._verdicts.update((url, fingerprint(url)) for url in urls if url and self.scope.kind == "page")
             self._verdicts.update(
-                (url, fingerprint(url)) for url in urls if url and not self.scope.refusal(url.removesuffix(".gz"))
+                (url, fingerprint(url)) for url in urls if url and not self.scope.refusal_of_sitemap(url)
             )
         return self._chosen(urls, lease.depth - 1)
+
+    def of_robots(self, lease: Lease, sitemaps: tuple[str, ...]) -> bytes:
+        """The canonical URLs of the sitemaps that robots.txt names, a line each. They are one link away from the page
+        for which robots.txt was fetched.
+        """
+        if not sitemaps or not self.sitemaps or (self.max_depth is not None and lease.depth >= self.max_depth):
+            return b""
+        urls = self._canonical.many(sitemaps, lease.url)
+        return "\n".join([url for url in urls if url and not self.scope.refusal_of_sitemap(url)]).encode()
 
     def claims(self, lease: Lease, sitemap: Sitemap | None, feed: Feed | None) -> bytes:
         """What a sitemap or a feed claims about the changes of the pages that it lists, as packed CLAIM entries."""

@@ -13,45 +13,49 @@ import re
 import msgspec
 import numpy as np
 
+from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
-from centime.discover.sitemap import read_sitemap
+from centime.discover.sitemap import Sitemap, read_sitemap
 from centime.fetch.directives import parse_directives
-from centime.fetch.fetcher import Fetcher
+from centime.model.address import fingerprint
 from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
-from centime.shard.message import Lease, Visit
+from centime.shard.message import PLAIN, Lease, Role, Visit
 from centime.store.archive import Archive
 
 
 async def visit(
-    lease: Lease, fetcher: Fetcher, links: LinkReader, archive: Archive | None, hook: Hook | None = None
+    lease: Lease, chains: Chains, links: LinkReader, archive: Archive | None, hook: Hook | None = None
 ) -> Visit:
     """Fetches and parses one page; returns its outcome, with the fingerprints of its links."""
     if exclusion := links.scope.exclusion(lease.url):  # the pattern was added after the page became known
         return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=exclusion)
-    response = await fetcher.fetch(
+    *followed, response = await chains.fetch(
         Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience)
     )
+    if archive is not None:
+        for redirect in followed:
+            archive.answered(redirect)
     if response.outcome is not Outcome.READ:
         if archive is not None and response.outcome is Outcome.UNCHANGED:
             archive.verified(response)
         elif archive is not None:
             archive.answered(response)
         return _without_document(lease, response, links)
-    directives = parse_directives(response.headers, fetcher.product)
+    directives = parse_directives(response.headers, chains.product)
     document = read_document(
         response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated
     )
     document = with_header_links(document, response.headers, lease.url)
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
-    sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
+    sitemap, lacking = _sitemap(lease, document, response.body)
     targets, fresh, texts = (
         links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
     )
@@ -66,11 +70,14 @@ async def visit(
         noindex=document.noindex or directives.noindex,
         signature=document.signature,
         digest=document.digest,
-        detail=trouble or document.trouble,
+        detail=trouble or (sitemap.trouble if sitemap else "") or lacking or document.trouble,
         links=targets.tobytes(),
         fresh=fresh.tobytes(),
         texts=texts,
         same_depth=sitemap is not None,
+        role=Role.SITEMAP if sitemap and sitemap.is_index else PLAIN,
+        is_sitemap=sitemap is not None,
+        sitemaps=links.of_robots(lease, response.sitemaps),
         index_of=links.index_of(lease.url),
         fresh_for=_fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
@@ -79,13 +86,18 @@ async def visit(
 
 
 def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
-    targets, fresh, texts = (
-        links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
-    )
+    targets, fresh, texts = NONE, NONE, b""
+    if response.outcome.redirect:
+        targets, fresh, texts = links.of_redirect(lease, response.target)
     kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
     detail = response.detail
     if response.outcome.redirect and not len(targets):
         detail = links.refused_target(lease, response.target)
+    elif response.outcome.redirect and targets[0] == fingerprint(lease.url):
+        detail = "redirects to itself"
+    elif texts and lease.hops >= MOST_HOPS:
+        fresh, texts = NONE, b""
+        detail = f"{MOST_HOPS} redirects in a row led here: its target is followed only if it is known"
     return _visit(
         lease,
         response,
@@ -94,8 +106,20 @@ def _without_document(lease: Lease, response: Response, links: LinkReader) -> Vi
         fresh=fresh.tobytes(),
         texts=texts,
         same_depth=True,
+        role=lease.role & Role.SITEMAP,
+        sitemaps=links.of_robots(lease, response.sitemaps),
         detail=detail,
     )
+
+
+def _sitemap(lease: Lease, document: Document, body: bytes) -> tuple[Sitemap | None, str]:
+    """The sitemap that a page is, or None; and what is wrong if it is called a sitemap and is none."""
+    if not lease.role & Role.SITEMAP:
+        return (read_sitemap(body) if may_be_sitemap(lease.url, document, body) else None), ""
+    sitemap = read_sitemap(body)
+    if sitemap.entries or not sitemap.trouble or may_be_sitemap(lease.url, document, body):
+        return sitemap, ""
+    return None, "" if _may_be_feed(document) else f"It is called a sitemap and is none. {sitemap.trouble}"
 
 
 def _may_be_feed(document: Document) -> bool:
