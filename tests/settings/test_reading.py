@@ -68,7 +68,7 @@ def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
 
 
 def test_every_number_has_a_range() -> None:
-    assert len(RANGES) == 18
+    assert len(RANGES) == 22
     assert all(kind.ge is not None and kind.le is not None for kind in RANGES.values())
 
 
@@ -104,6 +104,9 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "allow-network": st.lists(st.ip_addresses().map(str), max_size=2),
         "resolve": st.lists(st.ip_addresses().map(lambda address: f"a.example={address}"), max_size=2),
         "continuous": st.booleans(),
+        "ignore-noarchive": st.booleans(),
+        "requisites": st.booleans(),
+        "also": st.lists(st.sampled_from(["pdf", "css,JS", ".png", "images", "all"]), max_size=3),
         "discovery": st.just("auto") | st.floats(0.1, 99.9) | st.integers(1, 99).map("{}%".format),
         "shares": st.lists(st.floats(0.001, 0.999), min_size=3, max_size=3),
         "ban": st.lists(st.sampled_from(["a.example", "http://b.example", "https://c.example:8443"]), max_size=3),

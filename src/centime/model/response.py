@@ -13,6 +13,7 @@ class Request:
     etag: str = ""  # of the copy at hand, for a conditional request; empty if there is none
     modified: str = ""  # the Last-Modified of that copy, as the server wrote it
     patience: float = 0.0  # seconds to wait for a connection, and for the head of the answer; 0 for the settings' own
+    most_bytes: int = 0  # of the body, decompressed; 0 for the settings' own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

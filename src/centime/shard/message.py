@@ -28,6 +28,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     digest: bytes = b""  # of the stored copy, so that the same content is archived once
     watch: tuple[Subscription, ...] = ()  # the subscriptions whose XPath is evaluated in this page
     patience: float = 0.0  # seconds to wait for a host that may never answer; 0 for as long as the settings say
+    nesting: int = 0  # of a requisite: 1 if a page needs it, 2 if a requisite of a page does, and so on; 0 for a page
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -62,6 +63,10 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     claims: bytes = b""  # CLAIM entries: what a sitemap or feed claims about the pages that it lists
     watched: tuple[Watched, ...] = ()  # what XPaths found
     held: float = 0.0  # seconds for which the host kept the fetcher waiting, from connecting to the last byte
+    needed: bytes = b""  # URLs of the requisites that this fetcher has not sent lately, a line each
+    needs_cut: int = 0  # requisites above the limits of a page and of nesting
+    is_page: bool = False  # fetched as a requisite, and found to be a page in scope
+    noarchive: bool = False  # the page asks not to be archived, and is not
 
 
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown

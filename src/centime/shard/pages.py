@@ -162,6 +162,7 @@ class KnownPages:
             (Mark.TRUNCATED, visit.truncated),
             (Mark.NOFOLLOW, visit.nofollow),
             (Mark.NOINDEX, visit.noindex),
+            (Mark.NOARCHIVE, visit.noarchive),
         ):
             if holds:
                 marks |= mark

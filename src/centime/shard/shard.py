@@ -160,6 +160,7 @@ class Shard(ShardState):
         depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
         patience = patience_with(self.hosts[HostId(int(origin["host"]))])
+        nesting = self.requisites.nesting_of(page)
         if record is None or not record.signature:
-            return Lease(page, url, depth, watch=watch, patience=patience)
-        return Lease(page, url, depth, record.etag, record.modified, record.digest, watch, patience)
+            return Lease(page, url, depth, watch=watch, patience=patience, nesting=nesting)
+        return Lease(page, url, depth, record.etag, record.modified, record.digest, watch, patience, nesting)

@@ -19,6 +19,7 @@ class Mark(IntFlag):
     CONDITIONAL = 16  # the request was conditional
     KEPT = 32  # the body is in the archive
     LINKS_CUT = 64  # the page had more links than the limit
+    NOARCHIVE = 128  # the page asks not to be archived, and was not
 
 
 NO_MARK = Mark(0)
