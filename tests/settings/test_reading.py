@@ -77,7 +77,7 @@ def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
 
 
 def test_every_number_has_a_range() -> None:
-    assert len(RANGES) == 19
+    assert len(RANGES) == 23
     assert all(kind.ge is not None and kind.le is not None for kind in RANGES.values())
 
 
@@ -115,6 +115,9 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "continuous": st.booleans(),
         "sitemaps": st.booleans(),
         "cookies": st.booleans(),
+        "ignore-noarchive": st.booleans(),
+        "requisites": st.booleans(),
+        "also": st.lists(st.sampled_from(["pdf", "css,JS", ".png", "images", "all"]), max_size=3),
         "discovery": st.just("auto") | st.floats(0.1, 99.9) | st.integers(1, 99).map("{}%".format),
         "shares": st.lists(st.floats(0.001, 0.999), min_size=3, max_size=3),
         "ban": st.lists(st.sampled_from(["a.example", "http://b.example", "https://c.example:8443"]), max_size=3),

@@ -21,7 +21,7 @@ from functools import lru_cache
 
 from publicsuffixlist import PublicSuffixList
 
-from centime.discover.suffixes import SUFFIXES, suffix_of
+from centime.discover.suffixes import SUFFIXES, suffix_of, suffixes_named
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.model.pattern import Patterns, compiled
@@ -53,6 +53,7 @@ class Scope:
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         max_depth: int | None = None,
+        also: Iterable[str] = (),
     ) -> "Scope":
         """The scope of a crawl that starts from canonical seeds; BadSetting names the value that cannot be used."""
         if kind not in KINDS:
@@ -67,6 +68,7 @@ class Scope:
             include=compiled(*include),
             exclude=compiled(*exclude),
             max_depth=max_depth,
+            suffixes=SUFFIXES - suffixes_named(also),
             places=frozenset(place(host_of(seed)) for seed in known) if kind in ("host", "domain") else frozenset(),
         )
 

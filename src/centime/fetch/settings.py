@@ -33,6 +33,7 @@ class FetchSettings:
     robots_seconds: float = 24 * 3600.0  # how long robots.txt is cached
     robots_retry_seconds: float = 600.0  # after server errors, until it is fetched again, at most
     keep_heads: bool = False  # return heads and raw body, for the archive
+    keep_errors: bool = False  # return the bodies of redirects and errors too
 
     def check(self) -> Self:
         """These settings; BadSetting if they are new and make no sense. Those of a journal are not checked again."""

@@ -31,6 +31,7 @@ class Document:
     canonical: str = ""  # as written
     noindex: bool = False
     nofollow: bool = False
+    noarchive: bool = False
     title: str = ""
     language: str = ""
     document_type: str = ""  # XML: system identifier of the DTD, or ""
@@ -38,3 +39,4 @@ class Document:
     signature: int = 0  # 64-bit hash of the content, equal when only dates, session ids and the like differ
     digest: bytes = b""  # 16 bytes of xxh3-128 of the raw body
     trouble: str = ""  # one sentence that says what is wrong with the document
+    requisites: tuple[str, ...] = ()  # the files that it needs to be shown, as written; empty unless requested

@@ -52,6 +52,7 @@ def read_html(
         canonical=page.canonical,
         noindex=page.noindex,
         nofollow=page.nofollow,
+        noarchive=page.noarchive,
         title=page.title,
         language=language.strip()[:40],
         signature=NOTHING if signature is None else signature,

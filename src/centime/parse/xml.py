@@ -85,6 +85,7 @@ def read_xml(
         canonical=page.canonical,
         noindex=page.noindex,
         nofollow=page.nofollow,
+        noarchive=page.noarchive,
         title=page.title,
         language=reader.language,
         document_type=kind.system,

@@ -36,6 +36,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     delay: Annotated[float, Meta(ge=0, le=86_400)] = 1.0
     address_delay: Annotated[float, Meta(ge=0, le=86_400)] | None = None  # None: 0.1 s, and 0 on this machine
     keep: Keep = "none"
+    ignore_noarchive: bool = False  # keeps pages that ask not to be archived
+    also: tuple[str, ...] = ()  # suffixes or kinds of files that are fetched too
+    requisites: bool = False  # fetches what pages need to be shown
+    requisites_per_page: Annotated[int, Meta(ge=1, le=20_000)] = 1_000
+    requisites_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 100_000
+    requisite_depth: Annotated[int, Meta(ge=1, le=250)] = 8  # of requisites of requisites, redirects included
+    most_requisite_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 20 * 2**20
     focus: tuple[str, ...] = ()  # PATTERN=WEIGHT
     ledger: LedgerKind = "exact"
     damping: Annotated[float, Meta(ge=0, le=0.999999)] = 0.85
@@ -98,7 +105,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     def scope_rules(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
-        return Scope.of(self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
+        return Scope.of(
+            self.seeds, kind=self.scope, include=self.include, exclude=self.exclude, also=self.also_fetched()
+        )
+
+    def also_fetched(self) -> tuple[str, ...]:
+        """The suffixes or kinds of files that are fetched besides pages: those asked for, and PDFs if all is kept."""
+        return (*self.also, "pdf") if self.keep == "all" else self.also
 
     def focus_rules(self) -> tuple[FocusRule, ...]:
         """The rules of focus; the first is that of class 1."""
@@ -132,12 +145,23 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
             first_byte_seconds=min(FetchSettings().first_byte_seconds, self.timeout),
             slow_grace_seconds=min(FetchSettings().slow_grace_seconds, self.timeout / 2),
             keep_heads=self.keep != "none",
+            keep_errors=self.keep == "all",
         )
 
     def facts(self) -> dict[str, Any]:
         """The settings as plain values, by the names of the options."""
         values: dict[str, Any] = msgspec.to_builtins(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+class RequisiteSettings(msgspec.Struct, frozen=True):
+    """Which files that pages need are fetched."""
+
+    all: bool = False  # whatever their host and suffix
+    suffixes: tuple[str, ...] = ()  # in scope, with these suffixes or of these kinds
+    per_page: int = 1_000
+    depth: int = 8
+    most_bytes: int = 0  # of one; 0 as of a page
 
 
 class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,12 +178,15 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     bodies: str
     sitemaps: bool = True
     cookies: bool = False
+    ignore_noarchive: bool = False
+    also: tuple[str, ...] = ()
+    requisites: RequisiteSettings = RequisiteSettings()
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
     ahead: float | None = None  # of the clock of the run (processes/clock.py); None for the wall clock
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
-        return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
+        return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude, also=self.also)
 
 
 def fetcher_settings(
@@ -178,6 +205,15 @@ def fetcher_settings(
         bodies=str(bodies),
         sitemaps=settings.sitemaps,
         cookies=settings.cookies,
+        ignore_noarchive=settings.ignore_noarchive,
+        also=settings.also_fetched(),
+        requisites=RequisiteSettings(
+            settings.requisites,
+            settings.also,
+            settings.requisites_per_page,
+            settings.requisite_depth,
+            settings.most_requisite_bytes,
+        ),
         on_page=on_page,
         ahead=ahead,
     )

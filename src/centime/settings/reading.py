@@ -24,6 +24,7 @@ import msgspec
 from msgspec import inspect, structs
 
 from centime.discover.canonical import canonical
+from centime.discover.suffixes import check_suffix
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
@@ -49,11 +50,13 @@ _READERS: dict[str, Callable[[str], float]] = {
     "first-rate": per_second,
     "bandwidth": bytes_per_second,
     "most-memory": size,
+    "most-requisite-bytes": size,
 }
 _CHECKS: dict[str, Callable[[str], None]] = {
     "include": check_pattern,
     "exclude": check_pattern,
     "focus": lambda rule: FocusRule.parse(rule).check(),
+    "also": check_suffix,
 }
 
 
@@ -79,6 +82,8 @@ class _Setting:
         if self.name == "ban":
             with _naming(self.name):
                 return tuple(dict.fromkeys(host for name in value for host in hosts_named(name)))
+        if self.name == "also":
+            return tuple(dict.fromkeys(word.lstrip(".").lower() for text in value for word in text.split(",")))
         return value
 
     def converted(self, value: object, given: object, *, checked: bool) -> Any:

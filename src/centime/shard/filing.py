@@ -12,6 +12,7 @@ from centime.model.outcome import Outcome, PageKind
 from centime.shard.commands import take_claims
 from centime.shard.joining import join_links
 from centime.shard.message import CLAIM, Visit, unpack_visit
+from centime.shard.needing import join_needed
 from centime.shard.notices import Change
 from centime.shard.politeness import standing_after
 from centime.shard.queueing import reorder, requeue
@@ -41,6 +42,7 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
 def apply_visits(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -> None:
     """Applies visits of pages that wait nowhere. `leased` if their hosts still count them as leases."""
     join_links(state, visits)
+    join_needed(state, visits)
     _pay(state, visits)
     _file(state, now, visits, leased=leased)
     state.since_advance += len(visits)
@@ -61,6 +63,7 @@ def _pay(state: ShardState, visits: list[Visit]) -> None:
     if not reading:
         return
     targets = state.pages.table.find(np.frombuffer(b"".join(visit.links for visit in reading), dtype=np.uint64))
+    state.requisites.become_pages(targets)
     rows = tidy_rows(targets, np.array([len(visit.links) // 8 for visit in reading], dtype=np.int64))
     for place, visit in enumerate(reading):
         folder = _same_as_folder(state, visit)

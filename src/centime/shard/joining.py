@@ -4,6 +4,8 @@ Near a bound of the crawl (`bounds.py`), links are admitted by their value, and 
 Seeds are always admitted. A URL that is refused is counted and not remembered: another link may bring it again.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,7 @@ from centime.frontier.frontier import Frontier
 from centime.frontier.kind import DISCOVERY, PUBLISHED, kinds_of
 from centime.model.address import fingerprint, host_of
 from centime.model.ids import HostId, host_ids, page_ids
+from centime.model.row_batch import Pages
 from centime.shard.bounds import Places, Values
 from centime.shard.domain import domain_number
 from centime.shard.host_table import Hosts
@@ -31,6 +34,7 @@ def take_seeded(state: ShardState, frame: Seeded) -> int:
     """Adds the URLs of a `Seeded` frame; returns how many were new."""
     urls = frame.texts.decode().split("\n") if frame.texts else []
     fingerprints = fingerprints_of(urls)
+    state.requisites.become_pages(state.pages.table.find(fingerprints))
     origins = origins_at([frame.depth] * len(urls), frame.role)
     joined = join(state, fingerprints, urls, origins, frame.level, always=True)
     if frame.role & Role.SITEMAP:
@@ -63,10 +67,30 @@ def join(
     known = state.pages
     unknown = np.flatnonzero(known.table.find(fingerprints) < 0)
     if not always and state.bounds.is_near(known.count, len(state.hosts), len(unknown)):
-        unknown = _within_bounds(state, fingerprints, urls, values, unknown)
+        unknown = within_bounds(state, fingerprints, urls, values, unknown)
     admitted = unknown[state.limits.take_many([urls[place] for place in unknown.tolist()])]
     if not len(admitted):
         return 0
+    pages, _, hosts, classes = add_pages(state, fingerprints, urls, origins, admitted)
+    keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
+    state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
+    return len(pages)
+
+
+class Added(NamedTuple):
+    """New pages, which wait nowhere yet, and for each: its place among the URLs, its host and its focus class."""
+
+    pages: Pages
+    places: Places
+    hosts: npt.NDArray[np.int32]
+    classes: npt.NDArray[np.uint8]
+
+
+def add_pages(
+    state: ShardState, fingerprints: Fingerprints, urls: list[str], origins: npt.NDArray[np.void], admitted: Places
+) -> Added:
+    """Adds the URLs at the places `admitted`, at least one and all of them unknown; `origins` have their depths."""
+    known = state.pages
     pages, new = known.table.find_or_add(fingerprints[admitted])
     joined, pages = admitted[new], pages[new]
     texts = [urls[place] for place in joined.tolist()]
@@ -76,11 +100,9 @@ def join(
     classes = _classes(state, texts)
     known.join(texts, hosts, origins[joined], classes)
     join_ledger(state, classes)
-    keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
-    state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
     if state.settings.ban:
         _ban(state, hosts)
-    return len(pages)
+    return Added(pages, joined, hosts, classes)
 
 
 def join_domains(hosts: Hosts, frontier: Frontier, first: HostId) -> None:
@@ -126,7 +148,7 @@ def _link_values(state: ShardState, visits: list[Visit]) -> Values:
     return state.ledger.damping * state.ledger.importance(pages) / links
 
 
-def _within_bounds(
+def within_bounds(
     state: ShardState, fingerprints: Fingerprints, urls: list[str], values: Values | None, unknown: Places
 ) -> Places:
     """The places of the URLs that the bounds of the crawl admit, among those of the unknown ones."""

@@ -41,6 +41,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     patience: float = 0.0  # seconds to wait for a host that may never answer; 0 for as long as the settings say
     role: Role = PLAIN  # what somebody said about the page before it was read
     hops: int = 0  # redirects in a row that led to this page
+    nesting: int = 0  # of a requisite: 1 if a page needs it, 2 if a requisite of a page does, and so on; 0 for a page
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -78,6 +79,10 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     role: Role = PLAIN  # of the pages linked to: those of a sitemap index are sitemaps
     is_sitemap: bool = False  # the page was read as a sitemap
     sitemaps: bytes = b""  # URLs of the sitemaps that robots.txt names, a line each
+    needed: bytes = b""  # URLs of the requisites that this fetcher has not sent lately, a line each
+    needs_cut: int = 0  # requisites above the limits of a page and of nesting
+    is_page: bool = False  # fetched as a requisite, and found to be a page in scope
+    noarchive: bool = False  # the page asks not to be archived, and is not
 
 
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown

@@ -172,6 +172,7 @@ class KnownPages:
             (Mark.NOINDEX, visit.noindex),
             (Mark.SITEMAP, visit.is_sitemap or (same and before is not None and Mark.SITEMAP in before.marks)),
             (Mark.BROKEN, visit.is_sitemap and bool(visit.detail)),
+            (Mark.NOARCHIVE, visit.noarchive),
         ):
             if holds:
                 marks |= mark

@@ -163,14 +163,14 @@ class Shard(ShardState):
         depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
         patience = patience_with(self.hosts[HostId(int(origin["host"]))])
-        role, hops = Role(int(origin["role"])), int(origin["hops"])
+        role, hops, nesting = Role(int(origin["role"])), int(origin["hops"]), self.requisites.nesting_of(page)
         if page in self.requests.sitemaps:
             role |= Role.SITEMAP
         if record is None or not record.signature:
-            return Lease(page, url, depth, watch=watch, patience=patience, role=role, hops=hops)
+            return Lease(page, url, depth, watch=watch, patience=patience, role=role, hops=hops, nesting=nesting)
         etag, modified = record.etag, record.modified
         if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
             etag = modified = ""
         if watch and record.kind in (PageKind.HTML, PageKind.XML) and self.requests.subscriptions.unknown(page, watch):
             etag = modified = ""  # the server must send the page, so that the XPath is evaluated for the first time
-        return Lease(page, url, depth, etag, modified, record.digest, watch, patience, role, hops)
+        return Lease(page, url, depth, etag, modified, record.digest, watch, patience, role, hops, nesting)

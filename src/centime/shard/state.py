@@ -23,6 +23,7 @@ from centime.shard.placement import Placement
 from centime.shard.politeness import HostPoliteness
 from centime.shard.refreshing import Refreshing
 from centime.shard.requests import Requests
+from centime.shard.requisites import Requisites
 from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0
@@ -44,6 +45,7 @@ class ShardState:
         self.requests = Requests()
         self.limits = TrapLimits()
         self.bounds = Bounds()
+        self.requisites = Requisites()
         self.outcomes: Counter[Outcome] = Counter()
         self.wire_bytes = 0
         self.late_visits = 0

@@ -21,6 +21,7 @@ class Mark(IntFlag):
     LINKS_CUT = 64  # the page had more links than the limit
     SITEMAP = 128  # the page is a sitemap, and its entries are its links
     BROKEN = 256  # the sitemap is damaged: `detail` says how
+    NOARCHIVE = 512  # the page asks not to be archived, and was not
 
 
 NO_MARK = Mark(0)

@@ -1,8 +1,9 @@
 """WARC 1.1 records as bytes, each a gzip member.
 
 The payload is the decoded body. Content-Encoding, Transfer-Encoding and the original Content-Length are renamed
-(X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not kept; their records are
-marked as truncated. A revisit has the profile identical-payload-digest or, after a 304, server-not-modified.
+(X-Archive-Orig-...), so that no reader decodes twice. The record of a redirect or an error whose body the fetcher did
+not read is marked as truncated. A revisit has the profile identical-payload-digest or, after a 304,
+server-not-modified.
 
 Whatever is written here can be read here. The head of an HTTP response is as long as the fetcher accepts, and the
 reader has no limit of its own (fastwarc reads no head of more than some 31 KiB, so it only writes). Line ends within a

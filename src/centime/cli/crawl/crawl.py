@@ -73,6 +73,39 @@ def _crawl(
     keep: Annotated[
         str | None, typer.Option(metavar="WHAT", help="Store bodies as WARC: none, xml or all. Default: none.")
     ] = None,
+    ignore_noarchive: Annotated[
+        bool | None,
+        typer.Option(
+            "--ignore-noarchive/--obey-noarchive",
+            help="With --keep: store pages that ask not to be archived. Default: obey.",
+        ),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TYPES", help="Fetch such files too: pdf,css,js,png, kinds (images, fonts ...), all. Repeatable."
+        ),
+    ] = None,
+    requisites: Annotated[
+        bool | None,
+        typer.Option(
+            "--requisites/--no-requisites",
+            help="Fetch what pages need to be shown, from any host: images, styles, scripts. Default: no.",
+        ),
+    ] = None,
+    requisites_per_page: Annotated[
+        int | None, typer.Option(metavar="N", help="At most N requisites of a page or style sheet. Default: 1000.")
+    ] = None,
+    requisites_per_host: Annotated[
+        int | None, typer.Option(metavar="N", help="At most N requisites on a host. Default: 100000.")
+    ] = None,
+    requisite_depth: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Follow imports, frames and redirects of requisites N deep. Default: 8."),
+    ] = None,
+    most_requisite_bytes: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Read at most this much of a requisite: 50MB. Default: 20 MiB.")
+    ] = None,
     focus: Annotated[
         list[str] | None,
         typer.Option(
@@ -216,6 +249,13 @@ def _crawl(
         "delay": delay,
         "address-delay": address_delay,
         "keep": keep,
+        "ignore-noarchive": ignore_noarchive,
+        "also": also,
+        "requisites": requisites,
+        "requisites-per-page": requisites_per_page,
+        "requisites-per-host": requisites_per_host,
+        "requisite-depth": requisite_depth,
+        "most-requisite-bytes": most_requisite_bytes,
         "focus": focus,
         "ledger": ledger,
         "damping": damping,

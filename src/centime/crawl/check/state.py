@@ -45,6 +45,12 @@ def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
             len(shard.refreshing.book),
             lambda: shard.refreshing.book.check(shard.ledger.importance),
         ),
+        (
+            "requisites",
+            "files are known, and so are the pages that need them",
+            len(shard.requisites.every()),
+            lambda: shard.requisites.check(known.count, known.origins.every()["host"]),
+        ),
         ("url table", "fingerprints lead to their pages, one to one", known.table.count, known.table.check),
     ):
         try:

@@ -31,6 +31,7 @@ from centime.shard.placement import Placement
 from centime.shard.politeness import standing_of
 from centime.shard.refreshing import Refreshing
 from centime.shard.requests import Requests
+from centime.shard.requisites import Requisites
 from centime.shard.state import ShardState
 from centime.store.folder import CrawlFolder
 from centime.store.journal import Journal
@@ -79,6 +80,7 @@ def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[
         "ledger": shard.ledger.state(with_rows=False),
         **shard.placement.state(),
         "refreshing": shard.refreshing.state(),
+        "requisites": shard.requisites.state(),
     }
     for name, (own_facts, own_arrays) in parts.items():
         facts[name] = own_facts
@@ -196,6 +198,7 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
         join_domains(shard.hosts, shard.placement.frontier, HostId(0))
     shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)
     shard.requests = Requests.from_state(arrays["requests"].tobytes())
+    shard.requisites = Requisites.from_state(facts.get("requisites", {}), _part(snapshot, "requisites"))
     shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))
     shard.set_counters(facts["counters"])
 

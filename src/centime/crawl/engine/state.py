@@ -60,7 +60,9 @@ class CrawlState:
         if not self.shard.pages.count:
             return []
         importance = self.shard.ledger.importance()
-        best = np.argsort(-importance, kind="stable")[:count]
+        unranked = self.shard.requisites.every()
+        importance[unranked] = -1.0
+        best = np.argsort(-importance, kind="stable")[: min(count, len(importance) - len(unranked))]
         return [
             {"importance": float(importance[page]), "url": url}
             for page, url in zip(best.tolist(), self.shard.pages.texts.get_many(best), strict=True)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import KINDS, kinds_of, last_visits
+from centime.crawl.report.visits import KINDS, are_present, kinds_of, last_visits
 from centime.model.ids import page_ids
 from centime.store.record import Mark
 
@@ -20,6 +20,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     """All counts and facts of a crawl."""
     shard, folder = opened.shard, opened.folder
     found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes", "marks")
+    requisites = shard.requisites.every()
     kinds = np.bincount(kinds_of(found["kind"], found["outcome"]), minlength=len(KINDS)).tolist()
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
@@ -35,6 +36,14 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         },
         "sitemaps": int(np.count_nonzero(found["marks"] & Mark.SITEMAP)),
         "broken_sitemaps": _broken_sitemaps(opened, found["marks"]),
+        "requisites": {
+            "known": len(requisites),
+            "read": int(np.count_nonzero(are_present(found["kind"][requisites]))),
+            "over_limit_of_page": shard.requisites.over_page,
+            "over_limit_of_host": shard.requisites.over_host,
+            "became_pages": shard.requisites.became_pages,
+        },
+        "noarchive": int(np.count_nonzero(found["marks"] & Mark.NOARCHIVE)),
         "disk_bytes": {
             part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)
         },

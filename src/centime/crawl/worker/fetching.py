@@ -14,6 +14,7 @@ import msgspec
 
 from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.hook import load_hook
+from centime.crawl.worker.needs import NeedReader
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.fetch.fetcher import Fetcher
@@ -37,8 +38,14 @@ class FetchingProcess:
     def __init__(self, settings: FetcherSettings) -> None:
         fetcher = Fetcher(settings.fetch, clock=RunClock(settings.ahead))
         self.links = LinkReader(settings.scope(), settings.max_depth, sitemaps=settings.sitemaps)
+        self.needs = NeedReader(settings.requisites, self.links.scope)
         self.chains = Chains(fetcher, self.links.scope.admits, cookies=settings.cookies)
-        self.archive = Archive(settings.bodies, settings.name, settings.keep) if settings.keep != "none" else None
+        self.archive: Archive | None = None
+        if settings.keep != "none":
+            self.archive = Archive(
+                settings.bodies, settings.name, settings.keep, obeys_noarchive=not settings.ignore_noarchive
+            )
+            fetcher.on_robots = self.archive.answered
         self.hook = load_hook(settings.on_page) if settings.on_page else None
         self._done: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -57,7 +64,7 @@ class FetchingProcess:
 
     async def _visit(self, lease: Lease) -> None:
         try:
-            result = await visit(lease, self.chains, self.links, self.archive, self.hook)
+            result = await visit(lease, self.chains, self.links, self.archive, self.hook, self.needs)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # one page must never stop the others: the visit records the defect

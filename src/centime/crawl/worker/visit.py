@@ -15,6 +15,7 @@ import numpy as np
 
 from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
+from centime.crawl.worker.needs import NeedReader, Needs
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
@@ -31,13 +32,21 @@ from centime.store.archive import Archive
 
 
 async def visit(
-    lease: Lease, chains: Chains, links: LinkReader, archive: Archive | None, hook: Hook | None = None
+    lease: Lease,
+    chains: Chains,
+    links: LinkReader,
+    archive: Archive | None,
+    hook: Hook | None = None,
+    needs: NeedReader | None = None,
 ) -> Visit:
-    """Fetches and parses one page; returns its outcome, with the fingerprints of its links."""
+    """Fetches and parses one page; returns its outcome, with the fingerprints of its links and, if `needs` reads them,
+    the URLs of its requisites.
+    """
     if exclusion := links.scope.exclusion(lease.url):  # the pattern was added after the page became known
         return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=exclusion)
+    most_bytes = needs.settings.most_bytes if needs is not None and lease.nesting else 0
     *followed, response = await chains.fetch(
-        Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience)
+        Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience, most_bytes=most_bytes)
     )
     if archive is not None:
         for redirect in followed:
@@ -47,11 +56,34 @@ async def visit(
             archive.verified(response)
         elif archive is not None:
             archive.answered(response)
-        return _without_document(lease, response, links)
+        return _without_document(lease, response, links, needs)
     directives = parse_directives(response.headers, chains.product)
     document = read_document(
-        response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated
+        response.body,
+        url=lease.url,
+        content_type=response.header("content-type"),
+        truncated=response.truncated,
+        requisites=needs is not None and needs.wanted,
     )
+    noarchive = archive is not None and archive.obeys_noarchive and (document.noarchive or directives.noarchive)
+    if archive is not None and not noarchive:
+        archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
+    needed = needs.of_document(lease, document, response.headers) if needs is not None and not noarchive else Needs()
+    is_page = not lease.nesting or (needs is not None and needs.is_page(lease, document))
+    if not is_page:
+        return _visit(
+            lease,
+            response,
+            kind=document.kind,
+            body_bytes=len(response.body),
+            signature=document.signature,
+            digest=document.digest,
+            detail=document.trouble,
+            fresh_for=_fresh_for(response.header("cache-control")),
+            needed=needed.texts,
+            needs_cut=needed.cut,
+            noarchive=noarchive,
+        )
     document = with_header_links(document, response.headers, lease.url)
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
@@ -59,8 +91,6 @@ async def visit(
     targets, fresh, texts = (
         links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
     )
-    if archive is not None:
-        archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
     return _visit(
         lease,
         response,
@@ -82,15 +112,24 @@ async def visit(
         fresh_for=_fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
         watched=tuple(watched(response.body, document.kind, document.encoding, lease.watch)) if lease.watch else (),
+        needed=needed.texts,
+        needs_cut=needed.cut,
+        is_page=bool(lease.nesting),
+        noarchive=noarchive,
     )
 
 
-def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
+def _without_document(lease: Lease, response: Response, links: LinkReader, needs: NeedReader | None) -> Visit:
+    kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
+    detail = response.detail
+    if lease.nesting:
+        target = response.target if response.outcome.redirect else ""
+        needed = needs.of_redirect(lease, target) if target and needs is not None else Needs()
+        detail = f"redirects to {target[:500]!r}" if target else detail
+        return _visit(lease, response, kind=kind, detail=detail, needed=needed.texts, needs_cut=needed.cut)
     targets, fresh, texts = NONE, NONE, b""
     if response.outcome.redirect:
         targets, fresh, texts = links.of_redirect(lease, response.target)
-    kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
-    detail = response.detail
     if response.outcome.redirect and not len(targets):
         detail = links.refused_target(lease, response.target)
     elif response.outcome.redirect and targets[0] == fingerprint(lease.url):
