@@ -53,6 +53,11 @@ class Ours:
             self._stood[pages],
         )
 
+    def drop(self, pages: Numbers) -> None:
+        """Forgets them."""
+        self._worth[pages] = 0.0
+        self.book.forget(pages)
+
     def beliefs(self, now: float) -> Beliefs:
         """The book's beliefs about all pages that were read."""
         history = self._history
