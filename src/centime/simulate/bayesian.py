@@ -1,7 +1,7 @@
 """Bayesian policies with the whole likelihood of every page on a grid of rates, to compare ours with.
 
     λ_j = LOW·2^(j/2)                               the grid, j < SIZE
-    l_j = Σ -λ_j t  or  log(1 - e^(-λ_j t))          log likelihood of a page: quiet intervals t, intervals with a change
+    l_j = Σ -λ_j t  or  log(1 - e^(-λ_j t))         log likelihood of a page: quiet intervals t, changed ones
     p_j ∝ w_j e^(l_j)                                its posterior; a dated change adds log λ_j - λ_j·since
     I(a) = x Σ p_j/λ_j · (1 - e^(-λ_j a)(1 + λ_j a))  the worth of a read: the index of `worth.py`, averaged
 
