@@ -13,6 +13,7 @@ from centime.crawl.report.statistics import all_statistics
 from centime.crawl.worker.fetching import FetchingProcess
 from centime.crawl.worker.visit import visit
 from centime.settings.crawl import fetcher_settings
+from centime.settings.secrets import read_secrets, with_secrets
 from centime.shard.message import pack
 from tests.fetch.hostile import HERE, Choice, Handler, Server, answer, run
 
@@ -67,6 +68,7 @@ def crawled(
     *seeds: str,
     later: tuple[str, ...] = (),
     given: dict[str, Any] | None = None,
+    environment: dict[str, str] | None = None,
 ) -> Crawled:
     """Crawls what a server has until nothing is left; seeds are relative to the server, those of `later` are given to
     a second run. `routes` may be a function of the server's URL.
@@ -77,15 +79,16 @@ def crawled(
             server.routes.update(routes(server.url) if callable(routes) else routes)
             for some in (seeds, later) if later else (seeds,):
                 words = [one.replace("SERVER", server.url) if "SERVER" in one else server.url + one for one in some]
-                await _crawl(folder, words, {"delay": 0.0, "allow-network": list(HERE)} | (given or {}))
+                await _crawl(folder, words, {"delay": 0.0, "allow-network": list(HERE)} | (given or {}), environment)
             return Crawled(folder, server.url, server.asked, server.heads)
 
     return run(work())
 
 
-async def _crawl(folder: Path, words: list[str], given: dict[str, Any]) -> None:
+async def _crawl(folder: Path, words: list[str], given: dict[str, Any], environment: dict[str, str] | None) -> None:
     with open_writer(folder, words, given) as opened:
-        process = FetchingProcess(fetcher_settings(opened.settings, "test", opened.folder.bodies))
+        fetch = with_secrets(opened.settings, read_secrets(folder), environment or {})
+        process = FetchingProcess(fetcher_settings(opened.settings, fetch, "test", opened.folder.bodies))
         now = opened.clock()
         try:
             for _ in range(MOST_STEPS):

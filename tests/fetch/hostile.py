@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import uvloop
 
@@ -42,7 +42,7 @@ class Server:
     it."""
 
     def __init__(self, routes: Mapping[str, bytes | Handler | Choice], context: ssl.SSLContext | None = None) -> None:
-        self.routes: dict[str, bytes | Handler | Choice] = dict(routes)
+        self.routes = cast("dict[str, bytes | Handler | Choice]", routes)  # the same, so that handlers can change it
         self.asked: list[str] = []
         self.heads: list[bytes] = []
         self.times: list[float] = []

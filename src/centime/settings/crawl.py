@@ -73,6 +73,11 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     ban: tuple[str, ...] = ()  # hosts that are not fetched from
     sitemaps: bool = True  # those that robots.txt names are followed
     cookies: bool = False  # each host gets the cookies that it has set
+    header: tuple[str, ...] = ()  # these three without what is secret in them: settings/secrets.py
+    auth: tuple[str, ...] = ()
+    proxy: str | None = None
+    ca_file: str | None = None
+    insecure: bool = False
 
     def discovery_share(self) -> float | None:
         """The share of the budget for discovery, from 0 to 1; None if worth decides."""
@@ -146,6 +151,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
             slow_grace_seconds=min(FetchSettings().slow_grace_seconds, self.timeout / 2),
             keep_heads=self.keep != "none",
             keep_errors=self.keep == "all",
+            ca_file=self.ca_file or "",
+            insecure=self.insecure,
         )
 
     def facts(self) -> dict[str, Any]:
@@ -190,12 +197,17 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fetcher_settings(
-    settings: CrawlSettings, name: str, bodies: Path, on_page: str = "", ahead: float | None = None
+    settings: CrawlSettings,
+    fetch: FetchSettings,
+    name: str,
+    bodies: Path,
+    on_page: str = "",
+    ahead: float | None = None,
 ) -> FetcherSettings:
-    """The settings of one fetcher process of the crawl."""
+    """The settings of one fetcher process of the crawl; `fetch` has its secrets."""
     return FetcherSettings(
         name=name,
-        fetch=settings.fetch_settings(),
+        fetch=fetch,
         seeds=settings.seeds,
         scope_kind=settings.scope,
         include=settings.include,

@@ -30,6 +30,7 @@ from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
 from centime.settings.crawl import CrawlSettings
 from centime.settings.focus import MOST_RULES, FocusRule
+from centime.settings.secrets import check_auth, check_header, check_one_host, check_proxy
 from centime.settings.units import bytes_per_second, per_second, seconds, size
 
 NONE = "none"
@@ -57,6 +58,8 @@ _CHECKS: dict[str, Callable[[str], None]] = {
     "exclude": check_pattern,
     "focus": lambda rule: FocusRule.parse(rule).check(),
     "also": check_suffix,
+    "header": check_header,
+    "auth": check_auth,
 }
 
 
@@ -247,7 +250,12 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
                     check(text)
     if len(settings.focus) > max(MOST_RULES, len(start.focus)):
         raise BadSetting(f"there are at most {MOST_RULES} rules of focus, not {len(settings.focus)}")
-    if names & {"user-agent", "allow-network", "resolve"}:
+    if "proxy" in names and settings.proxy is not None:
+        with _naming("proxy"):
+            check_proxy(settings.proxy)
+    if names & {"header", "seeds"}:
+        check_one_host(settings)
+    if names & {"user-agent", "allow-network", "resolve", "ca-file"}:
         settings.fetch_settings().check()
 
 

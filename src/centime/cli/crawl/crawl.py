@@ -192,6 +192,24 @@ def _crawl(
         list[str] | None,
         typer.Option(metavar="NAME=ADDRESS", help="Address of a name or *.name, without DNS. Repeatable."),
     ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[HOST=]NAME: VALUE", help="Send this header, to all hosts or to one. Repeatable."),
+    ] = None,
+    auth: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST=USER:PASSWORD", help="Log in to this host (basic authentication). Repeatable."),
+    ] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Fetch through an HTTP proxy; direct: none. Default: as HTTP_PROXY says."),
+    ] = None,
+    ca_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Trust the certificates in this file as well (PEM).")
+    ] = None,
+    insecure: Annotated[
+        bool | None, typer.Option("--insecure/--secure", help="Do not verify certificates. Default: verify.")
+    ] = None,
     pages_per_host: Annotated[
         int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")
     ] = None,
@@ -237,6 +255,7 @@ def _crawl(
     from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.opening import open_writer
     from centime.settings.reading import NONE, read_config
+    from centime.settings.secrets import proxies_in_words
 
     given: dict[str, Any] = {
         "rate": rate,
@@ -276,6 +295,11 @@ def _crawl(
         "user-agent": user_agent,
         "allow-network": allow_network,
         "resolve": resolve,
+        "header": header,
+        "auth": auth,
+        "proxy": proxy,
+        "ca-file": ca_file if ca_file in (None, NONE) else str(Path(ca_file).resolve()),
+        "insecure": insecure,
         "pages-per-host": pages_per_host,
         "most-pages": _whole(most_pages),
         "most-memory": most_memory,
@@ -312,6 +336,10 @@ def _crawl(
             say(f"{folder}: {note}; --trust-folder is needed again in the next run")
         if given.get("continuous") and opened.settings.keep == "none":
             say(f"{folder}: no copies are kept, only what was learned of pages; --keep all stores them as WARC files")
+        if through := proxies_in_words(crawl.fetching):
+            say(f"{folder}: requests go through the proxy {through}, which resolves names: see SECURITY.md")
+        if crawl.fetching.insecure:
+            say(f"{folder}: certificates are not verified (--insecure)")
         said = _say_what_is_held_back(opened)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)

@@ -29,6 +29,7 @@ from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
 from centime.processes.spare import Spare
 from centime.settings.crawl import fetcher_settings
+from centime.settings.secrets import read_secrets, with_secrets
 from centime.shard.command import PublishCommand, SetCommand
 from centime.shard.commands import changed_live
 from centime.shard.message import Returned
@@ -102,6 +103,7 @@ class Engine:
         self._transport: Transport | None = None
         self._stop = 0
         settings = opened.settings
+        self.fetching = with_secrets(settings, read_secrets(opened.folder.path))
         now = self._clock()
         self.run_facts = Run(now)
         self.limit(limits or Limits())
@@ -204,7 +206,12 @@ class Engine:
         return Fetchers(
             opened.settings.worker_count,
             lambda number: fetcher_settings(
-                opened.settings, f"{stamp}-{number:04d}", opened.folder.bodies, self._on_page, opened.clock.ahead
+                opened.settings,
+                self.fetching,
+                f"{stamp}-{number:04d}",
+                opened.folder.bodies,
+                self._on_page,
+                opened.clock.ahead,
             ),
             self._spares,
         )

@@ -19,6 +19,7 @@ from centime.model.ids import page_ids
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, settings_from
+from centime.settings.secrets import Secrets, hide, read_secrets, write_secrets
 from centime.shard.command import publications
 from centime.shard.fold import fold
 from centime.shard.message import Role, Seeded
@@ -55,7 +56,7 @@ def open_writer(
     if fresh and not urls:
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
-        settings = settings_from({"seeds": list(urls)} | given, where=where)
+        settings, secrets = hide(settings_from({"seeds": list(urls)} | given, where=where), given.keys(), Secrets())
         new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
         folder = CrawlFolder.create(path, clock(), settings.facts())
     else:
@@ -65,7 +66,8 @@ def open_writer(
     try:
         if not fresh:
             kept = decode_settings(folder.settings, where=str(path))
-            settings = settings_from(given, where=where, start=kept)
+            known_secrets = read_secrets(path)
+            settings, secrets = hide(settings_from(given, where=where, start=kept), given.keys(), known_secrets)
             for name in ("ledger", "damping", "focus"):
                 if getattr(settings, name) != getattr(kept, name):
                     hint = HINTS.get(name, "")
@@ -78,6 +80,8 @@ def open_writer(
             settings = settings_from({"seeds": merged}, where=where, start=settings)
             if settings != kept:
                 folder.keep_settings(settings.facts())
+        if secrets != (Secrets() if fresh else known_secrets):
+            write_secrets(path, secrets)
         notes = [folder.trust()] if trust else []
         with damage_closes(path):
             log_loss(one.loss for one in mend(folder.bodies) if one.loss)
