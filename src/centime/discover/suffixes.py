@@ -1,5 +1,5 @@
-"""Suffixes of paths that a crawl does not fetch: images, audio, video, archives, fonts, programs, office files and
-styles.
+"""Suffixes of paths that a crawl does not fetch by default: images, audio, video, archives, fonts, programs, office
+files and styles.
 
 A suffix with which the name of a page may end is not listed (`/wiki/Node.js`, `/wiki/Amazon.com`, `/wiki/X.ai`).
 To fetch a script now and then costs less than to miss a page; links of `<a>` seldom lead to one.
@@ -7,6 +7,13 @@ To fetch a script now and then costs less than to miss a page; links of `<a>` se
 The suffix is the part after the last dot of the last segment of the path; the query does not count. HTML, XML, XHTML,
 DTD, RSS, RDF, XSL and plain text are fetched, and so is a path without a suffix or with a suffix that is not listed.
 """
+
+import re
+from collections.abc import Iterable
+
+from centime.model.errors import BadSetting
+
+_suffix = re.compile(r"\.?[A-Za-z0-9_+~-]{1,16}").fullmatch
 
 _IMAGES = "jpg jpeg jpe gif png bmp tif tiff webp avif ico svg svgz psd eps heic xcf pnm ppm pgm pbm xpm djvu"
 _AUDIO = "mp3 wav ogg oga flac aac m4a wma midi aif aiff opus"
@@ -21,6 +28,21 @@ _OFFICE = "pdf doc docx xls xlsx ppt pptx odt ods odp rtf epub mobi azw3 vsd chm
 _RESOURCES = "css mjs scss json jsonld webmanifest"
 
 SUFFIXES = frozenset(" ".join((_IMAGES, _AUDIO, _VIDEO, _ARCHIVES, _FONTS, _PROGRAMS, _OFFICE, _RESOURCES)).split())
+
+
+def refused_suffixes(allowed: Iterable[str] = (), refused: Iterable[str] = ()) -> frozenset[str]:
+    """The suffixes that a crawl refuses: those of the list, without `allowed` ones, and `refused` ones in addition."""
+    return SUFFIXES - frozenset(map(_bare, allowed)) | frozenset(map(_bare, refused))
+
+
+def check_suffix(suffix: str) -> None:
+    """BadSetting unless this is a suffix, with or without its dot."""
+    if not _suffix(suffix):
+        raise BadSetting(f"a suffix is up to 16 letters and digits, as pdf, not {suffix!r}")
+
+
+def _bare(suffix: str) -> str:
+    return suffix.removeprefix(".").lower()
 
 
 def suffix_of(url: str) -> str:

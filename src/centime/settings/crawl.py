@@ -12,7 +12,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from centime.discover.canonical import LONGEST_URL
 from centime.discover.scope import Scope
+from centime.discover.suffixes import SUFFIXES, refused_suffixes
+from centime.discover.traps import TrapMode, TrapRules
 from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
 from centime.model.pattern import Patterns, compiled
@@ -23,6 +26,7 @@ Keep = Literal["none", "xml", "all"]
 ScopeKind = Literal["page", "host", "domain", "any"]
 LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
 Share = Annotated[float, Meta(gt=0, lt=1)]
+Most = Annotated[int, Meta(ge=1, le=2**31)] | None
 
 
 class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -51,6 +55,19 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     pages_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 1_000_000
     most_pages: Annotated[int, Meta(ge=1, le=2**31)] | None = None  # known ones; None: what the machine has memory for
     most_memory: Annotated[int, Meta(ge=2**20, le=2**50)] | None = None  # bytes, all processes; None: half of it
+    longest_url: Annotated[int, Meta(ge=64, le=LONGEST_URL)] | None = 2_048  # characters; None: LONGEST_URL
+    allow_suffix: tuple[str, ...] = ()  # of those that are refused by default (discover/suffixes.py)
+    refuse_suffix: tuple[str, ...] = ()
+    follow_nofollow: bool = False
+    traps: TrapMode = "evidence"  # what is done about suspicious URLs (discover/traps.py)
+    most_segments: Most = 20  # from here on: beyond which a URL is suspicious; None: never
+    longest_segment: Most = 255
+    repeated_segments: Annotated[int, Meta(ge=2, le=1_000)] | None = 3
+    most_parameters: Most = 12
+    repeated_parameters: Most = 3
+    years_off: Most = 30
+    queries_per_path: Most = 1_000
+    dates_per_path: Most = 600
     continuous: bool = False  # discovers and refreshes pages until it is stopped
     policy: Policy = "optimal"
     alpha: Annotated[float, Meta(ge=0, le=1e6)] = 0.0  # penalty for each change that a copy missed
@@ -95,7 +112,26 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     def scope_rules(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
-        return Scope.of(self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
+        return Scope.of(
+            self.seeds,
+            kind=self.scope,
+            include=self.include,
+            exclude=self.exclude,
+            suffixes=refused_suffixes(self.allow_suffix, self.refuse_suffix),
+            longest_url=self.longest_url,
+        )
+
+    def trap_rules(self) -> TrapRules:
+        """The rules that say which URLs are suspicious."""
+        return TrapRules(
+            mode=self.traps,
+            most_segments=self.most_segments,
+            longest_segment=self.longest_segment,
+            repeated_segments=self.repeated_segments,
+            most_parameters=self.most_parameters,
+            repeated_parameters=self.repeated_parameters,
+            years_off=self.years_off,
+        )
 
     def focus_rules(self) -> tuple[FocusRule, ...]:
         """The rules of focus; the first is that of class 1."""
@@ -151,10 +187,21 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     bodies: str
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
     ahead: float | None = None  # of the clock of the run (processes/clock.py); None for the wall clock
+    suffixes: frozenset[str] = SUFFIXES
+    longest_url: int | None = None
+    traps: TrapRules = TrapRules()
+    follow_nofollow: bool = False
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
-        return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
+        return Scope.of(
+            self.seeds,
+            kind=self.scope_kind,
+            include=self.include,
+            exclude=self.exclude,
+            suffixes=self.suffixes,
+            longest_url=self.longest_url,
+        )
 
 
 def fetcher_settings(
@@ -173,6 +220,10 @@ def fetcher_settings(
         bodies=str(bodies),
         on_page=on_page,
         ahead=ahead,
+        suffixes=refused_suffixes(settings.allow_suffix, settings.refuse_suffix),
+        longest_url=settings.longest_url,
+        traps=settings.trap_rules(),
+        follow_nofollow=settings.follow_nofollow,
     )
 
 

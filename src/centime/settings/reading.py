@@ -24,6 +24,7 @@ import msgspec
 from msgspec import inspect, structs
 
 from centime.discover.canonical import canonical
+from centime.discover.suffixes import check_suffix
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
@@ -50,6 +51,8 @@ _READERS: dict[str, Callable[[str], float]] = {
     "most-memory": size,
 }
 _CHECKS: dict[str, Callable[[str], None]] = {
+    "allow-suffix": check_suffix,
+    "refuse-suffix": check_suffix,
     "include": check_pattern,
     "exclude": check_pattern,
     "focus": lambda rule: FocusRule.parse(rule).check(),
@@ -231,8 +234,8 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
             raise BadSetting(f"discovery is auto, or a percentage from 0.1 to 99.9, not {settings.discovery!r}")
     for name, check in _CHECKS.items():
         with _naming(name):
-            for text in getattr(settings, name):
-                if text not in getattr(start, name):
+            for text in getattr(settings, _attribute(name)):
+                if text not in getattr(start, _attribute(name)):
                     check(text)
     if len(settings.focus) > max(MOST_RULES, len(start.focus)):
         raise BadSetting(f"there are at most {MOST_RULES} rules of focus, not {len(settings.focus)}")

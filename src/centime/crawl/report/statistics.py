@@ -8,7 +8,9 @@ import numpy as np
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import KINDS, kinds_of, last_visits
+from centime.crawl.report.visits import KINDS, Columns, kinds_of, last_visits
+from centime.discover.refusal import Reason
+from centime.model.outcome import Outcome
 
 
 def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
@@ -19,6 +21,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
         **opened.statistics(now),
+        **_robots(opened, found),
         **_refresh(opened, now),
         "created": moment(folder.created),
         "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
@@ -37,6 +40,13 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         "memory_bytes": _memory(opened),
         "settings": opened.settings.facts(),
     }
+
+
+def _robots(opened: CrawlState, found: Columns) -> dict[str, Any]:
+    """The refused URLs by reason, with the pages that robots.txt disallows."""
+    counts = opened.shard.refusals.facts()["refused"]
+    disallowed = int(np.count_nonzero((found["outcome"] == Outcome.DISALLOWED) & (found["visits"] > 0)))
+    return {"refused": counts | ({Reason.ROBOTS.label: disallowed} if disallowed else {})}
 
 
 def _refresh(opened: CrawlState, now: float) -> dict[str, Any]:
@@ -62,6 +72,7 @@ def _memory(opened: CrawlState) -> dict[str, int]:
         "rows": shard.pages.rows.nbytes,
         "records": shard.pages.records.nbytes,
         "ledger": shard.ledger.nbytes,
+        "refusals": shard.refusals.nbytes,
         "frontier": int(shard.placement.frontier.statistics()["bytes"]),
         "change_rates": int(shard.refreshing.book.statistics()["bytes"]),
     }

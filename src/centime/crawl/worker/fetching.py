@@ -9,12 +9,14 @@ cost little per page. Nothing is lost when a fetcher dies: the shard leases its 
 import asyncio
 import contextlib
 import gc
+import time
 
 import msgspec
 
 from centime.crawl.worker.hook import load_hook
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
+from centime.discover.traps import Traps
 from centime.fetch.fetcher import Fetcher
 from centime.model.errors import NoRoom
 from centime.model.outcome import Outcome
@@ -34,8 +36,14 @@ class FetchingProcess:
     """The loop of one fetcher."""
 
     def __init__(self, settings: FetcherSettings) -> None:
-        self.fetcher = Fetcher(settings.fetch, clock=RunClock(settings.ahead))
-        self.links = LinkReader(settings.scope(), settings.max_depth)
+        clock = RunClock(settings.ahead)
+        self.fetcher = Fetcher(settings.fetch, clock=clock)
+        self.links = LinkReader(
+            settings.scope(),
+            settings.max_depth,
+            Traps(settings.traps, year=time.gmtime(clock()).tm_year),
+            follow_nofollow=settings.follow_nofollow,
+        )
         self.archive = Archive(settings.bodies, settings.name, settings.keep) if settings.keep != "none" else None
         self.hook = load_hook(settings.on_page) if settings.on_page else None
         self._done: list[bytes] = []

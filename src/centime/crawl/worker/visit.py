@@ -11,10 +11,9 @@ This code waits for nothing but the network, and nothing that the web sends make
 import re
 
 import msgspec
-import numpy as np
 
 from centime.crawl.worker.hook import Hook, called
-from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
+from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
 from centime.discover.sitemap import read_sitemap
@@ -52,9 +51,7 @@ async def visit(
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
     sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
-    targets, fresh, texts = (
-        links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
-    )
+    found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
     if archive is not None:
         archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
     return _visit(
@@ -67,9 +64,8 @@ async def visit(
         signature=document.signature,
         digest=document.digest,
         detail=trouble or document.trouble,
-        links=targets.tobytes(),
-        fresh=fresh.tobytes(),
-        texts=texts,
+        **_packed(found),
+        **links.own_shape(lease.url),
         same_depth=sitemap is not None,
         index_of=links.index_of(lease.url),
         fresh_for=_fresh_for(response.header("cache-control")),
@@ -79,23 +75,25 @@ async def visit(
 
 
 def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
-    targets, fresh, texts = (
-        links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
-    )
+    found = links.of_redirect(lease, response.target) if response.outcome.redirect else NO_LINKS
     kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
     detail = response.detail
-    if response.outcome.redirect and not len(targets):
+    if response.outcome.redirect and not len(found.links):
         detail = links.refused_target(lease, response.target)
     return _visit(
         lease,
         response,
         kind=kind,
-        links=targets.tobytes(),
-        fresh=fresh.tobytes(),
-        texts=texts,
+        **_packed(found),
+        **links.own_shape(lease.url),
         same_depth=True,
         detail=detail,
     )
+
+
+def _packed(found: Outlinks) -> dict[str, bytes]:
+    """The fields of a visit that have its links."""
+    return {name: part if isinstance(part, bytes) else part.tobytes() for name, part in found._asdict().items()}
 
 
 def _may_be_feed(document: Document) -> bool:
@@ -109,7 +107,6 @@ def _fresh_for(cache_control: str) -> float:
 
 
 _MAX_AGE = re.compile(r"(?<![-\w])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE).search
-NONE = np.empty(0, dtype=np.uint64)
 
 
 def _visit(lease: Lease, response: Response, **found: object) -> Visit:
