@@ -99,6 +99,8 @@ def probe_share(t: RefreshTables) -> float:
     """The share of the budget that probes may take: large while little is known, PROBE_SHARE in the long run."""
     again = max(0.0, t.counts[OBSERVATIONS] / max(1, t.counts[PAGE_COUNT]) - 1.0)
     return float(PROBE_SHARE + FIRST_PROBE_SHARE / (1.0 + PROBE_FADING * again))
+
+
 _SOONER = (1, 2, 8)  # by how far the priors moved
 _SPREAD_PAGES = 50_000
 _SLACK = 1.0 - 1e-9
@@ -275,9 +277,7 @@ def due_times_of_pages(
         times[i] = math.inf
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
             shape, rate = belief_of(t, page, hosts[i])
-            times[i] = read_time(t, page) + next_age(
-                t, page, shape, rate, importance[i], cost_of(t, page), threshold
-            )
+            times[i] = read_time(t, page) + next_age(t, page, shape, rate, importance[i], cost_of(t, page), threshold)
 
 
 @bare_kernel

@@ -54,6 +54,7 @@ _READERS: dict[str, Callable[[str], float]] = {
     "most-requisite-bytes": size,
 }
 _CHECKS: dict[str, Callable[[str], None]] = {
+    "refuse-suffix": check_suffix,
     "include": check_pattern,
     "exclude": check_pattern,
     "focus": lambda rule: FocusRule.parse(rule).check(),
@@ -85,7 +86,7 @@ class _Setting:
         if self.name == "ban":
             with _naming(self.name):
                 return tuple(dict.fromkeys(host for name in value for host in hosts_named(name)))
-        if self.name == "also":
+        if self.name in ("also", "refuse-suffix"):
             return tuple(dict.fromkeys(word.lstrip(".").lower() for text in value for word in text.split(",")))
         return value
 
@@ -245,8 +246,8 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
             raise BadSetting(f"discovery is auto, or a percentage from 0.1 to 99.9, not {settings.discovery!r}")
     for name, check in _CHECKS.items():
         with _naming(name):
-            for text in getattr(settings, name):
-                if text not in getattr(start, name):
+            for text in getattr(settings, _attribute(name)):
+                if text not in getattr(start, _attribute(name)):
                     check(text)
     if len(settings.focus) > max(MOST_RULES, len(start.focus)):
         raise BadSetting(f"there are at most {MOST_RULES} rules of focus, not {len(settings.focus)}")

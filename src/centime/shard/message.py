@@ -83,8 +83,16 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     needs_cut: int = 0  # requisites above the limits of a page and of nesting
     is_page: bool = False  # fetched as a requisite, and found to be a page in scope
     noarchive: bool = False  # the page asks not to be archived, and is not
+    shapes: bytes | None = None  # SHAPE entries of `fresh`; None: the fetcher was older than shapes
+    shape: int = 0  # key of the suspicious shape of this page's URL (discover/traps.py); 0 if it has none
+    shorter: bytes = b""  # fingerprints (uint64) of shorter URLs that may have the same content, if it has a shape
+    refused: bytes = b""  # fingerprints (uint64) of the links that the fetcher refused, each once
+    refused_for: bytes = b""  # their reasons, a byte each (discover/refusal.py), TEXT_FOLLOWS if their text follows
+    refused_texts: bytes = b""  # a line each
 
 
+TEXT_FOLLOWS = 128
+SHAPE = np.dtype([("place", "<u4"), ("key", "<u8")])  # a link, by its place, and the key of its shape
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown
 
 
@@ -107,13 +115,16 @@ class Granted(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Seeded(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """URLs from outside the crawl, a line each: a frame of the journal."""
+    """URLs from outside the crawl, a line each: a frame of the journal. With `sources`, they were refused before, and
+    new settings accept them; the bounds of the crawl hold for them.
+    """
 
     now: float
     texts: bytes
     depth: int = 0
     level: int = 5
     role: Role = PLAIN
+    sources: bytes = b""  # page numbers (int64): where a link to each was found
 
 
 class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):

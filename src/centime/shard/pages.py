@@ -4,6 +4,7 @@ Memory holds a fingerprint and two offsets per page. What never changes (URL, ho
 one page at a time (link rows, visit records) is in append-only files.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -13,11 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.discover.refusal import Reason
 from centime.files.appended import AppendedFile
 from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
-from centime.shard.message import PLAIN, Visit
+from centime.shard.message import PLAIN, TEXT_FOLLOWS, Visit
 from centime.store.items import Items
 from centime.store.link_rows import DiskRows
 from centime.store.record import NO_MARK, NO_PAGE, Mark, Record
@@ -209,8 +211,15 @@ class KnownPages:
             modified=visit.modified,
             content_type=before.content_type if same and before is not None else visit.content_type,
             detail=visit.detail,
+            refused=before.refused if same and before is not None else _refused(visit.refused_for),
             address=visit.address,
         )
+
+
+def _refused(reasons: bytes) -> str:
+    """The refused links of a visit, by reason."""
+    counts = Counter(reason % TEXT_FOLLOWS for reason in reasons)
+    return " ".join(f"{Reason(reason).label}={counts[reason]}" for reason in sorted(counts))
 
 
 @lru_cache(maxsize=4_096)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.discover.traps import TrapLimits
 from centime.ledger.protocol import PageLedger
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
@@ -22,8 +21,10 @@ from centime.shard.pages import KnownPages
 from centime.shard.placement import Placement
 from centime.shard.politeness import HostPoliteness
 from centime.shard.refreshing import Refreshing
+from centime.shard.refusals import Refusals
 from centime.shard.requests import Requests
 from centime.shard.requisites import Requisites
+from centime.shard.trap_evidence import TrapLimits
 from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0
@@ -44,6 +45,7 @@ class ShardState:
         self.refreshing = Refreshing(settings, self.hosts_of_pages)
         self.requests = Requests()
         self.limits = TrapLimits()
+        self.refusals = Refusals()
         self.bounds = Bounds()
         self.requisites = Requisites()
         self.outcomes: Counter[Outcome] = Counter()
@@ -75,7 +77,7 @@ class ShardState:
             for number, rule in enumerate(settings.focus_rules(), 1):
                 self.ledger.set_focus(number, rule.weight)
         self.settings = settings
-        self.limits.pages_per_host = settings.pages_per_host
+        self.limits.configure(settings)
         self.bounds.given = settings.most_pages
         self.politeness.configure(settings)
         self.refreshing.configure(settings)

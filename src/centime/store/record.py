@@ -74,4 +74,4 @@ class Record:
     title: str = ""
     language: str = ""
     document_type: str = ""
-    root: str = ""
+    refused: str = ""  # how many links of the page were refused, by reason: scope=12 suffix=3

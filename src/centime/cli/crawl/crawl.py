@@ -221,6 +221,47 @@ def _crawl(
         str | None,
         typer.Option(metavar="SIZE", help="Memory of all processes: 4GB. Default: half of what the machine has."),
     ] = None,
+    longest_url: Annotated[
+        str | None, typer.Option(metavar="N", help="Refuse URLs of more than N characters. Default: 2048.")
+    ] = None,
+    refuse_suffix: Annotated[
+        list[str] | None, typer.Option(metavar="SUFFIX", help="Refuse paths that end in .SUFFIX. Repeatable.")
+    ] = None,
+    follow_nofollow: Annotated[
+        bool | None,
+        typer.Option("--follow-nofollow/--obey-nofollow", help="Follow links marked nofollow. Default: obey."),
+    ] = None,
+    traps: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Suspicious URLs: evidence (read a few, then decide), shape (refuse) or off. Default: evidence.",
+        ),
+    ] = None,
+    most_segments: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect paths of more than N segments. Default: 20.")
+    ] = None,
+    longest_segment: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect segments of more than N characters. Default: 255.")
+    ] = None,
+    repeated_segments: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect paths with a part N times in a row. Default: 3.")
+    ] = None,
+    most_parameters: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect queries of more than N parameters. Default: 12.")
+    ] = None,
+    repeated_parameters: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect queries with a parameter more than N times. Default: 3.")
+    ] = None,
+    years_off: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect dates more than N years from now. Default: 30.")
+    ] = None,
+    queries_per_path: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect more than N queries of one path. Default: 1000.")
+    ] = None,
+    dates_per_path: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect more than N dates below one path. Default: 600.")
+    ] = None,
     most_page_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")
     ] = None,
@@ -303,6 +344,18 @@ def _crawl(
         "pages-per-host": pages_per_host,
         "most-pages": _whole(most_pages),
         "most-memory": most_memory,
+        "longest-url": _whole(longest_url),
+        "refuse-suffix": refuse_suffix,
+        "follow-nofollow": follow_nofollow,
+        "traps": traps,
+        "most-segments": _whole(most_segments),
+        "longest-segment": _whole(longest_segment),
+        "repeated-segments": _whole(repeated_segments),
+        "most-parameters": _whole(most_parameters),
+        "repeated-parameters": _whole(repeated_parameters),
+        "years-off": _whole(years_off),
+        "queries-per-path": _whole(queries_per_path),
+        "dates-per-path": _whole(dates_per_path),
         "most-page-bytes": most_page_bytes,
         "timeout": timeout,
     }
@@ -330,6 +383,8 @@ def _crawl(
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
             say(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}")
+        if opened.let_in:
+            say(f"{folder}: the new options let in {opened.let_in} URLs that were refused before")
         if opened.said_of_clock:
             say(opened.said_of_clock)
         for note in opened.notes:

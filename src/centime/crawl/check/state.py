@@ -51,6 +51,12 @@ def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
             len(shard.requisites.every()),
             lambda: shard.requisites.check(known.count, known.origins.every()["host"]),
         ),
+        (
+            "refused links",
+            "URLs are refused and not known",
+            len(shard.refusals),
+            lambda: shard.refusals.check(known.table),
+        ),
         ("url table", "fingerprints lead to their pages, one to one", known.table.count, known.table.check),
     ):
         try:

@@ -13,6 +13,7 @@ the memory of all its processes, and bounds the pages that the shard may know (`
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,7 @@ from centime.crawl.engine.memory import Measure, MemoryWatch
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
 from centime.crawl.worker.hook import FAILED
+from centime.discover.refusal import Reason
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
@@ -306,17 +308,20 @@ class Engine:
             return f"everything known was read, but {failed}; run again later"
         if not self.shard.read_count:
             return f"nothing could be read: {self.first_seed()}"
-        return f"everything known was read{self._kept_out()}"
+        return f"everything known was read{self._kept_out()}{self._refused()}"
 
     def _kept_out(self) -> str:
-        """What the bound on pages kept out, in words; empty if nothing."""
-        bounds = self.shard.bounds
-        kept_out = [
-            f"{count} {what}"
-            for count, what in ((bounds.refused, "URLs were refused"), (bounds.dropped, "pages were dropped"))
-            if count
-        ]
-        return f", but {' and '.join(kept_out)} because of --most-pages or --most-memory" if kept_out else ""
+        """How many pages the bound on pages dropped, in words; empty if none."""
+        dropped = self.shard.bounds.dropped
+        return f", but {dropped} pages were dropped because of --most-pages or --most-memory" if dropped else ""
+
+    def _refused(self) -> str:
+        """How many links were refused, in words; empty if none."""
+        counts = Counter(self.shard.refusals.facts()["refused"])
+        counts[Reason.ROBOTS.label] = self.shard.outcomes[Outcome.DISALLOWED]
+        some = ", ".join(f"{count} {label}" for label, count in counts.most_common() if count)
+        listed = f"`centime refused {self.opened.folder.path}` lists them"
+        return f"; {counts.total()} URLs that pages link to were refused: {some}; {listed}" if some else ""
 
     def first_seed(self) -> str:
         """The outcome of the first seed, in words."""

@@ -53,6 +53,7 @@ class CrawlState:
             "ledger": shard.settings.ledger,
             "certified_error": shard.ledger.error(),
             **shard.bounds.facts(shard.pages.count),
+            **shard.refusals.facts(),
         }
 
     def top(self, count: int) -> list[dict[str, Any]]:

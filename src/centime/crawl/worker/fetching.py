@@ -9,6 +9,7 @@ cost little per page. Nothing is lost when a fetcher dies: the shard leases its 
 import asyncio
 import contextlib
 import gc
+import time
 
 import msgspec
 
@@ -17,6 +18,7 @@ from centime.crawl.worker.hook import load_hook
 from centime.crawl.worker.needs import NeedReader
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
+from centime.discover.traps import Traps
 from centime.fetch.fetcher import Fetcher
 from centime.model.errors import NoRoom
 from centime.model.outcome import Outcome
@@ -36,8 +38,15 @@ class FetchingProcess:
     """The loop of one fetcher."""
 
     def __init__(self, settings: FetcherSettings) -> None:
-        fetcher = Fetcher(settings.fetch, clock=RunClock(settings.ahead))
-        self.links = LinkReader(settings.scope(), settings.max_depth, sitemaps=settings.sitemaps)
+        clock = RunClock(settings.ahead)
+        fetcher = Fetcher(settings.fetch, clock=clock)
+        self.links = LinkReader(
+            settings.scope(),
+            settings.max_depth,
+            Traps(settings.traps, year=time.gmtime(clock()).tm_year),
+            follow_nofollow=settings.follow_nofollow,
+            sitemaps=settings.sitemaps,
+        )
         self.needs = NeedReader(settings.requisites, self.links.scope)
         self.chains = Chains(fetcher, self.links.scope.admits, cookies=settings.cookies)
         self.archive: Archive | None = None

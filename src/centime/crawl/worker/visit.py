@@ -11,12 +11,11 @@ This code waits for nothing but the network, and nothing that the web sends make
 import re
 
 import msgspec
-import numpy as np
 
 from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.needs import NeedReader, Needs
-from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
+from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
 from centime.discover.sitemap import Sitemap, read_sitemap
@@ -88,9 +87,7 @@ async def visit(
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
     sitemap, lacking = _sitemap(lease, document, response.body)
-    targets, fresh, texts = (
-        links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
-    )
+    found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
     return _visit(
         lease,
         response,
@@ -101,9 +98,8 @@ async def visit(
         signature=document.signature,
         digest=document.digest,
         detail=trouble or (sitemap.trouble if sitemap else "") or lacking or document.trouble,
-        links=targets.tobytes(),
-        fresh=fresh.tobytes(),
-        texts=texts,
+        **_packed(found),
+        **links.own_shape(lease.url),
         same_depth=sitemap is not None,
         role=Role.SITEMAP if sitemap and sitemap.is_index else PLAIN,
         is_sitemap=sitemap is not None,
@@ -127,23 +123,20 @@ def _without_document(lease: Lease, response: Response, links: LinkReader, needs
         needed = needs.of_redirect(lease, target) if target and needs is not None else Needs()
         detail = f"redirects to {target[:500]!r}" if target else detail
         return _visit(lease, response, kind=kind, detail=detail, needed=needed.texts, needs_cut=needed.cut)
-    targets, fresh, texts = NONE, NONE, b""
-    if response.outcome.redirect:
-        targets, fresh, texts = links.of_redirect(lease, response.target)
-    if response.outcome.redirect and not len(targets):
+    found = links.of_redirect(lease, response.target) if response.outcome.redirect else NO_LINKS
+    if response.outcome.redirect and not len(found.links):
         detail = links.refused_target(lease, response.target)
-    elif response.outcome.redirect and targets[0] == fingerprint(lease.url):
+    elif response.outcome.redirect and found.links[0] == fingerprint(lease.url):
         detail = "redirects to itself"
-    elif texts and lease.hops >= MOST_HOPS:
-        fresh, texts = NONE, b""
+    elif found.texts and lease.hops >= MOST_HOPS:
+        found = NO_LINKS._replace(links=found.links)
         detail = f"{MOST_HOPS} redirects in a row led here: its target is followed only if it is known"
     return _visit(
         lease,
         response,
         kind=kind,
-        links=targets.tobytes(),
-        fresh=fresh.tobytes(),
-        texts=texts,
+        **_packed(found),
+        **links.own_shape(lease.url),
         same_depth=True,
         role=lease.role & Role.SITEMAP,
         sitemaps=links.of_robots(lease, response.sitemaps),
@@ -161,6 +154,11 @@ def _sitemap(lease: Lease, document: Document, body: bytes) -> tuple[Sitemap | N
     return None, "" if _may_be_feed(document) else f"It is called a sitemap and is none. {sitemap.trouble}"
 
 
+def _packed(found: Outlinks) -> dict[str, bytes]:
+    """The fields of a visit that have its links."""
+    return {name: part if isinstance(part, bytes) else part.tobytes() for name, part in found._asdict().items()}
+
+
 def _may_be_feed(document: Document) -> bool:
     return document.root in ("rss", "feed", "RDF")
 
@@ -172,7 +170,6 @@ def _fresh_for(cache_control: str) -> float:
 
 
 _MAX_AGE = re.compile(r"(?<![-\w])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE).search
-NONE = np.empty(0, dtype=np.uint64)
 
 
 def _visit(lease: Lease, response: Response, **found: object) -> Visit:
