@@ -5,6 +5,7 @@ learns from them, and subscribers are notified of changes.
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from centime.frontier.timers import MOST_FAILURES, retry_time, return_time
 from centime.model.ids import HostId, PageId, host_ids
@@ -36,18 +37,19 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
     state.late_visits += len(visits) - sum(held)
     visits = [visit for visit, counts in zip(visits, held, strict=True) if counts]
     if visits:
-        apply_visits(state, now, visits, leased=True)
+        leased = state.placement.counted(np.array([visit.page for visit in visits], dtype=np.int64))
+        apply_visits(state, now, visits, leased)
     return visits
 
 
-def apply_visits(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -> None:
-    """Applies visits of pages that wait nowhere. `leased` if their hosts still count them as leases."""
+def apply_visits(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArray[np.bool_]) -> None:
+    """Applies visits of pages that wait nowhere. `leased` says which of them their hosts still count as leases."""
     shown = evidence_of(state, visits)
     join_links(state, visits)
     join_needed(state, visits)
     take_refused(state, visits)
     _pay(state, visits)
-    _file(state, now, visits, leased=leased)
+    _file(state, now, visits, leased)
     use_evidence(state, shown)
     state.since_advance += len(visits)
     if state.since_advance >= VISITS_PER_ADVANCE:
@@ -107,16 +109,16 @@ def _has_ended(visit: Visit, before: Record | None) -> bool:
     return outcome.transient and outcome not in NO_RETRY and retry_time(failures, 0.0) is None
 
 
-def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -> None:
+def _file(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArray[np.bool_]) -> None:
     """Records the visits, and decides when their hosts and their pages are next."""
     pages = np.array([visit.page for visit in visits], dtype=np.int64)
     origins = state.pages.origins_of(pages)
     importance = state.ledger.importance(pages).tolist()
     numbers = host_ids(origins["host"])
     next_times = state.politeness.next_times(state.hosts, visits, numbers)
-    if leased:
-        standings = [standing_after(visit) for visit in visits]
-        state.placement.frontier.release_all(origins["host"], np.array(next_times), np.array(standings))
+    if leased.any():
+        standings = np.array([standing_after(visit) for visit in visits])
+        state.placement.frontier.release_all(origins["host"][leased], np.array(next_times)[leased], standings[leased])
     filed, again = [], []
     for visit, number, depth, x in zip(visits, numbers, origins["depth"].tolist(), importance, strict=True):
         state.politeness.file(state.hosts, state.placement.frontier, now, visit, number)

@@ -133,6 +133,7 @@ class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
     now: float
     pages: list[PageId]
     all: bool = False
+    rules: int = 0  # if all: the rules by which pages are leased from now on
 
 
 class Configured(msgspec.Struct, array_like=True, frozen=True, gc=False):

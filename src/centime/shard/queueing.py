@@ -56,7 +56,7 @@ def take_back(state: ShardState, frame: Returned) -> None:
 def give_back(state: ShardState, pages: Pages, now: float) -> None:
     """Puts pages whose lease ended without a visit back into the frontier, and releases their hosts."""
     ended = page_ids(pages)
-    for page in ended:
+    for page in page_ids(pages[state.placement.counted(pages)]):
         host = state.pages.host(page)
         state.placement.frontier.release(host, state.hosts[host].next_time)
     requeue(state, ended, now)

@@ -62,7 +62,7 @@ from centime.shard.message import (
 from centime.shard.moving import set_clock
 from centime.shard.pages import KnownPages
 from centime.shard.politeness import patience_with
-from centime.shard.state import ShardState
+from centime.shard.state import RULES, ShardState
 from centime.store.journal import Journal
 from centime.store.record import Mark
 
@@ -116,7 +116,10 @@ class Shard(ShardState):
         return take_visits(self, now, visits)
 
     def returned(self, frame: Returned) -> None:
-        """Takes back leases that no fetcher works on any more."""
+        """Takes back leases that no fetcher works on any more; with all of them, goes by the rules of this version."""
+        if frame.all:
+            self.rules = RULES
+            frame = msgspec.structs.replace(frame, rules=RULES)
         self._append(RETURNED, frame)
         queueing.take_back(self, frame)
 

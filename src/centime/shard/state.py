@@ -30,6 +30,7 @@ from centime.store.link_rows import DiskRows
 LEASE_SECONDS = 600.0
 LEASES_WITHOUT_DELAY = 16  # of one host at a time, if the delay is 0
 COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refreshed_until")
+RULES = 2  # a new number whenever the same frames would lease other pages; 0: before there were numbers
 FILLED = 0.95  # of the known pages were visited: the first fill of a crawl is over
 
 
@@ -57,6 +58,7 @@ class ShardState:
         self.since_advance = 0  # visits since the ledger paid debts
         self.refreshed_until = 0  # place of the next record that `refresh-after` examines
         self.latest = 0.0  # the latest time of all frames
+        self.rules = RULES  # by which the frames that come next lease pages
         self.boot, self.ahead = "", 0.0  # the clock of the last run (`Clocked`)
         self.ceilings: list[tuple[int, float]] = []  # records before such a place are of such a time at the latest
         self.politeness = HostPoliteness(settings)
@@ -130,6 +132,7 @@ class ShardState:
             "ceilings": self.ceilings,
             "clock": [self.boot, self.ahead],
             "bounds": self.bounds.state(),
+            "rules": self.rules,
             "fill": [self.visited_count, self.filled],
         }
 
@@ -138,6 +141,7 @@ class ShardState:
         for name in COUNTERS:
             setattr(self, name, counters[name])
         self.latest = counters.get("latest", self.pages.last_time())  # versions before 0.2 did not store it
+        self.rules = counters.get("rules", 0)
         self.boot, self.ahead = counters.get("clock", ("", 0.0))
         self.ceilings = [(int(place), float(time)) for place, time in counters.get("ceilings", [])]
         self.bounds.restore(counters.get("bounds", {}))

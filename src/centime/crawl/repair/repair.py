@@ -31,7 +31,7 @@ from centime.crawl.repair.archive import repair_archive
 from centime.crawl.repair.journal import Usable, read_usable, restore_bits
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
-from centime.crawl.repair.surgery import EVERY_LEVEL, bury, forget_visits, rebuild_ledger, recount
+from centime.crawl.repair.surgery import bury, forget_visits, rebuild_ledger, recount
 from centime.files.disk import make_folder, sync_folder
 from centime.files.frame import frame_head
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
@@ -47,6 +47,7 @@ from centime.shard.host_table import Hosts
 from centime.shard.joining import take_seeded
 from centime.shard.message import Bounded, Commanded, Configured, Delivered, Returned, Seeded, Visits, unpack_visit
 from centime.shard.pages import KnownPages
+from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots
 from centime.store.archive import mend
@@ -56,6 +57,7 @@ from centime.store.journal import HEAD, HEAD_BYTES, Head, Journal, mark_path, pa
 REPAIRED = "state.repaired"
 DAMAGED = "damaged"
 SETTLED_ERROR = 1e-6
+NOT_LEASED = np.zeros(1, dtype=np.bool_)
 
 
 def repair_crawl(path: Path, *, dry_run: bool = False) -> Repaired:
@@ -406,7 +408,7 @@ def _apply_visits(shard: ShardState, frame: Visits, known: int, report: Repaired
     proven = [visit for visit in visits if visit.page < known]
     for visit in proven:
         shard.placement.withdraw(np.array([visit.page], dtype=np.int64), EVERY_LEVEL)
-        apply_visits(shard, frame.now, [visit], leased=False)
+        apply_visits(shard, frame.now, [visit], NOT_LEASED)
     report.visits_salvaged += len(proven)
     report.visits_lost += len(visits) - len(proven)
     return bool(proven) or not visits

@@ -17,12 +17,12 @@ from centime.model.row_batch import Pages
 from centime.shard import queueing
 from centime.shard.filing import was_present
 from centime.shard.joining import join_ledger
+from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store.record import Record
 
 BATCH = 65_536
 MOST_PAYMENTS = 1 << 40
-EVERY_LEVEL = 0  # of the frontier
 
 
 def rebuild_ledger(shard: ShardState, lost: Sequence[PageId], error: float) -> None:
