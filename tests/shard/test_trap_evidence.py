@@ -159,13 +159,16 @@ def test_a_trap_ends_after_a_few_visits(contents: list[int], is_known: bool, gro
     assert count <= FIRST + 2 * PER_USEFUL
 
 
-def test_a_forum_has_as_many_topics_as_it_has_content_for() -> None:
-    limits, topic = TrapLimits(queries_per_path=100), key(f"{H}/topic?t=1")
-    assert sum(limits.take(f"{H}/topic?t={number}", topic) is None for number in range(500)) == 100
-    assert limits.observes(H, topic)
-    for content in range(1, ENOUGH + 1):
-        limits.learn(H, topic, content, is_known=False, grows=True)
-    assert sum(limits.take(f"{H}/topic?t={number}", topic) is None for number in range(500, 5_000)) == 4_500
+def test_a_forum_has_all_its_topics_and_endless_queries_end_at_the_limit() -> None:
+    for useful in (True, False):
+        limits, topic, count, content = TrapLimits(queries_per_path=100), key(f"{H}/topic?t=1"), 0, 0
+        for _ in range(5):
+            new = sum(limits.take(f"{H}/topic?t={number}", topic) is None for number in range(count, 5_000))
+            for _ in range(new if limits.observes(H, topic) else 0):
+                content += 1
+                limits.learn(H, topic, content, is_known=False, grows=not useful)
+            count += new
+        assert count == (5_000 if useful else 100)
 
 
 def test_queries_that_always_have_the_same_content_end_before_the_limit() -> None:

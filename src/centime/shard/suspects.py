@@ -7,7 +7,6 @@ Only the first visit to a page that ends in an answer counts: a page that is rea
 
 import numpy as np
 
-from centime.discover.traps import kind_of
 from centime.model.outcome import Outcome
 from centime.shard.joining import join_late
 from centime.shard.message import SHAPE, Visit
@@ -62,7 +61,7 @@ def _is_known(state: ShardState, visit: Visit) -> bool:
 
 def _grows(state: ShardState, visit: Visit) -> bool:
     """Whether a page of a shape leads to new URLs of the same shape, and to nothing else that is new."""
-    if kind_of(visit.shape).by_number or not visit.shapes:
+    if not visit.shapes:
         return False
     fresh = np.frombuffer(visit.fresh, dtype=np.uint64)
     shapes = np.frombuffer(visit.shapes, dtype=SHAPE)

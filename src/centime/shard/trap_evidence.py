@@ -1,17 +1,17 @@
 """How many URLs a host may have: in all, and of each suspicious shape, by what was read of that shape.
 
-`discover/traps.py` finds shapes. Of a shape that is suspicious by itself, FIRST URLs are admitted. A visit to one of
-them is *useful* if
+`discover/traps.py` finds shapes. Of a shape that is suspicious by itself, `first` = FIRST URLs are admitted, and of one
+that is suspicious in large numbers `first` = `queries_per_path` or `dates_per_path`. A visit to one of them is *useful*
+if
 
 - its content is new: no other page of this shape, and no shorter form of its URL, had the same, and
 - it does not lead to new URLs of the same shape and to nothing else that is new: that is how a trap grows.
 
-    admitted URLs of a shape    <=  FIRST + PER_USEFUL * useful visits
+    admitted URLs of a shape    <=  first + PER_USEFUL * useful visits
 
-So a set of real pages with strange URLs is let in as it is read, and a trap ends after FIRST visits. Of a shape that is
-suspicious in large numbers only (queries, dates), `queries_per_path` or `dates_per_path` URLs are admitted until
-ENOUGH of them were read. From then on the shape has no limit, or it is a trap: three in four visits found a content
-that was known.
+So a set of real pages is let in as it is read: it has an end, so sooner or later its pages lead to nothing new. A trap
+never comes to that, and is left after `first` visits. A shape that is suspicious in large numbers is left earlier, if
+three in four of at least ENOUGH visits found a content that was known.
 
 All of it follows from the URLs and visits, and their order. Memory is bounded: a host has HARD_SLOTS counts for shapes
 that are suspicious by themselves and PATHS_PER_HOST for the others; shapes that collide share a count. Contents are
@@ -159,7 +159,7 @@ class TrapLimits:
         evidence.visits += 1
         if self._remember(host, key, content) or is_known:
             evidence.same += 1
-        elif grows and not kind_of(key).by_number:
+        elif grows:
             evidence.growing += 1
         else:
             evidence.useful += 1
@@ -182,9 +182,9 @@ class TrapLimits:
         most = self.queries_per_path if kind is Kind.QUERIES else self.dates_per_path
         if most is None:
             return float("inf")
-        if not self.by_evidence or evidence.visits < ENOUGH:
+        if not self.by_evidence:
             return most
-        return min(most, OBSERVED) if evidence.is_a_trap else float("inf")
+        return min(most, OBSERVED) if evidence.is_a_trap else most + PER_USEFUL * evidence.useful
 
     def _remember(self, host: str, key: int, content: int) -> bool:
         """Remembers the content of a page of a shape; returns whether it was remembered before."""

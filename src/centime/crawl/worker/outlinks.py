@@ -34,6 +34,7 @@ from centime.shard.message import CLAIM, SHAPE, TEXT_FOLLOWS, Lease
 Fingerprints = npt.NDArray[np.uint64]
 SENT_BITS = 20
 FORGOTTEN_AFTER = 200_000  # pages
+SUSPECTS_FORGOTTEN_AFTER = 1_000  # the same for URLs of suspicious shapes: evidence may have come meanwhile
 VERDICTS = 1 << 18  # canonical URLs whose verdict is remembered, at most
 VERDICT_CHARACTERS = 32 << 20  # and the length of all of them
 REFUSED_SENT_BITS = 16
@@ -195,6 +196,9 @@ class LinkReader:
             else:
                 refused[-number] = url
         self._pages += 1
+        if self._pages % SUSPECTS_FORGOTTEN_AFTER == 0 and self._keys:
+            suspects = np.fromiter(self._keys, dtype=np.uint64, count=len(self._keys))
+            self._sent[(suspects & np.uint64((1 << SENT_BITS) - 1)).astype(np.int64)] = 0
         if self._pages > FORGOTTEN_AFTER:
             self._pages = 0
             self._sent.fill(0)
