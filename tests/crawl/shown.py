@@ -13,7 +13,7 @@ PAGE = """<!DOCTYPE html><html><head><title>Start</title>
 <link rel="manifest" href="/app.webmanifest"><link rel="preload" as="font" href="/preload.woff2">
 <link rel="next" href="/second.html">
 <style>@import "/inline.css"; h1 { background: image-set("/one.png" 1x, url(/two.png) 2x) }</style>
-<script src="//{cdn}/script.js"></script><script type="module">import "no.js"</script></head>
+<script src="//{cdn}/script.js"></script><script type="module">import "/module.js"</script></head>
 <body background="/body.gif" style="background: url('/back.png')">
 <img src="/a.png" srcset="/a-1.png 1x, /a-2.png 2x" alt="a"><img data-src="/late.png">
 <picture><source srcset="/p.avif"><img src="/p.png"></picture>
@@ -39,7 +39,7 @@ ROUTES = {
     "/dark.css": ("text/css", ""),
     "/inline.css": ("text/css; charset=utf-8", "a { cursor: url(cursor.cur), auto }"),
     "/app.webmanifest": ("application/manifest+json", '{"icons": [{"src": "big.png"}]}'),
-    "/script.js": ("text/javascript", "document.title += '!'"),
+    "/script.js": ("text/javascript", "document.images[0].src = '/by-script.png'"),
     "/outside.html": ("text/html", '<img src="outside.png"><a href="/elsewhere.html">not in scope</a>'),
     "/drawing.svg": ("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"><image href="in-drawing.png"/></svg>'),
     "/robots.txt": ("text/plain", "User-agent: *\nDisallow: /private/"),
@@ -48,9 +48,9 @@ FILES = """
     /icon.png /touch.png /preload.woff2 /one.png /two.png /body.gif /back.png /a.png /a-1.png /a-2.png /late.png /p.avif
     /p.png /poster.jpg /film.mp4 /words.vtt /sound.ogg /doc.png /plug.in /button.png /vector.png /sprite.svg /there.png
     /without-script.png /second.png /in-frame.png /font.woff2? /deep/deep.png /deeper.png /cursor.cur /big.png
-    /outside.png /in-drawing.png /paper.pdf /files.zip /favicon.ico /never.png /secret.png
+    /outside.png /module.js /by-script.png /in-drawing.png /paper.pdf /files.zip /favicon.ico /never.png /secret.png
 """
-ON_CDN = ("/script.js", "/outside.html", "/outside.png")
+ON_CDN = ("/script.js", "/by-script.png", "/outside.html", "/outside.png")
 NOT_ASKED = ("/never.png", "/secret.png", "/files.zip", "/elsewhere.html", "/private/")
 
 

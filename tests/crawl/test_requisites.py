@@ -85,7 +85,7 @@ def test_without_the_option_only_pages_are_fetched_and_pdfs_if_all_is_kept(tmp_p
 def test_other_types_are_fetched_from_hosts_in_scope(tmp_path: Path, site: Site) -> None:
     crawl(tmp_path / "c", site, also=["ZIP,.js", "styles"])
     suffixes = {url.partition("?")[0].rpartition(".")[2] for url in site.asked}
-    assert suffixes == {"html", "txt", "zip", "css", "webmanifest", f"{site.url.rpartition('.')[2]}/"}
+    assert suffixes == {"html", "txt", "zip", "css", "js", "webmanifest", f"{site.url.rpartition('.')[2]}/"}
     assert not [url for url in site.asked if url.startswith(site.cdn)]
     site.asked.clear()
     crawl(tmp_path / "d", site, also=["all"])
