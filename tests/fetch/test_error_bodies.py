@@ -11,8 +11,8 @@ BODY = b"<p>nothing here"
 GONE = "404 Not Found"
 
 
-def error(route: bytes | Handler, **changes: object) -> tuple[Outcome, bytes, bool]:
-    response = fetch({"/page": route}, keep_errors=True, **changes)
+def error(route: bytes | Handler) -> tuple[Outcome, bytes, bool]:
+    response = fetch({"/page": route}, keep_errors=True)
     return response.outcome, response.body, response.truncated
 
 
