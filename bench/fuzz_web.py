@@ -16,7 +16,7 @@ from centime.discover.canonical import LONGEST_URL, Canonicaliser, canonical, in
 from centime.discover.feed import read_feed
 from centime.discover.scope import Scope
 from centime.discover.sitemap import read_sitemap
-from centime.discover.traps import trap
+from centime.discover.traps import Traps
 from centime.fetch.rules import parse_rules
 from centime.model.errors import BadSetting
 from centime.model.ids import PageId
@@ -25,7 +25,7 @@ from centime.model.pattern import check_pattern, compiled
 from centime.parse.document import read_document
 from centime.parse.encoding import as_utf8
 from centime.settings.crawl import RequisiteSettings
-from centime.shard.message import Lease
+from centime.shard.message import TEXT_FOLLOWS, Lease
 from centime.shard.subscriptions import Subscription
 from centime.store.url_key import url_key
 
@@ -186,10 +186,12 @@ def _page() -> Callable[[bytes], object]:
     def read(data: bytes) -> None:
         document = read_document(data, url=URL)
         sitemap = read_sitemap(data) if may_be_sitemap(URL, document, data) else None
-        targets, fresh, texts = (
-            links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=False)
-        )
-        must(len(fresh) <= len(targets) and len(fresh) == len(texts.split()), "a new link has its text")
+        found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=False)
+        must(len(found.fresh) <= len(found.links), "a new link is a link")
+        must(len(found.fresh) == len(found.texts.split()), "a new link has its text")
+        marked = sum(reason >= TEXT_FOLLOWS for reason in found.refused_for)
+        must(len(found.refused) == len(found.refused_for), "a refused link has its reason")
+        must(marked <= found.refused_texts.count(b"\n") + 1, "a refused link has its text")
         links.claims(lease, sitemap, read_feed(data) if document.root in ("rss", "feed", "RDF") else None)
 
     return read
@@ -228,7 +230,7 @@ def _robots(data: bytes) -> None:
 
 
 def _url() -> Callable[[bytes], object]:
-    many = Canonicaliser(1000)
+    many, traps = Canonicaliser(1000), Traps()
 
     def read(data: bytes) -> None:
         href = data.decode(errors="replace")
@@ -240,7 +242,8 @@ def _url() -> Callable[[bytes], object]:
                 must(url.startswith(("http://", "https://")), "a canonical URL is of the web")
                 must(canonical(url) == url, "a canonical URL stays as it is")
                 url_key(url)
-                trap(url)
+                if traps.suspect(url):
+                    must(all(len(one) < len(url) for one in traps.shorter(url)), "a shorter form is shorter")
                 index_of(url)
         must(many.many([href], URL) == [joined], "many URLs are as one")
 

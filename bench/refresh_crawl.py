@@ -61,6 +61,7 @@ def crawl_fresh() -> Iterator[Figure]:
         "scope": "any",
         "delay": 0.0,
         "allow-network": ["127.0.0.0/8"],
+        "sitemaps": False,
         "continuous": True,
         "rate": BUDGET * PAGES / DAY_SECONDS,
         "least-interval": DAY_SECONDS / 24,

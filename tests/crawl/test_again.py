@@ -8,6 +8,7 @@ import pytest
 
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
+from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.discover.scope import Scope
@@ -82,8 +83,9 @@ async def _visits(paths: list[str], **rules: Any) -> list[Visit]:
     async with Server(routes) as server:
         fetcher = Fetcher(settings())
         links = LinkReader(Scope.of([server.url + "/"], **rules), None)
+        chains = Chains(fetcher, links.scope.admits)
         try:
-            return [await visit(Lease(PageId(0), server.url + path), fetcher, links, None) for path in paths]
+            return [await visit(Lease(PageId(0), server.url + path), chains, links, None) for path in paths]
         finally:
             await fetcher.close()
 

@@ -100,6 +100,37 @@ def test_a_broken_sitemap_gives_what_came_before() -> None:
     assert read_sitemap(b"<html><body>").trouble
 
 
+@pytest.mark.parametrize(
+    ("rest", "urls"),
+    [
+        ("<url><loc>https://h/b</loc><lastmod>2020", ["https://h/b"]),
+        ("<url><loc>https://h/b</loc>", ["https://h/b"]),
+        ("<url><loc>https://h/hal", []),
+        ("<url><loc>https://h/b</loc><url><loc>https://h/c</loc></url></urlset>", ["https://h/b", "https://h/c"]),
+        ("<url><loc>https://h/b</url><url><loc>https://h/c</loc></url></urlset>", ["https://h/b", "https://h/c"]),
+    ],
+)
+def test_every_entry_whose_url_is_complete_is_read(rest: str, urls: list[str]) -> None:
+    sitemap = read_sitemap((HEAD + ENTRY + rest).encode())
+    assert [entry.url for entry in sitemap.entries] == [READ.url, *urls]
+    assert "broken" in sitemap.trouble
+
+
+def test_the_last_line_of_a_text_that_was_cut_is_no_url() -> None:
+    body = gzip.compress(b"https://h/a\nhttps://h/" + b"b" * 5_000, 0)
+    assert [entry.url for entry in read_sitemap(body[:900]).entries] == ["https://h/a"]
+
+
+def test_an_entry_may_have_several_urls_and_pictures_are_none_of_them() -> None:
+    picture = "<i:image xmlns:i='http://i'><i:loc>https://h/c.png</i:loc></i:image>"
+    entry = f"<url><loc>https://h/a</loc><loc>https://h/b</loc>{picture}<lastmod>2024-03-05</lastmod></url>"
+    sitemap = read_sitemap((HEAD + entry + "</urlset>").encode())
+    assert [(one.url, one.modified) for one in sitemap.entries] == [
+        ("https://h/a", READ.modified),
+        ("https://h/b", READ.modified),
+    ]
+
+
 def test_an_ampersand_that_nobody_escaped_is_part_of_the_url() -> None:
     body = (
         "<urlset><!-- & <![CDATA[ --><url><loc>http://h/1?a=1&b=2&amp;c=3&#38;d</loc></url>"

@@ -3,9 +3,10 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 import uvloop
 
@@ -14,6 +15,15 @@ from centime.fetch.settings import FetchSettings
 from centime.model.response import Request, Response
 
 Handler = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A route whose answer depends on the head of the request."""
+
+    answer: Callable[[bytes], bytes]
+
+
 Result = TypeVar("Result")
 
 HERE = ("127.0.0.0/8", "::1/128")
@@ -31,8 +41,8 @@ class Server:
     """Answers each path with bytes, or hands the connection to a coroutine; a connection is kept unless that closes
     it."""
 
-    def __init__(self, routes: dict[str, bytes | Handler], context: ssl.SSLContext | None = None) -> None:
-        self.routes = routes
+    def __init__(self, routes: Mapping[str, bytes | Handler | Choice], context: ssl.SSLContext | None = None) -> None:
+        self.routes = cast("dict[str, bytes | Handler | Choice]", routes)  # the same, so that handlers can change it
         self.asked: list[str] = []
         self.heads: list[bytes] = []
         self.times: list[float] = []
@@ -72,6 +82,8 @@ class Server:
                     self.heads.append(head)
                     self.times.append(time.monotonic())
                     route = self.routes.get(path, answer(status="404 Not Found"))
+                    if isinstance(route, Choice):
+                        route = route.answer(head)
                     if isinstance(route, bytes):
                         writer.write(route)
                         await writer.drain()

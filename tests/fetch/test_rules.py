@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from protego import Protego
 
-from centime.fetch.rules import MOST_BYTES, parse_rules
+from centime.fetch.rules import MOST_BYTES, MOST_LINE_BYTES, MOST_SITEMAPS, parse_rules
 
 HOST = "http://a.example"
 
@@ -106,6 +106,39 @@ def test_the_delay_is_found() -> None:
     )
     for bad in (b"-1", b"nan", b"inf", b"soon", b""):
         assert parse_rules(b"User-agent: *\nCrawl-delay: " + bad, "centime").crawl_delay == 0
+
+
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF8[:size] for size in range(4)])
+def test_a_byte_order_mark_does_not_hide_the_first_line_even_if_it_was_cut(mark: bytes) -> None:
+    assert not parse_rules(mark + b"User-agent: *\nDisallow: /x", "centime").allows(f"{HOST}/x")
+
+
+def test_a_line_is_cut_where_google_cuts_it() -> None:
+    fits = "/" + "a" * (MOST_LINE_BYTES - len("Disallow: /"))
+    rules = parse_rules(f"User-agent: *\nDisallow: {fits}b\nDisallow: /x\n".encode(), "centime")
+    assert not rules.allows(HOST + fits)
+    assert rules.allows(HOST + fits[:-1])
+    assert not rules.allows(f"{HOST}/x")
+
+
+@pytest.mark.parametrize(
+    "line", ["Dissallow: /x", "diasllow:/x", "Disallows: /x", "Disallow /x", "disallow\t/x", "DISALLAW : /x # no"]
+)
+@pytest.mark.parametrize("agent", ["User-agent: *", "useragent: *", "User agent: *", "User-Agents: *", "user-agent *"])
+def test_fields_are_understood_as_google_understands_them(agent: str, line: str) -> None:
+    assert not _allows(f"{agent}\n{line}\n", "/x")
+
+
+@pytest.mark.parametrize("line", ["Disallow /x y", "Disallow/x", "# Disallow: /x", "Noindex: /x"])
+def test_other_lines_are_no_rules(line: str) -> None:
+    assert _allows(f"User-agent: *\n{line}\n", "/x")
+
+
+def test_sitemaps_belong_to_no_group_and_are_bounded() -> None:
+    text = "Sitemap: http://a/1\nUser-agent: other\nDisallow: /\nsite-map:http://a/2\nSITEMAP : /3\nSitemap: http://a/1"
+    assert parse_rules(text.encode(), "centime").sitemaps == ("http://a/1", "http://a/2", "/3")
+    many = "".join(f"Sitemap: http://a/{number}\n" for number in range(MOST_SITEMAPS + 1))
+    assert len(parse_rules(many.encode(), "centime").sitemaps) == MOST_SITEMAPS
 
 
 _PATTERN = st.text("/ab*$?=%6", max_size=8).map(lambda text: "/" + text)

@@ -4,6 +4,7 @@ remembered can be taken back, and what was accepted is never checked again."""
 import json
 import math
 from contextlib import suppress
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -16,6 +17,7 @@ from centime.model.errors import BadSetting
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import SETTINGS, decode_settings, replayed_settings, settings_from
 
+CERTIFICATE = Path(__file__).parents[1] / "fetch" / "self-signed.pem"
 TYPES = {name.replace("_", "-"): kind for name, kind in get_type_hints(CrawlSettings).items()}
 OPTIONAL = sorted(name for name, kind in TYPES.items() if NoneType in get_args(kind))
 RANGES = {
@@ -43,7 +45,9 @@ WRONG = [(name, value) for name in TYPES for value in VALUES if not fits(name, v
 
 def test_every_setting_is_tried_with_wrong_values() -> None:
     assert {name for name, _ in WRONG} == SETTINGS
-    assert OPTIONAL == ["address-delay", "bandwidth", "max-depth", "most-memory", "most-pages", "rate", "refresh-after"]
+    assert {"address-delay", "bandwidth", "ca-file", "fill-rate", "max-depth", "proxy", "rate", "most-segments"} < set(
+        OPTIONAL
+    )
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
@@ -68,7 +72,7 @@ def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
 
 
 def test_every_number_has_a_range() -> None:
-    assert len(RANGES) == 22
+    assert len(RANGES) == 32
     assert all(kind.ge is not None and kind.le is not None for kind in RANGES.values())
 
 
@@ -96,6 +100,8 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
     kinds: dict[str, st.SearchStrategy[Any]] = {
         "seeds": words.map(lambda paths: [f"http://a.example/{path}" for path in paths]),
         "include": words,
+        "refuse-suffix": st.lists(st.sampled_from(["php", ".html"]), max_size=2),
+        "follow-nofollow": st.booleans(),
         "exclude": words,
         "focus": st.lists(st.integers(1, 2**20), max_size=3).map(
             lambda sixteenths: [f"/a/={n / 16}" for n in sixteenths]
@@ -104,9 +110,16 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "allow-network": st.lists(st.ip_addresses().map(str), max_size=2),
         "resolve": st.lists(st.ip_addresses().map(lambda address: f"a.example={address}"), max_size=2),
         "continuous": st.booleans(),
+        "sitemaps": st.booleans(),
+        "cookies": st.booleans(),
         "ignore-noarchive": st.booleans(),
         "requisites": st.booleans(),
         "also": st.lists(st.sampled_from(["pdf", "css,JS", ".png", "images", "all"]), max_size=3),
+        "header": st.lists(st.sampled_from(["A: b", "h.example=Cookie: a=b"]), max_size=2),
+        "auth": st.lists(st.sampled_from(["h.example=u:p", "http://h.example:81=u:p:q"]), max_size=2),
+        "proxy": st.sampled_from(["direct", "http://u:p@h.example:3128"]),
+        "ca-file": st.just(str(CERTIFICATE)),
+        "insecure": st.booleans(),
         "discovery": st.just("auto") | st.floats(0.1, 99.9) | st.integers(1, 99).map("{}%".format),
         "shares": st.lists(st.floats(0.001, 0.999), min_size=3, max_size=3),
         "ban": st.lists(st.sampled_from(["a.example", "http://b.example", "https://c.example:8443"]), max_size=3),
@@ -208,14 +221,18 @@ def test_what_types_cannot_say_is_checked_too(facts: dict[str, Any], said: str) 
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_none_takes_back_what_may_be_absent(name: str) -> None:
-    start = settings_from({name: max(7, RANGES[name].ge or 0)}, where="c")
+    word = {"proxy": "direct", "ca-file": str(CERTIFICATE)}.get(name)
+    start = settings_from({name: word or max(7, RANGES[name].ge or 0)}, where="c")
     assert start != CrawlSettings()
-    assert settings_from({name: "none"}, where="c", start=start) == CrawlSettings()
+    absent = structs.replace(CrawlSettings(), **{name.replace("-", "_"): None})
+    assert settings_from({name: "none"}, where="c", start=start) == absent
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("also", "pdf"),
+        ("refuse-suffix", "php"),
         ("include", "a"),
         ("exclude", "a"),
         ("ban", "a.example"),

@@ -43,7 +43,7 @@ visits = st.builds(
             "title",
             "language",
             "document_type",
-            "root",
+            "refused",
         ],
         text,
     ),

@@ -54,13 +54,13 @@ def read_feed(body: bytes) -> Feed:
 
 def _link(record: Record) -> str:
     """The link of an entry; empty if it has none."""
-    for name, text, attributes in record.fields:
+    for name, text, attributes, _ in record.fields:
         if name == "link":
             if attributes.get("href") and attributes.get("rel", "alternate") == "alternate":
                 return attributes["href"].strip()
             if text:
                 return text
-    for name, text, attributes in record.fields:
+    for name, text, attributes, _ in record.fields:
         if (
             name == "guid"
             and attributes.get("isPermaLink", "true") != "false"
@@ -74,7 +74,7 @@ def _address(channel: Record) -> str:
     """The link of a feed to itself; empty if it has none."""
     own = (
         attributes.get("href", "")
-        for name, _, attributes in channel.fields
+        for name, _, attributes, _ in channel.fields
         if name == "link" and attributes.get("rel") == "self"
     )
     return next(own, "").strip()

@@ -2,7 +2,8 @@
 
 Memory is bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record keeps MOST_FIELDS fields, and the
 reader stops after the number of records that the caller asked for. The document type is hidden from the parser, so no
-entity is ever expanded. A broken document yields the complete records before the damage.
+entity is ever expanded. A broken document yields the complete records, and the complete
+fields of the records whose end is missing.
 
 Trap: libxml2 must get all of a document at once. When it is fed piece by piece, it looks for the end of every tag in
 advance, and tags without end take quadratic time.
@@ -14,6 +15,7 @@ errors of the first pass are reported in any case.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -25,16 +27,29 @@ MOST_FIELDS = 64
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*+(?:\[(?:[^\]\"']++|\"[^\"]*+\"|'[^']*+')*+\]\s*+)?>")
 
 
-@dataclass(slots=True)
-class Record:
-    """One entry: the name of its element, and its fields in order as (name, text, attributes), without namespaces."""
+class Field(NamedTuple):
+    """One element of an entry, without namespaces; `own` if it is a child of the entry and not deeper."""
 
     name: str
-    fields: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    text: str
+    attributes: dict[str, str]
+    own: bool
+
+
+@dataclass(slots=True)
+class Record:
+    """One entry: the name of its element, and its fields in order."""
+
+    name: str
+    fields: list[Field] = field(default_factory=list)
 
     def text(self, name: str) -> str:
         """The text of the first field with this name; empty if there is none."""
-        return next((text for found, text, _ in self.fields if found == name), "")
+        return next((one.text for one in self.fields if one.name == name), "")
+
+    def texts(self, name: str) -> list[str]:
+        """The texts of all children with this name that are not empty."""
+        return [one.text for one in self.fields if one.own and one.name == name and one.text]
 
 
 @dataclass(slots=True)
@@ -77,11 +92,13 @@ def _read(text: bytes, names: frozenset[str], most: int) -> tuple[Records, bool]
     except _Enough:
         found.trouble = f"Only the first {most} entries were read."
     except (etree.LxmlError, ValueError, AssertionError) as error:
+        reader.finish()
         found.trouble = f"The XML is broken: {error}."
         return found, True
+    reader.finish()
     errors = [error for error in parser.error_log if error.type_name != "ERR_UNDECLARED_ENTITY"]
     if errors and not found.trouble:
-        found.trouble = f"The XML is broken in line {errors[0].line}: {errors[0].message}."
+        found.trouble = f"The XML is broken in line {errors[0].line}: {errors[0].message.strip()}."
     return found, bool(parser.error_log)
 
 
@@ -107,6 +124,8 @@ class _Reader:
         name = tag.rpartition("}")[2]
         if not self.found.root:
             self.found.root = name
+        if self._open is not None and name == self._open.name:
+            self.finish()  # entries are not nested: the end of this one is missing
         if self._open is not None:
             self._depth += 1
         elif name in self._names:
@@ -131,10 +150,17 @@ class _Reader:
         else:
             into = record if record is not None else self.found.outside
             if len(into.fields) < MOST_FIELDS:
-                into.fields.append((tag.rpartition("}")[2], "".join(self._text).strip(), self._attributes))
+                text = "".join(self._text).strip()
+                into.fields.append(Field(tag.rpartition("}")[2], text, self._attributes, self._depth == 1))
             if record is not None:
                 self._depth -= 1
         self._text, self._length, self._attributes = [], 0, {}
 
     def close(self) -> None:
         """The document ends."""
+
+    def finish(self) -> None:
+        """Keeps the fields of an entry that has no end, as far as they are complete."""
+        if self._open is not None and self._open.fields and len(self.found.records) < self._most:
+            self.found.records.append(self._open)
+        self._open = None

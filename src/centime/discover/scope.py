@@ -9,10 +9,10 @@ The kind of a scope says how far it reaches from the seeds:
   its own domain;
 - `any`: everything.
 
-In addition, the suffix of the path must not be listed in `discover/suffixes.py`, an include pattern (if there is one)
-must match somewhere in the canonical URL, and no exclude pattern may match. Seeds ignore includes, excludes and
-suffixes, because a person asked for them. Depth is the number of links from a seed; `max_depth` limits it where the
-caller knows it.
+In addition, the suffix of the path must not be refused (`discover/suffixes.py` lists those that are by default), the
+URL must not be too long, an include pattern (if there is one) must match somewhere in the canonical URL, and no exclude
+pattern may match. Seeds ignore all of this, because a person asked for them. Depth is the number of links from a seed;
+`max_depth` limits it where the caller knows it.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,8 @@ from functools import lru_cache
 
 from publicsuffixlist import PublicSuffixList
 
-from centime.discover.suffixes import SUFFIXES, suffix_of, suffixes_named
+from centime.discover.refusal import Reason
+from centime.discover.suffixes import SUFFIXES, suffix_of
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.model.pattern import Patterns, compiled
@@ -40,7 +41,8 @@ class Scope:
     include: Patterns = _NO_PATTERNS
     exclude: Patterns = _NO_PATTERNS
     max_depth: int | None = None
-    suffixes: frozenset[str] = SUFFIXES
+    suffixes: frozenset[str] = SUFFIXES  # that are refused
+    longest_url: int | None = None
     places: frozenset[str] = frozenset()  # hosts or domains in scope
     _hosts: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
 
@@ -53,7 +55,8 @@ class Scope:
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         max_depth: int | None = None,
-        also: Iterable[str] = (),
+        suffixes: frozenset[str] = SUFFIXES,
+        longest_url: int | None = None,
     ) -> "Scope":
         """The scope of a crawl that starts from canonical seeds; BadSetting names the value that cannot be used."""
         if kind not in KINDS:
@@ -68,7 +71,8 @@ class Scope:
             include=compiled(*include),
             exclude=compiled(*exclude),
             max_depth=max_depth,
-            suffixes=SUFFIXES - suffixes_named(also),
+            suffixes=suffixes,
+            longest_url=longest_url,
             places=frozenset(place(host_of(seed)) for seed in known) if kind in ("host", "domain") else frozenset(),
         )
 
@@ -76,22 +80,41 @@ class Scope:
         """Whether a canonical URL is in scope."""
         return not self.refusal(url)
 
+    def reason(self, url: str) -> Reason | None:
+        """Why a canonical URL is out of scope; None if it is in scope."""
+        if url in self.seeds:
+            return None
+        if self._elsewhere(url):
+            return Reason.SCOPE
+        if self.longest_url is not None and len(url) > self.longest_url:
+            return Reason.LONGEST_URL
+        if suffix_of(url) in self.suffixes:
+            return Reason.SUFFIX
+        if self.exclude and self.exclude.search(url):
+            return Reason.EXCLUDE
+        if self.include and not self.include.search(url):
+            return Reason.INCLUDE
+        return None
+
     def refusal(self, url: str) -> str:
         """Why a canonical URL is out of scope, as a phrase; empty if it is in scope."""
-        if url in self.seeds:
-            return ""
-        if self.kind == "page":
-            return "only the seeds themselves are in scope"
-        if self.kind != "any" and not self._holds(host_of(url)):
-            return f"its {self.kind} is not one of the seeds'"
-        suffix = suffix_of(url)
-        if suffix in self.suffixes:
-            return f"pages do not end in .{suffix}"
-        if excluded := self.exclusion(url):
-            return excluded
-        if self.include and not self.include.search(url):
-            return "no include pattern matches it"
-        return ""
+        match self.reason(url):
+            case None:
+                return ""
+            case Reason.SCOPE:
+                return self._elsewhere(url)
+            case Reason.LONGEST_URL:
+                return f"it is longer than {self.longest_url} characters"
+            case Reason.SUFFIX:
+                return f"pages do not end in .{suffix_of(url)}"
+            case Reason.EXCLUDE:
+                return self.exclusion(url)
+            case _:
+                return "no include pattern matches it"
+
+    def refusal_of_sitemap(self, url: str) -> str:
+        """The same for a sitemap: only the pages that it lists must match an include pattern, and it may be packed."""
+        return "" if url in self.seeds else self._elsewhere(url) or self.exclusion(url)
 
     def exclusion(self, url: str) -> str:
         """Which exclude pattern matches a canonical URL, as a phrase; empty if none does, or if the URL is a seed."""
@@ -101,6 +124,12 @@ class Scope:
     def reaches(self, depth: int) -> bool:
         """Whether pages `depth` links away from a seed are in scope."""
         return self.max_depth is None or depth <= self.max_depth
+
+    def _elsewhere(self, url: str) -> str:
+        """Why the host of a canonical URL is out of scope; empty if it is in scope."""
+        if self.kind == "page":
+            return "only the seeds themselves are in scope"
+        return "" if self.kind == "any" or self._holds(host_of(url)) else f"its {self.kind} is not one of the seeds'"
 
     def _holds(self, host: str) -> bool:
         """Whether a host is in scope; cached, because the public suffix list is slow."""

@@ -2,8 +2,8 @@
 
 The reader takes `urlset` and `sitemapindex` in XML, with the news extension, and plain text with one URL per line, each
 of them plain or gzipped. The protocol's own limits apply: 50 MiB unpacked, and 50 000 entries. A broken sitemap yields
-the entries before the damage, and `trouble` says what is wrong. URLs are returned as written: the caller makes them
-canonical, and decides whether this sitemap may list them.
+every entry whose URL is complete, also where it breaks off, and `trouble` says what is wrong. URLs are returned as
+written: the caller makes them canonical, and decides whether this sitemap may list them.
 """
 
 import re
@@ -85,15 +85,15 @@ def read_sitemap(body: bytes) -> Sitemap:
             or found.trouble
             or f"A sitemap begins with urlset or sitemapindex, not with {found.root or 'nothing'}."
         )
-    entries = tuple(_entry(record) for record in found.records if record.name == wanted and record.text("loc"))
-    return Sitemap(entries=entries, is_index=is_index, trouble=trouble or found.trouble)
+    entries = [_entry(record, url) for record in found.records if record.name == wanted for url in record.texts("loc")]
+    return Sitemap(entries=tuple(entries[:MOST_ENTRIES]), is_index=is_index, trouble=trouble or found.trouble)
 
 
-def _entry(record: Record) -> SitemapEntry:
-    """The entry that a record describes."""
+def _entry(record: Record, url: str) -> SitemapEntry:
+    """The entry that a record describes for one of its URLs."""
     frequency = record.text("changefreq").lower()
     return SitemapEntry(
-        url=record.text("loc"),
+        url=url,
         modified=moment(record.text("lastmod")),
         frequency=frequency if frequency in _FREQUENCIES else "",
         priority=_priority(record.text("priority")),
@@ -139,8 +139,10 @@ def _unpacked(body: bytes, most: int = MOST_BYTES) -> tuple[bytes, str]:
 
 def _read_lines(body: bytes, trouble: str) -> Sitemap:
     """The URLs of a plain-text sitemap."""
-    lines = (line.strip() for line in body.decode("utf-8-sig", "replace").splitlines())
-    urls = [line for line in lines if line.startswith(("http://", "https://"))]
+    lines = body.decode("utf-8-sig", "replace").splitlines(keepends=True)
+    if trouble and lines and lines[-1] == lines[-1].rstrip():
+        lines.pop()  # half a URL
+    urls = [line for line in map(str.strip, lines) if line.startswith(("http://", "https://"))]
     if not urls and not trouble:
         trouble = "There is no URL in it."
     if len(urls) > MOST_ENTRIES:

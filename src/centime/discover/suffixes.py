@@ -1,5 +1,5 @@
-"""Suffixes of paths that a crawl does not fetch: images, audio, video, archives, fonts, programs, office files and
-styles.
+"""Suffixes of paths that a crawl does not fetch by default: images, audio, video, archives, fonts, programs, office
+files and styles.
 
 A suffix with which the name of a page may end is not listed (`/wiki/Node.js`, `/wiki/Amazon.com`, `/wiki/X.ai`).
 To fetch a script now and then costs less than to miss a page; links of `<a>` seldom lead to one.
@@ -56,6 +56,13 @@ def check_suffix(word: str) -> None:
             f"a suffix has up to 12 letters and digits, as in pdf,css,js; kinds of files are {', '.join(KINDS)} and "
             f"{ALL}; {word!r} is none of them"
         )
+
+
+def refused_suffixes(also: Iterable[str] = (), refused: Iterable[str] = ()) -> frozenset[str]:
+    """The suffixes that a crawl refuses: those of the list without the ones that are fetched too, and `refused` ones in
+    addition. Both are words as `suffixes_named` takes them.
+    """
+    return SUFFIXES - suffixes_named(also) | suffixes_named(refused)
 
 
 def suffix_of(url: str) -> str:

@@ -44,14 +44,18 @@ class Exchange:
             least_bytes_per_second=settings.least_bytes_per_second,
             grace_seconds=settings.slow_grace_seconds,
         )
-        self._pool = Pool(
-            guard,
-            clock=clock,
-            most_head_bytes=settings.most_header_bytes,
-            most_kept=settings.connections,
-            keep_seconds=settings.keep_alive_seconds,
-        )
-        self._lines = f"User-Agent: {settings.user_agent}\r\nAccept: */*\r\nAccept-Encoding: {ACCEPTED}\r\n"
+        self._pool = Pool(guard, settings, clock=clock, most_kept=settings.connections)
+        general = "".join(line for host, line in settings.header_lines if not host)
+        accept = "" if "\r\naccept:" in f"\r\n{general}".lower() else "Accept: */*\r\n"
+        self._lines = f"User-Agent: {settings.user_agent}\r\n{accept}Accept-Encoding: {ACCEPTED}\r\n{general}"
+        self._secret_lines: dict[str, str] = {}  # by the only host that gets them
+        self._own_cookies: dict[str, str] = {}
+        for host, line in settings.header_lines:
+            name, _, value = line.partition(":")
+            if host and name.lower() == "cookie":
+                self._own_cookies[host] = "; ".join(filter(None, (self._own_cookies.get(host), value.strip())))
+            elif host:
+                self._secret_lines[host] = self._secret_lines.get(host, "") + line
 
     @property
     def open_sockets(self) -> int:
@@ -79,17 +83,22 @@ class Exchange:
         self._watch.add(attempt, self._loop)
         connection: Connection | None = None
         try:
-            host, head, conditional = self._head(request)
+            host, head, secret, conditional = self._head(request)
             connection = self._pool.take(host, address, attempt)
             if connection is None:
                 connection = await self._pool.open(host, address, attempt)
             else:
                 attempt.address = address
-            await connection.send(head)
+            await connection.send(head + secret + b"\r\n")
             if connection.error is not None and not attempt.answered:
                 raise connection.error
             return await self._receive(
-                connection, request.url, most_bytes, crawl_delay, conditional, head if settings.keep_heads else b""
+                connection,
+                request.url,
+                most_bytes,
+                crawl_delay,
+                conditional,
+                head + b"\r\n" if settings.keep_heads else b"",
             )
         except asyncio.CancelledError:
             self._watch.drop(attempt)
@@ -107,8 +116,10 @@ class Exchange:
             if connection is not None:
                 self._pool.release(connection)
 
-    def _head(self, request: Request) -> tuple[str, bytes, bool]:
-        """The host to connect to, the head of the request, and whether it is conditional."""
+    def _head(self, request: Request) -> tuple[str, bytes, bytes, bool]:
+        """The host to connect to, the lines of the request, those that only the server may see, and whether the request
+        is conditional.
+        """
         url = request.url.partition("#")[0]
         if not url.isascii() or not url.isprintable() or " " in url:
             raise BadRequest("not the canonical URL of a page")
@@ -123,8 +134,16 @@ class Exchange:
             validators = f"If-None-Match: {request.etag}\r\n"
         if request.modified and request.modified.isprintable():
             validators += f"If-Modified-Since: {request.modified}\r\n"
-        head = f"GET {url[slash:]} HTTP/1.1\r\nHost: {authority}\r\n{self._lines}{validators}\r\n"
-        return host, head.encode(), bool(validators)
+        cookie = f"Cookie: {request.cookie}\r\n" if request.cookie else ""
+        target = url[slash:]
+        secret = self._secret_lines.get(host, "") if self._secret_lines else ""
+        if own := self._own_cookies.get(host):
+            secret, cookie = f"{secret}Cookie: {'; '.join(filter(None, (own, request.cookie)))}\r\n", ""
+        if self._pool.proxies and scheme == "http" and (proxy := self._pool.proxies.of(host)) is not None:
+            target = f"{host}{target}"
+            secret += proxy.line
+        head = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n{self._lines}{validators}{cookie}"
+        return host, head.encode(), secret.encode(), bool(validators)
 
     async def _receive(
         self, connection: Connection, url: str, most_bytes: int, crawl_delay: float, conditional: bool, sent: bytes
@@ -146,6 +165,8 @@ class Exchange:
             target = target_of(url, fields.get("location", ""))
             if not target:
                 outcome, detail = Outcome.BAD_RESPONSE, f"status {status} without a valid Location"
+        elif status == 407:
+            outcome, detail = Outcome.NO_CONNECTION, "the proxy wants another user or password (407)"
         elif outcome is Outcome.BAD_RESPONSE:
             detail = f"unexpected status {status}"
         elif status >= 400 and "retry-after" in fields:

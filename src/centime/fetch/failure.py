@@ -17,6 +17,10 @@ class NoAddress(CentimeError, OSError):
     """A name without an address; it becomes an outcome and never leaves the fetcher."""
 
 
+class NoTunnel(CentimeError, OSError):
+    """The proxy made no tunnel to the server; it becomes an outcome and never leaves the fetcher."""
+
+
 class ServerClosed(CentimeError, OSError):
     """The server closed the connection instead of answering; it becomes an outcome and never leaves the fetcher."""
 

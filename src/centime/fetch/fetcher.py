@@ -19,7 +19,8 @@ from centime.fetch.exchange import Exchange
 from centime.fetch.gate import Gate
 from centime.fetch.guard import Guard
 from centime.fetch.politeness import address_delay
-from centime.fetch.resolver import Lookup, Resolver
+from centime.fetch.proxy import Proxies
+from centime.fetch.resolver import Lookup, Place, Resolver
 from centime.fetch.robots import RobotsCache
 from centime.fetch.rules import MOST_BYTES
 from centime.fetch.settings import FetchSettings
@@ -30,6 +31,7 @@ from centime.model.response import Request, Response
 
 _SCHEMES = ("http://", "https://")
 _SILENT = (Outcome.NO_CONNECTION, Outcome.TIMED_OUT)
+_SOMEWHERE = Place("")  # behind a proxy
 _TRIES = 3  # of one request, while kept connections turn out to be dead
 
 
@@ -46,6 +48,7 @@ class Fetcher:
         self._product = settings.product  # read for every page
         self._guard = Guard(settings.allow_networks)
         self._resolver = Resolver(self._guard, settings.resolve, lookup)
+        self._proxies = Proxies(settings.proxies, settings.no_proxy)
         self._robots = RobotsCache(settings, self._ask_robots, clock)
         self._hosts = Gate()
         self._busy: set[str] = set()  # hosts with a delay and a request under way
@@ -78,12 +81,16 @@ class Fetcher:
         if not robots.rules.allows(url):
             refusal = self._refusal(url, Outcome.DISALLOWED, "disallowed by robots.txt", crawl_delay=crawl_delay)
             # Without a request the host owes nothing: its delay does not start.
-            return replace(refusal, asked_at=0.0) if asked_before else replace(refusal, held=robots.held)
+            if asked_before:
+                return replace(refusal, asked_at=0.0)
+            return replace(refusal, held=robots.held, sitemaps=robots.rules.sitemaps)
         delay = self._delay if crawl_delay <= self._delay else crawl_delay
         most_bytes = request.most_bytes or self._settings.most_body_bytes
         response = await self._ask(request, host, delay, most_bytes, crawl_delay)
         self._outcomes[response.outcome] += 1
-        return response if asked_before else replace(response, held=response.held + robots.held)
+        if asked_before:
+            return response
+        return replace(response, held=response.held + robots.held, sitemaps=robots.rules.sitemaps)
 
     @property
     def product(self) -> str:
@@ -122,13 +129,18 @@ class Fetcher:
     async def _ask(self, request: Request, host: str, delay: float, most_bytes: int, crawl_delay: float) -> Response:
         """Sends one request when the delays of host and address have passed, and returns the answer."""
         name = name_of(host)
-        place = self._resolver.known(name) or await self._resolver.find(name)
+        proxied = bool(self._proxies) and self._proxies.of(host) is not None
+        if proxied:  # the proxy resolves names
+            place = self._resolver.fixed(name) or _SOMEWHERE
+        else:
+            place = self._resolver.known(name) or await self._resolver.find(name)
         if place.outcome:
             return self._answerless(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
+        place = _SOMEWHERE if proxied else place
         exchange = self._exchange
         if exchange is None:
             exchange = self._exchange = Exchange(self._settings, self._guard, self._clock)
-        between = address_delay(place.address, self._settings)
+        between = address_delay(place.address, self._settings) if place.address else 0.0
         slots = self._slots
         response: Response | None = None
         tries = 0

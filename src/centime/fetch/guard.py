@@ -2,7 +2,7 @@
 
 A page can name any host, and a name can resolve to any address, so a crawler is a way into the network it runs in
 unless every address is judged. The address that is connected to is judged, after DNS, so that no name and no second
-DNS answer gets around it.
+DNS answer gets around it. Behind a proxy that is the proxy's task (`proxy.py` says what is left to the guard).
 
 An IPv6 address that carries an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) leads to that one and is judged
 by it too. Trap: `ipaddress.is_global` differs between releases of Python and does not look into all of these, hence

@@ -95,11 +95,5 @@ class Notifier:
 
     def _opened(self) -> Pool:
         if self._pool is None:
-            self._pool = Pool(
-                self._guard,
-                clock=time.time,
-                most_head_bytes=self._settings.most_header_bytes,
-                most_kept=0,
-                keep_seconds=self._settings.keep_alive_seconds,
-            )
+            self._pool = Pool(self._guard, self._settings, clock=time.time, most_kept=0)
         return self._pool

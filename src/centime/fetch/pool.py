@@ -4,7 +4,8 @@ A connection is kept for one host, which is scheme, name and port, and for one a
 its old connections are closed. At most `most_kept` wait for a request; the host that was used least lately loses its
 connection first. Those in use are bounded by whoever asks, so at most that many and `most_kept` more are open.
 
-Guarantee: the guard judges the very address that is connected to. It is a number, so nobody resolves it again.
+Guarantee: the guard judges the very address that is connected to. It is a number, so nobody resolves it again. Only a
+proxy, which a person has chosen, is connected to whatever its address (`proxy.py`).
 
 Trap: connections are aborted rather than closed. Over TLS, closing waits for the server's last words, and one that
 sends without end would be listened to meanwhile.
@@ -20,6 +21,8 @@ from typing import Any
 from centime.fetch.connection import Connection
 from centime.fetch.failure import RefusedAddress
 from centime.fetch.guard import Guard
+from centime.fetch.proxy import Proxies, open_tunnel
+from centime.fetch.settings import FetchSettings
 from centime.fetch.watch import Attempt
 
 _PORTS = {"http": 80, "https": 443}
@@ -32,19 +35,20 @@ class Pool:
     def __init__(
         self,
         guard: Guard,
+        settings: FetchSettings,
         *,
         clock: Callable[[], float],
-        most_head_bytes: int,
         most_kept: int,
-        keep_seconds: float,
     ) -> None:
         """A pool without connections, for the running loop; `clock` is the time of the world."""
         self._guard = guard
         self._most_kept = most_kept
-        self._keep_seconds = keep_seconds
+        self._settings = settings
+        self._keep_seconds = settings.keep_alive_seconds
+        self.proxies = Proxies(settings.proxies, settings.no_proxy)
         self._loop = asyncio.get_running_loop()
         self._make: Callable[..., Connection] = partial(
-            Connection, loop=self._loop, clock=clock, most_head_bytes=most_head_bytes, forget=self._forget
+            Connection, loop=self._loop, clock=clock, most_head_bytes=settings.most_header_bytes, forget=self._forget
         )
         self._idle: dict[str, list[Connection]] = {}  # by host; the host used last is last
         self._kept = 0
@@ -73,7 +77,8 @@ class Pool:
 
     async def open(self, host: str, address: str, attempt: Attempt) -> Connection:
         """A new connection to the host at this address, ready for the attempt; raises what went wrong."""
-        if not self._guard.allows(address):
+        proxy = self.proxies.of(host)
+        if proxy is None and not self._guard.allows(address):
             raise RefusedAddress(f"{address} is not a public address")
         attempt.fresh = True
         attempt.address = address
@@ -82,12 +87,18 @@ class Pool:
         if not colon or authority.endswith("]"):
             name, port = authority, str(_PORTS[scheme])
         options: dict[str, Any] = {}
+        tls_name = name.strip("[]").rstrip(".")
         if scheme == "https":
-            options = {"ssl": self._context(), "server_hostname": name.strip("[]").rstrip(".")}
+            options = {"ssl": self._context(), "server_hostname": tls_name}
         self._opening += 1
         try:
-            make = partial(self._make, host, address, attempt)
-            _, connection = await self._loop.create_connection(make, address, int(port), **options)
+            make: Callable[[], Connection] = partial(self._make, host, address, attempt)
+            if proxy is not None and options:
+                connection = await open_tunnel(proxy, f"{name}:{port}", make, self._context(), tls_name)
+            elif proxy is not None:
+                _, connection = await self._loop.create_connection(make, proxy.host, proxy.port)
+            else:
+                _, connection = await self._loop.create_connection(make, address, int(port), **options)
         finally:
             self._opening -= 1
         if not connection.lost:
@@ -125,7 +136,7 @@ class Pool:
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:  # reading all certificates takes a while
-            self._tls = ssl.create_default_context()
+            self._tls = self._settings.tls_context()
         return self._tls
 
     def _forget(self, connection: Connection) -> None:

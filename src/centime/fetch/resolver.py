@@ -82,8 +82,7 @@ class Resolver:
         if place is not None:
             return place
         now = time.monotonic()
-        fixed = literal(host) or self._fixed(host)
-        if fixed:
+        if fixed := literal(host) or self._fixed(host):
             self._keep(host, self._judge(host, (fixed,), ""), now + CEILING)
             return self._known[host][0][0]
         task = self._asking.get(host)
@@ -92,6 +91,11 @@ class Resolver:
         await asyncio.shield(task)
         known = self._known.get(host)
         return known[0][0] if known else Place("", Outcome.NO_ADDRESS, "the answer was evicted from the cache at once")
+
+    def fixed(self, host: str) -> Place | None:
+        """Where a host leads that is an address or has a fixed one; None for a name that DNS resolves."""
+        fixed = literal(host) or self._fixed(host)
+        return self._judge(host, (fixed,), "")[0] if fixed else None
 
     def failed(self, host: str, address: str) -> None:
         """Notes that an address did not answer: another one of the name comes first from now on."""

@@ -6,45 +6,55 @@ product token, whatever its case and whatever follows it ("Centime/2.0 beta" is 
 groups of one token are one group; a group for us without rules allows everything; and only allow and disallow end a
 list of agents, other lines between them do not.
 
+What people write wrong is read as Google's open-source parser reads it: misspelt fields, fields with an ending
+("disallows"), a missing colon between two words, a byte order mark that was cut, lines of more than MOST_LINE_BYTES.
+
 Most pages are allowed, and protego is slow because it normalises the URL's percent-encoding. So one regular expression
 that matches more than the rules do (each disallow rule up to its first escape, its first `$` or its second `*`) passes
 most pages first. A URL with escapes always goes to protego. Trap: only one `*` per alternative, or a hostile file could
 make matching take for ever.
+
+`Sitemap` lines are for every robot, wherever they stand; the first MOST_SITEMAPS count.
 
 Guarantee: at most MOST_BYTES are parsed, the rest is ignored. Whatever the bytes, there is a result.
 """
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
 from protego import Protego
 
 MOST_BYTES = 500 * 1024
+MOST_LINE_BYTES = 2_083 * 8 - 1  # as Google's parser has it
 MOST_SUSPECTS = 200
+MOST_SITEMAPS = 1_000
 
 _PRODUCT = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPED_OR_END = re.compile(r"[%$]")
 _LINES = re.compile(r"[\r\n]+")
 _PRINTABLE = "".join(chr(code) for code in range(33, 127))
-_AGENT = {"user-agent", "useragent", "user agent"}
-_DISALLOW = {"disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"}  # as people misspell it
-_DELAY = {"crawl-delay", "crawldelay", "crawl delay"}
+# What a field begins with, as people misspell it.
+_AGENT = ("user-agent", "useragent", "user agent")
+_DISALLOW = ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")
+_SITEMAP = ("sitemap", "site-map")
+_DELAY = ("crawl-delay", "crawldelay", "crawl delay")
 
 
 class Rules:
-    """The rules of one robots.txt for one robot."""
+    """The rules of one robots.txt for one robot, and the sitemaps that it names, as written."""
 
-    __slots__ = ("_matcher", "_suspect", "crawl_delay", "size")
+    __slots__ = ("_matcher", "_suspect", "crawl_delay", "sitemaps", "size")
 
-    def __init__(self, lines: list[str], crawl_delay: float) -> None:
+    def __init__(self, lines: list[str], crawl_delay: float, sitemaps: Iterable[str] = ()) -> None:
         """Rules from the lines for us."""
         text = "\n".join(lines)
         self._matcher = Protego.parse("User-agent: *\n" + text) if text else None
         self._suspect = _suspect([line.removeprefix("Disallow: ") for line in lines if line.startswith("D")])
         self.crawl_delay = crawl_delay
-        self.size = len(text)
+        self.sitemaps = tuple(sitemaps)
+        self.size = len(text) + sum(map(len, self.sitemaps))
 
     def allows(self, url: str) -> bool:
         """Whether the page of a canonical URL may be fetched."""
@@ -76,33 +86,37 @@ def parse_rules(body: bytes, product: str) -> Rules:
     own: list[str] = []
     general: list[str] = []
     delays: dict[str, float] = {}
+    sitemaps: dict[str, None] = {}
     agents: set[str] = set()
     named = False  # a group is for us
     listing = False  # the last line that counts was an agent
     for line in _LINES.split(_decode(body)):
         field, value = _split(line)
-        if field in _AGENT:
+        if field.startswith(_AGENT):
             if not listing:
                 agents = set()
             listing = True
             agents.add(_agent(value))
             named = named or product in agents
-        elif field == "allow" or field in _DISALLOW:
+        elif field.startswith(("allow", *_DISALLOW)):
             listing = False
             if value:
-                rule = f"{'Allow' if field == 'allow' else 'Disallow'}: {quote(value, safe=_PRINTABLE)}"
+                rule = f"{'Allow' if field.startswith('allow') else 'Disallow'}: {quote(value, safe=_PRINTABLE)}"
                 if product in agents:
                     own.append(rule)
                 if "*" in agents:
                     general.append(rule)
-        elif field in _DELAY:
+        elif field.startswith(_SITEMAP):  # belongs to no group, and does not end a list of agents
+            if value and len(sitemaps) < MOST_SITEMAPS:
+                sitemaps[value] = None
+        elif field.startswith(_DELAY):
             for agent in agents & {product, "*"}:
                 delays[agent] = _delay(value)
     chosen = own if named else general
     delay = delays.get(product if named else "*", 0.0)
-    if not chosen and not delay:
+    if not chosen and not delay and not sitemaps:
         return ALL_ALLOWED
-    return Rules(chosen, delay)
+    return Rules(chosen, delay, sitemaps)
 
 
 def _decode(body: bytes) -> str:
@@ -117,15 +131,21 @@ def _decode(body: bytes) -> str:
     ):
         if body.startswith(mark):
             return body[len(mark) :].decode(encoding, "replace")
-    return body.decode("utf-8", "replace")
+    cut = next((mark for mark in (codecs.BOM_UTF8[:2], codecs.BOM_UTF8[:1]) if body.startswith(mark)), b"")
+    return body.removeprefix(cut).decode("utf-8", "replace")  # a byte order mark may be cut
 
 
 def _split(line: str) -> tuple[str, str]:
-    """A line's field in lower case and its value, without the comment; the colon may be missing."""
+    """A line's field in lower case and its value, without the comment. The colon may be missing if there are two words;
+    what is too long is cut.
+    """
+    if 4 * len(line) > MOST_LINE_BYTES:
+        line = line.encode()[:MOST_LINE_BYTES].decode("utf-8", "ignore")
     line = line.partition("#")[0].strip()
     field, colon, value = line.partition(":")
     if not colon:
-        field, _, value = line.partition(" ")
+        words = line.split()
+        field, value = words if len(words) == 2 else (line, "")
     return field.strip().lower(), value.strip()
 
 

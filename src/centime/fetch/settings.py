@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import ssl
 from dataclasses import dataclass
 from typing import Self
 
@@ -34,6 +35,11 @@ class FetchSettings:
     robots_retry_seconds: float = 600.0  # after server errors, until it is fetched again, at most
     keep_heads: bool = False  # return heads and raw body, for the archive
     keep_errors: bool = False  # return the bodies of redirects and errors too
+    header_lines: tuple[tuple[str, str], ...] = ()  # (host or "" for all, whole line); those of a host are secrets
+    proxies: tuple[tuple[str, str], ...] = ()  # (http or https, URL)
+    no_proxy: str = ""  # hosts that are asked directly, as in NO_PROXY
+    ca_file: str = ""  # certificates of further authorities
+    insecure: bool = False  # certificates are not verified
 
     def check(self) -> Self:
         """These settings; BadSetting if they are new and make no sense. Those of a journal are not checked again."""
@@ -71,7 +77,22 @@ class FetchSettings:
                 raise BadSetting(
                     f"resolve: {address!r}, given for {name!r}, is not an address such as 127.0.0.1"
                 ) from None
+        if self.ca_file:
+            self.tls_context()
         return self
+
+    def tls_context(self) -> ssl.SSLContext:
+        """How servers are verified; BadSetting if the certificates cannot be read."""
+        context = ssl.create_default_context()
+        if self.ca_file:
+            try:
+                context.load_verify_locations(self.ca_file)
+            except (OSError, ssl.SSLError) as error:
+                raise BadSetting(f"ca-file: {self.ca_file} holds no certificates that can be read: {error}") from None
+        if self.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
 
     @property
     def product(self) -> str:

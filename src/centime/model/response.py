@@ -12,6 +12,7 @@ class Request:
     url: str
     etag: str = ""  # of the copy at hand, for a conditional request; empty if there is none
     modified: str = ""  # the Last-Modified of that copy, as the server wrote it
+    cookie: str = ""  # the value of the Cookie header
     patience: float = 0.0  # seconds to wait for a connection, and for the head of the answer; 0 for the settings' own
     most_bytes: int = 0  # of the body, decompressed; 0 for the settings' own
 
@@ -35,6 +36,7 @@ class Response:
     wire_bytes: int = 0  # bytes received, before decompression
     crawl_delay: float = 0.0  # of robots.txt, 0 if absent
     retry_after: float = 0.0  # of the response, 0 if absent
+    sitemaps: tuple[str, ...] = ()  # that robots.txt names, as written, if it was fetched for this request
     detail: str = ""  # one sentence about a failure
     request_head: bytes = b""  # as sent, for the archive; empty unless requested
     response_head: bytes = b""

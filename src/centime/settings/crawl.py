@@ -12,7 +12,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from centime.discover.canonical import LONGEST_URL
 from centime.discover.scope import Scope
+from centime.discover.suffixes import SUFFIXES, refused_suffixes
+from centime.discover.traps import TrapMode, TrapRules
 from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
 from centime.model.pattern import Patterns, compiled
@@ -23,6 +26,7 @@ Keep = Literal["none", "xml", "all"]
 ScopeKind = Literal["page", "host", "domain", "any"]
 LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
 Share = Annotated[float, Meta(gt=0, lt=1)]
+Most = Annotated[int, Meta(ge=1, le=2**31)] | None
 
 
 class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -53,11 +57,24 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     refresh_after: Annotated[float, Meta(ge=0.001, le=1e10)] | None = None
     rate: Annotated[float, Meta(ge=1e-6, le=1e9)] | None = None  # pages per second
     bandwidth: Annotated[float, Meta(ge=1, le=1e15)] | None = None  # bytes per second
+    fill_rate: Annotated[float, Meta(ge=1e-6, le=1e9)] | None = None  # pages per second, until most pages were visited
     timeout: Annotated[float, Meta(ge=0.1, le=86_400)] = 120.0  # of one page, from the first packet to the last byte
     most_page_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 10 * 2**20
     pages_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 1_000_000
     most_pages: Annotated[int, Meta(ge=1, le=2**31)] | None = None  # known ones; None: what the machine has memory for
     most_memory: Annotated[int, Meta(ge=2**20, le=2**50)] | None = None  # bytes, all processes; None: half of it
+    longest_url: Annotated[int, Meta(ge=64, le=LONGEST_URL)] | None = 2_048  # characters; None: LONGEST_URL
+    refuse_suffix: tuple[str, ...] = ()
+    follow_nofollow: bool = False
+    traps: TrapMode = "evidence"  # what is done about suspicious URLs (discover/traps.py)
+    most_segments: Most = 20  # from here on: beyond which a URL is suspicious; None: never
+    longest_segment: Most = 255
+    repeated_segments: Annotated[int, Meta(ge=2, le=1_000)] | None = 3
+    most_parameters: Most = 12
+    repeated_parameters: Most = 3
+    years_off: Most = 30
+    queries_per_path: Most = 1_000
+    dates_per_path: Most = 600
     continuous: bool = False  # discovers and refreshes pages until it is stopped
     policy: Policy = "optimal"
     alpha: Annotated[float, Meta(ge=0, le=1e6)] = 0.0  # penalty for each change that a copy missed
@@ -70,6 +87,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     )
     shares: tuple[Share, Share, Share] = (0.5, 0.5, 0.5)  # of the choices that reach levels 1 to 3
     ban: tuple[str, ...] = ()  # hosts that are not fetched from
+    sitemaps: bool = True  # those that robots.txt names are followed
+    cookies: bool = False  # each host gets the cookies that it has set
+    header: tuple[str, ...] = ()  # these three without what is secret in them: settings/secrets.py
+    auth: tuple[str, ...] = ()
+    proxy: str | None = None
+    ca_file: str | None = None
+    insecure: bool = False
 
     def discovery_share(self) -> float | None:
         """The share of the budget for discovery, from 0 to 1; None if worth decides."""
@@ -103,12 +127,29 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def scope_rules(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
         return Scope.of(
-            self.seeds, kind=self.scope, include=self.include, exclude=self.exclude, also=self.also_fetched()
+            self.seeds,
+            kind=self.scope,
+            include=self.include,
+            exclude=self.exclude,
+            suffixes=self.refused_suffixes(),
+            longest_url=self.longest_url,
         )
 
-    def also_fetched(self) -> tuple[str, ...]:
-        """The suffixes or kinds of files that are fetched besides pages: those asked for, and PDFs if all is kept."""
-        return (*self.also, "pdf") if self.keep == "all" else self.also
+    def refused_suffixes(self) -> frozenset[str]:
+        """The suffixes of URLs that are not fetched. PDFs are fetched if all is kept."""
+        return refused_suffixes((*self.also, "pdf") if self.keep == "all" else self.also, self.refuse_suffix)
+
+    def trap_rules(self) -> TrapRules:
+        """The rules that say which URLs are suspicious."""
+        return TrapRules(
+            mode=self.traps,
+            most_segments=self.most_segments,
+            longest_segment=self.longest_segment,
+            repeated_segments=self.repeated_segments,
+            most_parameters=self.most_parameters,
+            repeated_parameters=self.repeated_parameters,
+            years_off=self.years_off,
+        )
 
     def focus_rules(self) -> tuple[FocusRule, ...]:
         """The rules of focus; the first is that of class 1."""
@@ -143,6 +184,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
             slow_grace_seconds=min(FetchSettings().slow_grace_seconds, self.timeout / 2),
             keep_heads=self.keep != "none",
             keep_errors=self.keep == "all",
+            ca_file=self.ca_file or "",
+            insecure=self.insecure,
         )
 
     def facts(self) -> dict[str, Any]:
@@ -173,24 +216,41 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int | None
     keep: Keep
     bodies: str
+    sitemaps: bool = True
+    cookies: bool = False
     ignore_noarchive: bool = False
-    also: tuple[str, ...] = ()
     requisites: RequisiteSettings = RequisiteSettings()
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
     ahead: float | None = None  # of the clock of the run (processes/clock.py); None for the wall clock
+    suffixes: frozenset[str] = SUFFIXES
+    longest_url: int | None = None
+    traps: TrapRules = TrapRules()
+    follow_nofollow: bool = False
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
-        return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude, also=self.also)
+        return Scope.of(
+            self.seeds,
+            kind=self.scope_kind,
+            include=self.include,
+            exclude=self.exclude,
+            suffixes=self.suffixes,
+            longest_url=self.longest_url,
+        )
 
 
 def fetcher_settings(
-    settings: CrawlSettings, name: str, bodies: Path, on_page: str = "", ahead: float | None = None
+    settings: CrawlSettings,
+    fetch: FetchSettings,
+    name: str,
+    bodies: Path,
+    on_page: str = "",
+    ahead: float | None = None,
 ) -> FetcherSettings:
-    """The settings of one fetcher process of the crawl."""
+    """The settings of one fetcher process of the crawl; `fetch` has its secrets."""
     return FetcherSettings(
         name=name,
-        fetch=settings.fetch_settings(),
+        fetch=fetch,
         seeds=settings.seeds,
         scope_kind=settings.scope,
         include=settings.include,
@@ -198,8 +258,9 @@ def fetcher_settings(
         max_depth=settings.max_depth,
         keep=settings.keep,
         bodies=str(bodies),
+        sitemaps=settings.sitemaps,
+        cookies=settings.cookies,
         ignore_noarchive=settings.ignore_noarchive,
-        also=settings.also_fetched(),
         requisites=RequisiteSettings(
             settings.requisites,
             settings.also,
@@ -209,6 +270,10 @@ def fetcher_settings(
         ),
         on_page=on_page,
         ahead=ahead,
+        suffixes=settings.refused_suffixes(),
+        longest_url=settings.longest_url,
+        traps=settings.trap_rules(),
+        follow_nofollow=settings.follow_nofollow,
     )
 
 

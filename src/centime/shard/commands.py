@@ -13,7 +13,9 @@ from centime.settings.crawl import CrawlSettings
 from centime.settings.live import changed, changed_again
 from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, column_of
 from centime.shard.dropping import rebalance
-from centime.shard.joining import fingerprints_of, join
+from centime.shard.joining import believe, fingerprints_of, join
+from centime.shard.message import PLAIN, Role
+from centime.shard.pages import origins_at
 from centime.shard.queueing import promote
 from centime.shard.state import ShardState
 
@@ -72,7 +74,11 @@ def _publish(state: ShardState, now: float, command: PublishCommand) -> None:
     publishers = state.requests.publishers
     trusted = publishers.is_trusted(publisher)
     known = state.pages.table.find(fingerprints)
-    fresh = join(state, fingerprints, urls, np.zeros(len(urls), dtype=np.uint8), PUBLISHED if trusted else DISCOVERY)
+    role = Role.SITEMAP if command.source == "sitemap" else PLAIN
+    origins = origins_at(np.zeros(len(urls)), role)
+    fresh = join(state, fingerprints, urls, origins, PUBLISHED if trusted else DISCOVERY)
+    if role:
+        believe(state, fingerprints)
     pages = state.pages.table.find(fingerprints) if fresh else known
     if fresh:
         new = pages[(known < 0) & (pages >= 0)].astype(np.int64)

@@ -10,7 +10,7 @@ from centime.frontier.timers import MOST_FAILURES, retry_time, return_time
 from centime.model.ids import HostId, PageId, host_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.commands import take_claims
-from centime.shard.joining import join_links
+from centime.shard.joining import join_links, take_refused
 from centime.shard.message import CLAIM, Visit, unpack_visit
 from centime.shard.needing import join_needed
 from centime.shard.notices import Change
@@ -18,6 +18,7 @@ from centime.shard.politeness import standing_after
 from centime.shard.queueing import reorder, requeue
 from centime.shard.refreshing import Filed
 from centime.shard.state import ShardState
+from centime.shard.suspects import evidence_of, use_evidence
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import Mark, Record
 
@@ -41,10 +42,13 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
 
 def apply_visits(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -> None:
     """Applies visits of pages that wait nowhere. `leased` if their hosts still count them as leases."""
+    shown = evidence_of(state, visits)
     join_links(state, visits)
     join_needed(state, visits)
+    take_refused(state, visits)
     _pay(state, visits)
     _file(state, now, visits, leased=leased)
+    use_evidence(state, shown)
     state.since_advance += len(visits)
     if state.since_advance >= VISITS_PER_ADVANCE:
         state.ledger.advance(THRESHOLD, state.since_advance * PAYMENTS_PER_VISIT)
@@ -123,6 +127,7 @@ def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -
         if visit.outcome in NO_RETRY:
             again.append(visit.page)
     state.pages.records.append_many([one.record for one in filed])
+    state.count_first(sum(one.before is None for one in filed))
     state.refreshing.record(now, filed, state.hosts, state.pages.records, state.ledger.importance)
     requeue(state, again, now)  # after the records are written: the level of a page depends on them
     _notify(state, now, filed)
@@ -130,9 +135,11 @@ def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -
 
 
 def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
-    """Charges visits to the refresh budget: all of them, or only repeated visits if discovery has its own share."""
+    """Charges visits to the refresh budget: all of them, or only repeated visits if discovery has its own share or the
+    crawl is being filled beyond the budget.
+    """
     counted = filed
-    if state.settings.discovery_share() is not None:
+    if state.settings.discovery_share() is not None or state.is_filling:
         counted = [one for one in filed if one.before is not None]
     state.refreshing.spend(now, len(counted), sum(one.visit.wire_bytes for one in counted))
 

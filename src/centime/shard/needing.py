@@ -12,6 +12,7 @@ from centime.model.address import host_of
 from centime.model.row_batch import Pages
 from centime.shard.joining import add_pages, fingerprints_of, within_bounds
 from centime.shard.message import Visit
+from centime.shard.pages import origins_at
 from centime.shard.state import ShardState
 
 MOST_NESTING = 255
@@ -37,8 +38,8 @@ def join_needed(state: ShardState, visits: list[Visit]) -> None:
     unknown = _within_hosts(state, urls, unknown)
     if not len(unknown):
         return
-    depths = np.minimum(state.pages.origins_of(parents)["depth"].astype(np.int64) + 1, 255).astype(np.uint8)
-    pages, places, hosts, _ = add_pages(state, fingerprints, urls, depths, unknown)
+    origins = origins_at(state.pages.origins_of(parents)["depth"].astype(np.int64) + 1)
+    pages, places, hosts, _ = add_pages(state, fingerprints, urls, origins, unknown)
     nesting = np.minimum(requisites.nesting(parents[places]).astype(np.int64) + 1, MOST_NESTING).astype(np.uint8)
     requisites.add(pages, parents[places], nesting, hosts)
     keys = state.ledger.importance(parents[places])

@@ -4,6 +4,7 @@ Memory holds a fingerprint and two offsets per page. What never changes (URL, ho
 one page at a time (link rows, visit records) is in append-only files.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -13,11 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.discover.refusal import Reason
 from centime.files.appended import AppendedFile
 from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
-from centime.shard.message import Visit
+from centime.shard.message import PLAIN, TEXT_FOLLOWS, Visit
 from centime.store.items import Items
 from centime.store.link_rows import DiskRows
 from centime.store.record import NO_MARK, NO_PAGE, Mark, Record
@@ -27,7 +29,15 @@ from centime.store.url_table import UrlTable
 
 _REDIRECTS = [outcome.value for outcome in Outcome if outcome.redirect]
 
-ORIGIN = np.dtype([("host", "<u4"), ("depth", "u1"), ("focus", "u1"), ("level", "u1"), ("reserved", "u1")])
+ORIGIN = np.dtype([("host", "<u4"), ("depth", "u1"), ("focus", "u1"), ("role", "u1"), ("hops", "u1")])
+
+
+def origins_at(depths: npt.ArrayLike, role: npt.ArrayLike = PLAIN, hops: npt.ArrayLike = 0) -> npt.NDArray[np.void]:
+    """Origins of new pages at these depths, without a host."""
+    depths = np.minimum(depths, 255)
+    origins = np.zeros(len(depths), dtype=ORIGIN)
+    origins["depth"], origins["role"], origins["hops"] = depths, role, np.minimum(hops, 255)
+    return origins
 
 
 class KnownPages:
@@ -87,16 +97,16 @@ class KnownPages:
         self,
         urls: list[str],
         hosts: npt.NDArray[np.int32],
-        depths: npt.NDArray[np.uint8],
+        origins: npt.NDArray[np.void],
         classes: npt.NDArray[np.uint8],
     ) -> None:
-        """Stores what never changes about new pages."""
+        """Stores what never changes about new pages; `origins` have their depth, role and hops."""
         together = "".join(urls)
         # canonical URLs are ASCII: they have as many bytes as characters
         encoded = urls if together.isascii() else [url.encode() for url in urls]
         self.texts.append_many(together.encode(), np.fromiter(map(len, encoded), dtype=np.int64, count=len(urls)))
-        origins = np.zeros(len(urls), dtype=ORIGIN)
-        origins["host"], origins["depth"], origins["focus"] = hosts, depths, classes
+        origins = origins.copy()
+        origins["host"], origins["focus"] = hosts, classes
         self.origins.append(origins)
 
     def origin(self, page: PageId) -> Any:
@@ -162,6 +172,8 @@ class KnownPages:
             (Mark.TRUNCATED, visit.truncated),
             (Mark.NOFOLLOW, visit.nofollow),
             (Mark.NOINDEX, visit.noindex),
+            (Mark.SITEMAP, visit.is_sitemap or (same and before is not None and Mark.SITEMAP in before.marks)),
+            (Mark.BROKEN, visit.is_sitemap and bool(visit.detail)),
             (Mark.NOARCHIVE, visit.noarchive),
         ):
             if holds:
@@ -199,8 +211,15 @@ class KnownPages:
             modified=visit.modified,
             content_type=before.content_type if same and before is not None else visit.content_type,
             detail=visit.detail,
+            refused=before.refused if same and before is not None else _refused(visit.refused_for),
             address=visit.address,
         )
+
+
+def _refused(reasons: bytes) -> str:
+    """The refused links of a visit, by reason."""
+    counts = Counter(reason % TEXT_FOLLOWS for reason in reasons)
+    return " ".join(f"{Reason(reason).label}={counts[reason]}" for reason in sorted(counts))
 
 
 @lru_cache(maxsize=4_096)

@@ -4,12 +4,24 @@ shard's state.
 
 import msgspec
 
-from centime.model.ids import HostId
+from centime.model.ids import HostId, PageId
 from centime.shard.command import RecentIds
 from centime.shard.publishers import Publishers
 from centime.shard.subscriptions import Subscriptions
 
-_Packed = tuple[list[str], bytes, bytes, int, int, list[HostId]]
+MOST_SITEMAPS = 65_536  # pages that were known before somebody called them sitemaps
+
+
+class _Packed(msgspec.Struct, array_like=True):
+    """All requests, as in a snapshot. A new field goes to the end and has a default."""
+
+    recent: list[str]
+    subscriptions: bytes
+    publishers: bytes
+    enlisted: int
+    enlist_end: int
+    banned: list[HostId]
+    sitemaps: list[PageId] = []
 
 
 class Requests:
@@ -21,16 +33,18 @@ class Requests:
         self.publishers = Publishers()
         self.enlisted = self.enlist_end = 0  # pages in this range do not have the deadlines of subscriptions yet
         self.banned: set[HostId] = set()
+        self.sitemaps: set[PageId] = set()  # called so after they were known; the others have it in their origin
 
     def state(self) -> bytes:
         """All requests, packed for a snapshot."""
-        parts = (
+        parts = _Packed(
             self.recent.state(),
             self.subscriptions.state(),
             self.publishers.state(),
             self.enlisted,
             self.enlist_end,
             sorted(self.banned),
+            sorted(self.sitemaps),
         )
         return msgspec.msgpack.encode(parts)
 
@@ -38,11 +52,10 @@ class Requests:
     def from_state(cls, state: bytes) -> "Requests":
         """The requests of a snapshot."""
         made = cls()
-        recent, subscriptions, publishers, made.enlisted, made.enlist_end, banned = msgspec.msgpack.decode(
-            state, type=_Packed
-        )
-        made.recent = RecentIds.from_state(recent)
-        made.subscriptions = Subscriptions.from_state(subscriptions)
-        made.publishers = Publishers.from_state(publishers)
-        made.banned = set(banned)
+        packed = msgspec.msgpack.decode(state, type=_Packed)
+        made.recent = RecentIds.from_state(packed.recent)
+        made.subscriptions = Subscriptions.from_state(packed.subscriptions)
+        made.publishers = Publishers.from_state(packed.publishers)
+        made.enlisted, made.enlist_end = packed.enlisted, packed.enlist_end
+        made.banned, made.sitemaps = set(packed.banned), set(packed.sitemaps)
         return made

@@ -21,6 +21,7 @@ import numpy as np
 
 from centime.ledger.protocol import PageLedger
 from centime.model.ids import HostId, PageId, host_ids, page_ids
+from centime.model.outcome import PageKind
 from centime.settings.crawl import CrawlSettings
 from centime.shard import queueing
 from centime.shard.command import Command, SetCommand, pack_command
@@ -51,6 +52,7 @@ from centime.shard.message import (
     Granted,
     Lease,
     Returned,
+    Role,
     Seeded,
     Settled,
     Visit,
@@ -62,6 +64,7 @@ from centime.shard.pages import KnownPages
 from centime.shard.politeness import patience_with
 from centime.shard.state import ShardState
 from centime.store.journal import Journal
+from centime.store.record import Mark
 
 
 class Shard(ShardState):
@@ -160,7 +163,14 @@ class Shard(ShardState):
         depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
         patience = patience_with(self.hosts[HostId(int(origin["host"]))])
-        nesting = self.requisites.nesting_of(page)
+        role, hops, nesting = Role(int(origin["role"])), int(origin["hops"]), self.requisites.nesting_of(page)
+        if page in self.requests.sitemaps:
+            role |= Role.SITEMAP
         if record is None or not record.signature:
-            return Lease(page, url, depth, watch=watch, patience=patience, nesting=nesting)
-        return Lease(page, url, depth, record.etag, record.modified, record.digest, watch, patience, nesting)
+            return Lease(page, url, depth, watch=watch, patience=patience, role=role, hops=hops, nesting=nesting)
+        etag, modified = record.etag, record.modified
+        if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
+            etag = modified = ""
+        if watch and record.kind in (PageKind.HTML, PageKind.XML) and self.requests.subscriptions.unknown(page, watch):
+            etag = modified = ""  # the server must send the page, so that the XPath is evaluated for the first time
+        return Lease(page, url, depth, etag, modified, record.digest, watch, patience, role, hops, nesting)

@@ -17,7 +17,6 @@ truncates the file after the last complete record that the index names.
 import base64
 import hashlib
 import os
-import re
 import uuid
 from pathlib import Path
 from typing import NamedTuple
@@ -30,13 +29,11 @@ from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.response import Response
-from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original
+from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original, mime_of
 from centime.store.warc import LONGEST_URL, answer, moment_of, payload_of, request, warc_date, warcinfo
 
 LARGEST_FILE = 1 << 30
 KEEP = {"all": frozenset(PageKind), "xml": frozenset({PageKind.XML, PageKind.DTD})}
-
-_MEDIA_TYPE = re.compile("[!-~]{1,255}")
 
 
 class Archive:
@@ -106,7 +103,7 @@ class Archive:
         capture = Capture(
             url=response.url,
             timestamp=moment_of(response).strftime("%Y%m%d%H%M%S"),
-            mime=REVISIT if original else _mime(response),
+            mime=REVISIT if original else mime_of(response.header("content-type")),
             status=0 if original else response.status,
             digest=named,
             offset=self._size + len(asked),
@@ -229,12 +226,6 @@ def _is_there(handle: int, line: bytes) -> bool:
         return False
     data = os.pread(handle, capture.length, capture.offset)
     return len(data) == capture.length and payload_of(data) is not None
-
-
-def _mime(response: Response) -> str:
-    """The content type that the server declares; `unk` if it is missing or none, or if it would look like a revisit."""
-    said = re.split("[; ]", response.header("content-type"), maxsplit=1)[0]
-    return said if _MEDIA_TYPE.fullmatch(said) and said != REVISIT else "unk"
 
 
 def _index_of(path: Path) -> Path:

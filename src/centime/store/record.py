@@ -19,7 +19,9 @@ class Mark(IntFlag):
     CONDITIONAL = 16  # the request was conditional
     KEPT = 32  # the body is in the archive
     LINKS_CUT = 64  # the page had more links than the limit
-    NOARCHIVE = 128  # the page asks not to be archived, and was not
+    SITEMAP = 128  # the page is a sitemap, and its entries are its links
+    BROKEN = 256  # the sitemap is damaged: `detail` says how
+    NOARCHIVE = 512  # the page asks not to be archived, and was not
 
 
 NO_MARK = Mark(0)
@@ -72,4 +74,4 @@ class Record:
     title: str = ""
     language: str = ""
     document_type: str = ""
-    root: str = ""
+    refused: str = ""  # how many links of the page were refused, by reason: scope=12 suffix=3

@@ -56,7 +56,7 @@ _TEXT_FIELDS = (
     "title",
     "language",
     "document_type",
-    "root",
+    "refused",
 )
 _HEAD = Struct("<" + "".join(code * len(names) for (code, _), names in _NUMBERS.items()))
 _LENGTHS = Struct(f"<{len(_TEXT_FIELDS)}H")

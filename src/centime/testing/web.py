@@ -17,8 +17,10 @@ class TestWeb:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings of a crawl of this web: keywords for `centime.Crawl`."""
-        return {"scope": "any", "delay": 0, "allow_network": ["127.0.0.0/8"]}
+        """Settings of a crawl of this web: keywords for `centime.Crawl`. The truth is about pages that links lead to,
+        so sitemaps are left alone.
+        """
+        return {"scope": "any", "delay": 0, "allow_network": ["127.0.0.0/8"], "sitemaps": False}
 
     @property
     def seed_url(self) -> str:

@@ -26,7 +26,13 @@ from centime.model.outcome import Outcome
 from centime.rank.pagerank import pagerank
 
 PAGES = 240
-GIVEN: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"]}
+GIVEN: dict[str, Any] = {
+    "scope": "any",
+    "delay": 0.0,
+    "workers": 1,
+    "allow-network": ["127.0.0.0/8"],
+    "sitemaps": False,
+}
 
 
 @pytest.fixture(scope="module")

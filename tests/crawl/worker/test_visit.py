@@ -6,6 +6,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from centime.crawl.check.archive import check_archive
 from centime.crawl.check.findings import Findings
+from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.discover.scope import Scope
@@ -37,7 +38,9 @@ async def visited(folder: Path, keep: str) -> tuple[str, list[Outcome]]:
         links = LinkReader(Scope.of([], kind="any"), None)
         try:
             leases = [Lease(PageId(page), server.url + path) for page, path in enumerate([*ROUTES, "/unknown"])]
-            return server.url, [(await visit(lease, fetcher, links, archive)).outcome for lease in leases]
+            return server.url, [
+                (await visit(lease, Chains(fetcher, links.scope.admits), links, archive)).outcome for lease in leases
+            ]
         finally:
             archive.close()
             await fetcher.close()
@@ -75,7 +78,9 @@ async def _linked() -> tuple[str, bytes]:
         fetcher = Fetcher(settings())
         try:
             links = LinkReader(Scope.of([], kind="any"), None)
-            return server.url, (await visit(Lease(PageId(0), f"{server.url}/"), fetcher, links, None)).texts
+            return server.url, (
+                await visit(Lease(PageId(0), f"{server.url}/"), Chains(fetcher, links.scope.admits), links, None)
+            ).texts
         finally:
             await fetcher.close()
 

@@ -37,6 +37,13 @@ def _crawl(
     bandwidth: Annotated[
         str | None, typer.Option(metavar="RATE", help="Fetch at most this many bytes: 500KB/s, 2GB/day. Default: none.")
     ] = None,
+    fill_rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="With --continuous: pages until most were visited once, beyond the budget. Default: none.",
+        ),
+    ] = None,
     scope: Annotated[
         str | None,
         typer.Option(
@@ -161,6 +168,16 @@ def _crawl(
         list[str] | None,
         typer.Option(metavar="HOST", help="Never fetch from this host: https://ads.example. Repeatable."),
     ] = None,
+    sitemaps: Annotated[
+        bool | None,
+        typer.Option("--sitemaps/--no-sitemaps", help="Follow the sitemaps that robots.txt names. Default: follow."),
+    ] = None,
+    cookies: Annotated[
+        bool | None,
+        typer.Option(
+            "--cookies/--no-cookies", help="Send each host the cookies that it sets. Default: within redirects only."
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Number of fetcher processes. Default: one per core.")
     ] = None,
@@ -175,6 +192,24 @@ def _crawl(
         list[str] | None,
         typer.Option(metavar="NAME=ADDRESS", help="Address of a name or *.name, without DNS. Repeatable."),
     ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[HOST=]NAME: VALUE", help="Send this header, to all hosts or to one. Repeatable."),
+    ] = None,
+    auth: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST=USER:PASSWORD", help="Log in to this host (basic authentication). Repeatable."),
+    ] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Fetch through an HTTP proxy; direct: none. Default: as HTTP_PROXY says."),
+    ] = None,
+    ca_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Trust the certificates in this file as well (PEM).")
+    ] = None,
+    insecure: Annotated[
+        bool | None, typer.Option("--insecure/--secure", help="Do not verify certificates. Default: verify.")
+    ] = None,
     pages_per_host: Annotated[
         int | None, typer.Option(metavar="N", help="Know at most N pages of a host. Default: 1000000.")
     ] = None,
@@ -185,6 +220,47 @@ def _crawl(
     most_memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Memory of all processes: 4GB. Default: half of what the machine has."),
+    ] = None,
+    longest_url: Annotated[
+        str | None, typer.Option(metavar="N", help="Refuse URLs of more than N characters. Default: 2048.")
+    ] = None,
+    refuse_suffix: Annotated[
+        list[str] | None, typer.Option(metavar="SUFFIX", help="Refuse paths that end in .SUFFIX. Repeatable.")
+    ] = None,
+    follow_nofollow: Annotated[
+        bool | None,
+        typer.Option("--follow-nofollow/--obey-nofollow", help="Follow links marked nofollow. Default: obey."),
+    ] = None,
+    traps: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Suspicious URLs: evidence (read a few, then decide), shape (refuse) or off. Default: evidence.",
+        ),
+    ] = None,
+    most_segments: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect paths of more than N segments. Default: 20.")
+    ] = None,
+    longest_segment: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect segments of more than N characters. Default: 255.")
+    ] = None,
+    repeated_segments: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect paths with a part N times in a row. Default: 3.")
+    ] = None,
+    most_parameters: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect queries of more than N parameters. Default: 12.")
+    ] = None,
+    repeated_parameters: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect queries with a parameter more than N times. Default: 3.")
+    ] = None,
+    years_off: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect dates more than N years from now. Default: 30.")
+    ] = None,
+    queries_per_path: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect more than N queries of one path. Default: 1000.")
+    ] = None,
+    dates_per_path: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect more than N dates below one path. Default: 600.")
     ] = None,
     most_page_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")
@@ -213,17 +289,19 @@ def _crawl(
       centime crawl museum https://museum.example/ --keep all
       centime crawl museum --for 2h --bandwidth 2GB/day
       centime crawl news seeds.txt sitemap:https://news.example/sitemap.xml --scope domain --focus /politics/=4
-      centime crawl news --continuous --rate 20000/d
+      centime crawl news --continuous --rate 20000/d --fill-rate 5/s
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
     from centime.crawl.engine import loop as engine
     from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.opening import open_writer
     from centime.settings.reading import NONE, read_config
+    from centime.settings.secrets import proxies_in_words
 
     given: dict[str, Any] = {
         "rate": rate,
         "bandwidth": bandwidth,
+        "fill-rate": fill_rate,
         "scope": scope,
         "include": include,
         "exclude": exclude,
@@ -252,13 +330,32 @@ def _crawl(
         "first-rate": first_rate,
         "shares": shares,
         "ban": ban,
+        "sitemaps": sitemaps,
+        "cookies": cookies,
         "workers": workers,
         "user-agent": user_agent,
         "allow-network": allow_network,
         "resolve": resolve,
+        "header": header,
+        "auth": auth,
+        "proxy": proxy,
+        "ca-file": ca_file if ca_file in (None, NONE) else str(Path(ca_file).resolve()),
+        "insecure": insecure,
         "pages-per-host": pages_per_host,
         "most-pages": _whole(most_pages),
         "most-memory": most_memory,
+        "longest-url": _whole(longest_url),
+        "refuse-suffix": refuse_suffix,
+        "follow-nofollow": follow_nofollow,
+        "traps": traps,
+        "most-segments": _whole(most_segments),
+        "longest-segment": _whole(longest_segment),
+        "repeated-segments": _whole(repeated_segments),
+        "most-parameters": _whole(most_parameters),
+        "repeated-parameters": _whole(repeated_parameters),
+        "years-off": _whole(years_off),
+        "queries-per-path": _whole(queries_per_path),
+        "dates-per-path": _whole(dates_per_path),
         "most-page-bytes": most_page_bytes,
         "timeout": timeout,
     }
@@ -286,10 +383,18 @@ def _crawl(
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
             say(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}")
+        if opened.let_in:
+            say(f"{folder}: the new options let in {opened.let_in} URLs that were refused before")
         if opened.said_of_clock:
             say(opened.said_of_clock)
         for note in opened.notes:
             say(f"{folder}: {note}; --trust-folder is needed again in the next run")
+        if given.get("continuous") and opened.settings.keep == "none":
+            say(f"{folder}: no copies are kept, only what was learned of pages; --keep all stores them as WARC files")
+        if through := proxies_in_words(crawl.fetching):
+            say(f"{folder}: requests go through the proxy {through}, which resolves names: see SECURITY.md")
+        if crawl.fetching.insecure:
+            say(f"{folder}: certificates are not verified (--insecure)")
         said = _say_what_is_held_back(opened)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)

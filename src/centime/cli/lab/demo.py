@@ -52,7 +52,7 @@ def _demo(
         shutil.rmtree(folder)
     out.mkdir(parents=True, exist_ok=True)
     box = WebBox(hosts=HOSTS, pages=pages, traps=False, feeds=False, crawl_delay_seconds=0.0)
-    given = {"scope": "any", "delay": 0.0, "allow-network": ["127.0.0.0/8"]}
+    given = {"scope": "any", "delay": 0.0, "allow-network": ["127.0.0.0/8"], "sitemaps": False}
     with (
         spare_fetchers() as spares,
         serve_in_process(box) as served,

@@ -10,6 +10,7 @@ import numpy as np
 from centime.crawl.engine.assembly import JournalBehind, assemble, new_ledger
 from centime.crawl.engine.clock import clocked, said_of_clock
 from centime.crawl.engine.damage import damage_closes, log_damage, log_loss
+from centime.crawl.engine.letting_in import let_in
 from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import must_fit, read_seeds
 from centime.frontier.kind import PUBLISHED
@@ -19,12 +20,14 @@ from centime.model.ids import page_ids
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, settings_from
+from centime.settings.secrets import Secrets, hide, read_secrets, write_secrets
 from centime.shard.command import publications
 from centime.shard.fold import fold
-from centime.shard.message import Seeded
+from centime.shard.message import Role, Seeded
 from centime.shard.shard import Shard
 from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
+from centime.store.record import Mark
 from centime.store.upgrade import upgrade
 
 HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
@@ -54,7 +57,7 @@ def open_writer(
     if fresh and not urls:
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
-        settings = settings_from({"seeds": list(urls)} | given, where=where)
+        settings, secrets = hide(settings_from({"seeds": list(urls)} | given, where=where), given.keys(), Secrets())
         new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
         folder = CrawlFolder.create(path, clock(), settings.facts())
     else:
@@ -64,7 +67,8 @@ def open_writer(
     try:
         if not fresh:
             kept = decode_settings(folder.settings, where=str(path))
-            settings = settings_from(given, where=where, start=kept)
+            known_secrets = read_secrets(path)
+            settings, secrets = hide(settings_from(given, where=where, start=kept), given.keys(), known_secrets)
             for name in ("ledger", "damping", "focus"):
                 if getattr(settings, name) != getattr(kept, name):
                     hint = HINTS.get(name, "")
@@ -77,6 +81,8 @@ def open_writer(
             settings = settings_from({"seeds": merged}, where=where, start=settings)
             if settings != kept:
                 folder.keep_settings(settings.facts())
+        if secrets != (Secrets() if fresh else known_secrets):
+            write_secrets(path, secrets)
         notes = [folder.trust()] if trust else []
         with damage_closes(path):
             log_loss(one.loss for one in mend(folder.bodies) if one.loss)
@@ -90,12 +96,14 @@ def open_writer(
             _set_clock(opened, clock)
         if begins or settings != opened.shard.settings:
             opened.shard.configure(clock(), settings)
+            opened.let_in = let_in(opened.shard, clock())
         if begins:
             _set_clock(opened, clock)
         if urls:
             now = clock()
             opened.shard.seed(Seeded(now, "\n".join(found.urls).encode()))
-            opened.shard.seed(Seeded(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED))
+            _read_as_sitemaps(opened.shard, now, found.sitemaps)
+            opened.shard.seed(Seeded(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED, role=Role.SITEMAP))
             _ask_again(opened.shard, now, urls)
         else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
             _find_again(opened.shard, clock(), settings.seeds)
@@ -135,6 +143,15 @@ def _find_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
     missing = [seed for seed in seeds if shard.pages.table.find_one(fingerprint(seed)) is None]
     if missing:
         shard.seed(Seeded(now, "\n".join(missing).encode()))
+
+
+def _read_as_sitemaps(shard: Shard, now: float, sitemaps: Sequence[str]) -> None:
+    """Fetches pages again that were read as something else before a person called them sitemaps."""
+    pages = shard.pages.table.find(np.array([fingerprint(url) for url in sitemaps], dtype=np.uint64))
+    last = [shard.pages.last(page) if page >= 0 else None for page in page_ids(pages)]
+    others = [url for url, record in zip(sitemaps, last, strict=True) if record and Mark.SITEMAP not in record.marks]
+    for command in publications(others, time=now, source="sitemap", publisher="seeds"):
+        shard.command(now, command)
 
 
 def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:

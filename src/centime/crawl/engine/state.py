@@ -47,11 +47,13 @@ class CrawlState:
             "outcomes": {outcome.name.lower(): count for outcome, count in counts.items()},
             "errors": {outcome.name.lower(): count for outcome, count in counts.items() if outcome not in GOOD},
             "frontier": len(shard.placement.frontier),
+            "filling": shard.is_filling,
             "leased": len(shard.placement.leases),
             "retry": len(shard.placement.retries),
             "ledger": shard.settings.ledger,
             "certified_error": shard.ledger.error(),
             **shard.bounds.facts(shard.pages.count),
+            **shard.refusals.facts(),
         }
 
     def top(self, count: int) -> list[dict[str, Any]]:

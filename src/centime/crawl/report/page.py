@@ -11,6 +11,7 @@ from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import refresh_facts
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
+from centime.crawl.report.refused import refused_on
 from centime.crawl.report.top import errors_of, importance_of_all, readiness
 from centime.crawl.report.visits import KINDS, OUTCOMES, REDIRECT
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
@@ -71,6 +72,7 @@ def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[floa
     facts |= _host_facts(opened, host, waiting, now)
     facts |= _income(opened, page, float(importance[page]), step)
     facts |= _spending(opened, page, float(importance[page]))
+    facts |= refused_on(opened, page, last.refused if last else "", MOST_SHOWN)
     return facts | {"visits": [_visit_facts(record) for record in history]}
 
 

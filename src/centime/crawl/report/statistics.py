@@ -4,12 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import KINDS, are_present, kinds_of, last_visits
+from centime.crawl.report.visits import KINDS, Columns, are_present, kinds_of, last_visits
+from centime.discover.refusal import Reason
+from centime.model.ids import page_ids
+from centime.model.outcome import Outcome
 from centime.store.record import Mark
+
+MOST_BROKEN = 20  # sitemaps that are named
 
 
 def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
@@ -21,6 +27,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
         **opened.statistics(now),
+        **_robots(opened, found),
         **_refresh(opened, now),
         "created": moment(folder.created),
         "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
@@ -30,6 +37,8 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
             str(status) if status else "none": count
             for status, count in zip(statuses.tolist(), pages.tolist(), strict=True)
         },
+        "sitemaps": int(np.count_nonzero(found["marks"] & Mark.SITEMAP)),
+        "broken_sitemaps": _broken_sitemaps(opened, found["marks"]),
         "requisites": {
             "known": len(requisites),
             "read": int(np.count_nonzero(are_present(found["kind"][requisites]))),
@@ -47,6 +56,21 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         "memory_bytes": _memory(opened),
         "settings": opened.settings.facts(),
     }
+
+
+def _broken_sitemaps(opened: CrawlState, marks: npt.NDArray[np.uint16]) -> list[dict[str, str]]:
+    """The first sitemaps that are damaged, and how."""
+    known = opened.shard.pages
+    broken = page_ids(np.flatnonzero(marks & Mark.BROKEN)[:MOST_BROKEN])
+    records = ((page, known.last(page)) for page in broken)
+    return [{"url": known.texts.get(page), "detail": record.detail} for page, record in records if record]
+
+
+def _robots(opened: CrawlState, found: Columns) -> dict[str, Any]:
+    """The refused URLs by reason, with the pages that robots.txt disallows."""
+    counts = opened.shard.refusals.facts()["refused"]
+    disallowed = int(np.count_nonzero((found["outcome"] == Outcome.DISALLOWED) & (found["visits"] > 0)))
+    return {"refused": counts | ({Reason.ROBOTS.label: disallowed} if disallowed else {})}
 
 
 def _refresh(opened: CrawlState, now: float) -> dict[str, Any]:
@@ -72,6 +96,7 @@ def _memory(opened: CrawlState) -> dict[str, int]:
         "rows": shard.pages.rows.nbytes,
         "records": shard.pages.records.nbytes,
         "ledger": shard.ledger.nbytes,
+        "refusals": shard.refusals.nbytes,
         "frontier": int(shard.placement.frontier.statistics()["bytes"]),
         "change_rates": int(shard.refreshing.book.statistics()["bytes"]),
     }

@@ -11,28 +11,28 @@ This code waits for nothing but the network, and nothing that the web sends make
 import re
 
 import msgspec
-import numpy as np
 
+from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.needs import NeedReader, Needs
-from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
+from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
-from centime.discover.sitemap import read_sitemap
+from centime.discover.sitemap import Sitemap, read_sitemap
 from centime.fetch.directives import parse_directives
-from centime.fetch.fetcher import Fetcher
+from centime.model.address import fingerprint
 from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
-from centime.shard.message import Lease, Visit
+from centime.shard.message import PLAIN, Lease, Role, Visit
 from centime.store.archive import Archive
 
 
 async def visit(
     lease: Lease,
-    fetcher: Fetcher,
+    chains: Chains,
     links: LinkReader,
     archive: Archive | None,
     hook: Hook | None = None,
@@ -44,16 +44,19 @@ async def visit(
     if exclusion := links.scope.exclusion(lease.url):  # the pattern was added after the page became known
         return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=exclusion)
     most_bytes = needs.settings.most_bytes if needs is not None and lease.nesting else 0
-    response = await fetcher.fetch(
+    *followed, response = await chains.fetch(
         Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience, most_bytes=most_bytes)
     )
+    if archive is not None:
+        for redirect in followed:
+            archive.answered(redirect)
     if response.outcome is not Outcome.READ:
         if archive is not None and response.outcome is Outcome.UNCHANGED:
             archive.verified(response)
         elif archive is not None:
             archive.answered(response)
         return _without_document(lease, response, links, needs)
-    directives = parse_directives(response.headers, fetcher.product)
+    directives = parse_directives(response.headers, chains.product)
     document = read_document(
         response.body,
         url=lease.url,
@@ -83,10 +86,8 @@ async def visit(
     document = with_header_links(document, response.headers, lease.url)
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
-    sitemap = read_sitemap(response.body) if may_be_sitemap(lease.url, document, response.body) else None
-    targets, fresh, texts = (
-        links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
-    )
+    sitemap, lacking = _sitemap(lease, document, response.body)
+    found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
     return _visit(
         lease,
         response,
@@ -96,11 +97,13 @@ async def visit(
         noindex=document.noindex or directives.noindex,
         signature=document.signature,
         digest=document.digest,
-        detail=trouble or document.trouble,
-        links=targets.tobytes(),
-        fresh=fresh.tobytes(),
-        texts=texts,
+        detail=trouble or (sitemap.trouble if sitemap else "") or lacking or document.trouble,
+        **_packed(found),
+        **links.own_shape(lease.url),
         same_depth=sitemap is not None,
+        role=Role.SITEMAP if sitemap and sitemap.is_index else PLAIN,
+        is_sitemap=sitemap is not None,
+        sitemaps=links.of_robots(lease, response.sitemaps),
         index_of=links.index_of(lease.url),
         fresh_for=_fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
@@ -120,21 +123,40 @@ def _without_document(lease: Lease, response: Response, links: LinkReader, needs
         needed = needs.of_redirect(lease, target) if target and needs is not None else Needs()
         detail = f"redirects to {target[:500]!r}" if target else detail
         return _visit(lease, response, kind=kind, detail=detail, needed=needed.texts, needs_cut=needed.cut)
-    targets, fresh, texts = (
-        links.of_redirect(lease, response.target) if response.outcome.redirect else (NONE, NONE, b"")
-    )
-    if response.outcome.redirect and not len(targets):
+    found = links.of_redirect(lease, response.target) if response.outcome.redirect else NO_LINKS
+    if response.outcome.redirect and not len(found.links):
         detail = links.refused_target(lease, response.target)
+    elif response.outcome.redirect and found.links[0] == fingerprint(lease.url):
+        detail = "redirects to itself"
+    elif found.texts and lease.hops >= MOST_HOPS:
+        found = NO_LINKS._replace(links=found.links)
+        detail = f"{MOST_HOPS} redirects in a row led here: its target is followed only if it is known"
     return _visit(
         lease,
         response,
         kind=kind,
-        links=targets.tobytes(),
-        fresh=fresh.tobytes(),
-        texts=texts,
+        **_packed(found),
+        **links.own_shape(lease.url),
         same_depth=True,
+        role=lease.role & Role.SITEMAP,
+        sitemaps=links.of_robots(lease, response.sitemaps),
         detail=detail,
     )
+
+
+def _sitemap(lease: Lease, document: Document, body: bytes) -> tuple[Sitemap | None, str]:
+    """The sitemap that a page is, or None; and what is wrong if it is called a sitemap and is none."""
+    if not lease.role & Role.SITEMAP:
+        return (read_sitemap(body) if may_be_sitemap(lease.url, document, body) else None), ""
+    sitemap = read_sitemap(body)
+    if sitemap.entries or not sitemap.trouble or may_be_sitemap(lease.url, document, body):
+        return sitemap, ""
+    return None, "" if _may_be_feed(document) else f"It is called a sitemap and is none. {sitemap.trouble}"
+
+
+def _packed(found: Outlinks) -> dict[str, bytes]:
+    """The fields of a visit that have its links."""
+    return {name: part if isinstance(part, bytes) else part.tobytes() for name, part in found._asdict().items()}
 
 
 def _may_be_feed(document: Document) -> bool:
@@ -148,7 +170,6 @@ def _fresh_for(cache_control: str) -> float:
 
 
 _MAX_AGE = re.compile(r"(?<![-\w])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE).search
-NONE = np.empty(0, dtype=np.uint64)
 
 
 def _visit(lease: Lease, response: Response, **found: object) -> Visit:
