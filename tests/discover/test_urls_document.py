@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from centime.discover.canonical import canonical
+from centime.discover.exact import exact
 from centime.discover.scope import Scope
 from centime.discover.suffixes import SUFFIXES, suffix_of
 from centime.discover.traps import Traps
@@ -33,6 +34,11 @@ def test_scopes_are_as_documented(kind: str, seed: str, url: str, expected: str)
 @pytest.mark.parametrize(("path", "expected"), table("Suffixes"))
 def test_suffixes_are_as_documented(path: str, expected: str) -> None:
     assert (suffix_of(f"https://example.org{path}") not in SUFFIXES) == (expected == "yes")
+
+
+@pytest.mark.parametrize(("written", "expected"), table("Requisites"))
+def test_exact_urls_of_requisites_are_as_documented(written: str, expected: str) -> None:
+    assert (exact(written, "https://example.org/a/b.html") or "none") == expected
 
 
 @pytest.mark.parametrize(("url", "expected"), table("Traps"))

@@ -73,6 +73,21 @@ def test_style_sheets_manifests_and_xml_have_requisites_and_other_files_have_non
     assert read(b'<?xml-stylesheet href="s.xsl"?><a/>', "text/xml").requisites == ("s.xsl",)
 
 
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("import './a.js'; load(\"b/index.js?v=1\"); i.src = `/c.PNG`", ["./a.js", "b/index.js?v=1", "/c.PNG"]),
+        ("x = name + '.js'; y = 'a*.png'; z = `${a}.css`; w = 'no such.js'; v = 'js'; u = 'a.html'", []),
+        ("it's 'a.js' \"'b.js'\"", ["a.js", "b.js"]),
+        ("'" * 50 + "a.js'", ["a.js"]),
+    ],
+)
+def test_the_files_that_scripts_name_in_whole_are_guessed(script: str, found: list[str]) -> None:
+    assert list(requisites_of(f"<script>{script}</script>".encode())) == found
+    assert list(read(script.encode(), "text/javascript; charset=utf-8").requisites) == found
+    assert read(script.encode(), "text/plain", URL + "x.txt").requisites == ()
+
+
 def test_a_page_has_at_most_so_many_requisites() -> None:
     page = b"".join(b"<img src=%d>" % number for number in range(MOST_FILES + 10))
     assert len(requisites_of(page)) == MOST_FILES

@@ -16,9 +16,12 @@ from centime.parse.dtd import read_dtd
 from centime.parse.encoding import as_utf8
 from centime.parse.html import read_html
 from centime.parse.kind import kind_of
-from centime.parse.requisites import icons_of_manifest, requisites_of, requisites_of_css
+from centime.parse.requisites import icons_of_manifest, requisites_of, requisites_of_css, requisites_of_script
 from centime.parse.xml import read_xml
 
+_SCRIPT_TYPES = frozenset(
+    f"{kind}/{name}" for kind in ("text", "application") for name in ("javascript", "x-javascript", "ecmascript")
+)
 _NO_TYPES = frozenset(["", "text/plain", "application/octet-stream"])
 
 
@@ -58,11 +61,13 @@ def read_document(
 
 
 def _requisites_of_other(body: bytes, url: str, content_type: str) -> tuple[str, ...]:
-    """The files that a style sheet or the manifest of an application names."""
+    """The files that a style sheet, a script or the manifest of an application names."""
     declared = content_type.partition(";")[0].strip().lower()
     path = url.partition("?")[0].lower()
     if declared == "text/css" or (path.endswith(".css") and declared in _NO_TYPES):
         return requisites_of_css(css_text(body, content_type))
+    if declared in _SCRIPT_TYPES or (path.endswith((".js", ".mjs")) and declared in _NO_TYPES):
+        return requisites_of_script(as_utf8(body, content_type or "text/javascript; charset=utf-8")[0].decode())
     if declared == "application/manifest+json" or path.endswith(".webmanifest"):
         return icons_of_manifest(body)
     return ()

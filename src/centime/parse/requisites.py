@@ -5,10 +5,11 @@
 - `href` of a `link` whose rel names a file: style sheets, icons, manifests, preloads; its `imagesrcset`;
 - `href` and `xlink:href` of `image`, `use` and `feImage` in SVG;
 - what CSS names (`parse/css.py`): in `style` elements, and in the `style` of any element;
+- what scripts seem to load (`parse/script.py`);
 - what is in the `srcdoc` of an `iframe`, which is a page of its own.
 
-Files count wherever they are written: in `noscript` and `template` too, in a `picture` all sources. What a script would
-load is not known; `data-src` and `data-srcset` are the names that scripts which load images late have agreed on.
+Files count wherever they are written: in `noscript` and `template` too, in a `picture` all sources. `data-src` and
+`data-srcset` are the names that scripts which load images late have agreed on.
 
 Tokens are those of `parse/scan.py`, which looks for other things and is run for every page: this pass is only run if a
 crawl wants requisites. Time is linear, and memory a constant per byte.
@@ -25,6 +26,7 @@ from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.parse.css import files_of_css, is_file
 from centime.parse.names import KINDS, LOWER, NAME_END, SPACE, TAG_END, code_of, name_at
 from centime.parse.references import without_references
+from centime.parse.script import files_of_script
 from centime.parse.tokens import END_OF_PAGE, declaration_end, raw_end, value_at
 
 Bytes = npt.NDArray[np.uint8]
@@ -40,7 +42,7 @@ _ATTRIBUTES = (
 )  # fmt: skip
 _SRCSETS = frozenset(map(_ATTRIBUTES.index, ("srcset", "data-srcset", "imagesrcset")))
 _HREF, _REL, _SRCDOC, _STYLE = map(_ATTRIBUTES.index, ("href", "rel", "srcdoc", "style"))
-_TEXT = len(_ATTRIBUTES)  # stands for the text of a `style` element
+_STYLE_TEXT, _SCRIPT_TEXT = len(_ATTRIBUTES), len(_ATTRIBUTES) + 1  # stand for the texts of such elements
 _WANTED = {
     "img image": "src srcset data-src data-srcset",
     "source input": "src srcset data-src data-srcset",
@@ -57,7 +59,7 @@ _FILE_RELS = """
     stylesheet icon apple-touch-icon apple-touch-icon-precomposed mask-icon fluid-icon manifest preload modulepreload
 """
 _RELS = frozenset(_FILE_RELS.split())
-_IS_RAW, _IS_STYLE, _IS_LAST, _NEEDS_REL = 1 << 20, 1 << 21, 1 << 22, 1 << 23
+_IS_RAW, _IS_STYLE, _IS_SCRIPT, _IS_LAST, _NEEDS_REL = (1 << bit for bit in range(20, 25))
 _SLOTS = 256
 
 _SOURCE = re.compile(r"[\s,]*+(\S++)")
@@ -86,6 +88,7 @@ def _meanings() -> dict[str, int]:
         meanings[name] |= _IS_RAW
     meanings["image"] |= meanings["use"]
     meanings["style"] |= _IS_STYLE
+    meanings["script"] |= _IS_SCRIPT
     meanings["plaintext"] |= _IS_LAST
     meanings["link"] |= _NEEDS_REL
     return meanings
@@ -110,6 +113,11 @@ def requisites_of_css(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(files_of_css(text)))[:MOST_FILES]
 
 
+def requisites_of_script(text: str) -> tuple[str, ...]:
+    """The files that a script seems to load, each once, as written."""
+    return tuple(dict.fromkeys(files_of_script(text)))[:MOST_FILES]
+
+
 def icons_of_manifest(body: bytes) -> tuple[str, ...]:
     """The icons of a web application manifest, as written; none if it is no such manifest."""
     try:
@@ -132,8 +140,9 @@ def _all_files(text: bytes, *, xml: bool, nested: bool) -> Iterator[str]:
     count = _find(data, xml, rows)
     tag, values = 0, dict[int, str]()
     for serial, place, start, end in rows[:count].tolist():
-        if place == _TEXT:
-            yield from files_of_css(text[start:end].decode("utf-8", "replace"))
+        if place >= _STYLE_TEXT:
+            files = files_of_css if place == _STYLE_TEXT else files_of_script
+            yield from files(text[start:end].decode("utf-8", "replace"))
             continue
         if serial != tag:
             yield from _files(values, nested=nested)
@@ -214,8 +223,9 @@ def _find(data: Bytes, xml: bool, rows: Rows) -> Whole:
         if meaning > 0 and meaning & _IS_RAW and not (xml and closed):
             start = at
             at = np.int64(size) if meaning & _IS_LAST else raw_end(data, at, code)
-            if meaning & _IS_STYLE and at > start:
-                rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = serial, _TEXT, start, at
+            if meaning & (_IS_STYLE | _IS_SCRIPT) and at > start:
+                rows[count, 0], rows[count, 2], rows[count, 3] = serial, start, at
+                rows[count, 1] = _STYLE_TEXT if meaning & _IS_STYLE else _SCRIPT_TEXT
                 count += 1
     return count
 

@@ -24,6 +24,7 @@ from centime.settings.crawl import RequisiteSettings
 from centime.shard.message import Lease
 
 MOST_SENT = 1 << 17  # fingerprints that are remembered
+FORGOTTEN_AFTER = 20_000  # pages: the shard may have refused a URL that it would admit by now, or lost a visit
 ICON = "/favicon.ico"  # what browsers ask a host for without being told
 
 
@@ -43,6 +44,7 @@ class NeedReader:
         self._any_suffix = ALL in settings.suffixes
         self._suffixes = suffixes_named(settings.suffixes)
         self._sent: set[int] = set()
+        self._pages = 0  # since _sent was emptied
 
     @property
     def wanted(self) -> bool:
@@ -77,8 +79,10 @@ class NeedReader:
         cut = max(0, len(found) - most)
         found = dict(islice(found.items(), most))
         new = [url for url, number in found.items() if number not in self._sent]
-        if len(self._sent) + len(new) > MOST_SENT:
+        self._pages += 1
+        if len(self._sent) + len(new) > MOST_SENT or self._pages > FORGOTTEN_AFTER:
             self._sent.clear()
+            self._pages = 0
         self._sent.update(found.values())
         return Needs("\n".join(new).encode(), cut)
 

@@ -47,16 +47,17 @@ async def visit(
     *followed, response = await chains.fetch(
         Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience, most_bytes=most_bytes)
     )
+    directives = parse_directives(response.headers, chains.product)
     if archive is not None:
         for redirect in followed:
             archive.answered(redirect)
     if response.outcome is not Outcome.READ:
+        noarchive = archive is not None and archive.obeys_noarchive and directives.noarchive
         if archive is not None and response.outcome is Outcome.UNCHANGED:
             archive.verified(response)
-        elif archive is not None:
+        elif archive is not None and not noarchive:
             archive.answered(response)
-        return _without_document(lease, response, links, needs)
-    directives = parse_directives(response.headers, chains.product)
+        return _without_document(lease, response, links, needs, noarchive=noarchive)
     document = read_document(
         response.body,
         url=lease.url,
@@ -115,14 +116,24 @@ async def visit(
     )
 
 
-def _without_document(lease: Lease, response: Response, links: LinkReader, needs: NeedReader | None) -> Visit:
+def _without_document(
+    lease: Lease, response: Response, links: LinkReader, needs: NeedReader | None, *, noarchive: bool
+) -> Visit:
     kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
     detail = response.detail
     if lease.nesting:
         target = response.target if response.outcome.redirect else ""
         needed = needs.of_redirect(lease, target) if target and needs is not None else Needs()
         detail = f"redirects to {target[:500]!r}" if target else detail
-        return _visit(lease, response, kind=kind, detail=detail, needed=needed.texts, needs_cut=needed.cut)
+        return _visit(
+            lease,
+            response,
+            kind=kind,
+            detail=detail,
+            needed=needed.texts,
+            needs_cut=needed.cut,
+            noarchive=noarchive,
+        )
     found = links.of_redirect(lease, response.target) if response.outcome.redirect else NO_LINKS
     if response.outcome.redirect and not len(found.links):
         detail = links.refused_target(lease, response.target)
@@ -141,6 +152,7 @@ def _without_document(lease: Lease, response: Response, links: LinkReader, needs
         role=lease.role & Role.SITEMAP,
         sitemaps=links.of_robots(lease, response.sitemaps),
         detail=detail,
+        noarchive=noarchive,
     )
 
 
