@@ -69,6 +69,7 @@ def crawled(
     later: tuple[str, ...] = (),
     given: dict[str, Any] | None = None,
     environment: dict[str, str] | None = None,
+    scheme: str = "http://",
 ) -> Crawled:
     """Crawls what a server has until nothing is left; seeds are relative to the server, those of `later` are given to
     a second run. `routes` may be a function of the server's URL.
@@ -78,7 +79,8 @@ def crawled(
         async with Server({}) as server:
             server.routes.update(routes(server.url) if callable(routes) else routes)
             for some in (seeds, later) if later else (seeds,):
-                words = [one.replace("SERVER", server.url) if "SERVER" in one else server.url + one for one in some]
+                place = server.url.replace("http://", scheme)
+                words = [one.replace("SERVER", place) if "SERVER" in one else place + one for one in some]
                 await _crawl(folder, words, {"delay": 0.0, "allow-network": list(HERE)} | (given or {}), environment)
             return Crawled(folder, server.url, server.asked, server.heads)
 

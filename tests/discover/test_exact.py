@@ -18,7 +18,7 @@ BASE = "https://example.org/a/b.html"
         ("http://example.org", "http://example.org/"),
         ("data:text/plain,x", None),
         ("http://[", None),
-        ("x" * 3_000, None),
+        ("x" * 5_000, None),
         ("x" * 300_000, None),
     ],
 )

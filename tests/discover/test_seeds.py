@@ -20,6 +20,9 @@ def test_words_are_urls_hosts_and_sitemaps() -> None:
     ) == Seeds(
         ("http://a.example/x", "https://example.org/", "https://example.org/path", "https://localhost:8800/"),
         ("https://h.example/s.xml", "https://h.example/t"),
+        frozenset(
+            ["https://example.org/", "https://example.org/path", "https://localhost:8800/", "https://h.example/t"]
+        ),
     )
 
 
@@ -30,13 +33,20 @@ def test_each_seed_is_there_once_in_the_order_given() -> None:
     )
 
 
+def test_a_scheme_that_somebody_gave_is_not_guessed() -> None:
+    for words in (["a.example", "https://a.example/"], ["https://a.example/", "a.example"]):
+        assert read_seeds(words) == Seeds(("https://a.example/",))
+
+
 def test_a_file_gives_one_seed_a_line(tmp_path: Path) -> None:
     path = tmp_path / "seeds.txt"
     path.write_text(
         "# my seeds\n\nhttps://a.example/\n  b.example  \nsitemap:https://c.example/s.xml\n", encoding="utf-8-sig"
     )
     assert read_seeds([str(path), "d.example"]) == Seeds(
-        ("https://a.example/", "https://b.example/", "https://d.example/"), ("https://c.example/s.xml",)
+        ("https://a.example/", "https://b.example/", "https://d.example/"),
+        ("https://c.example/s.xml",),
+        frozenset(["https://b.example/", "https://d.example/"]),
     )
 
 

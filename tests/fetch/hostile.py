@@ -76,7 +76,10 @@ class Server:
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while not writer.is_closing():
-                    head = await reader.readuntil(b"\r\n\r\n")
+                    first = await reader.readexactly(1)
+                    if first == b"\x16":  # TLS, which is not spoken here
+                        break
+                    head = first + await reader.readuntil(b"\r\n\r\n")
                     path = head.split(b" ")[1].decode()
                     self.asked.append(path)
                     self.heads.append(head)

@@ -4,7 +4,8 @@
 - A word that contains `://` is a URL; it must be http or https.
 - A word that names a file stands for the words in this file, one per line. Empty lines are skipped, and so is a comment
   from a `#` at the beginning of a line or after white space. A `#` inside a word belongs to the word.
-- Any other word is a host with or without a path: `example.org` is `https://example.org/`.
+- Any other word is a host with or without a path: `example.org` is `https://example.org/`, and `http://example.org/`
+  if nothing answers there.
 
 A word that is none of these is refused by name, in a file also with its line. Nothing is skipped silently.
 """
@@ -30,6 +31,7 @@ class Seeds:
 
     urls: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
+    guessed: frozenset[str] = frozenset()  # those of both whose scheme nobody gave
 
 
 # A word that ends like this names a file, so it is refused if the file is missing.
@@ -43,15 +45,16 @@ def without_comment(line: str) -> str:
 
 def read_seeds(words: Sequence[str]) -> Seeds:
     """The seeds that these words stand for; BadInput names a word that cannot be a seed."""
-    urls: dict[str, None] = {}
-    sitemaps: dict[str, None] = {}
+    urls: dict[str, bool] = {}  # whether the scheme is guessed
+    sitemaps: dict[str, bool] = {}
     for word in words:
         if "://" not in word and not word.startswith("sitemap:") and _is_file(word):
             _read_file(Path(word), urls, sitemaps)
         else:
             _take(word.strip(), "", urls, sitemaps)
     must_fit((*urls, *sitemaps))
-    return Seeds(tuple(urls), tuple(sitemaps))
+    guessed = frozenset(url for url, is_guessed in (*urls.items(), *sitemaps.items()) if is_guessed)
+    return Seeds(tuple(urls), tuple(sitemaps), guessed)
 
 
 def must_fit(seeds: Iterable[str]) -> None:
@@ -64,14 +67,14 @@ def must_fit(seeds: Iterable[str]) -> None:
         )
 
 
-def _take(word: str, where: str, urls: dict[str, None], sitemaps: dict[str, None]) -> None:
+def _take(word: str, where: str, urls: dict[str, bool], sitemaps: dict[str, bool]) -> None:
     """Adds the seed that one word stands for."""
     into, address = (sitemaps, word.removeprefix("sitemap:")) if word.startswith("sitemap:") else (urls, word)
     url = canonical(address if "://" in address else f"https://{address}")
     if not address or url is None or not _names_a_host(address, url):
         hint = "a seed is a URL of http or https, a host such as example.org, a file of them, or sitemap:URL"
         raise BadInput(f"{where}{word!r} cannot be a seed: {hint}")
-    into[url] = None
+    into[url] = "://" not in address and into.get(url, True)
 
 
 def _names_a_host(address: str, url: str) -> bool:
@@ -92,7 +95,7 @@ def _is_file(word: str) -> bool:
         return False
 
 
-def _read_file(path: Path, urls: dict[str, None], sitemaps: dict[str, None]) -> None:
+def _read_file(path: Path, urls: dict[str, bool], sitemaps: dict[str, bool]) -> None:
     """Adds the seeds of a file."""
     try:
         if path.stat().st_size > LARGEST_FILE:

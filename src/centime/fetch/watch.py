@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 STANDSTILL_SECONDS = 1.0  # shorter steps count: limits must hold on a busy machine too
+NOT_CONNECTED = "no connection after"  # a detail with this is about a host that could not even be connected to
 
 
 class Attempt:
@@ -110,7 +111,7 @@ class Watch:
         """Why the attempt must end now; empty if it may go on."""
         if now > attempt.deadline:
             if not attempt.sent:
-                return f"no connection after {now - attempt.started:.1f} s"
+                return f"{NOT_CONNECTED} {now - attempt.started:.1f} s"
             if not attempt.answered:
                 return f"no answer after {now - attempt.sent:.1f} s"
             return f"not complete after {now - attempt.started:.1f} s"

@@ -23,9 +23,11 @@ class Role(IntFlag):
     """What somebody said about a page before it was read; the numbers are written to disk and must not change."""
 
     SITEMAP = 1  # a person, robots.txt or a sitemap index calls it a sitemap
+    GUESSED = 2  # a person gave no scheme: it is https, and http if nothing answers
 
 
 PLAIN = Role(0)
+WITHOUT_TLS = "without a scheme:"  # the detail of a visit starts with this if it tries http instead of https
 
 
 class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):

@@ -398,6 +398,8 @@ def _crawl(
         said = _say_what_is_held_back(opened)
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
             ending = crawl.run(view.show)
+        for note in crawl.run_facts.notes:
+            say(f"{folder}: {note}")
         if not said:  # a subscription may have come meanwhile
             _say_what_is_held_back(opened)
         facts = opened.statistics(crawl.now()) | {

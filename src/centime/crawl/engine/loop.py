@@ -34,8 +34,9 @@ from centime.settings.crawl import fetcher_settings
 from centime.settings.secrets import read_secrets, with_secrets
 from centime.shard.command import PublishCommand, SetCommand
 from centime.shard.commands import changed_live
-from centime.shard.message import Returned
+from centime.shard.message import WITHOUT_TLS, Returned
 from centime.shard.politeness import PROMPT_SECONDS
+from centime.store.record import NO_PAGE
 
 SYNC_SECONDS = 1.0
 VIEW_SECONDS = 0.5
@@ -67,6 +68,7 @@ class Run:
     wire_bytes: int = 0
     hook_failures: int = 0  # pages for which `on_page` raised
     ending: str = ""
+    notes: list[str] = field(default_factory=list)  # what a person should know about visits
     recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, visits, bytes
 
     def pace(self, now: float) -> tuple[float, float]:
@@ -328,6 +330,8 @@ class Engine:
         seed, pages = self.shard.settings.seeds[0], self.shard.pages
         page = pages.table.find_one(fingerprint(seed))
         record = pages.last(page) if page is not None else None
+        if record is not None and record.redirect not in (NO_PAGE, page) and pages.last(record.redirect) is not None:
+            seed, record = pages.texts.get(record.redirect), pages.last(record.redirect)
         if record is None:
             return f"{seed} was not fetched"
         return f"{seed}: {record.outcome.name.lower().replace('_', ' ')}: {record.detail}".removesuffix(": ")
@@ -349,6 +353,8 @@ class Engine:
             if visit.outcome not in NOT_ASKED:
                 run.visits += 1
                 run.read += visit.outcome == Outcome.READ
+                if visit.detail.startswith(WITHOUT_TLS):
+                    run.notes.append(visit.detail)
                 run.hook_failures += visit.detail.startswith(FAILED)
                 run.wire_bytes += visit.wire_bytes
                 self._bytes.spend(visit.wire_bytes)

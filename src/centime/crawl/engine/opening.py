@@ -1,6 +1,6 @@
 """Opens a crawl to resume it, or creates one: locks it, removes an unfinished frame, merges the settings given now."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from centime.crawl.engine.damage import damage_closes, log_damage, log_loss
 from centime.crawl.engine.letting_in import let_in
 from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import must_fit, read_seeds
-from centime.frontier.kind import PUBLISHED
+from centime.frontier.kind import DISCOVERY, PUBLISHED
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, CentimeError, DamagedFile
 from centime.model.ids import page_ids
@@ -23,7 +23,7 @@ from centime.settings.reading import decode_settings, settings_from
 from centime.settings.secrets import Secrets, hide, read_secrets, write_secrets
 from centime.shard.command import publications
 from centime.shard.fold import fold
-from centime.shard.message import Role, Seeded
+from centime.shard.message import PLAIN, Role, Seeded
 from centime.shard.shard import Shard
 from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
@@ -101,9 +101,9 @@ def open_writer(
             _set_clock(opened, clock)
         if urls:
             now = clock()
-            opened.shard.seed(Seeded(now, "\n".join(found.urls).encode()))
             _read_as_sitemaps(opened.shard, now, found.sitemaps)
-            opened.shard.seed(Seeded(now, "\n".join(found.sitemaps).encode(), level=PUBLISHED, role=Role.SITEMAP))
+            _seed(opened.shard, now, found.urls, found.guessed, DISCOVERY, PLAIN)
+            _seed(opened.shard, now, found.sitemaps, found.guessed, PUBLISHED, Role.SITEMAP)
             _ask_again(opened.shard, now, urls)
         else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
             _find_again(opened.shard, clock(), settings.seeds)
@@ -143,6 +143,15 @@ def _find_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
     missing = [seed for seed in seeds if shard.pages.table.find_one(fingerprint(seed)) is None]
     if missing:
         shard.seed(Seeded(now, "\n".join(missing).encode()))
+
+
+def _seed(shard: Shard, now: float, urls: Sequence[str], guessed: Set[str], level: int, role: Role) -> None:
+    """Adds seeds, those whose scheme is guessed apart from the others."""
+    some = [url for url in urls if url in guessed]
+    others = [url for url in urls if url not in guessed]
+    shard.seed(Seeded(now, "\n".join(others).encode(), level=level, role=role))
+    if some:
+        shard.seed(Seeded(now, "\n".join(some).encode(), level=level, role=role | Role.GUESSED))
 
 
 def _read_as_sitemaps(shard: Shard, now: float, sitemaps: Sequence[str]) -> None:

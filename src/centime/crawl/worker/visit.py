@@ -9,8 +9,10 @@ This code waits for nothing but the network, and nothing that the web sends make
 """
 
 import re
+from dataclasses import replace
 
 import msgspec
+import numpy as np
 
 from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
@@ -20,13 +22,14 @@ from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
 from centime.discover.sitemap import Sitemap, read_sitemap
 from centime.fetch.directives import parse_directives
+from centime.fetch.watch import NOT_CONNECTED
 from centime.model.address import fingerprint
 from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
-from centime.shard.message import PLAIN, Lease, Role, Visit
+from centime.shard.message import PLAIN, WITHOUT_TLS, Lease, Role, Visit
 from centime.store.archive import Archive
 
 
@@ -51,6 +54,8 @@ async def visit(
     if archive is not None:
         for redirect in followed:
             archive.answered(redirect)
+    if lease.role & Role.GUESSED and lease.url.startswith("https://") and _is_without_tls(response):
+        return _with_http(lease, response)
     if response.outcome is not Outcome.READ:
         noarchive = archive is not None and archive.obeys_noarchive and directives.noarchive
         if archive is not None and response.outcome is Outcome.UNCHANGED:
@@ -156,6 +161,28 @@ def _without_document(
     )
 
 
+def _is_without_tls(response: Response) -> bool:
+    """Whether nothing answers with TLS; also if this became clear when robots.txt was fetched."""
+    no_robots = response.outcome is Outcome.NO_ROBOTS and NOT_CONNECTED in response.detail
+    return response.outcome in NO_TLS or no_robots
+
+
+def _with_http(lease: Lease, response: Response) -> Visit:
+    """A redirect to the same page without TLS, because a person gave no scheme and nothing answers with TLS."""
+    url = lease.url.replace("https://", "http://", 1)
+    target = np.array([fingerprint(url)], dtype=np.uint64)
+    why = response.detail or response.outcome.name.lower().replace("_", " ")
+    return _visit(
+        lease,
+        replace(response, outcome=Outcome.MOVED_TEMPORARILY),
+        kind=PageKind.ERROR,
+        **_packed(NO_LINKS._replace(links=target, fresh=target, texts=url.encode())),
+        same_depth=True,
+        role=lease.role & Role.SITEMAP,
+        detail=f"{WITHOUT_TLS} {url} is fetched: no answer with https ({why})",
+    )
+
+
 def _sitemap(lease: Lease, document: Document, body: bytes) -> tuple[Sitemap | None, str]:
     """The sitemap that a page is, or None; and what is wrong if it is called a sitemap and is none."""
     if not lease.role & Role.SITEMAP:
@@ -182,6 +209,7 @@ def _fresh_for(cache_control: str) -> float:
 
 
 _MAX_AGE = re.compile(r"(?<![-\w])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE).search
+NO_TLS = (Outcome.NO_CONNECTION, Outcome.BAD_TLS, Outcome.TIMED_OUT)
 
 
 def _visit(lease: Lease, response: Response, **found: object) -> Visit:
