@@ -55,7 +55,8 @@ http {{
     server {{ listen 127.0.0.1:{port}; root {tree}; }}
 }}
 """
-_REPLAYED = re.compile(r"/docs/\d*(?:[a-z]{2}_)?/(http.*)")
+# What pywb is asked for: a URL, perhaps without its scheme, perhaps after a time and the kind of file.
+_REPLAYED = re.compile(r"/docs/(?:\d*(?:[a-z]{2}_)?/)?(?:https?:)?(//.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +121,14 @@ def _missing(live: list[Loaded], again: list[Loaded], served: str, url: str) -> 
     asked, missing, escaped = set[str](), set[str](), set[str]()
     for page in again:
         for one, status in page.asked.items():
-            archived = _REPLAYED.search(one)
+            archived = _REPLAYED.search(one) if one.startswith(served) else None
             if archived:
-                asked.add(archived[1])
-                if not 200 <= status < 400 and archived[1] not in errors and archived[1].startswith(url):
-                    missing.add(archived[1])
-            elif _is_outside(one, served) and one not in {other for page in live for other in page.asked}:
+                original = f"http:{archived[1]}"
+                asked.add(original)
+                if not 200 <= status < 400 and original not in errors and original.startswith(url):
+                    missing.add(original)
+            elif _is_outside(one, served) or (one.startswith(served) and not 200 <= status < 400):
+                # what pywb could not rewrite it redirects, so that it is asked for again
                 escaped.add(one)
     for one in sorted(missing)[:10]:
         print(f"replay: missing: {one}", file=sys.stderr)

@@ -20,7 +20,7 @@ def test_what_a_replay_lacks_loses_or_asks_for_elsewhere_is_counted() -> None:
     fine = {f"{SERVED}/docs/mp_/{url}": status for url, status in live.asked.items()} | {f"{SERVED}/static/w.js": 200}
     replayed = [figure.value for figure in _missing([live], [Loaded("", fine, True)], SERVED, LIVE)]
     assert replayed == [1, 4, 3, 0, 0, 0]
-    broken = {f"{SERVED}/docs/2026mp_/{LIVE}/": 200, f"{SERVED}/docs/2026im_/{LIVE}/a.png": 404, "http://x.test/": 0}
+    broken = {f"{SERVED}/docs/{LIVE}/": 200, f"{SERVED}/docs/2026im_/{LIVE[5:]}/a.png": 404, f"{SERVED}/b.js": 404}
     figures = list(_missing([live], [Loaded("", broken, False)], SERVED, LIVE))
     assert [figure.value for figure in figures] == [0, 2, 3, 1, 1, 1]
     assert [figure.kept for figure in figures] == [False, None, None, False, False, False]
