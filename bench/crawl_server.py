@@ -110,6 +110,11 @@ def running(command: Sequence[str | Path]) -> Iterator[int]:
         process.wait()
 
 
+def documentation_tree() -> Path:
+    """The folder with the pages."""
+    return _prepare()[0]
+
+
 def _prepare() -> tuple[Path, Path]:
     """The folder with the pages and the program, fetched and unpacked if they are not there."""
     tree, unpacked, nginx = CACHE / "tree", CACHE / "debian", CACHE / "debian" / "usr" / "sbin" / "nginx"
