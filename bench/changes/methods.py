@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import xxhash
 
+from bench.changes.old_signature import signature_of
 from centime.change.look import Look
 from centime.change.noise import Noise, Seen
 from centime.change.page_state import with_hidden
 from centime.change.reading import Verdict
 from centime.parse.scan import scan
-from centime.parse.signature import signature_of
 from centime.parse.words import words_of
 
 Twin = Callable[[], bytes]

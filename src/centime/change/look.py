@@ -6,6 +6,7 @@ teach something.
 """
 
 import msgspec
+import numpy as np
 
 from centime.change.lesson import lesson
 from centime.change.noise import NO_ADVICE, Advice, Seen
@@ -45,7 +46,7 @@ class Look:
         )
 
     def _uncovered(self) -> float:
-        covered = set(self._advice.covered)
+        covered = set(np.frombuffer(self._advice.covered, dtype="<u4").tolist())
         groups = self.page.groups
         counts: dict[int, int] = dict(zip(groups.places.tolist(), groups.counts.tolist(), strict=True))
         return sum(count for place, count in counts.items() if place not in covered) / max(1, sum(counts.values()))

@@ -13,11 +13,12 @@ value that returned: only the first page reports it, and none at all once the pl
 A rule that has hidden nothing new in QUIET_READS reads of its place is no longer in force; the next one of that place
 has twice the time.
 
-Twin reads are few: at most 2 + pages/16 when pages are first read; at the first, second and fourth change of a place;
-and in all 4 + reads * (1 % + 4 % of the recent success).
+Twin reads are few: at most 2 + pages/16 when pages are first read, from the third page on; at the first, second and
+fourth change of a place; and then at most 4 + reads * (1 % + 4 % of the recent success) in all.
 """
 
 import msgspec
+import numpy as np
 
 from centime.change.page_state import HIDDEN, hidden_of, unpacked
 from centime.change.reading import Difference, Verdict
@@ -28,9 +29,11 @@ LEAST_READS, MOST_READS = 6, 16
 ENTER, ENTER_SHORT, LEAVE = 0.6, 0.55, 0.3
 SHARED_AFTER, SHARED_VALUES, TICKS = 4, 2, 5
 RETURNED = 4  # former values that are remembered
+LEAST_SECONDS = 1e-3  # between two reads of a page
 QUIET_READS = 8
-MOST_SUSPECTS = 96
+MOST_SUSPECTS = 64
 MOST_COVERED = 2_048
+PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many hosts have no more
 TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wanted
 LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
 
@@ -39,7 +42,7 @@ class Suspect(msgspec.Struct, array_like=True):
     """A place that has changed."""
 
     changes: int = 0
-    reads: list[tuple[float, bool]] = []  # seconds since the read before, and whether the place had changed
+    reads: list[float] = []  # seconds since the read before: above 0 if the place had changed, else below 0
     restless: bool = False
     value: int = -1  # the last that was reported
     page: int = -1  # by this page
@@ -70,7 +73,7 @@ class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     table: Table = NO_TABLE
     early: bool = False  # a twin read is allowed if many places of a new page are not covered
     late: bool = False  # a twin read is allowed if a place changed that is not settled
-    covered: tuple[int, ...] = ()
+    covered: bytes = b""
     settled: tuple[int, ...] = ()  # changed places that need no twin read
 
 
@@ -82,7 +85,7 @@ class Noise(msgspec.Struct, array_like=True):
 
     version: int = 0
     rules: list[Rule] = []
-    covered: list[int] = []
+    covered: bytes = b""  # places, 32 bits each
     suspects: dict[int, Suspect] = {}
     quiet: dict[int, int] = {}
     pages: int = 0
@@ -95,11 +98,11 @@ class Noise(msgspec.Struct, array_like=True):
         """The rules, for a fetcher."""
         return Table(self.version, tuple(self.rules))
 
-    def advice(self, *, first: bool) -> Advice:
-        """What a fetcher needs for the next read of a page."""
+    def advice(self, *, first: bool, twins: bool = True) -> Advice:
+        """What a fetcher needs for the next read of a page; without `twins`, no page is read twice."""
         affordable = self.twins < 4 + self.reads * (0.01 + 0.04 * self.success)
-        early = first and self.early < 2 + self.pages / 16
-        late = not first and affordable
+        early = twins and first and self.pages >= PAGES_BEFORE and self.early < 2 + self.pages / 16
+        late = twins and not first and affordable
         settled = (
             ()
             if not late
@@ -109,7 +112,7 @@ class Noise(msgspec.Struct, array_like=True):
                 if self._at_rest(suspect) or not (suspect.changes + 1 in TWIN_AT or 0 < suspect.lone < LONE_TWINS)
             )
         )
-        return Advice(self.table(), early, late, tuple(self.covered) if early else (), settled)
+        return Advice(self.table(), early, late, self.covered if early else b"", settled)
 
     def observe(self, page: int, before: bytes, seen: Seen, seconds: float) -> tuple[Verdict, bytes]:
         """Learns from a read; returns its verdict and the new state of the page, empty if the last one stays.
@@ -140,9 +143,8 @@ class Noise(msgspec.Struct, array_like=True):
         """Learns from a twin read; returns the state of the page that agrees with the rules as they are now."""
         self.twins += 1
         self.early += first
-        known = set(self.covered)
-        self.covered += [place for place in seen.covered if place not in known]
-        del self.covered[:-MOST_COVERED]
+        known = np.frombuffer(self.covered, dtype="<u4")
+        self.covered = np.union1d(known, np.array(seen.covered, dtype="<u4"))[:MOST_COVERED].astype("<u4").tobytes()
         self.success = 0.8 * self.success + 0.2 * bool(seen.lessons)
         if not seen.lessons:
             return seen.state
@@ -186,7 +188,7 @@ class Noise(msgspec.Struct, array_like=True):
                 continue
             suspect = self.suspects.get(one.place)
             if suspect is None:
-                suspect = self.suspects[one.place] = Suspect(reads=[(0.0, True)])
+                suspect = self.suspects[one.place] = Suspect(reads=[LEAST_SECONDS])
                 if len(self.suspects) > MOST_SUSPECTS:
                     self._forget_one(one.place)
             suspect.changes += 1
@@ -215,7 +217,8 @@ class Noise(msgspec.Struct, array_like=True):
         changed = {one.place: one.words for one in seen.differences}
         for place in (unpacked(before).places() | changed.keys()) & self.suspects.keys():
             suspect = self.suspects[place]
-            suspect.reads = [*suspect.reads, (seconds, place in changed)][-MOST_READS:]
+            interval = max(seconds, LEAST_SECONDS)
+            suspect.reads = [*suspect.reads, interval if place in changed else -interval][-MOST_READS:]
             was = suspect.restless
             suspect.restless = _is_restless(suspect)
             if suspect.restless and not was:
@@ -270,13 +273,13 @@ def _is_restless(suspect: Suspect) -> bool:
     """Whether a place changes in most reads, however short the interval."""
     if suspect.words > MOST_RESTLESS_WORDS or len(suspect.reads) < LEAST_READS:
         return False
-    share = sum(changed for _, changed in suspect.reads) / len(suspect.reads)
+    share = sum(read > 0 for read in suspect.reads) / len(suspect.reads)
     if suspect.restless:
         return share >= LEAVE
-    reads = sorted(suspect.reads)
+    reads = sorted(suspect.reads, key=abs)
     half = len(reads) // 2
     return (
         share >= ENTER
-        and sum(changed for _, changed in reads[:half]) >= ENTER_SHORT * half
-        and reads[-1][0] >= 2 * reads[0][0]
+        and sum(read > 0 for read in reads[:half]) >= ENTER_SHORT * half
+        and abs(reads[-1]) >= 2 * abs(reads[0])
     )

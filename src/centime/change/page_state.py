@@ -98,8 +98,8 @@ def hidden_of(octets: bytes) -> bytes:
 
 
 def with_hidden(octets: bytes, hidden: bytes) -> bytes:
-    """A packed state with other hashes of what rules have hidden."""
-    return octets[:7] + hidden + octets[23:]
+    """A packed state with other hashes of what rules have hidden, if any are given."""
+    return octets if not hidden or not octets else octets[:7] + hidden + octets[23:]
 
 
 def state_of(

@@ -104,7 +104,7 @@ def compare(page: Page, before: bytes, table: Table) -> Compared:
     old = unpacked(before)
     new = page.state(table, old.version, old.shift)
     if new.same_as(old):
-        return Compared(Verdict.VOLATILE, (), new.hidden)
+        return Compared(Verdict.MARKUP if new.hidden == old.hidden else Verdict.VOLATILE, (), new.hidden)
     found = new.differences(old)
     if _moved(found):
         return Compared(Verdict.MARKUP, (), new.hidden)

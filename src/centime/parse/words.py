@@ -6,9 +6,12 @@ One pass over the bytes gives three columns, one entry per word:
     block   the number of the block element or attribute value that contains it
     word    53 bits, the hash of its bytes
 
-A word is a run of bytes without white space. Nothing is dropped by its look: numbers, dates and identifiers are words.
-The values of ATTRIBUTES are words too, on a place of their own; those that are URLs are split at `/?&=;#`. Scripts,
-styles, comments and `link` elements are markup and have no words.
+A word is a run of characters without white space, character references resolved; any tag ends it. Nothing is dropped by
+its look or place: numbers, dates and identifiers are words, and so is what stands in navigation or in hidden elements.
+The values of ATTRIBUTES are words too, on a place of their own; those that are URLs are split at `/?&=;#,`. Scripts,
+styles, comments and `link` elements are markup and have no words, unless the page has no other text.
+
+XML has the names of its elements and the values of all attributes as words.
 
 A path is that of the last two named elements and of what lies between and below them. An element is named by its first
 class or its id, or by its tag if that is a section (`nav`, `main`, `article`, `table` ...); the root and the body have
@@ -53,6 +56,7 @@ from centime.parse.names import (
     element_of,
     name_at,
 )
+from centime.parse.references import IN_TEXT, reference
 from centime.parse.tokens import declaration_end, is_cdata, raw_end
 
 Bytes = npt.NDArray[np.uint8]
@@ -96,23 +100,34 @@ for _family, _numbers in enumerate(((P,), (LI,), (TD, TH), (TR,), (DD, DT), (OPT
     _FAMILY[list(_numbers)] = _family
 _OF_P, _OF_CELL, _OF_ROW, _OF_ROWS = 1, 3, 4, 7
 
+_HTML, _XML, _EVERYTHING = 0, 1, 2
 _DEEPEST = 256
 _MOST_VALUES = 8  # of one element
 _LOOKED_AT = 24  # open elements among which an end tag searches its own
 _CODE, _SEGMENT, _BEFORE, _FAMILY_OF, _BLOCK = range(5)  # columns of the stack
 _SPLITS = np.zeros(256, dtype=np.bool_)
 _SPLITS[[47, 63, 38, 61, 59, 35, 44]] = True  # / ? & = ; # ,
+_STOPS = np.zeros(256, dtype=np.bool_)  # white space, `<`, `&`, the first byte of a no-break space
+_STOPS[:33] = _STOPS[[60, 38, 194]] = True
 _IS_SPACE = np.zeros(256, dtype=np.bool_)
 _IS_SPACE[:33] = True
 
 
-def words_of(page: bytes) -> Words:
+def words_of(page: bytes, *, xml: bool = False) -> Words:
     """The words of HTML or XML in UTF-8."""
+    found = _words_of(page, _XML if xml else _HTML)
+    if not xml and not (found.blocks & ATTRIBUTE == 0).any():
+        found = _words_of(page, _EVERYTHING)
+    return found
+
+
+def _words_of(page: bytes, mode: int) -> Words:
     data = np.frombuffer(page, dtype=np.uint8)
     room = min(len(data) // 2, MOST_WORDS) + 2
     columns = np.empty((3, room), dtype=np.int64)
     stack = np.empty((_DEEPEST, 5), dtype=np.int64)
-    count = _find_words(data, columns[0], columns[1], columns[2], stack)
+    resolved = np.empty(16, dtype=np.uint8)
+    count = _find_words(data, mode, resolved, columns[0], columns[1], columns[2], stack)
     places, blocks, words = columns[:, :count]
     return Words(places, blocks, words, 1 + int(_text_hash(blocks, words)))
 
@@ -169,7 +184,15 @@ def _value_kind(code: Whole) -> Whole:
 
 
 @late_kernel(4.0)
-def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stack: npt.NDArray[np.int64]) -> Whole:
+def _find_words(
+    data: Bytes,
+    mode: Whole,
+    resolved: Bytes,
+    places: Column,
+    blocks: Column,
+    words: Column,
+    stack: npt.NDArray[np.int64],
+) -> Whole:
     """Fills the columns; returns the number of words."""
     size = len(data)
     room = len(places) - 1
@@ -189,18 +212,29 @@ def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stac
             if byte <= 32:
                 at += 1
                 continue
-            code = np.int64(0)
-            while True:
-                code = _step(code, np.int64(byte))
-                at += 1
-                if at >= size:
-                    break
+            letters = np.int64(0)
+            while at < size:
                 byte = data[at]
-                if byte <= 32 or byte == 60:
-                    break
+                if _STOPS[byte]:
+                    if byte <= 32 or byte == 60:
+                        break
+                    if byte == 38:
+                        at, length = reference(data, at, size, IN_TEXT, resolved, 0)
+                        if length == 2 and resolved[0] == 194 and resolved[1] == 160:
+                            break
+                        for k in range(length):
+                            letters = _step(letters, np.int64(resolved[k]))
+                        continue
+                    if at + 1 < size and data[at + 1] == 160:
+                        at += 2
+                        break
+                letters = _step(letters, np.int64(byte))
+                at += 1
+            if not letters:
+                continue
             places[count] = place
             blocks[count] = block
-            words[count] = _finished(code)
+            words[count] = _finished(letters)
             count += 1
             continue
         if at + 1 >= size:
@@ -218,6 +252,13 @@ def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stac
         code, at = name_at(data, at + 1 + closing, size, TAG_END)
         number = element_of(code)
         role = ROLES[number]
+        if mode == _XML:
+            role = np.int64(BREAKS)
+            if not closing and count < room:
+                places[count] = place
+                blocks[count] = block
+                words[count] = _finished(code)
+                count += 1
         if closing:
             while at < size and data[at] != 62:
                 at += 1
@@ -237,11 +278,14 @@ def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stac
             continue
         # ---- attributes
         named, value_count, told = np.int64(0), np.int64(0), np.int64(0)
+        closed = False
         base = _DEEPEST - _MOST_VALUES  # the last rows of the stack hold begin, end, name and kind of each value
         while at < size and data[at] != 62:
             if KINDS[data[at]] & SPACE or data[at] == 47:
+                closed = data[at] == 47
                 at += 1
                 continue
+            closed = False
             attribute, at = name_at(data, at, size, NAME_END)
             while at < size and KINDS[data[at]] & SPACE:
                 at += 1
@@ -265,8 +309,16 @@ def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stac
                 while at < size and data[at] != 62 and not KINDS[data[at]] & SPACE:
                     at += 1
                 end = at
-            if attribute == _CLASS:
-                named = mixed(named, _name_of(data, start, end, True))
+            if mode == _XML:
+                if value_count < _MOST_VALUES:
+                    stack[base + value_count, 0] = start
+                    stack[base + value_count, 1] = end
+                    stack[base + value_count, 2] = attribute
+                    stack[base + value_count, 3] = _value_kind(attribute)
+                    value_count += 1
+            elif attribute == _CLASS:
+                found = _name_of(data, start, end, True)
+                named = mixed(named, found) if found else named
             elif attribute == _ID:
                 found = _name_of(data, start, end, False)
                 named = mixed(named, found) if found else named
@@ -285,7 +337,7 @@ def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stac
         at += 1
         if role & BREAKS:
             block += 1
-        family = _FAMILY[number]
+        family = _FAMILY[number] if mode != _XML else np.int64(0)
         if role & ENDS_P or family:
             depth = _after_implied_ends(stack, depth, role, family)
         if _IS_ROOT[number]:
@@ -298,7 +350,7 @@ def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stac
             segment, before = step, stack[depth, _SEGMENT]
         else:
             segment, before = mixed(stack[depth, _SEGMENT], step), stack[depth, _BEFORE]
-        if value_count and number != LINK and code != _SCRIPT:
+        if value_count and (mode == _XML or (number != LINK and code != _SCRIPT)):
             for k in range(value_count):
                 row = base + k
                 here = mixed(mixed(before, segment), mixed(stack[row, 2], told)) & _PLACES
@@ -319,7 +371,9 @@ def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stac
         if role & VOID:
             place = mixed(stack[depth, _BEFORE], stack[depth, _SEGMENT]) & _PLACES
             continue
-        if role & RAW and number not in (TITLE, TEXTAREA, XMP):
+        if mode == _XML and closed:
+            continue
+        if role & RAW and mode == _HTML and number not in (TITLE, TEXTAREA, XMP):
             at = raw_end(data, at, code)
             place = mixed(stack[depth, _BEFORE], stack[depth, _SEGMENT]) & _PLACES
             continue
@@ -332,13 +386,13 @@ def _find_words(data: Bytes, places: Column, blocks: Column, words: Column, stac
             stack[depth, _BLOCK] = role & BREAKS != 0
         place = mixed(stack[depth, _BEFORE], stack[depth, _SEGMENT]) & _PLACES
     if at < size:
-        code = np.int64(0)
+        letters = np.int64(0)
         while at < size:
-            code = _step(code, np.int64(data[at]))
+            letters = _step(letters, np.int64(data[at]))
             at += 1
         places[count] = REST
         blocks[count] = block + 1
-        words[count] = _finished(code)
+        words[count] = _finished(letters)
         count += 1
     return count
 

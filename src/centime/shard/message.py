@@ -12,6 +12,7 @@ Trap: fields are stored by position. A new field goes to the end and has a defau
 import msgspec
 import numpy as np
 
+from centime.change.noise import NO_ADVICE, Advice, Seen
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.subscriptions import Subscription, Watched
@@ -28,6 +29,9 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     digest: bytes = b""  # of the stored copy, so that the same content is archived once
     watch: tuple[Subscription, ...] = ()  # the subscriptions whose XPath is evaluated in this page
     patience: float = 0.0  # seconds to wait for a host that may never answer; 0 for as long as the settings say
+    signature: int = 0  # of the stored copy
+    state: bytes = b""  # what the stored copy is compared by
+    advice: Advice = NO_ADVICE  # what the host's pages are compared by
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -62,6 +66,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     claims: bytes = b""  # CLAIM entries: what a sitemap or feed claims about the pages that it lists
     watched: tuple[Watched, ...] = ()  # what XPaths found
     held: float = 0.0  # seconds for which the host kept the fetcher waiting, from connecting to the last byte
+    seen: Seen | None = None  # how the content compares with the stored copy; None if it was not compared
 
 
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown

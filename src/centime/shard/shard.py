@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from centime.change.noise import Noise
 from centime.ledger.protocol import PageLedger
 from centime.model.ids import HostId, PageId, host_ids, page_ids
 from centime.settings.crawl import CrawlSettings
@@ -159,7 +160,23 @@ class Shard(ShardState):
         origin = self.pages.origin(page)
         depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
-        patience = patience_with(self.hosts[HostId(int(origin["host"]))])
+        host = self.hosts[HostId(int(origin["host"]))]
+        patience = patience_with(host)
+        state = self.pages.compared_by(record) if record is not None else b""
+        noise = host.noise or Noise()
+        advice = noise.advice(first=not state, twins=self.settings.refreshes())
         if record is None or not record.signature:
-            return Lease(page, url, depth, watch=watch, patience=patience)
-        return Lease(page, url, depth, record.etag, record.modified, record.digest, watch, patience)
+            return Lease(page, url, depth, watch=watch, patience=patience, advice=advice)
+        return Lease(
+            page,
+            url,
+            depth,
+            record.etag,
+            record.modified,
+            record.digest,
+            watch,
+            patience,
+            record.signature,
+            state,
+            advice,
+        )

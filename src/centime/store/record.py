@@ -12,13 +12,15 @@ NO_PAGE = PageId(-1)
 class Mark(IntFlag):
     """Flags of a visit; the numbers are written to disk and must not change."""
 
-    CHANGED = 1  # the signature differs from the previous visit
+    CHANGED = 1  # the content differs from the previous read
     TRUNCATED = 2  # the body was longer than the limit
     NOFOLLOW = 4  # the page asks crawlers not to follow its links
     NOINDEX = 8
     CONDITIONAL = 16  # the request was conditional
     KEPT = 32  # the body is in the archive
     LINKS_CUT = 64  # the page had more links than the limit
+    MARKUP = 128  # minor: the bytes differ from the previous read, and only in markup
+    VOLATILE = 256  # minor: the bytes differ from the previous read, and only in parts known to be volatile
 
 
 NO_MARK = Mark(0)
@@ -71,4 +73,6 @@ class Record:
     title: str = ""
     language: str = ""
     document_type: str = ""
-    root: str = ""
+    state: bytes = b""  # what the next read is compared by, if this visit made it anew
+    state_at: int = 0  # the place of the record whose visit made it, 0 if there is none
+    hidden: bytes = b""  # what volatile parts said at the last read, if `state` is that of an earlier record

@@ -9,10 +9,14 @@ This code waits for nothing but the network, and nothing that the web sends make
 """
 
 import re
+from dataclasses import replace
 
 import msgspec
 import numpy as np
 
+from centime.change.look import Look
+from centime.change.noise import Seen
+from centime.change.reading import Verdict
 from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.crawl.worker.xpath import watched
@@ -57,6 +61,7 @@ async def visit(
     )
     if archive is not None:
         archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
+    seen, response = await _compared(lease, response, document, fetcher)
     return _visit(
         lease,
         response,
@@ -75,7 +80,34 @@ async def visit(
         fresh_for=_fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
         watched=tuple(watched(response.body, document.kind, document.encoding, lease.watch)) if lease.watch else (),
+        seen=seen,
     )
+
+
+async def _compared(
+    lease: Lease, response: Response, document: Document, fetcher: Fetcher
+) -> tuple[Seen | None, Response]:
+    """How the content compares with the stored copy; reads the page again if that shows what is volatile
+    (`change/look.py`). Also the response, with the costs of both reads. The fetcher waits for the host's delay.
+    """
+    if lease.digest and lease.digest == document.digest:
+        return Seen(int(Verdict.SAME)), response
+    if document.words is None:
+        return None, response
+    look = Look(document.words, lease.state, lease.advice, lease.signature)
+    if not look.wants_twin:
+        return look.seen(), response
+    again = await fetcher.fetch(Request(url=lease.url, patience=lease.patience))
+    response = replace(
+        response,
+        asked_at=max(response.asked_at, again.asked_at),
+        held=response.held + again.held,
+        wire_bytes=response.wire_bytes + again.wire_bytes,
+    )
+    if again.outcome is not Outcome.READ:
+        return look.seen(), response
+    twin = read_document(again.body, url=lease.url, content_type=again.header("content-type"))
+    return look.seen(twin.words), response
 
 
 def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
