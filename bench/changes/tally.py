@@ -1,6 +1,7 @@
 """Counts what a method says about the reads of hosts."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bench.changes.history import Read, Site, reads_of
@@ -41,6 +42,30 @@ class Tally:
     twins: int = 0
     state_bytes: int = 0
     misses: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def add(self, other: "Tally") -> None:
+        """Adds another tally of the same method."""
+        for mine, theirs in (
+            (self.seen, other.seen),
+            (self.seen_under, other.seen_under),
+            (self.false, other.false),
+        ):
+            for name, share in theirs.items():
+                mine[name] = together([mine[name], share])
+        self.redesigns = together([self.redesigns, other.redesigns])
+        for name in ("silent", "reads", "pages", "twins"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.state_bytes = max(self.state_bytes, other.state_bytes)
+        self.misses += other.misses
+
+
+def together(shares: Iterable[Share]) -> Share:
+    """The sum of shares."""
+    found = Share()
+    for share in shares:
+        found.hits += share.hits
+        found.all += share.all
+    return found
 
 
 def run(sites: dict[str, list[Site]], seed: int, methods: list[str]) -> dict[str, Tally]:

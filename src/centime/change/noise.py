@@ -6,9 +6,10 @@
     suspects    places that have changed: how often, in which of the last reads, and with which values
 
 A restless place has at most MOST_RESTLESS_WORDS words and changed in at least 60 % of its last 6 to 16 reads, and in
-the shorter intervals among them too; it counts as volatile until it changes in fewer than 30 %. A shared value was
-reported by another page of the host before, and the place had at least SHARED_AFTER such confirmations and never a
-value that returned: only the first page reports it, and none at all once the place has had TICKS such values.
+the shorter intervals among them too; it counts as volatile until it changes in fewer than 30 %. Less suffices if a part
+of the place is masked: a clock beside a date. A shared value was reported by another page of the host before, and the
+place had at least SHARED_AFTER such confirmations and never a value that returned: only the first page reports it, and
+none at all once the place has had TICKS such values.
 
 A rule that has hidden nothing new in QUIET_READS reads of its place is no longer in force; the next one of that place
 has twice the time.
@@ -22,11 +23,12 @@ import numpy as np
 
 from centime.change.page_state import HIDDEN, hidden_of, unpacked
 from centime.change.reading import Difference, Verdict
-from centime.change.rule import ANYWHERE, MOST_RULES, NO_TABLE, WATCHED, Rule, Table
+from centime.change.rule import ANYWHERE, MASK, MOST_RULES, NO_TABLE, WATCHED, Rule, Table
 
 MOST_RESTLESS_WORDS = 48
 LEAST_READS, MOST_READS = 6, 16
 ENTER, ENTER_SHORT, LEAVE = 0.6, 0.55, 0.3
+HINTED = 0.45  # of these suffices for a place of which a part is masked
 SHARED_AFTER, SHARED_VALUES, TICKS = 4, 2, 5
 RETURNED = 4  # former values that are remembered
 LEAST_SECONDS = 1e-3  # between two reads of a page
@@ -220,9 +222,13 @@ class Noise(msgspec.Struct, array_like=True):
             interval = max(seconds, LEAST_SECONDS)
             suspect.reads = [*suspect.reads, interval if place in changed else -interval][-MOST_READS:]
             was = suspect.restless
-            suspect.restless = _is_restless(suspect)
+            suspect.restless = _is_restless(suspect, HINTED if self._is_masked(place) else 1.0)
             if suspect.restless and not was:
                 self._watch(place)
+
+    def _is_masked(self, place: int) -> bool:
+        """Whether a part of a place is known to be volatile: then it takes less to see that all of it is."""
+        return any(rule.place == place and rule.kind == MASK and not rule.until for rule in self.rules)
 
     def _watch(self, place: int) -> None:
         if not any(rule.place == place and rule.kind == WATCHED for rule in self.rules):
@@ -269,17 +275,17 @@ class Noise(msgspec.Struct, array_like=True):
         self.quiet.pop(place, None)
 
 
-def _is_restless(suspect: Suspect) -> bool:
-    """Whether a place changes in most reads, however short the interval."""
+def _is_restless(suspect: Suspect, factor: float) -> bool:
+    """Whether a place changes in most reads, however short the interval; with a smaller factor, in fewer."""
     if suspect.words > MOST_RESTLESS_WORDS or len(suspect.reads) < LEAST_READS:
         return False
     share = sum(read > 0 for read in suspect.reads) / len(suspect.reads)
     if suspect.restless:
-        return share >= LEAVE
+        return share >= factor * LEAVE
     reads = sorted(suspect.reads, key=abs)
     half = len(reads) // 2
     return (
-        share >= ENTER
-        and sum(read > 0 for read in reads[:half]) >= ENTER_SHORT * half
+        share >= factor * ENTER
+        and sum(read > 0 for read in reads[:half]) >= factor * factor * ENTER_SHORT * half
         and abs(reads[-1]) >= 2 * abs(reads[0])
     )
