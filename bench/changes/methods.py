@@ -6,8 +6,8 @@ import numpy as np
 import xxhash
 
 from bench.changes.old_signature import signature_of
-from centime.change.look import Look
-from centime.change.noise import Noise, Seen
+from centime.change.look import Look, seen_again
+from centime.change.noise import Noise
 from centime.change.page_state import with_hidden
 from centime.change.reading import Verdict
 from centime.parse.scan import scan
@@ -49,10 +49,10 @@ class Ours:
         digest, signature, before_time = self._last.get(page, (0, 0, time))
         before = self._states.get(page, b"")
         new_digest = xxhash.xxh3_64_intdigest(body)
+        words = words_of(body)
         if before and digest == new_digest:
-            seen = Seen(int(Verdict.SAME))
+            seen = seen_again(words, before, self.noise.table())
         else:
-            words = words_of(body)
             look = Look(words, before, self.noise.advice(first=not before), signature)
             again = None
             if look.wants_twin:

@@ -18,6 +18,17 @@ from centime.model.words import Words
 MOST_UNCOVERED = 0.2  # share of words on places that no twin read has tested
 
 
+def seen_again(words: Words, before: bytes, table: Table) -> Seen:
+    """What a read shows that has the bytes of the last one: nothing but the state under newer rules, if there are any.
+
+    Without it, a rule that has ended would go on hiding what it hid at the last read.
+    """
+    state = (
+        b"" if not before or version_of(before) == table.version else Page(words).state(table, table.version).packed()
+    )
+    return Seen(int(Verdict.SAME), state=state)
+
+
 class Look:
     """A read of a page whose bytes differ from the last one, or that is the first."""
 

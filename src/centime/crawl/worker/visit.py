@@ -14,9 +14,8 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from centime.change.look import Look
+from centime.change.look import Look, seen_again
 from centime.change.noise import Seen
-from centime.change.reading import Verdict
 from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.crawl.worker.xpath import watched
@@ -90,10 +89,10 @@ async def _compared(
     """How the content compares with the stored copy; reads the page again if that shows what is volatile
     (`change/look.py`). Also the response, with the costs of both reads. The fetcher waits for the host's delay.
     """
-    if lease.digest and lease.digest == document.digest:
-        return Seen(int(Verdict.SAME)), response
     if document.words is None:
         return None, response
+    if lease.digest and lease.digest == document.digest:
+        return seen_again(document.words, lease.state, lease.advice.table), response
     look = Look(document.words, lease.state, lease.advice, lease.signature)
     if not look.wants_twin:
         return look.seen(), response
