@@ -110,6 +110,11 @@ def running(command: Sequence[str | Path]) -> Iterator[int]:
         process.wait()
 
 
+def documentation_tree() -> Path:
+    """The folder with the pages."""
+    return _prepare()[0]
+
+
 def unpack(*packages: str) -> None:
     """Fetches those packages that are not there, and unpacks them into UNPACKED."""
     UNPACKED.mkdir(parents=True, exist_ok=True)

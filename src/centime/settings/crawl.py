@@ -99,6 +99,10 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         """The share of the budget for discovery, from 0 to 1; None if worth decides."""
         return None if self.discovery == "auto" else float(self.discovery.removesuffix("%")) / 100
 
+    def refreshes(self) -> bool:
+        """Whether pages are read again after their first read."""
+        return self.continuous or self.refresh_after is not None
+
     def refresh_settings(self) -> RefreshSettings:
         """The settings of refreshing. Without a budget, plans assume one page per second."""
         by_bytes = self.rate is None and self.bandwidth is not None

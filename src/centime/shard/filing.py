@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from centime.change.noise import Noise
+from centime.change.reading import Verdict
 from centime.frontier.timers import MOST_FAILURES, retry_time, return_time
 from centime.model.ids import HostId, PageId, host_ids
 from centime.model.outcome import Outcome, PageKind
@@ -143,14 +145,23 @@ def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
     counted = filed
     if state.settings.discovery_share() is not None or state.is_filling:
         counted = [one for one in filed if one.before is not None]
-    state.refreshing.spend(now, len(counted), sum(one.visit.wire_bytes for one in counted))
+    reads = len(counted) + sum(one.visit.seen is not None and one.visit.seen.twin for one in counted)
+    state.refreshing.spend(now, reads, sum(one.visit.wire_bytes for one in counted))
 
 
 def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: int, importance: float) -> Filed:
     """A visit with its record; puts a page on a timer that failed transiently, or that is gone and may return."""
     before = state.pages.last(visit.page)
     ended = _has_ended(visit, before)
-    record = state.pages.record_of(visit, before, now=now, depth=depth, ended=ended, importance=importance)
+    record = state.pages.record_of(
+        visit,
+        before,
+        now=now,
+        depth=depth,
+        ended=ended,
+        importance=importance,
+        compared=_compared(state, now, visit, number, before),
+    )
     state.read_count += was_present(record) - was_present(before)
     if visit.outcome.transient and visit.outcome not in NO_RETRY and not ended:
         when = retry_time(record.failures, now)
@@ -161,6 +172,19 @@ def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: i
         when = return_time(max(1, deaths), now, state.settings.least_interval, importance)
         state.placement.retry(visit.page, when)
     return Filed(visit, number, before, record, ended)
+
+
+def _compared(
+    state: ShardState, now: float, visit: Visit, number: HostId, before: Record | None
+) -> tuple[Verdict, bytes] | None:
+    """The verdict about the content of a page, and what its next read is compared by; None if it was not compared."""
+    if visit.seen is None or visit.outcome is not Outcome.READ:
+        return None
+    host = state.hosts[number]
+    if host.noise is None:
+        host.noise = Noise()
+    seconds = now - before.time if before is not None else 0.0
+    return host.noise.observe(visit.page, state.pages.compared_by(before), visit.seen, seconds)
 
 
 def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:

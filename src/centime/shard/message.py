@@ -14,6 +14,7 @@ from enum import IntFlag
 import msgspec
 import numpy as np
 
+from centime.change.noise import NO_ADVICE, Advice, Seen
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.subscriptions import Subscription, Watched
@@ -44,6 +45,9 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     role: Role = PLAIN  # what somebody said about the page before it was read
     hops: int = 0  # redirects in a row that led to this page
     nesting: int = 0  # of a requisite: 1 if a page needs it, 2 if a requisite of a page does, and so on; 0 for a page
+    signature: int = 0  # of the stored copy
+    state: bytes = b""  # what the stored copy is compared by
+    advice: Advice = NO_ADVICE  # what the host's pages are compared by
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -91,6 +95,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     refused: bytes = b""  # fingerprints (uint64) of the links that the fetcher refused, each once
     refused_for: bytes = b""  # their reasons, a byte each (discover/refusal.py), TEXT_FOLLOWS if their text follows
     refused_texts: bytes = b""  # a line each
+    seen: Seen | None = None  # how the content compares with the stored copy; None if it was not compared
 
 
 TEXT_FOLLOWS = 128

@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from centime.change.noise import Noise
 from centime.ledger.protocol import PageLedger
 from centime.model.ids import HostId, PageId, host_ids, page_ids
 from centime.model.outcome import PageKind
@@ -165,15 +166,30 @@ class Shard(ShardState):
         origin = self.pages.origin(page)
         depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
-        patience = patience_with(self.hosts[HostId(int(origin["host"]))])
+        host = self.hosts[HostId(int(origin["host"]))]
+        patience = patience_with(host)
         role, hops, nesting = Role(int(origin["role"])), int(origin["hops"]), self.requisites.nesting_of(page)
         if page in self.requests.sitemaps:
             role |= Role.SITEMAP
+        state = self.pages.compared_by(record) if record is not None else b""
+        lease = Lease(
+            page,
+            url,
+            depth,
+            watch=watch,
+            patience=patience,
+            role=role,
+            hops=hops,
+            nesting=nesting,
+            advice=(host.noise or Noise()).advice(first=not state, twins=self.settings.refreshes()),
+        )
         if record is None or not record.signature:
-            return Lease(page, url, depth, watch=watch, patience=patience, role=role, hops=hops, nesting=nesting)
+            return lease
         etag, modified = record.etag, record.modified
         if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
             etag = modified = ""
         if watch and record.kind in (PageKind.HTML, PageKind.XML) and self.requests.subscriptions.unknown(page, watch):
             etag = modified = ""  # the server must send the page, so that the XPath is evaluated for the first time
-        return Lease(page, url, depth, etag, modified, record.digest, watch, patience, role, hops, nesting)
+        return msgspec.structs.replace(
+            lease, etag=etag, modified=modified, digest=record.digest, signature=record.signature, state=state
+        )

@@ -14,6 +14,8 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
+from centime.change.look import Look, seen_again
+from centime.change.noise import Seen
 from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.needs import NeedReader, Needs
@@ -94,6 +96,7 @@ async def visit(
     nofollow = document.nofollow or directives.nofollow
     sitemap, lacking = _sitemap(lease, document, response.body)
     found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
+    seen, response = await _compared(lease, response, document, chains)
     return _visit(
         lease,
         response,
@@ -118,7 +121,34 @@ async def visit(
         needs_cut=needed.cut,
         is_page=bool(lease.nesting),
         noarchive=noarchive,
+        seen=seen,
     )
+
+
+async def _compared(
+    lease: Lease, response: Response, document: Document, chains: Chains
+) -> tuple[Seen | None, Response]:
+    """How the content compares with the stored copy; reads the page again if that shows what is volatile
+    (`change/look.py`). Also the response, with the costs of both reads. The fetcher waits for the host's delay.
+    """
+    if document.words is None:
+        return None, response
+    if lease.digest and lease.digest == document.digest:
+        return seen_again(document.words, lease.state, lease.advice.table), response
+    look = Look(document.words, lease.state, lease.advice, lease.signature)
+    if not look.wants_twin:
+        return look.seen(), response
+    *_, again = await chains.fetch(Request(url=lease.url, patience=lease.patience))
+    response = replace(
+        response,
+        asked_at=max(response.asked_at, again.asked_at),
+        held=response.held + again.held,
+        wire_bytes=response.wire_bytes + again.wire_bytes,
+    )
+    if again.outcome is not Outcome.READ:
+        return look.seen(), response
+    twin = read_document(again.body, url=lease.url, content_type=again.header("content-type"))
+    return look.seen(twin.words), response
 
 
 def _without_document(
