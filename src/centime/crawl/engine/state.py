@@ -47,7 +47,7 @@ class CrawlState:
             "outcomes": {outcome.name.lower(): count for outcome, count in counts.items()},
             "errors": {outcome.name.lower(): count for outcome, count in counts.items() if outcome not in GOOD},
             "frontier": len(shard.placement.frontier),
-            "filling": shard.is_filling,
+            **({"filling": shard.is_filling} if shard.settings.fill_rate is not None else {}),
             "leased": len(shard.placement.leases),
             "retry": len(shard.placement.retries),
             "ledger": shard.settings.ledger,
