@@ -27,7 +27,8 @@ def web() -> Iterator[TestWeb]:
 
 def test_a_crawl_runs_to_its_end_and_its_importance_is_the_truth(tmp_path: Path, web: TestWeb) -> None:
     with Crawl(tmp_path / "c", web.seed_url, **web.settings) as crawl:
-        assert crawl.run() == "everything known was read" == crawl.ending
+        assert crawl.run() == crawl.ending
+        assert crawl.ending.startswith("everything known was read")
         assert crawl.fetched == crawl.statistics()["visits"]
     truth = web.importance()
     with open_crawl(tmp_path / "c") as reader:
@@ -47,11 +48,11 @@ def test_limits_hold_for_each_call_and_the_crawl_continues(tmp_path: Path, web: 
         assert crawl.fetched >= 30
         while crawl.step():
             pass
-        assert crawl.ending == "everything known was read"
+        assert crawl.ending.startswith("everything known was read")
         known = crawl.statistics()["known"]
     with Crawl(tmp_path / "c") as again:
         assert again.statistics()["known"] == known
-        assert again.run() == "everything known was read"
+        assert again.run().startswith("everything known was read")
         assert again.fetched == 0
 
 
@@ -149,7 +150,7 @@ def test_an_asyncio_program_goes_on_while_a_crawl_runs(tmp_path: Path, web: Test
     ticks, first, second = asyncio.run(program())
     assert ticks > 5
     assert first == "read the 20 pages asked for"
-    assert second == "everything known was read"
+    assert second.startswith("everything known was read")
     with open_crawl(tmp_path / "c") as reader:
         assert reader.check() == []
 

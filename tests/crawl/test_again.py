@@ -61,7 +61,8 @@ def test_pages_that_a_later_run_excludes_are_not_fetched_any_more(tmp_path: Path
     ending(tmp_path / "c", [served.seed_url], GIVEN | HERE, pages=10)
     before = len(served.requests())
     reason, read = ending(tmp_path / "c", [], {"exclude": ["."]})
-    assert (reason, read) == ("everything known was read", 10)
+    assert reason.startswith("everything known was read")
+    assert read == 10
     assert [seen.path for seen in served.requests()[before:] if seen.path != "/robots.txt"] == []
 
 

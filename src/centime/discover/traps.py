@@ -137,13 +137,12 @@ class Traps:
         """What is suspicious about a path: the kind, the place that all URLs of its shape share, and why."""
         rules = self.rules
         depth = path.count("/")
-        first = path[: path.find("/", 1)] if depth > 1 else ""
         if rules.most_segments is not None and depth > rules.most_segments:
-            return Kind.SEGMENTS, first, f"its path is {depth} segments deep"
+            return Kind.SEGMENTS, _first(path), f"its path is {depth} segments deep"
         if self._repeated and depth >= (rules.repeated_segments or 1):
             repeated = self._repeated(path)
             if repeated:
-                return Kind.REPEATED, first, f"{repeated[1]} is repeated in its path"
+                return Kind.REPEATED, _first(path), f"{repeated[1]} is repeated in its path"
         longest = rules.longest_segment
         if longest is not None and len(path) > longest:
             for segment in path.split("/"):
@@ -188,6 +187,11 @@ class Traps:
         names = "&".join(sorted(piece.partition("=")[0] for piece in url[query_at + 1 :].split("&")))
         key = _key(Kind.QUERIES, f"{url[:query_at]}?{names}")
         return Suspicion(Kind.QUERIES, key, "there are many queries of its path with these parameters")
+
+
+def _first(path: str) -> str:
+    """The first segment of a path that has another one."""
+    return path[: max(0, path.find("/", 1))]
 
 
 def _key(kind: Kind, place: str) -> int:

@@ -59,6 +59,7 @@ def test_all_parts_of_an_intact_crawl_are_verified(folder: Path) -> None:
         "ledger",
         "frontier",
         "url table",
+        "refused links",
         "counts",
         "rows",
         "records",

@@ -307,7 +307,7 @@ class Engine:
         if again:
             due = self.shard.placement.retries.earliest() - now
             failed = f"{again} pages failed and are due again, the first in {due:.0f} s"
-            return f"everything known was read, but {failed}; run again later"
+            return f"everything known was read, but {failed}; run again later{self._refused()}"
         if not self.shard.read_count:
             return f"nothing could be read: {self.first_seed()}"
         return f"everything known was read{self._kept_out()}{self._refused()}"

@@ -108,7 +108,7 @@ class Words:
             case Reason.MOST_PAGES:
                 return "the crawl had no room for it, or only for more important ones"
             case Reason.ROBOTS:
-                return "robots.txt disallows it"
+                return self._scope.exclusion(one.url) or "robots.txt disallows it"
             case Reason.LONGEST_URL:
                 return f"it is longer than {settings.longest_url or 'a URL may be'} characters"
             case _:

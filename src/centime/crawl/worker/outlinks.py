@@ -13,6 +13,7 @@ of its shape: the shard decides (`shard/trap_evidence.py`).
 
 import re
 from collections.abc import Iterable, Sequence
+from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from centime.model.document import NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.encoding import with_queries_in
 from centime.refresh.credit import CHANGE_FREQUENCIES
-from centime.shard.message import CLAIM, SHAPE, TEXT_FOLLOWS, Lease
+from centime.shard.message import CLAIM, TEXT_FOLLOWS, Lease
 
 Fingerprints = npt.NDArray[np.uint64]
 SENT_BITS = 20
@@ -37,11 +38,14 @@ FORGOTTEN_AFTER = 200_000  # pages
 SUSPECTS_FORGOTTEN_AFTER = 1_000  # the same for URLs of suspicious shapes: evidence may have come meanwhile
 VERDICTS = 1 << 18  # canonical URLs whose verdict is remembered, at most
 VERDICT_CHARACTERS = 32 << 20  # and the length of all of them
-REFUSED_SENT_BITS = 16
+REFUSED_SENT = 1 << 16  # refused URLs whose text was sent lately, at most
+TEMPLATES = 256  # sets of refused links that are remembered, at most
+LARGEST_TEMPLATE = 256  # and links of one of them
 REFUSED_TEXTS = 1_000  # of one page, at most
 LONGEST_REFUSED = 512  # characters of an href that is not the URL of a page
 
 _FOLLOWED = frozenset(flags for flags in range(256) if not flags & NOFOLLOW)
+_SHAPE = Struct("<IQ").pack  # as SHAPE of shard/message.py
 _scheme = re.compile(r"[\x00-\x20]*(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
 
 
@@ -52,7 +56,7 @@ class Outlinks(NamedTuple):
     fresh: Fingerprints  # those of them that were not sent lately
     texts: bytes  # the URLs of the latter, a line each
     shapes: bytes = b""  # SHAPE entries of the latter
-    refused: Fingerprints = np.empty(0, dtype=np.uint64)
+    refused: bytes = b""  # fingerprints of links that the crawl refuses
     refused_for: bytes = b""
     refused_texts: bytes = b""
 
@@ -85,11 +89,11 @@ class LinkReader:
         self.follow_nofollow = follow_nofollow
         self.sitemaps = sitemaps  # those that robots.txt names are followed
         self._canonical = Canonicaliser()
-        # canonical URL -> its fingerprint, or -(16 * fingerprint + reason) if it is refused
-        self._verdicts: dict[str, int] = {}
+        self._verdicts: dict[str, int | bytes] = {}  # canonical URL -> its fingerprint, or its `_refusal`
         self._keys: dict[int, int] = {}  # fingerprint -> key of its shape
         self._sent: Fingerprints = np.zeros(1 << SENT_BITS, dtype=np.uint64)
-        self._refused_sent: Fingerprints = np.zeros(1 << REFUSED_SENT_BITS, dtype=np.uint64)
+        self._refused_sent: set[bytes] = set()
+        self._templates: dict[tuple[bytes, ...], tuple[bytes, bytes, bytes]] = {}
         self._characters = 0  # of the URLs in _verdicts
         self._pages = 0  # since _sent was emptied
 
@@ -183,18 +187,18 @@ class LinkReader:
             self._keys.clear()
             self._characters = 0
         accepted: dict[int, str] = {}
-        refused: dict[int, str] = {}
+        refused: dict[bytes, str] = {}
         for url in urls:
             if url is None:
                 continue
-            number = verdicts.get(url)
-            if number is None:
-                number = verdicts[url] = self._verdict(url)
+            verdict = verdicts.get(url)
+            if verdict is None:
+                verdict = verdicts[url] = self._verdict(url)
                 self._characters += len(url)
-            if number > 0:
-                accepted[number] = url
+            if isinstance(verdict, int):
+                accepted[verdict] = url
             else:
-                refused[-number] = url
+                refused[verdict] = url
         self._pages += 1
         if self._pages % SUSPECTS_FORGOTTEN_AFTER == 0 and self._keys:
             suspects = np.fromiter(self._keys, dtype=np.uint64, count=len(self._keys))
@@ -206,49 +210,61 @@ class LinkReader:
         new = targets[:0] == 0
         if self.max_depth is not None and depth >= self.max_depth:
             # known pages are still links; new ones would be too deep
-            refused |= {16 * number + Reason.MAX_DEPTH: url for number, url in accepted.items()}
+            refused |= {_refusal(number, Reason.MAX_DEPTH): url for number, url in accepted.items()}
         else:
             slots = (targets & np.uint64((1 << SENT_BITS) - 1)).astype(np.int64)
             new = self._sent[slots] != targets
             self._sent[slots[new]] = targets[new]
         for url in avoided:
-            number = verdicts.get(url) or self._verdict(url)
-            if number < 0:
-                refused[-number] = url
-            elif number not in accepted:
-                refused[16 * number + Reason.NOFOLLOW] = url
+            verdict = verdicts.get(url) or self._verdict(url)
+            if isinstance(verdict, bytes):
+                refused[verdict] = url
+            elif verdict not in accepted:
+                refused[_refusal(verdict, Reason.NOFOLLOW)] = url
         if None in urls:
             refused |= _not_pages(hrefs, urls)
-        chosen = Outlinks(targets, targets[:0], b"", *self._refused(refused))
+        left_out = self._refused(refused) if refused else (b"", b"", b"")
         if not new.any():
-            return chosen
+            return Outlinks(targets, targets[:0], b"", b"", *left_out)
+        fresh = targets[new]
         texts = [url for url, is_new in zip(accepted.values(), new.tolist(), strict=True) if is_new]
-        return chosen._replace(fresh=targets[new], texts="\n".join(texts).encode(), shapes=self._shapes(targets[new]))
+        return Outlinks(targets, fresh, "\n".join(texts).encode(), self._shapes(fresh), *left_out)
 
     def _shapes(self, fresh: Fingerprints) -> bytes:
         """SHAPE entries for those of the new links that have a suspicious shape."""
         keys = self._keys
         if not keys:
             return b""
-        found = [(place, key) for place, number in enumerate(fresh.tolist()) if (key := keys.get(number))]
-        return np.array(found, dtype=SHAPE).tobytes()
+        return b"".join(
+            [_SHAPE(place, key) for place, number in enumerate(fresh.tolist()) if (key := keys.get(number))]
+        )
 
-    def _refused(self, refused: dict[int, str]) -> tuple[bytes, Fingerprints, bytes, bytes]:
-        """No shapes, and the fields of refused links, of which the text of those not sent lately."""
-        if not refused:
-            return b"", np.empty(0, dtype=np.uint64), b"", b""
-        numbers = [number >> 4 for number in refused]
-        reasons = np.fromiter((number & 15 for number in refused), dtype=np.uint8, count=len(refused))
-        fingerprints = np.array(numbers, dtype=np.uint64)
-        slots = (fingerprints & np.uint64((1 << REFUSED_SENT_BITS) - 1)).astype(np.int64)
-        new = np.flatnonzero(self._refused_sent[slots] != fingerprints)[:REFUSED_TEXTS]
-        self._refused_sent[slots[new]] = fingerprints[new]
-        reasons[new] |= TEXT_FOLLOWS
-        urls = list(refused.values())
-        texts = "\n".join([urls[place] for place in new.tolist()])
-        return b"", fingerprints, reasons.tobytes(), texts.encode(errors="replace")
+    def _refused(self, refused: dict[bytes, str]) -> tuple[bytes, bytes, bytes]:
+        """The fields of refused links: fingerprints, reasons, and the text of those not sent lately. The links of a
+        template are the same on many pages, so the result is remembered when there is no text to send.
+        """
+        sent, templates = self._refused_sent, self._templates
+        template = tuple(refused)
+        known = templates.get(template)
+        if known is not None:
+            return known
+        if len(sent) > REFUSED_SENT:
+            sent.clear()
+        reasons = bytearray(one[8] for one in refused)
+        texts: list[str] = []
+        for place, (one, url) in enumerate(refused.items()):
+            if one not in sent and len(texts) < REFUSED_TEXTS:
+                sent.add(one)
+                reasons[place] |= TEXT_FOLLOWS
+                texts.append(url)
+        prints = b"".join([one[:8] for one in refused])
+        if not texts and len(template) < LARGEST_TEMPLATE:
+            if len(templates) >= TEMPLATES:
+                templates.clear()
+            templates[template] = prints, bytes(reasons), b""
+        return prints, bytes(reasons), "\n".join(texts).encode(errors="replace")
 
-    def _verdict(self, url: str) -> int:
+    def _verdict(self, url: str) -> int | bytes:
         number = fingerprint(url)
         reason = self.scope.reason(url)
         if reason is None and self.traps.rules.mode != "off" and url not in self.scope.seeds:
@@ -258,18 +274,22 @@ class LinkReader:
                     self._keys[number] = suspicion.key
                 else:
                     reason = Reason.TRAP
-        return number if reason is None else -(16 * number + reason)
+        return number if reason is None else _refusal(number, reason)
 
 
-def _not_pages(hrefs: Sequence[str], urls: "list[str | None]") -> dict[int, str]:
-    """The hrefs that are not the URL of a page, by their fingerprints and reasons."""
+def _refusal(number: int, reason: Reason) -> bytes:
+    """The fingerprint of a refused URL, in eight bytes, and the reason."""
+    return number.to_bytes(8, "little") + bytes((reason,))
+
+
+def _not_pages(hrefs: Sequence[str], urls: "list[str | None]") -> dict[bytes, str]:
+    """The hrefs that are not the URL of a page."""
     found = {}
     for href, url in zip(hrefs, urls, strict=True):
         if url is None:
             text = href[:LONGEST_REFUSED].strip()
             is_long = len(href) > LONGEST_URL and not _scheme(href)
-            reason = Reason.LONGEST_URL if is_long else Reason.NOT_HTTP
-            found[16 * fingerprint(text) + reason] = _line(text)
+            found[_refusal(fingerprint(text), Reason.LONGEST_URL if is_long else Reason.NOT_HTTP)] = _line(text)
     return found
 
 
