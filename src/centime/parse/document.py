@@ -26,7 +26,7 @@ def read_document(
         return Document(
             kind=kind, base=url, digest=digest, signature=int.from_bytes(digest[:8], "big"), trouble=_cut(truncated)
         )
-    text, encoding = as_utf8(body, content_type, xml=kind is not PageKind.HTML)
+    text, encoding = as_utf8(body, content_type, xml=kind is not PageKind.HTML, url=url)
     if kind is PageKind.HTML:
         return read_html(text, url=url, encoding=encoding, digest=digest, anchors=anchors, trouble=_cut(truncated))
     read = read_dtd if kind is PageKind.DTD else read_xml
