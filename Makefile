@@ -10,7 +10,7 @@ BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-refresh lock clean
+.PHONY: help demo test test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -62,8 +62,14 @@ bench-crawl: $(READY) ## measure the crawler beside its peers on real pages, bot
 	$(BIN)/python -m bench.crawl
 	$(BIN)/python -m bench.isolation
 
+bench-replay: $(READY) ## prove that an archive has what Chromium asks for, and that pywb replays it, both of which it fetches first
+	$(BIN)/python -m bench.replay
+
 bench-refresh: $(READY) ## measure how fresh the copy is kept, beside other policies and the one that knows the truth
 	$(BIN)/python -m bench.refresh
+
+bench-changes: $(READY) ## measure which changes of pages are seen and which noise is reported, on pages that it fetches first
+	$(BIN)/python -m bench.changes
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
 	$(BIN)/pip-compile $(UPGRADE) --extra dev --extra all --generate-hashes --allow-unsafe --strip-extras --no-header \

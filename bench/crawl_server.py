@@ -21,6 +21,8 @@ from pathlib import Path
 from centime.processes.parent import die_with_parent
 
 CACHE = Path(__file__).parent.parent / "build" / "bench"
+UNPACKED = CACHE / "debian"
+NGINX = "usr/sbin/nginx"
 SETS = {  # where the pages of a package lie, and under which name they are served
     "postgresql-doc-15": ("postgresql-doc-15/html", "postgresql"),
     "debian-handbook": ("debian-handbook/html", "handbook"),
@@ -85,12 +87,10 @@ def documentation() -> Iterator[Served]:
     work = CACHE / "nginx"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, tree=tree, port=port))
     with running([nginx, "-c", work / "nginx.conf", "-e", work / "error.log"]) as process:
-        _wait_for(port)
+        wait_for(port)
         sizes = [path.stat().st_size for path in tree.rglob("*.html")]
         yield Served(port, process, len(sizes), sum(sizes) / len(sizes))
 
@@ -110,21 +110,35 @@ def running(command: Sequence[str | Path]) -> Iterator[int]:
         process.wait()
 
 
-def _prepare() -> tuple[Path, Path]:
-    """The folder with the pages and the program, fetched and unpacked if they are not there."""
-    tree, unpacked, nginx = CACHE / "tree", CACHE / "debian", CACHE / "debian" / "usr" / "sbin" / "nginx"
-    if (tree / "index.html").exists():
-        return tree, nginx
-    shutil.rmtree(tree, ignore_errors=True)
-    unpacked.mkdir(parents=True, exist_ok=True)
+def documentation_tree() -> Path:
+    """The folder with the pages."""
+    return _prepare()[0]
+
+
+def unpack(*packages: str) -> None:
+    """Fetches those packages that are not there, and unpacks them into UNPACKED."""
+    UNPACKED.mkdir(parents=True, exist_ok=True)
     try:
-        for package in ("nginx", *SETS):
-            subprocess.run(["apt-get", "download", package], cwd=unpacked, check=True, capture_output=True, timeout=300)
-            for archive in unpacked.glob(f"{package}_*.deb"):
-                subprocess.run(["dpkg-deb", "-x", archive, unpacked], check=True, capture_output=True)
-        subprocess.run([nginx, "-v"], check=True, capture_output=True)
+        for package in packages:
+            if not list(UNPACKED.glob(f"{package}_*.deb")):
+                command = ["apt-get", "download", package]
+                subprocess.run(command, cwd=UNPACKED, check=True, capture_output=True, timeout=300)
+                for archive in UNPACKED.glob(f"{package}_*.deb"):
+                    subprocess.run(["dpkg-deb", "-x", archive, UNPACKED], check=True, capture_output=True)
+        if "nginx" in packages:
+            subprocess.run([UNPACKED / NGINX, "-v"], check=True, capture_output=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise NotToBeHad(f"Debian's packages could not be had: {error}") from error
+
+
+def _prepare() -> tuple[Path, Path]:
+    """The folder with the pages and the program, fetched and unpacked if they are not there."""
+    tree = CACHE / "tree"
+    if (tree / "index.html").exists():
+        return tree, UNPACKED / NGINX
+    shutil.rmtree(tree, ignore_errors=True)
+    unpack("nginx", *SETS)
+    unpacked, nginx = UNPACKED, UNPACKED / NGINX
     for (
         place,
         name,
@@ -139,11 +153,20 @@ def _prepare() -> tuple[Path, Path]:
     return tree, nginx
 
 
-def _wait_for(port: int) -> None:
-    until = time.monotonic() + 10
+def free_port() -> int:
+    """A port on loopback that nobody uses."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def wait_for(port: int, seconds: float = 10.0) -> None:
+    """Waits until a server answers on this port."""
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         with socket.socket() as connection:
             if connection.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.02)
-    raise NotToBeHad("nginx does not answer")
+    raise NotToBeHad(f"no server answers on port {port}")

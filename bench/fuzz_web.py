@@ -9,13 +9,14 @@ from contextlib import suppress
 
 from bench.fuzz_answers import read_headers, received
 from bench.fuzz_target import URL, Target, must
+from centime.crawl.worker.needs import NeedReader
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.crawl.worker.xpath import check_xpath, watched
 from centime.discover.canonical import LONGEST_URL, Canonicaliser, canonical, index_of
 from centime.discover.feed import read_feed
 from centime.discover.scope import Scope
 from centime.discover.sitemap import read_sitemap
-from centime.discover.traps import trap
+from centime.discover.traps import Traps
 from centime.fetch.rules import parse_rules
 from centime.model.errors import BadSetting
 from centime.model.ids import PageId
@@ -23,7 +24,8 @@ from centime.model.outcome import PageKind
 from centime.model.pattern import check_pattern, compiled
 from centime.parse.document import read_document
 from centime.parse.encoding import as_utf8
-from centime.shard.message import Lease
+from centime.settings.crawl import RequisiteSettings
+from centime.shard.message import TEXT_FOLLOWS, Lease
 from centime.shard.subscriptions import Subscription
 from centime.store.url_key import url_key
 
@@ -107,6 +109,19 @@ XPATHS = [
 STEPS = (b"//", b"[", b"]", b"/..", b"::", b"*", b"|", b"ancestor::", b"translate(", b")", b"'", b"not(", b"$x", b"x:")
 PATTERNS = [b"/a/(b|c)+\\.html$", b"[^/]{2,5}\\?d=\\w", b"(?i)^https?://[a-z.]*", b"\\bx\\d{3}\\x41[[:alpha:]]"]
 SIGNS = (b"(?", b"{,5}", b"{1000}", b"[^", b"\\1", b"*", b"+", b"(?P<a>", b"\\p{L}", b"|", b")", b"\\Q")
+CSS = [
+    b"""@charset "utf-8";@import url(a.css) screen;@import 'b.css';@namespace svg url(http://a.example/);/* url(no) */
+@font-face{src:url("f.woff2")format("woff2"),local('x')}a{background:image-set('1.png' 1x,url(2.png) type("i") 2x)}
+b{cursor:url(c\\)d.cur),auto;content:'\\61 "'}""",
+    b"a{b:url( \"c\\\nd\" ) url(bad one) -webkit-image-set('x' 1x) url(\\d800 ) 'open\nc{d:url(e",
+]
+SHEET = (b"url(", b"image-set(", b"@import ", b"/*", b"*/", b"'", b'"', b"\\", b")", b"@namespace", b"\n", b"(")
+SCRIPTS = [b"import './a.js';load(\"b.json?c\");d=`e.png`"]
+NEEDY = [
+    b"""<img src=a srcset="b 1x, c 2x"><link rel=icon href=d><style>@import 'e'</style><p style="a:url(&quot;f&quot;)">
+<iframe srcdoc="<img src=g>"></iframe><script>load("h.js")</script><svg><use xlink:href=i /></svg><object data=j>
+<video poster=k><track src=l><noscript><img data-src=m></noscript><textarea><img src=n></textarea>""",
+]
 REPEATED = [
     b"|<a href=x>|",
     b"<urlset>|<url><loc>|",
@@ -129,6 +144,9 @@ def web_targets() -> dict[str, Target]:
         "html": Target(HTML, _document("text/html"), TAGS, 12),
         "xml": Target([*XML, DTD], _document("application/xml"), DECLARED, 7),
         "any page": Target([*HTML, *XML, DTD, SITEMAPS[0], *FEEDS, b"%PDF-"], _page(), TAGS + DECLARED, 4),
+        "css": Target(CSS, _document("text/css"), SHEET, 3),
+        "script": Target(SCRIPTS, _document("text/javascript"), (b".js'", b"'", b"`")),
+        "requisites": Target(NEEDY, _needs(), (b"<img src=", b" srcset='", b" style='url(", b"<style>", *TAGS), 3),
         "encodings": Target(ENCODED, _encoded, LABELS, 3),
         "robots": Target(ROBOTS, _robots, (b"User-agent: *\n", b"Disallow: ", b"Allow: ", b"*", b"$", b"%"), 7),
         "sitemap": Target(
@@ -145,8 +163,15 @@ def web_targets() -> dict[str, Target]:
 def _document(content_type: str) -> Callable[[bytes], object]:
     def read(data: bytes) -> None:
         document = read_document(
-            data, url=URL, content_type=content_type, anchors=len(data) % 4 == 0, truncated=len(data) % 8 == 0
+            data,
+            url=URL,
+            content_type=content_type,
+            anchors=len(data) % 4 == 0,
+            truncated=len(data) % 8 == 0,
+            requisites=True,
         )
+        must(all(href.strip() and href == href.strip() for href in document.requisites), "a requisite has a name")
+        "".join(document.requisites).encode()
         must(len(document.flags) == len(document.hrefs), "a link has its flags")
         "".join(document.hrefs).encode()  # an error if a link is not text
 
@@ -161,11 +186,28 @@ def _page() -> Callable[[bytes], object]:
     def read(data: bytes) -> None:
         document = read_document(data, url=URL)
         sitemap = read_sitemap(data) if may_be_sitemap(URL, document, data) else None
-        targets, fresh, texts = (
-            links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=False)
-        )
-        must(len(fresh) <= len(targets) and len(fresh) == len(texts.split()), "a new link has its text")
+        found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=False)
+        must(len(found.fresh) <= len(found.links), "a new link is a link")
+        must(len(found.fresh) == len(found.texts.split()), "a new link has its text")
+        marked = sum(reason >= TEXT_FOLLOWS for reason in found.refused_for)
+        must(len(found.refused) == len(found.refused_for), "a refused link has its reason")
+        must(marked <= found.refused_texts.count(b"\n") + 1, "a refused link has its text")
         links.claims(lease, sitemap, read_feed(data) if document.root in ("rss", "feed", "RDF") else None)
+
+    return read
+
+
+def _needs() -> Callable[[bytes], object]:
+    """The requisites of a page as they reach the shard."""
+    needs = NeedReader(RequisiteSettings(all=True), Scope.of([URL], kind="any"))
+    lease = Lease(PageId(1), URL)
+
+    def read(data: bytes) -> None:
+        document = read_document(data, url=URL, content_type="text/html", requisites=True)
+        for url in needs.of_document(lease, document, ()).texts.decode().split("\n"):
+            must(not url or (url.isascii() and url.isprintable() and " " not in url), "an exact URL is printable ASCII")
+            must(not url or url.startswith(("http://", "https://")), "an exact URL is of the web")
+            url_key(url or URL)
 
     return read
 
@@ -188,7 +230,7 @@ def _robots(data: bytes) -> None:
 
 
 def _url() -> Callable[[bytes], object]:
-    many = Canonicaliser(1000)
+    many, traps = Canonicaliser(1000), Traps()
 
     def read(data: bytes) -> None:
         href = data.decode(errors="replace")
@@ -200,7 +242,8 @@ def _url() -> Callable[[bytes], object]:
                 must(url.startswith(("http://", "https://")), "a canonical URL is of the web")
                 must(canonical(url) == url, "a canonical URL stays as it is")
                 url_key(url)
-                trap(url)
+                if traps.suspect(url):
+                    must(all(len(one) < len(url) for one in traps.shorter(url)), "a shorter form is shorter")
                 index_of(url)
         must(many.many([href], URL) == [joined], "many URLs are as one")
 
@@ -221,6 +264,8 @@ _LONG: tuple[Callable[[bytes], object], ...] = (
     _document("application/xml"),
     _document(""),
     _document("application/xml-dtd"),
+    _document("text/css"),
+    _document("text/javascript"),
     _robots_long,
     read_sitemap,
     read_feed,

@@ -1,11 +1,14 @@
 """A web without a network, for recorded crawls and for tests of the shard: the links of a page follow from its URL, and
 time is a number."""
 
+from typing import Any
+
 import numpy as np
 
+from centime.discover.refusal import Reason
 from centime.model.address import fingerprint
 from centime.model.outcome import Outcome, PageKind
-from centime.shard.message import Lease, Visit, pack
+from centime.shard.message import TEXT_FOLLOWS, Lease, Visit, pack
 
 HOSTS = 5
 SEED = "http://h0.example/p0"
@@ -14,6 +17,16 @@ SEED = "http://h0.example/p0"
 def url_of(number: int) -> str:
     """The URL of a page."""
     return f"http://h{number % HOSTS}.example/p{number}"
+
+
+def _refused(page: int) -> dict[str, Any]:
+    """The refused links of a page: one that all pages share, and one of its own."""
+    urls = ["http://elsewhere.example/", f"http://elsewhere.example/p{page}.pdf"]
+    return {
+        "refused": np.array([fingerprint(url) for url in urls], dtype=np.uint64).tobytes(),
+        "refused_for": bytes([Reason.SCOPE | TEXT_FOLLOWS, Reason.SUFFIX | TEXT_FOLLOWS]),
+        "refused_texts": "\n".join(urls).encode(),
+    }
 
 
 class World:
@@ -55,5 +68,7 @@ class World:
                 links=prints,
                 fresh=prints,
                 texts="\n".join(targets).encode(),
+                shapes=b"",
+                **(_refused(page) if outcome is Outcome.READ else {}),
             )
         )

@@ -57,7 +57,7 @@ def test_an_endless_host_stays_within_the_bound_and_the_crawl_says_what_it_left_
         )
         facts = json.loads(first.stdout)
         assert MOST_PAGES * 0.8 < facts["known"] <= MOST_PAGES == facts["most_pages"]
-        assert facts["urls_refused"] > 2_000
+        assert facts["refused"]["most-pages"] > 2_000
         ran = subprocess.run(
             [*command, "--most-pages", "500", "--pages", "20", "--json"], check=True, capture_output=True
         )
@@ -68,6 +68,6 @@ def test_an_endless_host_stays_within_the_bound_and_the_crawl_says_what_it_left_
     shown = subprocess.run(
         [sys.executable, "-m", "centime", "stats", str(folder)], check=True, capture_output=True, text=True
     ).stdout
-    assert "urls refused" in shown
+    assert "most-pages" in shown
     assert "pages dropped" in shown
     assert not check_crawl(folder).problems

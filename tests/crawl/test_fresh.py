@@ -17,7 +17,7 @@ from centime.model.errors import BadSetting
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
-from centime.shard.message import CLAIM, Lease, Visit, pack, unpack_visit
+from centime.shard.message import CLAIM, Lease, Seeded, Visit, pack, unpack_visit
 from centime.shard.notices import Change
 from centime.shard.subscriptions import Subscription
 from tests.crawl.changing import DAY, FOREVER, HOUR, START, ChangingWorld, live
@@ -415,3 +415,55 @@ def test_a_page_that_was_gone_for_a_while_is_found_again_and_one_that_stays_gone
         assert PageId(page_of(opened, 5)) in opened.shard.placement.retries
         opened.shard.journal.flush()
         same(opened.shard, read_crawl(tmp_path / "c").shard)
+
+
+def test_a_first_fill_exceeds_the_budget_which_refreshing_keeps_and_ends_for_good(tmp_path: Path) -> None:
+    world = ChangingWorld(pages=200)
+    given = FOREVER | {"rate": 0.001, "fill_rate": 0.5, "least_interval": 60.0}
+    with crawl(tmp_path / "c", **given) as opened:
+        shard = opened.shard
+        now = live(opened, world, START + 60.0, step=2.0)
+        assert shard.is_filling
+        assert 0 < shard.visited_count < 200
+        shard.journal.flush()
+        same(shard, read_crawl(tmp_path / "c").shard)
+        now = live(opened, world, now + 1000.0, start=now, step=2.0)
+        assert not shard.is_filling
+        assert shard.visited_count >= 0.95 * shard.pages.count
+        repeated = len(world.read) - shard.visited_count
+        assert repeated <= 20, "the threshold of refreshing is that of the budget"
+        shard.seed(Seeded(now, b"\n".join(url_of(number).encode() for number in range(1000, 1200))))
+        assert not shard.is_filling, "pages that are found later come out of the budget"
+        opened._start()
+        opened._finish()
+    with crawl(tmp_path / "c") as opened:
+        assert not opened.shard.is_filling
+
+
+def test_an_xpath_is_evaluated_at_once_in_pages_read_before_and_the_first_change_after_it_is_told(
+    tmp_path: Path,
+) -> None:
+    world = ChangingWorld(pages=5, period=1000 * DAY)
+    with crawl(tmp_path / "c", **FOREVER | {"least_interval": 100 * DAY}) as opened:
+        shard = opened.shard
+        now = live(opened, world, START + HOUR)
+        assert {page for _, page in world.read} == set(range(5))
+        world.read.clear()
+        wanted = Subscription("price", "p[123]$", 30 * DAY, "file:a", "//b")
+        command(opened, now, SubscribeCommand(id=new_id(), time=now, subscription=wanted))
+        world.changes[2] = np.array([now])  # changed before the XPath was ever evaluated
+        leases = []
+        for step in range(20):
+            leases += [(lease, now + 100 * step) for lease in shard.lease(now + 100 * step, 1)]
+            for lease, at in leases[-1:]:
+                page = int(lease.url.rsplit("p", 1)[1])
+                fetched = unpack_visit(world.visit(lease, at + 1))
+                found = (("price", 10 * page, f"{page} euros"),) if lease.watch else ()
+                shard.record(at + 1, [pack(msgspec.structs.replace(fetched, watched=found))])
+        watched = {int(lease.url.rsplit("p", 1)[1]) for lease, _ in leases if lease.watch}
+        assert watched == {1, 2, 3}, "at once, and not in 30 days"
+        assert all(not lease.etag and not lease.modified for lease, _ in leases if lease.watch)
+        (batch,) = shard.requests.subscriptions.due(now + 10_000)
+        assert [(one.url, one.old, one.new) for one in batch.notices] == [(url_of(2), None, "2 euros")]
+        shard.journal.flush()
+        same(shard, read_crawl(tmp_path / "c").shard)

@@ -1,14 +1,17 @@
-import json
 import time
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from centime.discover.traps import PATHS_PER_HOST, TrapLimits, trap
-from centime.model.errors import BadSetting
+from centime.discover.traps import Kind, TrapRules, Traps, kind_of
 
 H = "https://h"
+
+
+def trap(url: str, year: int = 2025, **rules: Any) -> str:
+    """Why a URL is suspicious by itself; empty if it is not."""
+    found = Traps(TrapRules(**rules), year=year).suspect(url)
+    return found.phrase if found and not found.kind.by_number else ""
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,70 @@ def test_the_year_that_counts_as_now_is_an_argument() -> None:
     assert not trap(f"{H}/2100/01/", year=2090)
 
 
+@pytest.mark.parametrize(
+    ("rule", "url", "most"),
+    [
+        ("most_segments", H + "/a/b/c/d/e", 4),
+        ("longest_segment", f"{H}/abcdef", 5),
+        ("repeated_segments", f"{H}/a/a", 2),
+        ("most_parameters", f"{H}/?a=1&b=2", 1),
+        ("repeated_parameters", f"{H}/?a=1&a=2", 1),
+        ("years_off", f"{H}/2029/01/", 3),
+    ],
+)
+def test_every_rule_can_be_set_and_switched_off(rule: str, url: str, most: int) -> None:
+    assert not trap(url)
+    assert trap(url, **{rule: most})
+    worse = {
+        "most_segments": "/x".join(["", *map(str, range(30))]),
+        "longest_segment": "/" + "y" * 900,
+        "repeated_segments": "/a/a/a/a",
+        "most_parameters": "/?" + "&".join(f"p{number}=1" for number in range(20)),
+        "repeated_parameters": "/?" + "&".join(f"p={number}" for number in range(9)),
+        "years_off": "/2999/01/",
+    }[rule]
+    assert trap(H + worse)
+    off: dict[str, Any] = {rule: None}
+    assert not trap(H + worse, **off)
+
+
+def test_urls_that_differ_in_what_a_trap_makes_have_one_shape() -> None:
+    def key(url: str) -> int:
+        found = Traps().suspect(url)
+        assert found is not None
+        return found.key
+
+    for one, other in [
+        (f"{H}/trap/a/a/a/", f"{H}/trap/b/a/b/b/b/a"),
+        (f"{H}/s?a=1&b=2", f"{H}/s?b=7&a=0"),
+        (f"{H}/cal/1999/12", f"{H}/cal/2001-01"),
+        (f"{H}/s?{'f=1&' * 4}g=2", f"{H}/s?{'f=3&' * 5}g=4"),
+    ]:
+        assert key(one) == key(other)
+    for one, other in [
+        (f"{H}/trap/a/a/a/", "https://i/trap/a/a/a/"),
+        (f"{H}/trap/a/a/a/", f"{H}/real/a/a/a/"),
+        (f"{H}/s?a=1", f"{H}/t?a=1"),
+        (f"{H}/s?a=1", f"{H}/s?b=1"),
+    ]:
+        assert key(one) != key(other)
+    assert kind_of(key(f"{H}/s?a=1")) is Kind.QUERIES
+
+
+@pytest.mark.parametrize(
+    ("url", "shorter"),
+    [
+        (f"{H}/en/en/en/p", [f"{H}/en/en/p", f"{H}/en/p"]),
+        (f"{H}/x/a/b/a/b/a/b/a/b", [f"{H}/x/a/b/a/b", f"{H}/x/a/b"]),
+        (f"{H}/session-0a1b2c3d4e5f6a7b/x", [f"{H}/x"]),
+        (f"{H}/s?f=1&f=2&f=3&f=4", [f"{H}/s"]),
+        (f"{H}/{'x' * 300}", []),
+    ],
+)
+def test_a_suspicious_url_has_shorter_forms(url: str, shorter: list[str]) -> None:
+    assert Traps().shorter(url) == shorter
+
+
 def test_looking_for_traps_is_quick_whatever_the_url() -> None:
     start = time.process_time()
     for url in (
@@ -67,66 +134,3 @@ def test_looking_for_traps_is_quick_whatever_the_url() -> None:
         for _ in range(20):
             trap(url)
     assert time.process_time() - start < 1.0
-
-
-def test_a_host_has_so_many_pages_and_no_more() -> None:
-    limits = TrapLimits(pages_per_host=3)
-    assert [limits.take(f"{H}/{number}") == "" for number in range(5)] == [True] * 3 + [False] * 2
-    assert limits.take("https://other/") == ""
-    assert (limits.pages_of(H), limits.pages_of("https://other"), limits.pages_of("https://none")) == (3, 1, 0)
-
-
-def test_permutations_of_parameters_are_one_set() -> None:
-    limits = TrapLimits(queries_per_path=2)
-    assert [limits.take(f"{H}/s?{query}") == "" for query in ("a=1&b=2", "b=3&a=4", "a=5&b=6", "b=7&a=8", "c=1")] == [
-        True,
-        True,
-        False,
-        False,
-        True,
-    ]
-    assert limits.take(f"{H}/t?a=1&b=2") == ""
-
-
-def test_memory_per_host_is_bounded() -> None:
-    limits = TrapLimits()
-    for number in range(3 * PATHS_PER_HOST):
-        limits.take(f"{H}/{number}?x=1")
-    assert len(limits.state()["hosts"][H][1]) <= PATHS_PER_HOST
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["", "?a=1", "?a=2&b=1", "?b=1&a=3"])),
-        max_size=40,
-    ),
-    st.integers(0, 40),
-)
-def test_what_was_counted_survives_being_written_down(visits: list[tuple[int, int, str]], cut: int) -> None:
-    urls = [f"https://h{host}/{path}{query}" for host, path, query in visits]
-    whole, first = TrapLimits(pages_per_host=6, queries_per_path=2), TrapLimits(pages_per_host=6, queries_per_path=2)
-    answers = [whole.take(url) for url in urls]
-    before = [first.take(url) for url in urls[:cut]]
-    second = TrapLimits.from_state(json.loads(json.dumps(first.state())))
-    assert before + [second.take(url) for url in urls[cut:]] == answers
-    assert second.state() == whole.state()
-
-
-def test_limits_are_at_least_one() -> None:
-    with pytest.raises(BadSetting):
-        TrapLimits(pages_per_host=0)
-    with pytest.raises(BadSetting):
-        TrapLimits(queries_per_path=0)
-
-
-def test_a_calendar_that_leads_into_the_past_ends() -> None:
-    limits = TrapLimits(dates_per_path=24)
-    admitted = [
-        year
-        for year in range(2000, 100, -1)
-        for month in (1, 12)
-        if not limits.take(f"http://a.example/trap/calendar/{year}/{month}")
-    ]
-    assert len(admitted) == 24
-    assert not limits.take("http://a.example/other/1999/12"), "another path has its own count"
-    assert not limits.take("http://a.example/trap/calendar/about"), "a page without a date is not counted"

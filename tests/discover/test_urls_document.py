@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from centime.discover.canonical import canonical
+from centime.discover.exact import exact
 from centime.discover.scope import Scope
 from centime.discover.suffixes import SUFFIXES, suffix_of
-from centime.discover.traps import trap
+from centime.discover.traps import Traps
 
 TEXT = (Path(__file__).parents[2] / "docs" / "urls.md").read_text(encoding="utf-8")
 
@@ -35,9 +36,15 @@ def test_suffixes_are_as_documented(path: str, expected: str) -> None:
     assert (suffix_of(f"https://example.org{path}") not in SUFFIXES) == (expected == "yes")
 
 
+@pytest.mark.parametrize(("written", "expected"), table("Requisites"))
+def test_exact_urls_of_requisites_are_as_documented(written: str, expected: str) -> None:
+    assert (exact(written, "https://example.org/a/b.html") or "none") == expected
+
+
 @pytest.mark.parametrize(("url", "expected"), table("Traps"))
 def test_traps_are_as_documented(url: str, expected: str) -> None:
-    assert bool(trap(url)) == (expected == "yes")
+    found = Traps().suspect(url)
+    assert bool(found and not found.kind.by_number) == (expected == "yes")
 
 
 def test_no_table_is_empty() -> None:

@@ -12,7 +12,7 @@ from centime.fetch.directives import Directives, parse_directives
         (["noindex"], True, False),
         (["NoFollow"], False, True),
         (["none"], True, True),
-        (["noarchive, noindex , nofollow"], True, True),
+        (["nosnippet, noindex , nofollow"], True, True),
         (["noindex", "nofollow"], True, True),
         (["otherbot: noindex, nofollow"], False, False),
         (["centime: noindex"], True, False),
@@ -27,6 +27,14 @@ from centime.fetch.directives import Directives, parse_directives
 def test_what_a_page_asks_of_us_is_found(values: list[str], noindex: bool, nofollow: bool) -> None:
     headers = [("content-type", "none"), *(("x-robots-tag", value) for value in values)]
     assert parse_directives(headers, "centime") == Directives(noindex, nofollow)
+
+
+@pytest.mark.parametrize(
+    ("value", "noarchive"),
+    [("noarchive", True), ("noindex, NoArchive", True), ("otherbot: noarchive", False), ("none", False)],
+)
+def test_a_page_may_ask_not_to_be_archived(value: str, noarchive: bool) -> None:
+    assert parse_directives([("x-robots-tag", value)], "centime").noarchive == noarchive
 
 
 @given(st.lists(st.text(max_size=40), max_size=4))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from centime.frontier.frontier import Frontier
-from centime.frontier.kind import ENTITY, LEVELS, kind_of, kinds_of
+from centime.frontier.kind import LEVELS, REQUISITE, kind_of, kinds_of
 from centime.model.errors import BadSetting, ScheduleBroken
 from centime.model.ids import HostId
 
@@ -101,7 +101,7 @@ def test_all_levels_ready_get_a_half_of_what_is_left_each() -> None:
 
 @pytest.mark.parametrize("share", [0.1, 1 / 3, 0.5, 0.9])
 def test_an_urgent_level_takes_its_share_of_any_run_of_choices_and_no_more(share: float) -> None:
-    rows = [(n, n, kind_of(ENTITY if n < 2000 else 5), 0.0) for n in range(4000)]
+    rows = [(n, n, kind_of(REQUISITE if n < 2000 else 5), 0.0) for n in range(4000)]
     leased = filled(rows, shares=(share, 0.5, 0.5, 0.5)).lease(0.0, 2000, NO_OFFSETS) < 2000
     assert leased[0], "the urgent level is first"
     taken = np.concatenate([[0], np.cumsum(leased)])

@@ -45,17 +45,9 @@ WRONG = [(name, value) for name in TYPES for value in VALUES if not fits(name, v
 
 def test_every_setting_is_tried_with_wrong_values() -> None:
     assert {name for name, _ in WRONG} == SETTINGS
-    assert OPTIONAL == [
-        "address-delay",
-        "bandwidth",
-        "ca-file",
-        "max-depth",
-        "most-memory",
-        "most-pages",
-        "proxy",
-        "rate",
-        "refresh-after",
-    ]
+    assert {"address-delay", "bandwidth", "ca-file", "fill-rate", "max-depth", "proxy", "rate", "most-segments"} < set(
+        OPTIONAL
+    )
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
@@ -80,7 +72,7 @@ def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
 
 
 def test_every_number_has_a_range() -> None:
-    assert len(RANGES) == 18
+    assert len(RANGES) == 32
     assert all(kind.ge is not None and kind.le is not None for kind in RANGES.values())
 
 
@@ -108,6 +100,8 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
     kinds: dict[str, st.SearchStrategy[Any]] = {
         "seeds": words.map(lambda paths: [f"http://a.example/{path}" for path in paths]),
         "include": words,
+        "refuse-suffix": st.lists(st.sampled_from(["php", ".html"]), max_size=2),
+        "follow-nofollow": st.booleans(),
         "exclude": words,
         "focus": st.lists(st.integers(1, 2**20), max_size=3).map(
             lambda sixteenths: [f"/a/={n / 16}" for n in sixteenths]
@@ -118,6 +112,9 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "continuous": st.booleans(),
         "sitemaps": st.booleans(),
         "cookies": st.booleans(),
+        "ignore-noarchive": st.booleans(),
+        "requisites": st.booleans(),
+        "also": st.lists(st.sampled_from(["pdf", "css,JS", ".png", "images", "all"]), max_size=3),
         "header": st.lists(st.sampled_from(["A: b", "h.example=Cookie: a=b"]), max_size=2),
         "auth": st.lists(st.sampled_from(["h.example=u:p", "http://h.example:81=u:p:q"]), max_size=2),
         "proxy": st.sampled_from(["direct", "http://u:p@h.example:3128"]),
@@ -227,12 +224,15 @@ def test_none_takes_back_what_may_be_absent(name: str) -> None:
     word = {"proxy": "direct", "ca-file": str(CERTIFICATE)}.get(name)
     start = settings_from({name: word or max(7, RANGES[name].ge or 0)}, where="c")
     assert start != CrawlSettings()
-    assert settings_from({name: "none"}, where="c", start=start) == CrawlSettings()
+    absent = structs.replace(CrawlSettings(), **{name.replace("-", "_"): None})
+    assert settings_from({name: "none"}, where="c", start=start) == absent
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("also", "pdf"),
+        ("refuse-suffix", "php"),
         ("include", "a"),
         ("exclude", "a"),
         ("ban", "a.example"),

@@ -64,7 +64,7 @@ def test_no_more_pages_are_known_than_allowed_and_a_replay_knows_the_same(
             assert opened.shard.pages.count <= most
         facts = opened.statistics(now)
         assert facts["known"] == opened.shard.pages.count > most * 0.85 - 1
-        assert (facts["most_pages"], facts["urls_refused"] > 0) == (most, True)
+        assert (facts["most_pages"], facts["refused"]["most-pages"] > 0) == (most, True)
         if ledger == "exact":
             settled(opened)
         opened.close()

@@ -1,5 +1,6 @@
 """Subscriptions: subscribers are notified of every change at least once, under the same id, and not too often."""
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,12 +108,13 @@ def test_recording_a_delivery_twice_changes_nothing() -> None:
 
 def test_a_subscription_with_an_xpath_is_notified_only_if_what_it_finds_changes() -> None:
     known = made(PRICE)
-    changed(known, 1, 1.0, Change.CHANGED, [("price", 7, "7 €")])
-    assert known.waiting == 0, "what it found when the subscription began is taken as known"
+    changed(known, 1, 1.0, None, [("price", 7, "7 €")])
+    assert known.waiting == 0, "what it finds in an unchanged page is what later values are compared with"
     changed(known, 1, 2.0, Change.CHANGED, [("price", 7, "7 €")])
     assert known.waiting == 0
     changed(known, 1, 3.0, None, [("price", 8, "8 €")])
-    assert [(notice.text, notice.change) for notice in known.due(3.0)[0].notices] == [("8 €", Change.CHANGED)]
+    (notice,) = known.due(3.0)[0].notices
+    assert (notice.old, notice.new, notice.change) == ("7 €", "8 €", Change.CHANGED)
     changed(known, 2, 4.0, Change.NEW, [("price", 1, "1 €")])
     assert known.waiting == 2
     changed(known, 3, 4.0, Change.CHANGED, [])
@@ -120,6 +122,58 @@ def test_a_subscription_with_an_xpath_is_notified_only_if_what_it_finds_changes(
     changed(known, 2, 5.0, Change.GONE, [])
     assert known.due(4.0)[0].notices[0].page == 1
     assert known.waiting == 2, "gone replaces new, which was not delivered yet"
+
+
+def test_a_page_that_changed_before_its_xpath_was_first_evaluated_is_a_notice_without_an_old_value() -> None:
+    known = made(PRICE)
+    changed(known, 1, 1.0, Change.CHANGED, [("price", 7, "7 €")])
+    (notice,) = known.due(1.0)[0].notices
+    assert (notice.old, notice.new, notice.change) == (None, "7 €", Change.CHANGED)
+
+
+def test_a_merged_notice_has_the_value_before_its_first_change_and_all_of_the_last() -> None:
+    known = made(NEWS, PRICE)
+    long = "word " * 10_000
+    for time, mark, text in [(1.0, 1, "a"), (2.0, 2, "b"), (3.0, 3, long), (4.0, 4, "d" + long)]:
+        changed(known, 1, time, None, [("price", mark, text)])
+    known.delivered("price", 1, 2.5)
+    (notice,) = known.due(1e6)[0].notices
+    assert (notice.old, notice.new, notice.changes) == ("b", "d" + long, 2)
+    again = Subscriptions.from_state(known.state())
+    assert again.state() == known.state()
+    changed(again, 1, 5.0, None, [("price", 5, "e")])
+    assert again.due(1e6)[0].notices[0].old == "b"
+
+
+def test_texts_for_which_there_is_no_room_are_cut_and_their_changes_still_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_KEPT", 1_000)
+    known = made(PRICE)
+    for page in range(10):
+        changed(known, page, 1.0, None, [("price", 1, "x" * 400)])
+    for page in range(10):
+        changed(known, page, 2.0, None, [("price", 2, "y" * 400)])
+    notices = known.due(1e6)[0].notices
+    assert [notice.page for notice in notices] == list(range(10))
+    assert {len(notice.new) for notice in notices} == {module.SHORT}
+    for page in range(10):
+        known.delivered("price", 10, 3.0)
+        changed(known, page, 4.0, Change.GONE, [])
+    assert Subscriptions.from_state(known.state()).state() == known.state()
+
+
+def test_values_of_version_0_1_have_no_text_and_are_compared_by_their_hash() -> None:
+    known = made(PRICE)
+    changed(known, 1, 1.0, None, [("price", 7, "7 €")])
+    number, kept = msgspec.msgpack.decode(known.state())
+    kept[0][3] = {1: 7}
+    known = Subscriptions.from_state(msgspec.msgpack.encode([number, kept]))
+    changed(known, 1, 2.0, Change.CHANGED, [("price", 7, "7 €")])
+    assert known.waiting == 0
+    changed(known, 1, 3.0, Change.CHANGED, [("price", 8, "8 €")])
+    (notice,) = known.due(3.0)[0].notices
+    assert (notice.old, notice.new) == (None, "8 €")
 
 
 def test_an_unchanged_page_makes_no_notice() -> None:

@@ -27,7 +27,7 @@ visits = st.builds(
     **dict.fromkeys(["visits", "changes", "wire_bytes", "body_bytes", "latency_milliseconds", "links"], small),
     redirect=st.integers(-1, 2**31 - 1),
     **dict.fromkeys(["status", "depth"], short),
-    marks=st.integers(0, 127).map(Mark),
+    marks=st.integers(0, 511).map(Mark),
     outcome=st.sampled_from(Outcome),
     kind=st.sampled_from(PageKind),
     **dict.fromkeys(["failures", "priority"], byte),
@@ -42,16 +42,16 @@ visits = st.builds(
             "canonical",
             "title",
             "language",
-            "document_type",
-            "root",
+            "refused",
         ],
         text,
     ),
+    state=st.binary(min_size=23, max_size=493) | st.just(b""),
 )
 
 
 def without_place(record: Record) -> Record:
-    return dataclasses.replace(record, previous=0)
+    return dataclasses.replace(record, previous=0, state_at=0)
 
 
 @given(st.lists(visits, max_size=10), st.lists(visits, max_size=5))

@@ -51,6 +51,7 @@ def same_as_said(folder: Path) -> None:
     reader = read_crawl(folder)
     now = facts.pop("now")
     digest, waiting = facts.pop("importance_sha256"), facts.pop("waiting_notices")
+    del facts["frontier"]  # which pages are due follows the rules of the version that reads
     found = reader.statistics(now)
     assert {name: found[name] for name in facts} == facts
     assert hashlib.sha256(reader.shard.ledger.importance().tobytes()).hexdigest() == digest

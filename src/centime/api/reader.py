@@ -6,7 +6,7 @@ Views read the state as of the last `follow`; nothing on disk is changed.
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,7 @@ from centime.crawl.engine.state import rows_of
 from centime.crawl.report.changes import find_changes, newest_first
 from centime.crawl.report.opening import look_at
 from centime.crawl.report.page import about_page, find_page
+from centime.crawl.report.refused import refused_urls
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.model.arrow import arrow
 from centime.model.errors import BadSetting
@@ -279,6 +280,13 @@ class Reader:
     def statistics(self) -> dict[str, Any]:
         """The figures of the crawl, as `centime stats` begins with them."""
         return self._reader.statistics(time.time())
+
+    def refused(self, count: int = 50, *, reasons: Sequence[str] = (), match: str = "") -> dict[str, Any]:
+        """The links that the crawl did not follow, as `centime refused --json` writes them."""
+        if not isinstance(match, str) or isinstance(reasons, str):
+            raise BadSetting("match is a pattern, as text, and reasons is a list of words")
+        check_pattern(match)
+        return refused_urls(self._reader, whole_number(count, "count"), reasons, match)
 
     def top(self, count: int = 10) -> list[Page]:
         """The most important pages."""

@@ -28,7 +28,7 @@ import ada_url
 
 from centime.discover.parameters import without_readers, without_session
 
-LONGEST_URL = 2_048
+LONGEST_URL = 4_096  # as in the archive; the option --longest-url refuses shorter ones
 LONG = 256  # characters of an href and its URL, for which they count twice in a cache
 LONGEST_HREF = 4 * LONGEST_URL  # longer hrefs are refused unparsed: percent-decoding shortens at most to a third
 

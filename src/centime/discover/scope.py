@@ -9,10 +9,10 @@ The kind of a scope says how far it reaches from the seeds:
   its own domain;
 - `any`: everything.
 
-In addition, the suffix of the path must not be listed in `discover/suffixes.py`, an include pattern (if there is one)
-must match somewhere in the canonical URL, and no exclude pattern may match. Seeds ignore includes, excludes and
-suffixes, because a person asked for them. Depth is the number of links from a seed; `max_depth` limits it where the
-caller knows it.
+In addition, the suffix of the path must not be refused (`discover/suffixes.py` lists those that are by default), the
+URL must not be too long, an include pattern (if there is one) must match somewhere in the canonical URL, and no exclude
+pattern may match. Seeds ignore all of this, because a person asked for them. Depth is the number of links from a seed;
+`max_depth` limits it where the caller knows it.
 """
 
 from collections.abc import Iterable
@@ -21,6 +21,7 @@ from functools import lru_cache
 
 from publicsuffixlist import PublicSuffixList
 
+from centime.discover.refusal import Reason
 from centime.discover.suffixes import SUFFIXES, suffix_of
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
@@ -40,7 +41,8 @@ class Scope:
     include: Patterns = _NO_PATTERNS
     exclude: Patterns = _NO_PATTERNS
     max_depth: int | None = None
-    suffixes: frozenset[str] = SUFFIXES
+    suffixes: frozenset[str] = SUFFIXES  # that are refused
+    longest_url: int | None = None
     places: frozenset[str] = frozenset()  # hosts or domains in scope
     _hosts: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
 
@@ -53,6 +55,8 @@ class Scope:
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         max_depth: int | None = None,
+        suffixes: frozenset[str] = SUFFIXES,
+        longest_url: int | None = None,
     ) -> "Scope":
         """The scope of a crawl that starts from canonical seeds; BadSetting names the value that cannot be used."""
         if kind not in KINDS:
@@ -67,6 +71,8 @@ class Scope:
             include=compiled(*include),
             exclude=compiled(*exclude),
             max_depth=max_depth,
+            suffixes=suffixes,
+            longest_url=longest_url,
             places=frozenset(place(host_of(seed)) for seed in known) if kind in ("host", "domain") else frozenset(),
         )
 
@@ -74,20 +80,37 @@ class Scope:
         """Whether a canonical URL is in scope."""
         return not self.refusal(url)
 
+    def reason(self, url: str) -> Reason | None:
+        """Why a canonical URL is out of scope; None if it is in scope."""
+        if url in self.seeds:
+            return None
+        if self._elsewhere(url):
+            return Reason.SCOPE
+        if self.longest_url is not None and len(url) > self.longest_url:
+            return Reason.LONGEST_URL
+        if suffix_of(url) in self.suffixes:
+            return Reason.SUFFIX
+        if self.exclude and self.exclude.search(url):
+            return Reason.EXCLUDE
+        if self.include and not self.include.search(url):
+            return Reason.INCLUDE
+        return None
+
     def refusal(self, url: str) -> str:
         """Why a canonical URL is out of scope, as a phrase; empty if it is in scope."""
-        if url in self.seeds:
-            return ""
-        if elsewhere := self._elsewhere(url):
-            return elsewhere
-        suffix = suffix_of(url)
-        if suffix in self.suffixes:
-            return f"pages do not end in .{suffix}"
-        if excluded := self.exclusion(url):
-            return excluded
-        if self.include and not self.include.search(url):
-            return "no include pattern matches it"
-        return ""
+        match self.reason(url):
+            case None:
+                return ""
+            case Reason.SCOPE:
+                return self._elsewhere(url)
+            case Reason.LONGEST_URL:
+                return f"it is longer than {self.longest_url} characters"
+            case Reason.SUFFIX:
+                return f"pages do not end in .{suffix_of(url)}"
+            case Reason.EXCLUDE:
+                return self.exclusion(url)
+            case _:
+                return "no include pattern matches it"
 
     def refusal_of_sitemap(self, url: str) -> str:
         """The same for a sitemap: only the pages that it lists must match an include pattern, and it may be packed."""

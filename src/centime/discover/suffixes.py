@@ -1,5 +1,5 @@
-"""Suffixes of paths that a crawl does not fetch: images, audio, video, archives, fonts, programs, office files and
-styles.
+"""Suffixes of paths that a crawl does not fetch by default: images, audio, video, archives, fonts, programs, office
+files and styles.
 
 A suffix with which the name of a page may end is not listed (`/wiki/Node.js`, `/wiki/Amazon.com`, `/wiki/X.ai`).
 To fetch a script now and then costs less than to miss a page; links of `<a>` seldom lead to one.
@@ -7,6 +7,11 @@ To fetch a script now and then costs less than to miss a page; links of `<a>` se
 The suffix is the part after the last dot of the last segment of the path; the query does not count. HTML, XML, XHTML,
 DTD, RSS, RDF, XSL and plain text are fetched, and so is a path without a suffix or with a suffix that is not listed.
 """
+
+import re
+from collections.abc import Iterable
+
+from centime.model.errors import BadSetting
 
 _IMAGES = "jpg jpeg jpe gif png bmp tif tiff webp avif ico svg svgz psd eps heic xcf pnm ppm pgm pbm xpm djvu"
 _AUDIO = "mp3 wav ogg oga flac aac m4a wma midi aif aiff opus"
@@ -20,7 +25,44 @@ _PROGRAMS = "exe dll obj pyc bat appimage wasm swp sqlite mdb"
 _OFFICE = "pdf doc docx xls xlsx ppt pptx odt ods odp rtf epub mobi azw3 vsd chm dvi"
 _RESOURCES = "css mjs scss json jsonld webmanifest"
 
-SUFFIXES = frozenset(" ".join((_IMAGES, _AUDIO, _VIDEO, _ARCHIVES, _FONTS, _PROGRAMS, _OFFICE, _RESOURCES)).split())
+KINDS = {  # by the names that `--also` knows
+    "images": frozenset(_IMAGES.split()),
+    "audio": frozenset(_AUDIO.split()),
+    "video": frozenset(_VIDEO.split()),
+    "archives": frozenset(_ARCHIVES.split()),
+    "fonts": frozenset(_FONTS.split()),
+    "programs": frozenset(_PROGRAMS.split()),
+    "office": frozenset(_OFFICE.split()),
+    "styles": frozenset(_RESOURCES.split()),
+}
+SUFFIXES = frozenset[str]().union(*KINDS.values())
+ALL = "all"
+
+_is_suffix = re.compile("[a-z0-9]{1,12}").fullmatch
+
+
+def suffixes_named(words: Iterable[str]) -> frozenset[str]:
+    """The suffixes that words mean: each is a suffix, the name of a kind of files, or `all`."""
+    named = frozenset(words)
+    if ALL in named:
+        return SUFFIXES | named
+    return named.union(*(KINDS[word] for word in named if word in KINDS))
+
+
+def check_suffix(word: str) -> None:
+    """Raises BadSetting unless a word can be a suffix."""
+    if not _is_suffix(word):
+        raise BadSetting(
+            f"a suffix has up to 12 letters and digits, as in pdf,css,js; kinds of files are {', '.join(KINDS)} and "
+            f"{ALL}; {word!r} is none of them"
+        )
+
+
+def refused_suffixes(also: Iterable[str] = (), refused: Iterable[str] = ()) -> frozenset[str]:
+    """The suffixes that a crawl refuses: those of the list without the ones that are fetched too, and `refused` ones in
+    addition. Both are words as `suffixes_named` takes them.
+    """
+    return SUFFIXES - suffixes_named(also) | suffixes_named(refused)
 
 
 def suffix_of(url: str) -> str:

@@ -17,11 +17,12 @@ class Directives:
 
     noindex: bool = False
     nofollow: bool = False
+    noarchive: bool = False
 
 
 def parse_directives(headers: Iterable[tuple[str, str]], product: str) -> Directives:
     """The directives for the robot of this product token in `headers`, whose names are in lower case."""
-    noindex = nofollow = False
+    noindex = nofollow = noarchive = False
     for name, value in headers:
         if name != "x-robots-tag":
             continue
@@ -35,4 +36,5 @@ def parse_directives(headers: Iterable[tuple[str, str]], product: str) -> Direct
             if ours:
                 noindex = noindex or word in ("noindex", "none")
                 nofollow = nofollow or word in ("nofollow", "none")
-    return Directives(noindex, nofollow)
+                noarchive = noarchive or word == "noarchive"
+    return Directives(noindex, nofollow, noarchive)

@@ -25,6 +25,8 @@ from centime.model.outcome import Outcome
 from centime.model.response import Request, Response
 
 _SLACK = 16 * 1024  # received bytes above the limit of a body: a compressed body may be longer than what it gives
+_ERROR_SECONDS = 10.0  # for the body of an error, if it is wanted
+_MOST_ERROR_BYTES = 1 << 20
 _DRAIN_SECONDS = 2.0
 
 
@@ -169,7 +171,9 @@ class Exchange:
             detail = f"unexpected status {status}"
         elif status >= 400 and "retry-after" in fields:
             wait = retry_after(fields["retry-after"], date=fields.get("date", ""), now=attempt.asked_at)
-        if outcome is not Outcome.READ and not connection.complete:
+        if outcome is not Outcome.READ and self._settings.keep_errors and status >= 300:
+            body, truncated = await self._read_error(connection, fields.get("content-encoding", ""))
+        elif outcome is not Outcome.READ and not connection.complete:
             await self._drain(connection)
         return Response(
             url=url,
@@ -229,9 +233,28 @@ class Exchange:
         try:
             await connection.wait()
         except asyncio.CancelledError:
-            self._watch.drop(attempt)
-            if not attempt.expired or attempt.task.uncancel() > 0:
-                raise
+            self._give_up_rest(attempt)
+
+    async def _read_error(self, connection: Connection, coding: str) -> tuple[bytes, bool]:
+        """The body of a redirect or an error, and whether there was more; empty if it does not come in time or is
+        broken: the head has said what counts.
+        """
+        attempt = connection.attempt
+        attempt.deadline = min(attempt.deadline, time.monotonic() + _ERROR_SECONDS)
+        try:
+            body, _, cut = await self._read(connection, coding, _MOST_ERROR_BYTES)
+            return body, cut
+        except asyncio.CancelledError:
+            self._give_up_rest(attempt)
+        except Exception:  # a broken body is of no account here
+            return b"", False
+        return b"", False
+
+    def _give_up_rest(self, attempt: Attempt) -> None:
+        """Goes on without the rest of a body whose time is over; CancelledError if the task itself is cancelled."""
+        self._watch.drop(attempt)
+        if not attempt.expired or attempt.task.uncancel() > 0:
+            raise asyncio.CancelledError
 
     def _failed(
         self, request: Request, attempt: Attempt, crawl_delay: float, outcome: Outcome, detail: str

@@ -60,6 +60,7 @@ class Fetcher:
         self._robots_requests = 0
         self._bytes = 0
         self._waited = 0.0
+        self.on_robots: Callable[[Response], object] | None = None  # is given every answer to a request for robots.txt
 
     async def fetch(self, request: Request) -> Response:
         """Returns the response to one request, or the reason why there is none."""
@@ -84,7 +85,8 @@ class Fetcher:
                 return replace(refusal, asked_at=0.0)
             return replace(refusal, held=robots.held, sitemaps=robots.rules.sitemaps)
         delay = self._delay if crawl_delay <= self._delay else crawl_delay
-        response = await self._ask(request, host, delay, self._settings.most_body_bytes, crawl_delay)
+        most_bytes = request.most_bytes or self._settings.most_body_bytes
+        response = await self._ask(request, host, delay, most_bytes, crawl_delay)
         self._outcomes[response.outcome] += 1
         if asked_before:
             return response
@@ -119,7 +121,10 @@ class Fetcher:
     async def _ask_robots(self, request: Request) -> Response:
         self._robots_requests += 1
         most = min(MOST_BYTES, self._settings.most_body_bytes)
-        return await self._ask(request, host_of(request.url), self._settings.delay_seconds, most, 0.0)
+        response = await self._ask(request, host_of(request.url), self._settings.delay_seconds, most, 0.0)
+        if self.on_robots is not None:
+            self.on_robots(response)
+        return response
 
     async def _ask(self, request: Request, host: str, delay: float, most_bytes: int, crawl_delay: float) -> Response:
         """Sends one request when the delays of host and address have passed, and returns the answer."""

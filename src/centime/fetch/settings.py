@@ -34,6 +34,7 @@ class FetchSettings:
     robots_seconds: float = 24 * 3600.0  # how long robots.txt is cached
     robots_retry_seconds: float = 600.0  # after server errors, until it is fetched again, at most
     keep_heads: bool = False  # return heads and raw body, for the archive
+    keep_errors: bool = False  # return the bodies of redirects and errors too
     header_lines: tuple[tuple[str, str], ...] = ()  # (host or "" for all, whole line); those of a host are secrets
     proxies: tuple[tuple[str, str], ...] = ()  # (http or https, URL)
     no_proxy: str = ""  # hosts that are asked directly, as in NO_PROXY

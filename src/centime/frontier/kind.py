@@ -2,7 +2,7 @@
 
     kind = level · 128 + class,   level 1..5,   class 0..127
 
-Levels: 1 an entity or DTD that a loader waits for, 2 a published change, 3 a subscription's deadline, 4 refresh, 5
+Levels: 1 a requisite that a page needs to be shown, 2 a published change, 3 a subscription's deadline, 4 refresh, 5
 discovery. All pages of a class get the same offset from the virtual page's money, so an offset never reorders a class.
 """
 
@@ -15,7 +15,7 @@ LEVELS = 5
 CLASSES = 128
 KINDS = (LEVELS + 1) * CLASSES
 
-ENTITY, PUBLISHED, DEADLINE, REFRESH, DISCOVERY = range(1, LEVELS + 1)
+REQUISITE, PUBLISHED, DEADLINE, REFRESH, DISCOVERY = range(1, LEVELS + 1)
 OUTSIDE_LEVEL = LEVELS + 1  # of a page that is not in the frontier
 
 

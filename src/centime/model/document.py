@@ -1,8 +1,9 @@
 """A parsed page: its links and what it says about itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from centime.model.outcome import PageKind
+from centime.model.words import Words
 
 NOFOLLOW = 1  # flags of a link
 EMBEDDED = 2  # frames, XInclude, stylesheets: part of the page, not a link that a reader follows
@@ -31,10 +32,13 @@ class Document:
     canonical: str = ""  # as written
     noindex: bool = False
     nofollow: bool = False
+    noarchive: bool = False
     title: str = ""
     language: str = ""
     document_type: str = ""  # XML: system identifier of the DTD, or ""
     root: str = ""  # XML: name of the root element
-    signature: int = 0  # 64-bit hash of the content, equal when only dates, session ids and the like differ
+    signature: int = 0  # hash of the words of the page, or of its bytes: equal when only markup differs
     digest: bytes = b""  # 16 bytes of xxh3-128 of the raw body
     trouble: str = ""  # one sentence that says what is wrong with the document
+    requisites: tuple[str, ...] = ()  # the files that it needs to be shown, as written; empty unless requested
+    words: Words | None = field(default=None, repr=False, compare=False)  # of HTML and XML

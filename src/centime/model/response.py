@@ -14,6 +14,7 @@ class Request:
     modified: str = ""  # the Last-Modified of that copy, as the server wrote it
     cookie: str = ""  # the value of the Cookie header
     patience: float = 0.0  # seconds to wait for a connection, and for the head of the answer; 0 for the settings' own
+    most_bytes: int = 0  # of the body, decompressed; 0 for the settings' own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 A `link` with rel canonical gets the flag CANONICAL, one with rel alternate (hreflang, feeds) the flag ALTERNATE. The
 rels next, prev, up, contents and similar ones make plain links; stylesheets, icons, preloads and other resources are
-not links. The first `base` with an href counts. A `meta` named robots or centime, in any case, sets noindex, nofollow
-or both (`none`).
+not links. The first `base` with an href counts. A `meta` named robots or centime, in any case, sets noindex, nofollow,
+both (`none`), or noarchive.
 """
 
 import re
@@ -40,6 +40,7 @@ class About:
         self.canonical = ""
         self.noindex = False
         self.nofollow = False
+        self.noarchive = False
         self.title = ""
         self._url = url
         self._based = False
@@ -90,6 +91,7 @@ class About:
             words = content.lower().replace(",", " ").split()
             self.noindex = self.noindex or "noindex" in words or "none" in words
             self.nofollow = self.nofollow or "nofollow" in words or "none" in words
+            self.noarchive = self.noarchive or "noarchive" in words
         elif event.strip().lower() == "refresh":
             target = _REFRESH.match(content)
             if target:

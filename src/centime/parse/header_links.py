@@ -5,13 +5,14 @@ A `Link` header is a list of `<URL>; rel="next"; title="..."`. Its URLs are rela
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import ada_url
 
 from centime.model.document import Document
 from centime.parse.about import About
+from centime.parse.requisites import names_a_file
 
 _REL = re.compile(r";\s*+rel\s*+=\s*+(?:\"([^\"]*)\"|([^\s;,\"]*))", re.IGNORECASE).search
 _ANCHOR = re.compile(r";\s*+anchor\s*+=", re.IGNORECASE).search
@@ -40,8 +41,20 @@ def with_header_links(document: Document, headers: Iterable[tuple[str, str]], ur
     )
 
 
+def header_requisites(headers: Iterable[tuple[str, str]], url: str) -> tuple[str, ...]:
+    """The files that a page at `url` needs by its `Link` headers, as absolute URLs: style sheets, preloads, icons."""
+    links = [link for name, value in headers if name == "link" for link in _links(value)]
+    return tuple(joined for rel, href in links if names_a_file(rel) and (joined := _joined(url, href)))
+
+
 def _relate(about: About, value: str) -> None:
     """Records the links of one header."""
+    for rel, href in _links(value):
+        about.relate(rel, href, "")
+
+
+def _links(value: str) -> Iterator[tuple[str, str]]:
+    """The rel and the URL of each link of one header."""
     begin = value.find("<")
     while begin >= 0:
         end = value.find(">", begin)
@@ -51,7 +64,7 @@ def _relate(about: About, value: str) -> None:
         parameters = value[end + 1 : after if after >= 0 else len(value)]
         rel = _REL(parameters)
         if rel and not _ANCHOR(parameters):
-            about.relate(rel[1] or rel[2] or "", value[begin + 1 : end], "")
+            yield rel[1] or rel[2] or "", value[begin + 1 : end]
         begin = after
 
 

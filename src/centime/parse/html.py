@@ -1,8 +1,7 @@
 """HTML to a document in one pass over its bytes (`parse/scan.py`), without a tree.
 
 Links are `a` and `area` (NOFOLLOW if rel has nofollow, ugc or sponsored), and the elements of `parse/about.py`. The
-signature is that of the visible text: it ignores scripts, styles, hidden elements, `nav`, `footer` and `aside`, unless
-the page has no other text.
+words, by which reads of the page are compared, and the signature come from another pass (`parse/words.py`).
 
 Differences from the tree that the rules of WHATWG build:
 
@@ -25,7 +24,7 @@ from centime.parse.gathering import LONGEST_ANCHOR
 from centime.parse.names import AREA, BASE, FRAME, HTML, IFRAME, LINK, META, TITLE
 from centime.parse.references import without_references
 from centime.parse.scan import Scan, scan
-from centime.parse.signature import NOTHING, signature_of
+from centime.parse.words import words_of
 
 _NOT_AS_WRITTEN = re.compile(rb"[&\r\0]").search
 
@@ -38,9 +37,7 @@ def read_html(
     page = About(url)
     language = _gather(text, found, page)
     links = page.links
-    signature = signature_of(found.text)
-    if signature is None:
-        signature = signature_of(scan(text, everything=True).text)
+    words = words_of(text)
     return Document(
         kind=PageKind.HTML,
         encoding=encoding,
@@ -52,11 +49,13 @@ def read_html(
         canonical=page.canonical,
         noindex=page.noindex,
         nofollow=page.nofollow,
+        noarchive=page.noarchive,
         title=page.title,
         language=language.strip()[:40],
-        signature=NOTHING if signature is None else signature,
+        signature=words.signature,
         digest=digest,
         trouble=trouble,
+        words=words,
     )
 
 

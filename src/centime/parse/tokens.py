@@ -63,7 +63,7 @@ def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole
             at += 1
         start, end = at, at
         if at < size and data[at] == 61:
-            start, end, at = _value(data, at + 1)
+            start, end, at = value_at(data, at + 1)
             if at < 0:
                 break
         if code == first:
@@ -85,7 +85,7 @@ def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole
 
 
 @bare_inlined
-def _value(data: Bytes, at: Whole) -> tuple[Whole, Whole, Whole]:
+def value_at(data: Bytes, at: Whole) -> tuple[Whole, Whole, Whole]:
     """Begin and end of the value after a `=`, and the place after it."""
     size = len(data)
     while at < size and KINDS[data[at]] & SPACE:

@@ -1,4 +1,4 @@
-"""XML to a document: the links of each vocabulary, and a signature of the canonical form.
+"""XML to a document: the links of each vocabulary, and its words.
 
 | vocabulary | links |
 |---|---|
@@ -13,8 +13,8 @@
 | SVG | `a/@href`, besides XLink |
 | XHTML | as in HTML |
 
-The `xml:base` of the root counts. The signature covers elements, sorted attributes and text; it ignores comments,
-instructions, white space between elements and the choice of prefixes.
+The `xml:base` of the root counts. Words, by which reads are compared, are those of the text and of some attributes
+(`parse/words.py`).
 
 Memory is bounded: the parser streams elements and builds no tree, the document type is removed before (`parse/dtd.py`),
 so no entity is ever expanded, and the text of an element is kept up to LONGEST_TEXT. A broken document yields its
@@ -26,7 +26,6 @@ A document with errors is parsed a second time with its ampersands as character 
 
 import re
 
-import xxhash
 from lxml import etree
 
 from centime.model.ampersands import by_number
@@ -34,6 +33,7 @@ from centime.model.document import EMBEDDED, NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
 from centime.parse.dtd import DocumentType, document_type_of
+from centime.parse.words import words_of
 
 LONGEST_TEXT = 4_096
 
@@ -76,6 +76,7 @@ def read_xml(
         if escaped != rest:
             reader = _read(escaped, url, kind)[0]
     page = reader.page
+    words = words_of(text, xml=True)
     return Document(
         kind=PageKind.XML,
         encoding=encoding,
@@ -87,13 +88,15 @@ def read_xml(
         canonical=page.canonical,
         noindex=page.noindex,
         nofollow=page.nofollow,
+        noarchive=page.noarchive,
         title=page.title,
         language=reader.language,
         document_type=kind.system,
         root=reader.root,
-        signature=reader.essence.intdigest(),
+        signature=words.signature,
         digest=digest,
         trouble=trouble or broken,
+        words=words,
     )
 
 
@@ -119,26 +122,20 @@ def _parse(parser: etree.XMLParser, text: bytes) -> str:
 
 
 class _Reader:
-    """Handles the parser's events: collects the links, and adds everything that matters to the signature."""
+    """Handles the parser's events: collects the links."""
 
     def __init__(self, url: str) -> None:
         self.page = About(url)
         self.root = ""
         self.language = ""
-        self.essence = xxhash.xxh3_64()
         self._reads_text = False
         self._open = ""  # the element whose text is a link
         self._kept: list[str] = []  # its text
         self._kept_length = 0
-        self._text: list[str] = []  # since the last tag
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """An element begins."""
-        self._flush("<" + tag)
         if attributes:
-            self.essence.update(
-                "\x00".join(f"{name}={value}" for name, value in sorted(attributes.items())).encode("utf-8", "replace")
-            )
             attributes = {name: value.replace("&#38;", "&") for name, value in attributes.items()}
         if not self.root:
             self._begin(tag, attributes)
@@ -150,7 +147,6 @@ class _Reader:
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        self._flush(">")
         if self._open and tag == self._open:
             text = "".join(self._kept)
             if tag == _XHTML + "title":
@@ -161,7 +157,6 @@ class _Reader:
 
     def data(self, data: str) -> None:
         """More text of an element."""
-        self._text.append(data)
         if self._open and self._kept_length < LONGEST_TEXT:
             self._kept.append(data[:LONGEST_TEXT])
             self._kept_length += len(data)
@@ -174,16 +169,6 @@ class _Reader:
 
     def close(self) -> None:
         """The document ends."""
-        self._flush("")
-
-    def _flush(self, mark: str) -> None:
-        """Adds the text since the last tag to the signature, unless it is only white space."""
-        if self._text:
-            text = "".join(self._text)
-            self._text.clear()
-            if not text.isspace():
-                self.essence.update(text.encode("utf-8", "replace"))
-        self.essence.update(mark.encode("utf-8", "replace"))
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         """Records the name, the base and the language of the root element."""

@@ -44,6 +44,8 @@ from centime.refresh.tables import (
     ALPHA,
     BETA,
     BY_BYTES,
+    CLASS_BIT,
+    CLASSES,
     CLOCK,
     COST_STEPS,
     COSTS,
@@ -134,7 +136,8 @@ class RefreshBook:
 
     def _retune(self) -> None:
         facts = self._t.facts
-        facts[THRESHOLD] = self.threshold_for(self._settings.budget)
+        share = sweep.probe_share(self._t) if self._settings.policy == "optimal" else 0.0
+        facts[THRESHOLD] = self.threshold_for((1.0 - share) * self._settings.budget)
         facts[HIGHEST_THRESHOLD] = max(facts[HIGHEST_THRESHOLD], facts[THRESHOLD])
 
     def record(
@@ -267,7 +270,7 @@ class RefreshBook:
         sweep.sweep_pages(t, self._calendar, pages, hosts, weights, time)
         t.counts[CURSOR] = last
         if last == t.counts[LIMIT]:
-            sweep.end_pass(t)
+            sweep.end_pass(t, self._settings.budget)
             if t.counts[MOVED]:
                 some = self._inside(0, last, max(2, last // pooling.SAMPLE))
                 pooling.settle(t, some, np.asarray(self._hosts_of(some), dtype=np.int64))
@@ -351,7 +354,8 @@ class RefreshBook:
         k = self._t.facts[SHAPE]
         s = np.where(known, records["s"] * UNIT, 0.0)
         b = np.where(known, records["b"].astype(np.float64), 0.0)
-        return k + s, k / self._means(np.asarray(self._hosts_of(pages), dtype=np.int64)) + b
+        factors = self._t.factors[np.where(known, records["flags"] // CLASS_BIT, 0) % CLASSES]
+        return k + s, k / (self._means(np.asarray(self._hosts_of(pages), dtype=np.int64)) * factors) + b
 
     def _means(self, hosts: Pages) -> Floats:
         known = (hosts >= 0) & (hosts < self._t.counts[HOST_LIMIT])

@@ -13,7 +13,7 @@ from centime.refresh.tables import HOST_LIMIT, LIMIT, RefreshTables, make_room_f
 
 _COLUMNS = RECORD.names or ()
 _BY_HOST = ("means", "host_rates", "host_pages")
-_WHOLE = ("demand", "sums", "pooled", "facts", "counts")
+_WHOLE = ("factors", "class_rates", "class_pages", "demand", "sums", "pooled", "facts", "counts")
 
 
 def copy_tables(t: RefreshTables, calendar: Calendar) -> dict[str, npt.NDArray[Any]]:
@@ -35,6 +35,7 @@ def restore_tables(t: RefreshTables, calendar: Calendar, arrays: dict[str, npt.N
     for name in _BY_HOST:
         getattr(t, name)[:hosts] = arrays[name]
     for name in _WHOLE:
-        getattr(t, name)[:] = arrays[name]
+        if name in arrays:  # a snapshot of an older format lacks some, and has fewer elements of others
+            getattr(t, name)[tuple(slice(length) for length in arrays[name].shape)] = arrays[name]
     for name, array in calendar._asdict().items():
         array[:] = arrays[name]

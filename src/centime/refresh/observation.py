@@ -18,11 +18,12 @@ import numpy.typing as npt
 from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
 from centime.refresh.belief import UNIT, changed, dated, quiet, stored
 from centime.refresh.calendar import Calendar, file_page
-from centime.refresh.page_record import belief_of, cost_of, due_age, mean_of_host, read_time, scale_of, tally
+from centime.refresh.page_record import belief_of, cost_of, mean_of_page, next_age, read_time, set_class, tally
 from centime.refresh.tables import (
     COST_STEPS,
     CURSOR,
     FILED,
+    HANDED,
     INSIDE,
     NO_PASS,
     OBSERVATIONS,
@@ -74,7 +75,7 @@ def _learn(
     if verdict == QUIET:
         s, b = quiet(s, b, interval)
     elif verdict == CHANGED:
-        s, b = changed(s, b, t.facts[SHAPE], mean_of_host(t, host), interval)
+        s, b = changed(s, b, t.facts[SHAPE], mean_of_page(t, page, host), interval)
     else:
         s, b = dated(s, b, min(max(since, 0.0), interval))
     whole, b32 = stored(s, b)
@@ -101,13 +102,13 @@ def _join(t: RefreshTables, calendar: Calendar, page: Whole, host: Whole, import
     record = t.records[page]
     t.counts[PAGE_COUNT] += 1
     if t.counts[CURSOR] != NO_PASS and page >= t.counts[CURSOR]:
-        record["flags"] = np.uint8(INSIDE)  # the running pass will file it
+        record["flags"] = np.uint8((np.int64(record["flags"]) & ~FILED) | INSIDE)  # the running pass will file it
     elif record["flags"] & FILED:
-        record["flags"] = np.uint8(INSIDE | FILED)
+        record["flags"] = np.uint8(np.int64(record["flags"]) | INSIDE)
     else:
-        record["flags"] = np.uint8(INSIDE | FILED)
+        record["flags"] = np.uint8(np.int64(record["flags"]) | INSIDE | FILED)
         shape, rate = belief_of(t, page, host)
-        age = due_age(t, shape, rate, scale_of(t, importance, cost_of(t, page)), t.facts[THRESHOLD])
+        age = next_age(t, page, shape, rate, importance, cost_of(t, page), t.facts[THRESHOLD])
         file_page(calendar, t.records, page, read_time(t, page) + age)
 
 
@@ -139,9 +140,10 @@ def record_reads(
             interval = (tick - np.int64(record["read"])) / TICKS
             if verdict != FIRST and interval > 0.0:
                 _learn(t, page, host, verdict, interval, since[i], stood[i])
-            record["flags"] = np.uint8(record["flags"] & (INSIDE | FILED))
+            record["flags"] = np.uint8(np.int64(record["flags"]) & ~HANDED)
         record["read"] = np.uint32(max(tick, np.int64(record["read"])) if inside else tick)
         record["cost"] = _mean_cost(record["cost"], costs[i]) if inside else _stored_cost(costs[i])
+        set_class(t, page, importance[i])
         _tally_kept(t, page, host, importance[i], 1.0)
         if not inside:
             _join(t, calendar, page, host, importance[i])
@@ -154,7 +156,7 @@ def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats,
     """
     for i in range(pages.size):
         record = t.records[pages[i]]
-        usual, factor = 1.0 / mean_of_host(t, hosts[i]), CLAIMED_FACTOR ** weights[i]
+        usual, factor = 1.0 / mean_of_page(t, pages[i], hosts[i]), CLAIMED_FACTOR ** weights[i]
         period = min(max(periods[i], usual / factor), usual * factor)
         whole, b = stored(record["s"] * UNIT + weights[i], record["b"] + weights[i] * period)
         record["s"] = np.uint16(whole)

@@ -6,6 +6,8 @@
 
 import math
 
+import numpy as np
+
 from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.refresh.belief import UNIT
 from centime.refresh.curves import guess_ratio, row_of
@@ -14,19 +16,23 @@ from centime.refresh.tables import (
     ALPHA,
     BETA,
     BY_BYTES,
+    CLASS_BIT,
+    CLASSES,
     COST_STEPS,
     COSTS,
     LEAST_INTERVAL,
     MEAN,
+    PROBING,
     ROOTS,
     RULE,
     SHAPE,
     TICKS,
     RefreshTables,
 )
-from centime.refresh.worth import LONGEST, TRUST, UNIFORM, age_ratio, index_ratio
+from centime.refresh.worth import LONGEST, OPTIMAL, TRUST, UNIFORM, age_ratio, index_ratio
 
 LEAST_IMPORTANCE = 1e-30
+PRIME = 2_147_483_647
 
 
 @bare_inlined
@@ -37,11 +43,37 @@ def mean_of_host(t: RefreshTables, host: Whole) -> float:
 
 
 @bare_inlined
+def class_of(importance: float) -> Whole:
+    """The class of importance: 1 below 1/16, then one for each factor of 4, 7 from 64 on."""
+    return np.int64(min(max(0.5 * math.log2(max(importance, LEAST_IMPORTANCE)) + 4.0, 1.0), CLASSES - 1.0))
+
+
+@bare_inlined
+def set_class(t: RefreshTables, page: Whole, importance: float) -> None:
+    """Notes the class of a page's importance in its record."""
+    record = t.records[page]
+    others = np.int64(record["flags"]) & ~((CLASSES - 1) * CLASS_BIT)
+    record["flags"] = np.uint8(others | (class_of(importance) * CLASS_BIT))
+
+
+@bare_inlined
+def factor_of(t: RefreshTables, page: Whole) -> float:
+    """The factor of the prior mean by the class of the page's importance."""
+    return float(t.factors[(np.int64(t.records[page]["flags"]) // CLASS_BIT) & (CLASSES - 1)])
+
+
+@bare_inlined
+def mean_of_page(t: RefreshTables, page: Whole, host: Whole) -> float:
+    """m: the mean of the prior, by the host and by the class of importance."""
+    return mean_of_host(t, host) * factor_of(t, page)
+
+
+@bare_inlined
 def belief_of(t: RefreshTables, page: Whole, host: Whole) -> tuple[float, float]:
     """S and B of a page's belief Gamma(S, B)."""
     k = t.facts[SHAPE]
     record = t.records[page]
-    return k + record["s"] * UNIT, k / mean_of_host(t, host) + record["b"]
+    return k + record["s"] * UNIT, k / mean_of_page(t, page, host) + record["b"]
 
 
 @bare_inlined
@@ -83,6 +115,28 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
     guess = guess_ratio(t.curves, row_of(shape), y)
     u = age_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, y, LONGEST / rate, guess)
     return float(max(rate * u, t.facts[LEAST_INTERVAL]))
+
+
+@bare_inlined
+def probe_age(t: RefreshTables, page: Whole, importance: float) -> float:
+    """The age at which the page is probed if it is not due before: an exponential variable of mean ν/sqrt(x), from a
+    number that page and last read draw.
+    """
+    drawn = (np.int64(page) * 48_271 + np.int64(t.records[page]["read"]) * 69_621 + 12_345) % PRIME
+    drawn = drawn * 48_271 % PRIME
+    mean = t.facts[PROBING] / math.sqrt(max(importance, LEAST_IMPORTANCE))
+    return -mean * math.log((drawn + 0.5) / PRIME)
+
+
+@bare_inlined
+def next_age(
+    t: RefreshTables, page: Whole, shape: float, rate: float, importance: float, cost: float, threshold: float
+) -> float:
+    """The age at which the page is due, by its worth or for a probe."""
+    age = due_age(t, shape, rate, scale_of(t, importance, cost), threshold)
+    if t.facts[RULE] != OPTIMAL or t.facts[PROBING] == 0.0 or math.isinf(threshold):
+        return age
+    return min(age, max(probe_age(t, page, importance), t.facts[LEAST_INTERVAL]))
 
 
 @bare_part

@@ -33,6 +33,8 @@ from centime.model.kernel import bare_kernel
 from centime.refresh.belief import UNIT
 from centime.refresh.gamma import shape_of_spread
 from centime.refresh.tables import (
+    CLASS_BIT,
+    CLASSES,
     FAR,
     MEAN,
     MOVED,
@@ -51,6 +53,7 @@ Pages = npt.NDArray[np.int64]
 
 FIRST_SHAPE = 0.5
 STRENGTH = 4.0
+CLASS_STRENGTH = 16.0
 LEAST_SHAPE, MOST_SHAPE = 0.02, 10.0
 LEAST_MEAN, MOST_MEAN = 1e-12, 10.0
 SAMPLE = 1024
@@ -65,8 +68,11 @@ def begin_pooling(t: RefreshTables) -> None:
     """Puts the priors that the last pass found into effect and clears the sums for the next pass."""
     t.facts[SHAPE], t.facts[MEAN] = t.facts[NEXT_SHAPE], t.facts[NEXT_MEAN]
     t.means[:] = _next_means(t)
+    t.factors[:] = _next_factors(t)
     t.host_rates[:] = 0.0
     t.host_pages[:] = 0
+    t.class_rates[:] = 0.0
+    t.class_pages[:] = 0.0
     t.pooled[:] = 0.0
     t.counts[MOVED] = 0
 
@@ -77,6 +83,27 @@ def _next_means(t: RefreshTables) -> Floats:
     own = np.log(np.clip(t.host_rates / np.maximum(counted, 1), LEAST_MEAN, MOST_MEAN))
     means = np.exp((counted * own + STRENGTH * math.log(t.facts[NEXT_MEAN])) / (counted + STRENGTH))
     return np.where(counted > 0, means, 0.0)
+
+
+def _next_factors(t: RefreshTables) -> Floats:
+    """The factors of classes of importance as the last pass found them.
+
+    Their logarithms are drawn towards a line through all of them, weighted by their pages, so that a class of few pages
+    has the trend of the others. The mean logarithm of all pages is 0, because hosts have the mean itself.
+    """
+    counted = t.class_pages
+    whole = float(counted.sum())
+    if whole == 0.0:
+        return t.factors.copy()
+    own = np.log(np.clip(t.class_rates / np.maximum(counted, 1.0), 1e-6, 1e6))
+    place = np.arange(CLASSES) - float((counted * np.arange(CLASSES)).sum()) / whole
+    level = float((counted * own).sum()) / whole
+    slope = float((counted * place * own).sum()) / (float((counted * place * place).sum()) + STRENGTH)
+    line = level + slope * place
+    logs = (counted * own + CLASS_STRENGTH * line) / (counted + CLASS_STRENGTH)
+    factors = np.exp(logs - float((counted * logs).sum()) / whole)
+    factors[0] = 1.0
+    return np.asarray(factors)
 
 
 def end_pooling(t: RefreshTables) -> None:
@@ -99,6 +126,7 @@ def settle(t: RefreshTables, pages: Pages, hosts: Pages) -> None:
         return
     means = _next_means(t)[hosts]
     means[means == 0.0] = t.facts[NEXT_MEAN]
+    means *= _next_factors(t)[(t.records["flags"][pages] // CLASS_BIT) % CLASSES]
     s, b = t.records["s"][pages] * UNIT, t.records["b"][pages].astype(np.float64)
     factor, lowest, highest = 1.0, LEAST_MEAN / t.facts[NEXT_MEAN], MOST_MEAN / t.facts[NEXT_MEAN]
     for _ in range(_STEPS):

@@ -1,21 +1,27 @@
 """Spends what is left of the budget: if a crawl reads less than the budget allows, pages become due a little earlier.
 
 The threshold demands exactly the budget once all copies have their stationary ages. But young copies are not due yet,
-and hosts that must not be fetched from now cannot be read; then the crawl reads less. From time to time the reads are
-compared with what the budget allowed in the meantime:
+and hosts that must not be fetched from now cannot be read; then the crawl reads less. After every ENOUGH reads that the
+budget allows, the reads are compared with it:
 
-    less than 95 % of it was read         the book's budget is raised by what is missing, at most doubled
-    otherwise, while the book's budget    the book's budget is lowered by a tenth, down to the true one
+    less than 99 % of it was read         the book's budget is raised by what is missing, at most doubled
+    otherwise, while the book's budget    the book's budget is lowered by a fiftieth, down to the true one
     is larger than the true one
 
 This does no harm where it does not help: the frontier sorts pages by worth, so pages that are due early only fill gaps.
 With a share for discovery only the rest counts as refreshing; without one, all reads count.
+
+Trap: a crawl that was stopped has spent nothing. The time between two visits counts only up to IDLE reads of the budget
+(or WORKED seconds): a crawl that waits for a page to become due is compared rightly, and a crawl that was stopped is
+taken for one that spent nothing once, which at most doubles the factor for a while.
 """
 
 import msgspec
 
-ENOUGH = 256.0  # reads that the budget allows between two comparisons
-WORKED = 5.0  # seconds between two visits that count, at most: a crawl that was stopped has spent nothing
+ENOUGH = 64.0  # reads that the budget allows between two comparisons
+WORKED = 5.0  # seconds between two visits that count in any case
+IDLE = 64.0  # reads that the budget allows, between two visits that count
+FULL = 0.99
 MOST = 16.0
 
 
@@ -31,7 +37,8 @@ class Spending(msgspec.Struct, array_like=True):
         """Adds what was spent, in pages or bytes (`unit` is the cost of one read); returns whether the factor has
         changed.
         """
-        self.seconds += min(max(now - self.last, 0.0), WORKED) if self.last else 0.0
+        longest = max(WORKED, IDLE * unit / budget) if budget > 0.0 else WORKED
+        self.seconds += min(max(now - self.last, 0.0), longest) if self.last else 0.0
         self.last = now
         self.spent += spent
         allowed = budget * self.seconds
@@ -40,8 +47,8 @@ class Spending(msgspec.Struct, array_like=True):
         share = self.spent / allowed
         self.seconds = self.spent = 0.0
         before = self.factor
-        if share < 0.95:
+        if share < FULL:
             self.factor = min(MOST, before * min(2.0, 1.0 / max(share, 0.5)))
         else:
-            self.factor = max(1.0, before * 0.9)
+            self.factor = max(1.0, before * 0.98)
         return self.factor != before

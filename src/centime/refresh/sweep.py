@@ -33,7 +33,22 @@ from centime.refresh.calendar import Calendar, clear, file_page, open_page
 from centime.refresh.demand import demand_at
 from centime.refresh.gamma import digamma
 from centime.refresh.observation import Floats, Pages
-from centime.refresh.page_record import belief_of, cost_of, due_age, index_of, mean_of_host, read_time, scale_of, tally
+from centime.refresh.page_record import (
+    LEAST_IMPORTANCE,
+    belief_of,
+    class_of,
+    cost_of,
+    due_age,
+    factor_of,
+    index_of,
+    mean_of_host,
+    next_age,
+    probe_age,
+    read_time,
+    scale_of,
+    set_class,
+    tally,
+)
 from centime.refresh.pooling import begin_pooling, end_pooling
 from centime.refresh.tables import (
     ASKED,
@@ -49,11 +64,15 @@ from centime.refresh.tables import (
     LIMIT,
     MOVED,
     NO_PASS,
+    OBSERVATIONS,
     OBSERVED,
     PAGE_COUNT,
     PASSES,
+    PROBED,
+    PROBING,
     RATED,
     RATES,
+    RULE,
     SOUND,
     SPREAD,
     SPREAD_COUNT,
@@ -61,6 +80,7 @@ from centime.refresh.tables import (
     URGENT,
     RefreshTables,
 )
+from centime.refresh.worth import OPTIMAL
 
 LENGTH = 128
 FEWEST_PAGES = 4096
@@ -70,6 +90,17 @@ FALLEN = 0.8
 LOOK_AGAIN = 1.25
 """A due page that `inspect` returned is inspected again at this multiple of its age."""
 LEAST_EXACT, MOST_EXACT = 0.5, 2.0
+PROBE_WORTH = 2.0
+"""The worth of a page that is due for a probe, in thresholds: it must not wait behind pages that are just due."""
+PROBE_SHARE, FIRST_PROBE_SHARE, PROBE_FADING = 0.015, 0.15, 4.0
+
+
+def probe_share(t: RefreshTables) -> float:
+    """The share of the budget that probes may take: large while little is known, PROBE_SHARE in the long run."""
+    again = max(0.0, t.counts[OBSERVATIONS] / max(1, t.counts[PAGE_COUNT]) - 1.0)
+    return float(PROBE_SHARE + FIRST_PROBE_SHARE / (1.0 + PROBE_FADING * again))
+
+
 _SOONER = (1, 2, 8)  # by how far the priors moved
 _SPREAD_PAGES = 50_000
 _SLACK = 1.0 - 1e-9
@@ -91,15 +122,17 @@ def begin_pass(t: RefreshTables, calendar: Calendar) -> None:
     t.counts[[CURSOR, OBSERVED, URGENT]] = 0
     t.counts[SOUND] = 1
     t.facts[[LEVEL, HIGHEST_THRESHOLD]] = t.facts[THRESHOLD]
-    t.facts[[ASKED, GUESSED]] = 0.0
+    t.facts[[ASKED, GUESSED, PROBED]] = 0.0
 
 
-def end_pass(t: RefreshTables) -> None:
+def end_pass(t: RefreshTables, budget: float) -> None:
     """Replaces the sums by the new ones, unless the rule changed during the pass."""
     t.counts[CURSOR] = NO_PASS
     t.counts[PASSES] += 1
     end_pooling(t)
     if t.counts[SOUND]:
+        if budget > 0.0:
+            t.facts[PROBING] = t.facts[PROBED] / (probe_share(t) * budget)
         t.demand[0], t.sums[0] = t.demand[1], t.sums[1]
         if t.facts[GUESSED] > 0.0:
             t.facts[EXACT] = min(max(t.facts[ASKED] / t.facts[GUESSED], LEAST_EXACT), MOST_EXACT)
@@ -140,17 +173,22 @@ def sweep_pages(
 ) -> None:
     """Files pages that are inside anew and adds them to the new sums."""
     t.facts[GUESSED] -= demand_at(t.demand[1], t.facts[THRESHOLD])
+    probes = t.facts[RULE] == OPTIMAL and t.facts[PROBING] > 0.0 and not math.isinf(t.facts[THRESHOLD])
     every = 1 + t.counts[LIMIT] // _SPREAD_PAGES  # logarithms are slow, and 50 000 pages suffice for the shape
     for i in range(pages.size):
         page, host = pages[i], hosts[i]
         record = t.records[page]
         record["flags"] = np.uint8(record["flags"] | FILED)
+        set_class(t, page, importance[i])
         shape, rate = belief_of(t, page, host)
         cost = cost_of(t, page)
         tally(t, 1, shape, rate, importance[i], cost, 1.0)
         read = read_time(t, page)
         age = due_age(t, shape, rate, scale_of(t, importance[i], cost), t.facts[THRESHOLD])
         t.facts[ASKED] += cost / age
+        t.facts[PROBED] += cost * math.sqrt(max(importance[i], LEAST_IMPORTANCE))
+        if probes:
+            age = min(age, max(probe_age(t, page, importance[i]), t.facts[LEAST_INTERVAL]))
         time = read + age
         if time > now:
             file_page(calendar, t.records, page, time)
@@ -159,12 +197,15 @@ def sweep_pages(
         else:
             open_page(calendar, t.records, page)
         if record["b"] > 0.0 and 0 <= host < t.host_pages.size:
-            t.host_rates[host] += shape / rate
+            mean, factor, number = mean_of_host(t, host), factor_of(t, page), class_of(importance[i])
+            t.host_rates[host] += shape / (rate * factor)
             t.host_pages[host] += 1
-            t.pooled[RATES] += shape / rate
+            t.class_rates[number] += shape / (rate * mean)
+            t.class_pages[number] += 1.0
+            t.pooled[RATES] += shape / (rate * factor)
             t.pooled[RATED] += 1.0
             if page % every == 0:
-                mean = mean_of_host(t, host)
+                mean *= factor
                 t.pooled[SPREAD] += shape / (rate * mean) - 1.0 + math.log(mean * rate) - digamma(shape)
                 t.pooled[SPREAD_COUNT] += 1.0
     t.facts[GUESSED] += demand_at(t.demand[1], t.facts[THRESHOLD])
@@ -193,10 +234,12 @@ def judge_pages(
             record["flags"] = np.uint8(0)
             continue
         shape, rate = belief_of(t, page, hosts[i])
-        scale = scale_of(t, importance[i], cost_of(t, page))
+        cost = cost_of(t, page)
         read = read_time(t, page)
         age = now - read
-        worth = index_of(t, shape, rate, scale, age)
+        worth = index_of(t, shape, rate, scale_of(t, importance[i], cost), age)
+        if worth < threshold and age >= next_age(t, page, shape, rate, importance[i], cost, threshold) * _SLACK:
+            worth = PROBE_WORTH * threshold
         if age >= t.facts[LEAST_INTERVAL] and worth >= threshold * _SLACK:
             due[count] = page
             worths[count] = worth
@@ -204,7 +247,8 @@ def judge_pages(
             record["flags"] = np.uint8(record["flags"] | HANDED)
             file_page(calendar, t.records, page, read + LOOK_AGAIN * age)
         else:
-            file_page(calendar, t.records, page, read + due_age(t, shape, rate, scale, threshold))
+            after = next_age(t, page, shape, rate, importance[i], cost, threshold)
+            file_page(calendar, t.records, page, read + after)
     return count
 
 
@@ -233,9 +277,7 @@ def due_times_of_pages(
         times[i] = math.inf
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
             shape, rate = belief_of(t, page, hosts[i])
-            times[i] = read_time(t, page) + due_age(
-                t, shape, rate, scale_of(t, importance[i], cost_of(t, page)), threshold
-            )
+            times[i] = read_time(t, page) + next_age(t, page, shape, rate, importance[i], cost_of(t, page), threshold)
 
 
 @bare_kernel

@@ -20,6 +20,8 @@ from centime.refresh.demand import POINTS
 INSIDE: Final = 1  # it is refreshed
 FILED: Final = 2  # it lies in a slot; undefined for pages that the running pass has not reached
 HANDED: Final = 4  # `inspect` returned it since it was last read
+CLASS_BIT: Final = 8  # of the class of its importance: 1 to CLASSES - 1, 0 if unknown
+CLASSES: Final = 8
 
 TICKS: Final = 8.0  # per second, in `read`
 COST_STEPS: Final = 8.0  # per octave, in `cost`
@@ -41,7 +43,9 @@ LEVEL: Final = 12  # the threshold when the last pass began
 ASKED: Final = 13  # Σ cost / due age of the pages that the pass has reached: their exact demand
 GUESSED: Final = 14  # the demand of the same pages by the sums, under the same thresholds
 EXACT: Final = 15  # ASKED / GUESSED of the last complete pass: the factor of the sums
-FACTS: Final = 16
+PROBING: Final = 16  # ν: the mean time between two probes of a page is ν/sqrt(x); 0 before the first pass
+PROBED: Final = 17  # sum of cost·sqrt(x) of the pages that the pass has reached
+FACTS: Final = 18
 
 # columns of sums; row 0 holds the current ones, row 1 the new ones
 ROOTS: Final = 0  # Σ sqrt(x λ)
@@ -81,6 +85,9 @@ class RefreshTables(NamedTuple):
     means: npt.NDArray[np.float32]  # by host: pooled mean rate, 0 if it has none
     host_rates: npt.NDArray[np.float32]  # by host: Σ S/B of the running or the last pass
     host_pages: npt.NDArray[np.int32]
+    factors: npt.NDArray[np.float64]  # by class of importance: of the prior mean
+    class_rates: npt.NDArray[np.float64]  # by class: Σ S/B over the means of hosts, of the running or the last pass
+    class_pages: npt.NDArray[np.float64]
     curves: npt.NDArray[np.float64]
     demand: npt.NDArray[np.float64]  # rows as in sums
     sums: npt.NDArray[np.float64]
@@ -98,6 +105,9 @@ def empty_refresh_tables() -> RefreshTables:
         means=np.zeros(0, dtype=np.float32),
         host_rates=np.zeros(0, dtype=np.float32),
         host_pages=np.zeros(0, dtype=np.int32),
+        factors=np.ones(CLASSES),
+        class_rates=np.zeros(CLASSES),
+        class_pages=np.zeros(CLASSES),
         curves=np.zeros((ROWS, COLUMNS)),
         demand=np.zeros((2, POINTS)),
         sums=np.zeros((2, SUMS)),

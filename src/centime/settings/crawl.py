@@ -12,7 +12,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from centime.discover.canonical import LONGEST_URL
 from centime.discover.scope import Scope
+from centime.discover.suffixes import SUFFIXES, refused_suffixes
+from centime.discover.traps import TrapMode, TrapRules
 from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
 from centime.model.pattern import Patterns, compiled
@@ -23,6 +26,7 @@ Keep = Literal["none", "xml", "all"]
 ScopeKind = Literal["page", "host", "domain", "any"]
 LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
 Share = Annotated[float, Meta(gt=0, lt=1)]
+Most = Annotated[int, Meta(ge=1, le=2**31)] | None
 
 
 class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -36,6 +40,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     delay: Annotated[float, Meta(ge=0, le=86_400)] = 1.0
     address_delay: Annotated[float, Meta(ge=0, le=86_400)] | None = None  # None: 0.1 s, and 0 on this machine
     keep: Keep = "none"
+    ignore_noarchive: bool = False  # keeps pages that ask not to be archived
+    also: tuple[str, ...] = ()  # suffixes or kinds of files that are fetched too
+    requisites: bool = False  # fetches what pages need to be shown
+    requisites_per_page: Annotated[int, Meta(ge=1, le=20_000)] = 1_000
+    requisites_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 100_000
+    requisite_depth: Annotated[int, Meta(ge=1, le=250)] = 8  # of requisites of requisites, redirects included
+    most_requisite_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 20 * 2**20
     focus: tuple[str, ...] = ()  # PATTERN=WEIGHT
     ledger: LedgerKind = "exact"
     damping: Annotated[float, Meta(ge=0, le=0.999999)] = 0.85
@@ -46,11 +57,24 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     refresh_after: Annotated[float, Meta(ge=0.001, le=1e10)] | None = None
     rate: Annotated[float, Meta(ge=1e-6, le=1e9)] | None = None  # pages per second
     bandwidth: Annotated[float, Meta(ge=1, le=1e15)] | None = None  # bytes per second
+    fill_rate: Annotated[float, Meta(ge=1e-6, le=1e9)] | None = None  # pages per second, until most pages were visited
     timeout: Annotated[float, Meta(ge=0.1, le=86_400)] = 120.0  # of one page, from the first packet to the last byte
     most_page_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 10 * 2**20
     pages_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 1_000_000
     most_pages: Annotated[int, Meta(ge=1, le=2**31)] | None = None  # known ones; None: what the machine has memory for
     most_memory: Annotated[int, Meta(ge=2**20, le=2**50)] | None = None  # bytes, all processes; None: half of it
+    longest_url: Annotated[int, Meta(ge=64, le=LONGEST_URL)] | None = 2_048  # characters; None: LONGEST_URL
+    refuse_suffix: tuple[str, ...] = ()
+    follow_nofollow: bool = False
+    traps: TrapMode = "evidence"  # what is done about suspicious URLs (discover/traps.py)
+    most_segments: Most = 20  # from here on: beyond which a URL is suspicious; None: never
+    longest_segment: Most = 255
+    repeated_segments: Annotated[int, Meta(ge=2, le=1_000)] | None = 3
+    most_parameters: Most = 12
+    repeated_parameters: Most = 3
+    years_off: Most = 30
+    queries_per_path: Most = 1_000
+    dates_per_path: Most = 600
     continuous: bool = False  # discovers and refreshes pages until it is stopped
     policy: Policy = "optimal"
     alpha: Annotated[float, Meta(ge=0, le=1e6)] = 0.0  # penalty for each change that a copy missed
@@ -74,6 +98,10 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def discovery_share(self) -> float | None:
         """The share of the budget for discovery, from 0 to 1; None if worth decides."""
         return None if self.discovery == "auto" else float(self.discovery.removesuffix("%")) / 100
+
+    def refreshes(self) -> bool:
+        """Whether pages are read again after their first read."""
+        return self.continuous or self.refresh_after is not None
 
     def refresh_settings(self) -> RefreshSettings:
         """The settings of refreshing. Without a budget, plans assume one page per second."""
@@ -102,7 +130,30 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     def scope_rules(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
-        return Scope.of(self.seeds, kind=self.scope, include=self.include, exclude=self.exclude)
+        return Scope.of(
+            self.seeds,
+            kind=self.scope,
+            include=self.include,
+            exclude=self.exclude,
+            suffixes=self.refused_suffixes(),
+            longest_url=self.longest_url,
+        )
+
+    def refused_suffixes(self) -> frozenset[str]:
+        """The suffixes of URLs that are not fetched. PDFs are fetched if all is kept."""
+        return refused_suffixes((*self.also, "pdf") if self.keep == "all" else self.also, self.refuse_suffix)
+
+    def trap_rules(self) -> TrapRules:
+        """The rules that say which URLs are suspicious."""
+        return TrapRules(
+            mode=self.traps,
+            most_segments=self.most_segments,
+            longest_segment=self.longest_segment,
+            repeated_segments=self.repeated_segments,
+            most_parameters=self.most_parameters,
+            repeated_parameters=self.repeated_parameters,
+            years_off=self.years_off,
+        )
 
     def focus_rules(self) -> tuple[FocusRule, ...]:
         """The rules of focus; the first is that of class 1."""
@@ -136,6 +187,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
             first_byte_seconds=min(FetchSettings().first_byte_seconds, self.timeout),
             slow_grace_seconds=min(FetchSettings().slow_grace_seconds, self.timeout / 2),
             keep_heads=self.keep != "none",
+            keep_errors=self.keep == "all",
             ca_file=self.ca_file or "",
             insecure=self.insecure,
         )
@@ -144,6 +196,16 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         """The settings as plain values, by the names of the options."""
         values: dict[str, Any] = msgspec.to_builtins(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+class RequisiteSettings(msgspec.Struct, frozen=True):
+    """Which files that pages need are fetched."""
+
+    all: bool = False  # whatever their host and suffix
+    suffixes: tuple[str, ...] = ()  # in scope, with these suffixes or of these kinds
+    per_page: int = 1_000
+    depth: int = 8
+    most_bytes: int = 0  # of one; 0 as of a page
 
 
 class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,12 +222,25 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     bodies: str
     sitemaps: bool = True
     cookies: bool = False
+    ignore_noarchive: bool = False
+    requisites: RequisiteSettings = RequisiteSettings()
     on_page: str = ""  # a function to call for every page: crawl/worker/hook.py
     ahead: float | None = None  # of the clock of the run (processes/clock.py); None for the wall clock
+    suffixes: frozenset[str] = SUFFIXES
+    longest_url: int | None = None
+    traps: TrapRules = TrapRules()
+    follow_nofollow: bool = False
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
-        return Scope.of(self.seeds, kind=self.scope_kind, include=self.include, exclude=self.exclude)
+        return Scope.of(
+            self.seeds,
+            kind=self.scope_kind,
+            include=self.include,
+            exclude=self.exclude,
+            suffixes=self.suffixes,
+            longest_url=self.longest_url,
+        )
 
 
 def fetcher_settings(
@@ -189,8 +264,20 @@ def fetcher_settings(
         bodies=str(bodies),
         sitemaps=settings.sitemaps,
         cookies=settings.cookies,
+        ignore_noarchive=settings.ignore_noarchive,
+        requisites=RequisiteSettings(
+            settings.requisites,
+            settings.also,
+            settings.requisites_per_page,
+            settings.requisite_depth,
+            settings.most_requisite_bytes,
+        ),
         on_page=on_page,
         ahead=ahead,
+        suffixes=settings.refused_suffixes(),
+        longest_url=settings.longest_url,
+        traps=settings.trap_rules(),
+        follow_nofollow=settings.follow_nofollow,
     )
 
 

@@ -1,6 +1,6 @@
 """Settings that can be changed while a crawl runs, written as NAME=VALUE.
 
-    rate=50/s  bandwidth=2GB/day  delay=2s       as the options of the crawl; none lifts a limit
+    rate=50/s  bandwidth=2GB/day  fill-rate=100/s  delay=2s       as the options of the crawl; none lifts a limit
     most-pages=1000000  most-memory=4GB          none: what the machine has room for
     least-interval=1h  alpha=0.2  beta=1  discovery=auto  discovery=30%  discovery-weight=2
     shares=0.5,0.5,0.5  policy=paper
@@ -26,7 +26,7 @@ Value = str | float | list[str] | None
 
 LISTS = ("ban", "focus")
 NUMBERS = ("alpha", "beta", "discovery-weight")
-LIMITS = ("rate", "bandwidth", "most-pages", "most-memory")
+LIMITS = ("rate", "bandwidth", "fill-rate", "most-pages", "most-memory")
 SETTABLE = (*LIMITS, "delay", *NUMBERS, "discovery", "least-interval", "shares", "policy", *LISTS)
 
 

@@ -24,6 +24,7 @@ import msgspec
 from msgspec import inspect, structs
 
 from centime.discover.canonical import canonical
+from centime.discover.suffixes import check_suffix
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
@@ -46,14 +47,18 @@ _READERS: dict[str, Callable[[str], float]] = {
     "timeout": seconds,
     "least-interval": seconds,
     "rate": per_second,
+    "fill-rate": per_second,
     "first-rate": per_second,
     "bandwidth": bytes_per_second,
     "most-memory": size,
+    "most-requisite-bytes": size,
 }
 _CHECKS: dict[str, Callable[[str], None]] = {
+    "refuse-suffix": check_suffix,
     "include": check_pattern,
     "exclude": check_pattern,
     "focus": lambda rule: FocusRule.parse(rule).check(),
+    "also": check_suffix,
     "header": check_header,
     "auth": check_auth,
 }
@@ -81,6 +86,8 @@ class _Setting:
         if self.name == "ban":
             with _naming(self.name):
                 return tuple(dict.fromkeys(host for name in value for host in hosts_named(name)))
+        if self.name in ("also", "refuse-suffix"):
+            return tuple(dict.fromkeys(word.lstrip(".").lower() for text in value for word in text.split(",")))
         return value
 
     def converted(self, value: object, given: object, *, checked: bool) -> Any:
@@ -228,14 +235,19 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
     unlimited = settings.rate is None and settings.bandwidth is None
     if names & {"continuous", "rate", "bandwidth"} and settings.continuous and unlimited:
         raise BadSetting("--continuous spends a budget: give it as --rate 50/s or --bandwidth 2GB/day")
+    if names & {"rate", "fill-rate"} and settings.fill_rate is not None and settings.fill_rate < (settings.rate or 0.0):
+        raise BadSetting(
+            f"--fill-rate is for a first fill that is faster than --rate, but {settings.fill_rate:g} pages per second "
+            f"are fewer than {settings.rate:g}; --fill-rate none takes it back"
+        )
     if "discovery" in names:
         percent = _number(settings.discovery.removesuffix("%"))
         if settings.discovery != "auto" and not (isinstance(percent, float) and 0.1 <= percent <= 99.9):
             raise BadSetting(f"discovery is auto, or a percentage from 0.1 to 99.9, not {settings.discovery!r}")
     for name, check in _CHECKS.items():
         with _naming(name):
-            for text in getattr(settings, name):
-                if text not in getattr(start, name):
+            for text in getattr(settings, _attribute(name)):
+                if text not in getattr(start, _attribute(name)):
                     check(text)
     if len(settings.focus) > max(MOST_RULES, len(start.focus)):
         raise BadSetting(f"there are at most {MOST_RULES} rules of focus, not {len(settings.focus)}")

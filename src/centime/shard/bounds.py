@@ -133,7 +133,6 @@ class Bounds:
         return {
             "most_pages": self.pages if bounded else None,
             "admitted": admitted + (" (memory is short)" if self.pressed else ""),
-            "urls_refused": self.refused,
             "pages_dropped": self.dropped,
         }
 

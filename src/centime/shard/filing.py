@@ -5,18 +5,23 @@ learns from them, and subscribers are notified of changes.
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from centime.change.noise import Noise
+from centime.change.reading import Verdict
 from centime.frontier.timers import MOST_FAILURES, retry_time, return_time
 from centime.model.ids import HostId, PageId, host_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.commands import take_claims
-from centime.shard.joining import join_links
+from centime.shard.joining import join_links, take_refused
 from centime.shard.message import CLAIM, Visit, unpack_visit
+from centime.shard.needing import join_needed
 from centime.shard.notices import Change
 from centime.shard.politeness import standing_after
 from centime.shard.queueing import reorder, requeue
 from centime.shard.refreshing import Filed
 from centime.shard.state import ShardState
+from centime.shard.suspects import evidence_of, use_evidence
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import Mark, Record
 
@@ -34,15 +39,20 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
     state.late_visits += len(visits) - sum(held)
     visits = [visit for visit, counts in zip(visits, held, strict=True) if counts]
     if visits:
-        apply_visits(state, now, visits, leased=True)
+        leased = state.placement.counted(np.array([visit.page for visit in visits], dtype=np.int64))
+        apply_visits(state, now, visits, leased)
     return visits
 
 
-def apply_visits(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -> None:
-    """Applies visits of pages that wait nowhere. `leased` if their hosts still count them as leases."""
+def apply_visits(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArray[np.bool_]) -> None:
+    """Applies visits of pages that wait nowhere. `leased` says which of them their hosts still count as leases."""
+    shown = evidence_of(state, visits)
     join_links(state, visits)
+    join_needed(state, visits)
+    take_refused(state, visits)
     _pay(state, visits)
-    _file(state, now, visits, leased=leased)
+    _file(state, now, visits, leased)
+    use_evidence(state, shown)
     state.since_advance += len(visits)
     if state.since_advance >= VISITS_PER_ADVANCE:
         state.ledger.advance(THRESHOLD, state.since_advance * PAYMENTS_PER_VISIT)
@@ -61,6 +71,7 @@ def _pay(state: ShardState, visits: list[Visit]) -> None:
     if not reading:
         return
     targets = state.pages.table.find(np.frombuffer(b"".join(visit.links for visit in reading), dtype=np.uint64))
+    state.requisites.become_pages(targets)
     rows = tidy_rows(targets, np.array([len(visit.links) // 8 for visit in reading], dtype=np.int64))
     for place, visit in enumerate(reading):
         folder = _same_as_folder(state, visit)
@@ -100,16 +111,16 @@ def _has_ended(visit: Visit, before: Record | None) -> bool:
     return outcome.transient and outcome not in NO_RETRY and retry_time(failures, 0.0) is None
 
 
-def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -> None:
+def _file(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArray[np.bool_]) -> None:
     """Records the visits, and decides when their hosts and their pages are next."""
     pages = np.array([visit.page for visit in visits], dtype=np.int64)
     origins = state.pages.origins_of(pages)
     importance = state.ledger.importance(pages).tolist()
     numbers = host_ids(origins["host"])
     next_times = state.politeness.next_times(state.hosts, visits, numbers)
-    if leased:
-        standings = [standing_after(visit) for visit in visits]
-        state.placement.frontier.release_all(origins["host"], np.array(next_times), np.array(standings))
+    if leased.any():
+        standings = np.array([standing_after(visit) for visit in visits])
+        state.placement.frontier.release_all(origins["host"][leased], np.array(next_times)[leased], standings[leased])
     filed, again = [], []
     for visit, number, depth, x in zip(visits, numbers, origins["depth"].tolist(), importance, strict=True):
         state.politeness.file(state.hosts, state.placement.frontier, now, visit, number)
@@ -120,6 +131,7 @@ def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -
         if visit.outcome in NO_RETRY:
             again.append(visit.page)
     state.pages.records.append_many([one.record for one in filed])
+    state.count_first(sum(one.before is None for one in filed))
     state.refreshing.record(now, filed, state.hosts, state.pages.records, state.ledger.importance)
     requeue(state, again, now)  # after the records are written: the level of a page depends on them
     _notify(state, now, filed)
@@ -127,18 +139,29 @@ def _file(state: ShardState, now: float, visits: list[Visit], *, leased: bool) -
 
 
 def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
-    """Charges visits to the refresh budget: all of them, or only repeated visits if discovery has its own share."""
+    """Charges visits to the refresh budget: all of them, or only repeated visits if discovery has its own share or the
+    crawl is being filled beyond the budget.
+    """
     counted = filed
-    if state.settings.discovery_share() is not None:
+    if state.settings.discovery_share() is not None or state.is_filling:
         counted = [one for one in filed if one.before is not None]
-    state.refreshing.spend(now, len(counted), sum(one.visit.wire_bytes for one in counted))
+    reads = len(counted) + sum(one.visit.seen is not None and one.visit.seen.twin for one in counted)
+    state.refreshing.spend(now, reads, sum(one.visit.wire_bytes for one in counted))
 
 
 def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: int, importance: float) -> Filed:
     """A visit with its record; puts a page on a timer that failed transiently, or that is gone and may return."""
     before = state.pages.last(visit.page)
     ended = _has_ended(visit, before)
-    record = state.pages.record_of(visit, before, now=now, depth=depth, ended=ended, importance=importance)
+    record = state.pages.record_of(
+        visit,
+        before,
+        now=now,
+        depth=depth,
+        ended=ended,
+        importance=importance,
+        compared=_compared(state, now, visit, number, before),
+    )
     state.read_count += was_present(record) - was_present(before)
     if visit.outcome.transient and visit.outcome not in NO_RETRY and not ended:
         when = retry_time(record.failures, now)
@@ -149,6 +172,19 @@ def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: i
         when = return_time(max(1, deaths), now, state.settings.least_interval, importance)
         state.placement.retry(visit.page, when)
     return Filed(visit, number, before, record, ended)
+
+
+def _compared(
+    state: ShardState, now: float, visit: Visit, number: HostId, before: Record | None
+) -> tuple[Verdict, bytes] | None:
+    """The verdict about the content of a page, and what its next read is compared by; None if it was not compared."""
+    if visit.seen is None or visit.outcome is not Outcome.READ:
+        return None
+    host = state.hosts[number]
+    if host.noise is None:
+        host.noise = Noise()
+    seconds = now - before.time if before is not None else 0.0
+    return host.noise.observe(visit.page, state.pages.compared_by(before), visit.seen, seconds)
 
 
 def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:

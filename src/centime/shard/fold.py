@@ -4,12 +4,14 @@
 
 Folding decodes frames and never validates them: what was once accepted stays accepted by all later versions. Only a
 grant is compared with its replay: if the replay grants other pages, the state does not belong to the journal, and
-`JournalMismatch` is raised.
+`JournalMismatch` is raised. Grants of a version with other rules for choosing pages (`RULES`) are applied as they are
+recorded.
 """
 
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from centime.model.errors import JournalMismatch
 from centime.settings.reading import decode_settings
@@ -32,7 +34,7 @@ from centime.shard.message import (
     Visits,
 )
 from centime.shard.moving import set_clock
-from centime.shard.state import ShardState
+from centime.shard.state import RULES, ShardState
 
 # kinds of frames, as the journal stores them
 SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED, BOUNDED = range(1, 11)
@@ -62,13 +64,17 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
         case Visits():
             take_visits(state, frame.now, [bytes(raw) for raw in frame.visits])
         case Granted():
-            granted, _ = queueing.lease(state, frame.now, frame.count, frame.slots)
-            if granted.tolist() != frame.pages:
+            same_rules = state.rules == RULES
+            granted, _ = queueing.lease(state, frame.now, frame.count if same_rules else 0, frame.slots)
+            if not same_rules:
+                state.placement.lease_recorded(np.array(frame.pages, dtype=np.int64), frame.now)
+            elif granted.tolist() != frame.pages:
                 raise JournalMismatch(
                     f"frame {state.frame} of the journal grants pages {frame.pages[:5]}; "
                     f"its replay grants {granted[:5].tolist()}"
                 )
         case Returned():
+            state.rules = frame.rules if frame.all else state.rules
             queueing.take_back(state, frame)
         case Settled():
             settle(state, frame)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from centime.change.noise import Noise
 from centime.fetch.politeness import HostState
 from centime.model.ids import HostId, host_ids
 from centime.refresh.credit import STRANGER, Credit
@@ -37,6 +38,7 @@ class Host(msgspec.Struct, gc=False, omit_defaults=True):
     trouble: str = ""  # the last failure, in words
     dates: DateRecord = NOTHING_KNOWN  # how reliable its Last-Modified dates are
     claims: Credit = STRANGER  # how reliable the change periods are that it publishes
+    noise: Noise | None = None  # the volatile parts of its pages; None before the first read
 
 
 class Hosts:

@@ -1,25 +1,37 @@
 """Makes URLs known pages: gives each a number, a host, an account in the ledger and a place in the frontier.
 
 Near a bound of the crawl (`bounds.py`), links are admitted by their value, and published URLs while there is a place.
-Seeds are always admitted. A URL that is refused is counted and not remembered: another link may bring it again.
+Seeds are always admitted. A URL that is refused is counted with its reason (`refusals.py`); another link may bring it
+again.
 """
+
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from centime.discover.refusal import Reason
+from centime.discover.traps import Traps
 from centime.frontier.frontier import Frontier
 from centime.frontier.kind import DISCOVERY, PUBLISHED, kinds_of
 from centime.model.address import fingerprint, host_of
-from centime.model.ids import HostId, host_ids, page_ids
+from centime.model.ids import HostId, PageId, host_ids, page_ids
+from centime.model.row_batch import Pages
 from centime.shard.bounds import Places, Values
 from centime.shard.domain import domain_number
 from centime.shard.host_table import Hosts
-from centime.shard.message import Role, Seeded, Visit
+from centime.shard.message import SHAPE, TEXT_FOLLOWS, Role, Seeded, Visit
 from centime.shard.pages import origins_at
 from centime.shard.requests import MOST_SITEMAPS
 from centime.shard.state import ShardState
+from centime.shard.visit_rows import tidy_rows
+from centime.store.record import NO_PAGE
 
 Fingerprints = npt.NDArray[np.uint64]
+Sources = npt.NDArray[np.int64]
+NO_SHAPES: Mapping[int, int] = {}
+_TRAPS = Traps()
 
 
 def fingerprints_of(urls: list[str]) -> Fingerprints:
@@ -30,7 +42,10 @@ def fingerprints_of(urls: list[str]) -> Fingerprints:
 def take_seeded(state: ShardState, frame: Seeded) -> int:
     """Adds the URLs of a `Seeded` frame; returns how many were new."""
     urls = frame.texts.decode().split("\n") if frame.texts else []
+    if frame.sources:
+        return join_late(state, urls, np.frombuffer(frame.sources, dtype=np.int64))
     fingerprints = fingerprints_of(urls)
+    state.requisites.become_pages(state.pages.table.find(fingerprints))
     origins = origins_at([frame.depth] * len(urls), frame.role)
     joined = join(state, fingerprints, urls, origins, frame.level, always=True)
     if frame.role & Role.SITEMAP:
@@ -55,20 +70,51 @@ def join(
     *,
     values: Values | None = None,
     always: bool = False,
+    sources: Sources | None = None,
+    shapes: Mapping[int, int] = NO_SHAPES,
 ) -> int:
-    """Adds the URLs that are not known, within the limits of their hosts (`discover/traps.py`) and of the crawl;
-    returns how many. `origins` have their depths and roles, `values` what each is worth; without them, they were
-    published. `always`: the crawl has no limit for them.
+    """Adds the URLs that are not known, within the limits of their hosts (`trap_evidence.py`) and of the crawl; returns
+    how many. `origins` have their depths and roles, `values` what each is worth; without them, they were published.
+    `always`: the crawl has no limit for them. `sources` are the pages that link to them, `shapes` the keys of
+    suspicious shapes, by place.
     """
     known = state.pages
-    unknown = np.flatnonzero(known.table.find(fingerprints) < 0)
+    offered = unknown = np.flatnonzero(known.table.find(fingerprints) < 0)
     if not always and state.bounds.is_near(known.count, len(state.hosts), len(unknown)):
-        unknown = _within_bounds(state, fingerprints, urls, values, unknown)
-    admitted = unknown[state.limits.take_many([urls[place] for place in unknown.tolist()])]
-    if not len(admitted):
+        unknown = within_bounds(state, fingerprints, urls, values, unknown)
+    places = unknown.tolist()
+    suspects = {where: shapes[place] for where, place in enumerate(places) if place in shapes} if shapes else shapes
+    taken, refused = state.limits.take_many([urls[place] for place in places], suspects)
+    admitted = unknown[taken]
+    added = add_pages(state, fingerprints, urls, origins, admitted) if len(admitted) else None
+    if len(admitted) < len(offered):
+        reasons = {places[where]: reason for where, reason in refused.items()}
+        _refuse(state, fingerprints, urls, offered, reasons, sources, shapes)
+    if added is None:
         return 0
+    pages, _, hosts, classes = added
+    keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
+    state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
+    return len(pages)
+
+
+class Added(NamedTuple):
+    """New pages, which wait nowhere yet, and for each: its place among the URLs, its host and its focus class."""
+
+    pages: Pages
+    places: Places
+    hosts: npt.NDArray[np.int32]
+    classes: npt.NDArray[np.uint8]
+
+
+def add_pages(
+    state: ShardState, fingerprints: Fingerprints, urls: list[str], origins: npt.NDArray[np.void], admitted: Places
+) -> Added:
+    """Adds the URLs at the places `admitted`, at least one and all of them unknown; `origins` have their depths."""
+    known = state.pages
     pages, new = known.table.find_or_add(fingerprints[admitted])
     joined, pages = admitted[new], pages[new]
+    state.refusals.admitted(fingerprints[joined])
     texts = [urls[place] for place in joined.tolist()]
     first = HostId(len(state.hosts))
     hosts = state.hosts.number_many([host_of(url) for url in texts])
@@ -76,11 +122,45 @@ def join(
     classes = _classes(state, texts)
     known.join(texts, hosts, origins[joined], classes)
     join_ledger(state, classes)
-    keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
-    state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
     if state.settings.ban:
         _ban(state, hosts)
-    return len(pages)
+    return Added(pages, joined, hosts, classes)
+
+
+def _refuse(
+    state: ShardState,
+    fingerprints: Fingerprints,
+    urls: list[str],
+    offered: Places,
+    reasons: Mapping[int, Reason],
+    sources: Sources | None,
+    shapes: Mapping[int, int],
+) -> None:
+    """Counts those of the offered URLs that are no pages now, with their reasons: the bound if there is no other."""
+    left = offered[state.pages.table.find(fingerprints[offered]) < 0]
+    found = [reasons.get(place, Reason.MOST_PAGES) for place in left.tolist()]
+    state.refusals.add(fingerprints[left], np.array(found, dtype=np.uint8))
+    for place, reason in zip(left.tolist(), found, strict=True):
+        source = NO_PAGE if sources is None else PageId(int(sources[place]))
+        key = shapes.get(place, 0) if reason is Reason.TRAP else 0
+        state.refusals.enlist(int(fingerprints[place]), reason, urls[place], source, key)
+
+
+def take_refused(state: ShardState, visits: list[Visit]) -> None:
+    """Counts the links that fetchers refused, unless they lead to known pages."""
+    for visit in visits:
+        if not visit.refused:
+            continue
+        fingerprints = np.frombuffer(visit.refused, dtype=np.uint64)
+        marked = np.frombuffer(visit.refused_for, dtype=np.uint8)
+        reasons = marked & np.uint8(TEXT_FOLLOWS - 1)
+        unknown = state.pages.table.find(fingerprints) < 0
+        state.refusals.add(fingerprints[unknown], reasons[unknown])
+        if visit.refused_texts:
+            texts = visit.refused_texts.decode().split("\n")
+            for place, text in zip(np.flatnonzero(marked & TEXT_FOLLOWS).tolist(), texts, strict=True):
+                if unknown[place]:
+                    state.refusals.enlist(int(fingerprints[place]), Reason(int(reasons[place])), text, visit.page)
 
 
 def join_domains(hosts: Hosts, frontier: Frontier, first: HostId) -> None:
@@ -102,8 +182,11 @@ def join_links(state: ShardState, visits: list[Visit]) -> None:
         counts = [len(urls) for urls in lines]
         fingerprints = np.frombuffer(b"".join(visit.fresh for visit in with_texts), dtype=np.uint64)
         values = np.repeat(_link_values(state, with_texts), counts)
+        sources = np.repeat([visit.page for visit in with_texts], counts)
         urls = [url for some in lines for url in some]
-        join(state, fingerprints, urls, np.repeat(origins, counts), DISCOVERY, values=values)
+        shapes = _shapes(with_texts, lines)
+        origins = np.repeat(origins, counts)
+        join(state, fingerprints, urls, origins, DISCOVERY, values=values, sources=sources, shapes=shapes)
     for visit in visits:
         if visit.role & Role.SITEMAP and visit.links:
             believe(state, np.frombuffer(visit.links, dtype=np.uint64))
@@ -119,6 +202,48 @@ def _join_sitemaps(state: ShardState, urls: list[str], depth: int) -> None:
     believe(state, fingerprints)
 
 
+def join_late(state: ShardState, urls: list[str], sources: Sources, shapes: Mapping[int, int] = NO_SHAPES) -> int:
+    """Adds URLs that were refused before, with the links to them of the pages on which they were found; returns how
+    many were new.
+    """
+    depths = state.pages.origins_of(np.maximum(sources, 0))["depth"].astype(np.int64)
+    fingerprints = fingerprints_of(urls)
+    origins = origins_at(np.where(sources == NO_PAGE, 0, depths + 1))
+    count = join(state, fingerprints, urls, origins, DISCOVERY, sources=sources, shapes=shapes)
+    _link(state, sources, state.pages.table.find(fingerprints))
+    return count
+
+
+def _link(state: ShardState, sources: Sources, targets: Pages) -> None:
+    """Adds links to pages that were admitted late to the rows of the pages on which they were found. A ledger without
+    links would pay these pages twice; there the links count from the next visit on.
+    """
+    sources, targets = sources[(sources != NO_PAGE) & (targets >= 0)], targets[(sources != NO_PAGE) & (targets >= 0)]
+    if not state.ledger.keeps_links or not len(sources):
+        return
+    pages, places = np.unique(sources, return_inverse=True)
+    rows = state.pages.rows.gather(pages)
+    lengths = rows.lengths + np.bincount(places, minlength=len(pages))
+    parts = np.split(rows.links(), np.cumsum(rows.lengths)[:-1])
+    joined = [part for place, old in enumerate(parts) for part in (old, targets[places == place])]
+    state.ledger.visit_many(pages, tidy_rows(np.concatenate(joined).astype(np.int64), lengths))
+
+
+def _shapes(visits: list[Visit], lines: list[list[str]]) -> dict[int, int]:
+    """The keys of suspicious shapes among the new links of visits, by their place among all of them."""
+    keys: dict[int, int] = {}
+    start = 0
+    for visit, urls in zip(visits, lines, strict=True):
+        if visit.shapes is None:  # of an older version, which refused all others itself
+            suspects = ((place, _TRAPS.suspect(url)) for place, url in enumerate(urls))
+            keys |= {start + place: found.key for place, found in suspects if found and found.kind.by_number}
+        elif visit.shapes:
+            for place, key in np.frombuffer(visit.shapes, dtype=SHAPE).tolist():
+                keys[start + place] = key
+        start += len(urls)
+    return keys
+
+
 def _link_values(state: ShardState, visits: list[Visit]) -> Values:
     """What each page pays along each of its links: d x / k."""
     pages = np.array([visit.page for visit in visits], dtype=np.int64)
@@ -126,7 +251,7 @@ def _link_values(state: ShardState, visits: list[Visit]) -> Values:
     return state.ledger.damping * state.ledger.importance(pages) / links
 
 
-def _within_bounds(
+def within_bounds(
     state: ShardState, fingerprints: Fingerprints, urls: list[str], values: Values | None, unknown: Places
 ) -> Places:
     """The places of the URLs that the bounds of the crawl admit, among those of the unknown ones."""

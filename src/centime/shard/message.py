@@ -14,6 +14,7 @@ from enum import IntFlag
 import msgspec
 import numpy as np
 
+from centime.change.noise import NO_ADVICE, Advice, Seen
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.subscriptions import Subscription, Watched
@@ -43,6 +44,10 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     patience: float = 0.0  # seconds to wait for a host that may never answer; 0 for as long as the settings say
     role: Role = PLAIN  # what somebody said about the page before it was read
     hops: int = 0  # redirects in a row that led to this page
+    nesting: int = 0  # of a requisite: 1 if a page needs it, 2 if a requisite of a page does, and so on; 0 for a page
+    signature: int = 0  # of the stored copy
+    state: bytes = b""  # what the stored copy is compared by
+    advice: Advice = NO_ADVICE  # what the host's pages are compared by
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -80,8 +85,21 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     role: Role = PLAIN  # of the pages linked to: those of a sitemap index are sitemaps
     is_sitemap: bool = False  # the page was read as a sitemap
     sitemaps: bytes = b""  # URLs of the sitemaps that robots.txt names, a line each
+    needed: bytes = b""  # URLs of the requisites that this fetcher has not sent lately, a line each
+    needs_cut: int = 0  # requisites above the limits of a page and of nesting
+    is_page: bool = False  # fetched as a requisite, and found to be a page in scope
+    noarchive: bool = False  # the page asks not to be archived, and is not
+    shapes: bytes | None = None  # SHAPE entries of `fresh`; None: the fetcher was older than shapes
+    shape: int = 0  # key of the suspicious shape of this page's URL (discover/traps.py); 0 if it has none
+    shorter: bytes = b""  # fingerprints (uint64) of shorter URLs that may have the same content, if it has a shape
+    refused: bytes = b""  # fingerprints (uint64) of the links that the fetcher refused, each once
+    refused_for: bytes = b""  # their reasons, a byte each (discover/refusal.py), TEXT_FOLLOWS if their text follows
+    refused_texts: bytes = b""  # a line each
+    seen: Seen | None = None  # how the content compares with the stored copy; None if it was not compared
 
 
+TEXT_FOLLOWS = 128
+SHAPE = np.dtype([("place", "<u4"), ("key", "<u8")])  # a link, by its place, and the key of its shape
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown
 
 
@@ -104,13 +122,16 @@ class Granted(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Seeded(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """URLs from outside the crawl, a line each: a frame of the journal."""
+    """URLs from outside the crawl, a line each: a frame of the journal. With `sources`, they were refused before, and
+    new settings accept them; the bounds of the crawl hold for them.
+    """
 
     now: float
     texts: bytes
     depth: int = 0
     level: int = 5
     role: Role = PLAIN
+    sources: bytes = b""  # page numbers (int64): where a link to each was found
 
 
 class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -119,6 +140,7 @@ class Returned(msgspec.Struct, array_like=True, frozen=True, gc=False):
     now: float
     pages: list[PageId]
     all: bool = False
+    rules: int = 0  # if all: the rules by which pages are leased from now on
 
 
 class Configured(msgspec.Struct, array_like=True, frozen=True, gc=False):

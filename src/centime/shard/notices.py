@@ -14,7 +14,7 @@ import msgspec
 
 from centime.model.ids import PageId
 
-MOST_TEXT = 200  # characters of what an XPath found that a notice contains
+MOST_TEXT = 65_536  # characters of what an XPath found that a notice contains
 
 
 class Change(StrEnum):
@@ -35,9 +35,10 @@ class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     time: float  # when the last change was seen
     importance: float
     change: Change
-    text: str = ""  # the beginning of what the XPath finds now
+    new: str = ""  # what the XPath finds now
     changes: int = 1  # the number of changes that were merged
     first_time: float = 0.0  # when the first of them was seen; 0 if there is only one
+    old: str | None = None  # what the XPath found before the first of them; None if it was never evaluated
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -76,5 +77,6 @@ def notice_facts(name: str, notice: Notice) -> dict[str, Any]:
         "first_seen": notice.first_time or notice.time,
         "changes": notice.changes,
         "importance": notice.importance,
-        "text": notice.text,
+        "old": notice.old,
+        "new": notice.new,
     }

@@ -4,6 +4,7 @@ Memory holds a fingerprint and two offsets per page. What never changes (URL, ho
 one page at a time (link rows, visit records) is in append-only files.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -13,11 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.change.page_state import with_hidden
+from centime.change.reading import Verdict
+from centime.discover.refusal import Reason
 from centime.files.appended import AppendedFile
 from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
-from centime.shard.message import PLAIN, Visit
+from centime.shard.message import PLAIN, TEXT_FOLLOWS, Visit
 from centime.store.items import Items
 from centime.store.link_rows import DiskRows
 from centime.store.record import NO_MARK, NO_PAGE, Mark, Record
@@ -156,22 +160,43 @@ class KnownPages:
             at = self.records.behind(at)
         return due, at
 
+    def compared_by(self, record: Record | None) -> bytes:
+        """What the next read of a page is compared by, if this is its last record; empty if there is nothing."""
+        if record is None or record.state or not record.state_at:
+            return b"" if record is None else record.state
+        return with_hidden(self.records.read(record.state_at).state, record.hidden)
+
     def record_of(
-        self, visit: Visit, before: Record | None, *, now: float, depth: int, ended: bool, importance: float
+        self,
+        visit: Visit,
+        before: Record | None,
+        *,
+        now: float,
+        depth: int,
+        ended: bool,
+        importance: float,
+        compared: tuple[Verdict, bytes] | None = None,
     ) -> Record:
-        """The record of a visit, not appended yet; `ended` if the page is gone or given up."""
+        """The record of a visit, not appended yet; `ended` if the page is gone or given up. `compared` is the verdict
+        about its content and what the next read is compared by; without it, the signature decides.
+        """
         outcome = visit.outcome
         present, read = outcome.present, outcome is Outcome.READ
         same = outcome is Outcome.UNCHANGED and before is not None
-        changed = read and (before is None or before.signature != visit.signature)
+        known = before is not None and before.signature != 0
+        verdict, state = compared or (_verdict(visit, before), b"")
+        changed = read and (not known or verdict in (Verdict.CHANGED, Verdict.UNKNOWN))
         marks = NO_MARK
         for mark, holds in (
-            (Mark.CHANGED, changed and before is not None and before.signature != 0),
+            (Mark.CHANGED, changed and known),
+            (Mark.MARKUP, read and verdict is Verdict.MARKUP),
+            (Mark.VOLATILE, read and verdict is Verdict.VOLATILE),
             (Mark.TRUNCATED, visit.truncated),
             (Mark.NOFOLLOW, visit.nofollow),
             (Mark.NOINDEX, visit.noindex),
             (Mark.SITEMAP, visit.is_sitemap or (same and before is not None and Mark.SITEMAP in before.marks)),
             (Mark.BROKEN, visit.is_sitemap and bool(visit.detail)),
+            (Mark.NOARCHIVE, visit.noarchive),
         ):
             if holds:
                 marks |= mark
@@ -208,8 +233,27 @@ class KnownPages:
             modified=visit.modified,
             content_type=before.content_type if same and before is not None else visit.content_type,
             detail=visit.detail,
+            refused=before.refused if same and before is not None else _refused(visit.refused_for),
             address=visit.address,
+            state=state,
+            state_at=before.state_at if before else 0,
+            hidden=(visit.seen.hidden if visit.seen else b"") or (before.hidden if before else b""),
         )
+
+
+def _refused(reasons: bytes) -> str:
+    """The refused links of a visit, by reason."""
+    counts = Counter(reason % TEXT_FOLLOWS for reason in reasons)
+    return " ".join(f"{Reason(reason).label}={counts[reason]}" for reason in sorted(counts))
+
+
+def _verdict(visit: Visit, before: Record | None) -> Verdict:
+    """The verdict about a visit whose content was not compared word by word."""
+    if before is None or not before.signature:
+        return Verdict.UNKNOWN
+    if before.signature != visit.signature:
+        return Verdict.CHANGED
+    return Verdict.SAME if before.digest == visit.digest else Verdict.MARKUP
 
 
 @lru_cache(maxsize=4_096)

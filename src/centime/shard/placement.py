@@ -10,6 +10,9 @@ pages come from where the caller expects them, with look-ups that cost a fractio
 elsewhere, `ScheduleBroken` is raised and nothing has moved. `check` verifies the whole law, and that every lease is
 counted once at its host.
 
+A version with other rules may have leased pages that these rules would not lease now. When its journal is replayed, the
+pages are leased as recorded (`lease_recorded`); hosts do not count these leases.
+
 The other two heaps of times, deadlines and rhythm moments (`shard/refreshing.py`), are reminders and not places: a page
 in the frontier may have a deadline too.
 """
@@ -29,6 +32,7 @@ from centime.model.ids import PageId, page_ids
 from centime.model.row_batch import Pages
 
 Flags = npt.NDArray[np.bool_]
+EVERY_LEVEL = 0  # of the frontier
 State = dict[str, tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]]
 
 
@@ -39,6 +43,7 @@ class Placement:
         self.frontier = Frontier()
         self.leases = Leases(timeout_seconds=lease_seconds)
         self.retries = Timers()
+        self.uncounted: set[PageId] = set()  # leased pages that their hosts do not count
 
     # ---- into the frontier and out of it
 
@@ -57,6 +62,14 @@ class Placement:
         if len(pages):
             self.leases.grant(pages, now)
         return pages
+
+    def lease_recorded(self, pages: Pages, now: float) -> None:
+        """Leases pages that a version with other rules leased, wherever they wait now."""
+        pages = pages[~self.leases.out(pages)]
+        if len(pages):
+            self.withdraw(pages, EVERY_LEVEL)
+            self.leases.grant(pages, now)
+            self.uncounted.update(page_ids(pages))
 
     def withdraw(self, pages: Pages, level: int) -> Flags:
         """Takes pages off their timers and out of the frontier if they wait there at `level` or less urgently.
@@ -79,8 +92,16 @@ class Placement:
     # ---- leases
 
     def end(self, pages: Pages) -> Flags:
-        """Ends leases; returns which pages were leased. Release their hosts next (`frontier.release_all`)."""
+        """Ends leases; returns which pages were leased. Release their hosts next, if they were `counted`."""
         return self.leases.end(pages)
+
+    def counted(self, pages: Pages) -> Flags:
+        """Whether the hosts of pages whose leases have ended count them; from now on they do not."""
+        if not self.uncounted:
+            return np.ones(len(pages), dtype=np.bool_)
+        counted = np.array([page not in self.uncounted for page in page_ids(pages)], dtype=np.bool_)
+        self.uncounted.difference_update(page_ids(pages))
+        return counted
 
     def expired(self, now: float) -> Pages:
         """Ends the leases that have expired and returns their pages. Release their hosts next."""
@@ -128,6 +149,7 @@ class Placement:
         if len(twice):
             raise ScheduleBroken(f"page {twice[0]} is leased and on a timer")
         counted = self.frontier.state()[1]["outstanding"].astype(np.int64)
+        leased = leased[[page not in self.uncounted for page in page_ids(leased)]]
         held = np.bincount(hosts_of(leased).astype(np.int64), minlength=len(counted))
         wrong = np.flatnonzero(held != counted) if len(held) == len(counted) else np.array([len(counted)])
         if len(wrong):
@@ -144,7 +166,9 @@ class Placement:
 
     def state(self) -> State:
         """Facts and arrays of each part."""
-        return {"frontier": self.frontier.state(), "leases": self.leases.state(), "retries": self.retries.state()}
+        facts, arrays = self.leases.state()
+        leases = facts | {"uncounted": sorted(self.uncounted)}, arrays
+        return {"frontier": self.frontier.state(), "leases": leases, "retries": self.retries.state()}
 
     @classmethod
     def from_state(cls, state: State) -> "Placement":
@@ -153,4 +177,5 @@ class Placement:
         made.frontier = Frontier.from_state(*state["frontier"])
         made.leases = Leases.from_state(*state["leases"])
         made.retries = Timers.from_state(*state["retries"])
+        made.uncounted = set(state["leases"][0].get("uncounted", ()))
         return made

@@ -1,5 +1,6 @@
 """Decides where pages wait and leases them: pages enter the frontier at their level, and return when they are due.
 
+1 requisite    never read, needed to show a page, by the importance of that page
 2 published    announced by a publisher that is trusted, by importance
 3 deadline     a subscription's deadline is over; the longest wait first
 4 refresh      read before, by the worth of another read
@@ -9,7 +10,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from centime.frontier.kind import DEADLINE, DISCOVERY, PUBLISHED, REFRESH, kinds_of
+from centime.frontier.kind import DEADLINE, DISCOVERY, PUBLISHED, REFRESH, REQUISITE, kinds_of
 from centime.model.ids import PageId, host_ids, page_ids
 from centime.model.row_batch import Pages
 from centime.shard.message import Returned
@@ -55,7 +56,7 @@ def take_back(state: ShardState, frame: Returned) -> None:
 def give_back(state: ShardState, pages: Pages, now: float) -> None:
     """Puts pages whose lease ended without a visit back into the frontier, and releases their hosts."""
     ended = page_ids(pages)
-    for page in ended:
+    for page in page_ids(pages[state.placement.counted(pages)]):
         host = state.pages.host(page)
         state.placement.frontier.release(host, state.hosts[host].next_time)
     requeue(state, ended, now)
@@ -70,6 +71,10 @@ def requeue(state: ShardState, pages: list[PageId], now: float) -> None:
     read = state.pages.were_read(numbers) | state.refreshing.book.contains(numbers)
     announced = np.array([state.requests.publishers.has_announced(page) for page in page_ids(numbers)], dtype=np.bool_)
     unread = numbers[~read & ~announced]
+    needed = state.requisites.nesting(unread) > 0
+    if needed.any():
+        _add(state, unread[needed], REQUISITE, state.ledger.importance(state.requisites.parents(unread[needed])))
+        unread = unread[~needed]
     if len(unread):
         origins = state.pages.origins_of(unread)
         kinds = kinds_of(np.full(len(unread), DISCOVERY), origins["focus"])
@@ -160,5 +165,7 @@ def _enlist(state: ShardState, now: float) -> bool:
     for page, url in zip(page_ids(read), state.pages.texts.get_many(read), strict=True):
         seconds = requests.subscriptions.deadline_seconds(url)
         if seconds < float("inf"):
+            if requests.subscriptions.unknown(page, requests.subscriptions.with_xpath(url)):
+                seconds = 0.0  # what the XPath finds now is what later values are compared with
             state.refreshing.deadlines.add(page, now + seconds)
     return True

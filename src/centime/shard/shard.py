@@ -19,8 +19,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from centime.change.noise import Noise
 from centime.ledger.protocol import PageLedger
 from centime.model.ids import HostId, PageId, host_ids, page_ids
+from centime.model.outcome import PageKind
 from centime.settings.crawl import CrawlSettings
 from centime.shard import queueing
 from centime.shard.command import Command, SetCommand, pack_command
@@ -61,7 +63,7 @@ from centime.shard.message import (
 from centime.shard.moving import set_clock
 from centime.shard.pages import KnownPages
 from centime.shard.politeness import patience_with
-from centime.shard.state import ShardState
+from centime.shard.state import RULES, ShardState
 from centime.store.journal import Journal
 from centime.store.record import Mark
 
@@ -115,7 +117,10 @@ class Shard(ShardState):
         return take_visits(self, now, visits)
 
     def returned(self, frame: Returned) -> None:
-        """Takes back leases that no fetcher works on any more."""
+        """Takes back leases that no fetcher works on any more; with all of them, goes by the rules of this version."""
+        if frame.all:
+            self.rules = RULES
+            frame = msgspec.structs.replace(frame, rules=RULES)
         self._append(RETURNED, frame)
         queueing.take_back(self, frame)
 
@@ -161,13 +166,30 @@ class Shard(ShardState):
         origin = self.pages.origin(page)
         depth = int(origin["depth"])
         watch = self.requests.subscriptions.with_xpath(url)
-        patience = patience_with(self.hosts[HostId(int(origin["host"]))])
-        role, hops = Role(int(origin["role"])), int(origin["hops"])
+        host = self.hosts[HostId(int(origin["host"]))]
+        patience = patience_with(host)
+        role, hops, nesting = Role(int(origin["role"])), int(origin["hops"]), self.requisites.nesting_of(page)
         if page in self.requests.sitemaps:
             role |= Role.SITEMAP
+        state = self.pages.compared_by(record) if record is not None else b""
+        lease = Lease(
+            page,
+            url,
+            depth,
+            watch=watch,
+            patience=patience,
+            role=role,
+            hops=hops,
+            nesting=nesting,
+            advice=(host.noise or Noise()).advice(first=not state, twins=self.settings.refreshes()),
+        )
         if record is None or not record.signature:
-            return Lease(page, url, depth, watch=watch, patience=patience, role=role, hops=hops)
+            return lease
         etag, modified = record.etag, record.modified
         if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
             etag = modified = ""
-        return Lease(page, url, depth, etag, modified, record.digest, watch, patience, role, hops)
+        if watch and record.kind in (PageKind.HTML, PageKind.XML) and self.requests.subscriptions.unknown(page, watch):
+            etag = modified = ""  # the server must send the page, so that the XPath is evaluated for the first time
+        return msgspec.structs.replace(
+            lease, etag=etag, modified=modified, digest=record.digest, signature=record.signature, state=state
+        )

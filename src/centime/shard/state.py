@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.discover.traps import TrapLimits
 from centime.ledger.protocol import PageLedger
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
@@ -22,12 +21,17 @@ from centime.shard.pages import KnownPages
 from centime.shard.placement import Placement
 from centime.shard.politeness import HostPoliteness
 from centime.shard.refreshing import Refreshing
+from centime.shard.refusals import Refusals
 from centime.shard.requests import Requests
+from centime.shard.requisites import Requisites
+from centime.shard.trap_evidence import TrapLimits
 from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0
 LEASES_WITHOUT_DELAY = 16  # of one host at a time, if the delay is 0
 COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refreshed_until")
+RULES = 2  # a new number whenever the same frames would lease other pages; 0: before there were numbers
+FILLED = 0.95  # of the known pages were visited: the first fill of a crawl is over
 
 
 class ShardState:
@@ -42,14 +46,19 @@ class ShardState:
         self.refreshing = Refreshing(settings, self.hosts_of_pages)
         self.requests = Requests()
         self.limits = TrapLimits()
+        self.refusals = Refusals()
         self.bounds = Bounds()
+        self.requisites = Requisites()
         self.outcomes: Counter[Outcome] = Counter()
         self.wire_bytes = 0
         self.late_visits = 0
         self.read_count = 0  # pages whose last visit found them
+        self.visited_count = 0  # pages that were visited at least once, whatever came of it
+        self.filled = False  # the first fill is over
         self.since_advance = 0  # visits since the ledger paid debts
         self.refreshed_until = 0  # place of the next record that `refresh-after` examines
         self.latest = 0.0  # the latest time of all frames
+        self.rules = RULES  # by which the frames that come next lease pages
         self.boot, self.ahead = "", 0.0  # the clock of the last run (`Clocked`)
         self.ceilings: list[tuple[int, float]] = []  # records before such a place are of such a time at the latest
         self.politeness = HostPoliteness(settings)
@@ -70,7 +79,7 @@ class ShardState:
             for number, rule in enumerate(settings.focus_rules(), 1):
                 self.ledger.set_focus(number, rule.weight)
         self.settings = settings
-        self.limits.pages_per_host = settings.pages_per_host
+        self.limits.configure(settings)
         self.bounds.given = settings.most_pages
         self.politeness.configure(settings)
         self.refreshing.configure(settings)
@@ -86,6 +95,16 @@ class ShardState:
     def see(self, frame: Any) -> None:
         """Keeps the latest time of all frames."""
         self.latest = max(self.latest, getattr(frame, "now", 0.0))
+
+    @property
+    def is_filling(self) -> bool:
+        """Whether the crawl goes by its fill rate: not enough of the pages that it knows were visited yet."""
+        return self.settings.continuous and self.settings.fill_rate is not None and not self.filled
+
+    def count_first(self, visits: int) -> None:
+        """Counts first visits of pages. A first fill that is over is over for good."""
+        self.visited_count += visits
+        self.filled = self.filled or self.visited_count >= FILLED * (self.pages.count - self.bounds.dropped)
 
     def hosts_of_pages(self, pages: Pages) -> npt.NDArray[np.uint32]:
         """The numbers of the hosts of pages."""
@@ -113,6 +132,8 @@ class ShardState:
             "ceilings": self.ceilings,
             "clock": [self.boot, self.ahead],
             "bounds": self.bounds.state(),
+            "rules": self.rules,
+            "fill": [self.visited_count, self.filled],
         }
 
     def set_counters(self, counters: dict[str, Any]) -> None:
@@ -120,9 +141,15 @@ class ShardState:
         for name in COUNTERS:
             setattr(self, name, counters[name])
         self.latest = counters.get("latest", self.pages.last_time())  # versions before 0.2 did not store it
+        self.rules = counters.get("rules", 0)
         self.boot, self.ahead = counters.get("clock", ("", 0.0))
         self.ceilings = [(int(place), float(time)) for place, time in counters.get("ceilings", [])]
         self.bounds.restore(counters.get("bounds", {}))
+        known = np.arange(self.pages.count, dtype=np.int64)
+        self.visited_count, self.filled = counters.get("fill") or (
+            int(np.count_nonzero(self.pages.records.visited(known))),
+            True,  # versions before 0.2 had no first fill
+        )
         self.outcomes = Counter({Outcome(int(key)): count for key, count in counters["outcomes"].items()})
 
     def replace_rows(self, rows: DiskRows) -> None:

@@ -9,6 +9,10 @@ until `delivered` records that it arrived. After a full batch, the rest is due a
 its notice waits, the two are merged into one notice that counts the changes, unless the first may already be in a batch
 that is being delivered. So the waiting notices are bounded by the number of pages, however long a subscriber is away.
 
+A subscription with an XPath keeps what it found last in each page, so that a notice has the old value and the new one
+in full. Their text is bounded: above MOST_KEPT characters in values and waiting notices, further texts are cut to SHORT
+characters; hashes still show every change.
+
 Nothing here reads a clock. All calls that change the state (`add`, `remove`, `noticed`, `delivered`) follow from frames
 of the journal, and the same calls give the same state.
 """
@@ -24,8 +28,11 @@ from centime.model.pattern import compiled
 from centime.shard.notices import Batch, Change, Notice
 
 MOST_NOTICES = 1_000  # in a batch
+MOST_KEPT = 32 << 20  # characters of what an XPath found, for each subscription
+SHORT = 200  # characters of a text for which there is no room
 
-Watched = tuple[str, int, str]  # the name of a subscription, the hash of what its XPath found, the beginning of it
+Watched = tuple[str, int, str]  # the name of a subscription, the hash of what its XPath found, and its text
+Value = tuple[int, str | None]  # the hash of what an XPath found in a page, and its text; None if it was not kept
 
 
 class Subscription(msgspec.Struct, array_like=True, frozen=True):
@@ -47,7 +54,7 @@ class _Kept(msgspec.Struct, array_like=True):
     subscription: Subscription
     last: float  # when a batch was last delivered, 0 if none was
     waiting: list[Notice]
-    hashes: dict[PageId, int]  # of what the XPath found in each page
+    values: dict[PageId, Value | int]  # what the XPath found in each page; version 0.1 kept the hash alone
 
 
 class _State(msgspec.Struct, array_like=True):
@@ -64,7 +71,15 @@ class _Active:
         self.last = 0.0
         self.waiting: dict[int, Notice] = {}  # by number, the oldest first
         self.newest: dict[PageId, int] = {}  # page -> number of its newest waiting notice
-        self.hashes: dict[PageId, int] = {}
+        self.values: dict[PageId, Value] = {}
+        self.kept = 0  # characters of the values and of the waiting notices
+
+    def take_over(self, last: float, waiting: Iterable[Notice], values: dict[PageId, Value]) -> None:
+        """Goes on with the notices and values of a snapshot, or of the subscription that this one replaces."""
+        self.last, self.values = last, values
+        self.waiting = {notice.number: notice for notice in waiting}
+        self.newest = {notice.page: notice.number for notice in self.waiting.values()}
+        self.kept = sum(len(text or "") for _, text in values.values()) + sum(map(_size, self.waiting.values()))
 
     def due(self) -> float:
         """When the next batch is due; infinity if no notice waits."""
@@ -90,7 +105,11 @@ class _Active:
             del self.waiting[before.number]
             change = Change.NEW if (before.change, notice.change) == (Change.NEW, Change.CHANGED) else notice.change
             first = before.first_time or before.time
-            notice = msgspec.structs.replace(notice, change=change, changes=before.changes + 1, first_time=first)
+            self.kept -= _size(before)
+            notice = msgspec.structs.replace(
+                notice, change=change, changes=before.changes + 1, first_time=first, old=before.old
+            )
+        self.kept += _size(notice)
         self.waiting[notice.number] = notice
         self.newest[notice.page] = notice.number
 
@@ -98,12 +117,39 @@ class _Active:
         """Removes notices that were delivered."""
         until = self.due()
         for number in list(takewhile(lambda number: number <= up_to, self.waiting)):
-            page = self.waiting.pop(number).page
+            notice = self.waiting.pop(number)
+            self.kept -= _size(notice)
+            page = notice.page
             if self.newest.get(page) == number:
                 del self.newest[page]
         first = next(iter(self.waiting.values()), None)
         if first is None or first.time > until:
             self.last = now
+
+    def found(
+        self, page: PageId, change: Change | None, found: tuple[int, str] | None
+    ) -> tuple[Change | None, str | None, str]:
+        """The change that the XPath shows, what it found before (None if that is not known), and what it finds now.
+
+        A page that changed since it was last read, but in which the XPath was never evaluated, may have changed in what
+        the XPath finds: its subscriber is notified, without an old value.
+        """
+        _, old = self.values.get(page, (0, None))
+        if found is None:  # gone, or read by a fetcher that did not know the subscription yet
+            return (Change.GONE if change is Change.GONE else None), old, ""
+        known = page in self.values
+        same = known and self.values[page][0] == found[0]
+        if not same:
+            self.kept -= len(old or "")
+            text = found[1] if self.kept + len(found[1]) <= MOST_KEPT else found[1][:SHORT]
+            self.kept += len(text)
+            self.values[page] = (found[0], text)
+        new = self.values[page][1] or ""
+        if change in (Change.NEW, Change.BACK):
+            return change, old, new
+        if known:
+            return (None if same else Change.CHANGED), old, new
+        return change, None, new
 
 
 class Subscriptions:
@@ -131,8 +177,8 @@ class Subscriptions:
         before = self._all.get(subscription.name)
         active = self._all[subscription.name] = _Active(subscription)
         if before is not None:
-            active.last, active.waiting, active.newest = before.last, before.waiting, before.newest
-            active.hashes = before.hashes if before.subscription.xpath == subscription.xpath else {}
+            values = before.values if before.subscription.xpath == subscription.xpath else {}
+            active.take_over(before.last, before.waiting.values(), values)
 
     def remove(self, name: str) -> bool:
         """Removes a subscription with its waiting notices; returns whether there was one."""
@@ -141,6 +187,10 @@ class Subscriptions:
     def with_xpath(self, url: str) -> tuple[Subscription, ...]:
         """The subscriptions with an XPath that match a page: its fetcher evaluates them."""
         return tuple(one.subscription for one in self._all.values() if one.subscription.xpath and one.search(url))
+
+    def unknown(self, page: PageId, watch: Sequence[Subscription]) -> bool:
+        """Whether the XPath of one of these subscriptions was never evaluated in a page."""
+        return any(page not in self._all[one.name].values for one in watch)
 
     def match(self, url: str) -> list[str]:
         """The names of the subscriptions that match a page."""
@@ -169,11 +219,11 @@ class Subscriptions:
             active = self._all.get(name)
             if active is None:
                 continue
-            own_change, text = change, ""
+            own_change, old, new = change, None, ""
             if active.subscription.xpath:
-                own_change, text = self._of_xpath(active, page, change, found.get(name))
+                own_change, old, new = active.found(page, change, found.get(name))
             if own_change is not None:
-                active.add(Notice(self._next_number, page, url, time, importance, own_change, text))
+                active.add(Notice(self._next_number, page, url, time, importance, own_change, new, old=old))
                 self._next_number += 1
 
     def due(self, now: float) -> list[Batch]:
@@ -217,7 +267,10 @@ class Subscriptions:
 
     def state(self) -> bytes:
         """All subscriptions, packed for a snapshot."""
-        kept = [_Kept(one.subscription, one.last, list(one.waiting.values()), one.hashes) for one in self._all.values()]
+        kept = [
+            _Kept(one.subscription, one.last, list(one.waiting.values()), dict(one.values))
+            for one in self._all.values()
+        ]
         return msgspec.msgpack.encode(_State(self._next_number, kept))
 
     @classmethod
@@ -228,24 +281,11 @@ class Subscriptions:
         made._next_number = known.next_number
         for kept in known.kept:
             active = made._all[kept.subscription.name] = _Active(kept.subscription)
-            active.last, active.hashes = kept.last, kept.hashes
-            active.waiting = {notice.number: notice for notice in kept.waiting}
-            active.newest = {notice.page: notice.number for notice in kept.waiting}
+            values = {page: (value, None) if isinstance(value, int) else value for page, value in kept.values.items()}
+            active.take_over(kept.last, kept.waiting, values)
         return made
 
-    @staticmethod
-    def _of_xpath(
-        active: _Active, page: PageId, change: Change | None, found: tuple[int, str] | None
-    ) -> tuple[Change | None, str]:
-        """The change that a subscription with an XPath sees, and the text of its notice.
 
-        What the XPath finds first, in a page that was read before the subscription was made, is no change.
-        """
-        if found is None:  # gone, or read by a fetcher that did not know the subscription yet
-            return (Change.GONE if change is Change.GONE else None), ""
-        mark, text = found
-        before = active.hashes.get(page)
-        active.hashes[page] = mark
-        if change in (Change.NEW, Change.BACK):
-            return change, text
-        return (Change.CHANGED if before is not None and before != mark else None), text
+def _size(notice: Notice) -> int:
+    """The characters of a notice's texts."""
+    return len(notice.new) + len(notice.old or "")

@@ -2,13 +2,14 @@
 array.
 
     page p changed at times[offsets[p]:offsets[p + 1]], ascending, from born[p] (its first read) up to `end`
+    page p is gone from died[p] on, which is its last change; without `died`, no page ever goes
 
 Times are seconds. Rates are changes per second, and only the oracle knows them. `dated` marks the pages whose server
 sends reliable dates: a policy that reads such a page learns when it last changed, and of any other page only that it
 did.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class ChangeHistory:
     stood: Times  # the age of the content at the first read, by its date; NaN without a reliable date
     born: Times
     end: float
+    died: Times = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         pages = len(self.offsets) - 1
@@ -48,6 +50,8 @@ class ChangeHistory:
         inner[self.offsets[:-1][self.offsets[:-1] < len(self.times)]] = False
         if (np.diff(self.times, prepend=-np.inf)[inner] < 0).any():
             raise BadInput("the changes of a page must be sorted by time")
+        if len(self.died) not in (0, pages):
+            raise BadInput("a history of changes needs one time of death for every page, or none at all")
         if not (self.importance >= 0).all() or not (self.costs > 0).all():
             raise BadInput("importance must be 0 or more, and the cost of a read above 0")
 

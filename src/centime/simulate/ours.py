@@ -1,15 +1,18 @@
 """Our policy: the crawler's own refresh book, with a pool of due pages instead of the frontier.
 
 The book returns due pages with their worth, and returns a page that was not read again at 1.25 times its age. The pool
-keeps the last worth of each page and returns the best pages first, as the frontier does. The part of the budget that
-the due pages do not use stays unspent.
+keeps the last worth of each page and returns the best pages first, as the frontier does. If the due pages do not use
+the whole budget, more pages become due, as in a crawl (`refresh/spending.py`).
 """
+
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from centime.refresh.book import RefreshBook
 from centime.refresh.settings import RefreshSettings
+from centime.refresh.spending import Spending
 from centime.refresh.verdict import Verdict
 from centime.simulate.change_history import ChangeHistory, Numbers, Times
 from centime.simulate.forecast import Beliefs
@@ -27,13 +30,19 @@ class Ours:
         self._worth: Times = np.zeros(history.pages)  # 0: not in the pool
         self._stood: Times = np.full(history.pages, np.nan)
         self._every = np.arange(history.pages)
+        self._settings = settings
+        self._spending = Spending()
+        self._unit = float(history.costs.mean()) if settings.by_bytes else 1.0
         self.book = RefreshBook(history.begin, settings, lambda pages: history.hosts[pages])
 
     def choose(self, now: float, count: int) -> Numbers:
         """The due pages of the largest worth."""
         due, worth = self.book.inspect(now, self._importance, count * INSPECTED_PER_READ)
         self._worth[due] = worth
-        return first_by(self._worth, count)
+        chosen = first_by(self._worth, count)
+        if self._spending.observe(now, len(chosen) * self._unit, self._settings.budget, self._unit):
+            self.book.configure(replace(self._settings, budget=self._settings.budget * self._spending.factor))
+        return chosen
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
         """Records the reads in the book."""
@@ -52,6 +61,11 @@ class Ours:
             history.importance[pages],
             self._stood[pages],
         )
+
+    def drop(self, pages: Numbers) -> None:
+        """Forgets them."""
+        self._worth[pages] = 0.0
+        self.book.forget(pages)
 
     def beliefs(self, now: float) -> Beliefs:
         """The book's beliefs about all pages that were read."""

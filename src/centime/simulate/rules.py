@@ -71,6 +71,11 @@ def threshold(importance: Times, rates: Times, budget: float) -> Times:
     return _intervals(importance, rates, high)
 
 
+def demand(importance: Times, rates: Times, worth: float) -> float:
+    """The reads per unit of time of the optimal rule under a threshold."""
+    return float((1.0 / _intervals(importance, rates, float(np.log(worth)))).sum())
+
+
 def _intervals(importance: Times, rates: Times, log_worth: float) -> Times:
     """The age at which the index of each page reaches the threshold."""
     share = np.log(rates / importance) + log_worth

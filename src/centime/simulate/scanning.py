@@ -42,6 +42,10 @@ class Uniform:
         """Notes when they were read."""
         self._read[pages] = now
 
+    def drop(self, pages: Numbers) -> None:
+        """Forgets them."""
+        self._read[pages] = math.inf
+
 
 class Paper:
     """The square root rule with rates by the paper's change observations."""
@@ -61,6 +65,10 @@ class Paper:
         self.estimates.observe(pages, now - self._read[pages], verdicts)
         self._read[pages] = now
 
+    def drop(self, pages: Numbers) -> None:
+        """Forgets them."""
+        self._read[pages] = math.inf
+
 
 class Oracle:
     """The optimal rule with the true rates."""
@@ -79,6 +87,10 @@ class Oracle:
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
         """Notes when they were read."""
         self._read[pages] = now
+
+    def drop(self, pages: Numbers) -> None:
+        """Forgets them."""
+        self._read[pages] = math.inf
 
 
 @kernel

@@ -7,8 +7,9 @@ freshness and age are integrated exactly, not sampled:
     fresh    from the read to the first change after it          share of time, weighted by importance x
     age      (t - first change not yet seen)^+, integrated       mean over time, weighted by importance x
 
-Both count only from the end of the warm-up, and for a page only from its first read, which is free for every policy. At
-most a day's worth of unspent budget is carried over, so that no policy can save up.
+Both count only from the end of the warm-up, and for a page only from its first read, which is free for every policy,
+until a read finds that it is gone. At most a day's worth of unspent budget is carried over, so that no policy can save
+up.
 """
 
 import math
@@ -43,6 +44,10 @@ class Policy(Protocol):
         """
         ...
 
+    def drop(self, pages: Numbers) -> None:
+        """Forgets pages that reads found gone: they are never chosen again."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Realised:
@@ -75,6 +80,7 @@ class Run:
         self._unread_born = history.born[self._unread]
         self._read_count = 0
         self._last = np.full(history.pages, math.inf)
+        self._dropped = np.full(history.pages, math.inf)
         self._next = history.offsets[:-1].copy()
         self._sums = np.zeros(2)
         self._spare = 0.0
@@ -98,7 +104,7 @@ class Run:
     def result(self, seconds: float = 0.0) -> Realised:
         """The results from the end of the warm-up until now."""
         history = self.history
-        pages = np.flatnonzero(self._last < math.inf)
+        pages = np.flatnonzero((self._last < math.inf) & (self._dropped == math.inf))
         sums = self._sums.copy()
         _read_pages(
             history.offsets,
@@ -114,8 +120,9 @@ class Run:
             np.empty(len(pages)),
             sums,
         )
-        lived = np.maximum(0.0, self.now - np.maximum(self._warm, history.born[pages]))
-        whole = float((history.importance[pages] * lived).sum())
+        known = history.born <= self.now
+        lived = np.maximum(0.0, np.minimum(self.now, self._dropped) - np.maximum(self._warm, history.born))[known]
+        whole = float((history.importance[known] * lived).sum())
         if not whole > 0:
             raise BadSetting("there are no pages of importance above 0 after the warm-up")
         length = self.now - self._warm
@@ -158,6 +165,11 @@ class Run:
         if self.now > self._warm:
             self._reads += len(pages)
             self._spent += cost
+        if len(history.died):
+            gone = history.died[pages] <= self.now
+            self._dropped[pages[gone]] = self.now
+            self.policy.drop(pages[gone])
+            pages, verdicts, since = pages[~gone], verdicts[~gone], since[~gone]
         self.policy.record(pages, self.now, verdicts, since)
 
 

@@ -69,6 +69,10 @@ class Stepping:
         )
         self._due[pages] = now + self.intervals[pages]
 
+    def drop(self, pages: Numbers) -> None:
+        """Forgets them."""
+        self._due[pages] = math.inf
+
     def _soonest(self, count: int) -> Numbers:
         known = np.flatnonzero(np.isfinite(self._due))
         if count >= len(known):

@@ -5,8 +5,9 @@
     bodies/centime-NAME-00001.cdxj      the index of captures, see captures.py
 
 If the archive has the same body under the same URL already, the new record is a revisit. With `keep="all"`, the archive
-also keeps responses without a document (redirects and errors), so that a replay can follow them. These are never
-revisited.
+also keeps responses without a document (redirects, errors with their bodies, robots.txt), so that a replay can follow
+them. These are never revisited. A page that asks not to be archived (noarchive) is not, unless the crawl ignores that;
+the caller reads what the page asks for.
 
 Request and response are written at once, and their line in the index follows: every capture in the index exists. A file
 is complete when its process ends, and nothing is appended later. A killed process leaves its index open, and `mend`
@@ -16,7 +17,6 @@ truncates the file after the last complete record that the index names.
 import base64
 import hashlib
 import os
-import re
 import uuid
 from pathlib import Path
 from typing import NamedTuple
@@ -29,25 +29,32 @@ from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.response import Response
-from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original
-from centime.store.warc import answer, moment_of, payload_of, request, warc_date, warcinfo
+from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original, mime_of
+from centime.store.warc import LONGEST_URL, answer, moment_of, payload_of, request, warc_date, warcinfo
 
 LARGEST_FILE = 1 << 30
 KEEP = {"all": frozenset(PageKind), "xml": frozenset({PageKind.XML, PageKind.DTD})}
-
-_MEDIA_TYPE = re.compile("[!-~]{1,255}")
 
 
 class Archive:
     """Writes bodies to files with a name that no other process uses; `keep` is `all` or `xml`."""
 
-    def __init__(self, folder: Path | str, name: str, keep: str = "all", software: str = "centime") -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        name: str,
+        keep: str = "all",
+        software: str = "centime",
+        *,
+        obeys_noarchive: bool = True,
+    ) -> None:
         if keep not in KEEP:
             raise BadSetting(f"the archive keeps {' or '.join(sorted(KEEP))}, not {keep!r}")
         self.folder = Path(folder)
         self.name = name
         self.kinds = KEEP[keep]
         self.software = software
+        self.obeys_noarchive = obeys_noarchive
         self._number = 0
         self._handle = -1
         self._index = -1
@@ -78,10 +85,10 @@ class Archive:
         return self._keep(response, digest, base64.b32decode(digest), original) if original else None
 
     def answered(self, response: Response) -> Capture | None:
-        """Writes a response without a document, such as a redirect or a 404; None if those are not kept, or if there
-        was no response.
+        """Writes a response that is not the document of a page: a redirect, an error, a robots.txt; None if those are
+        not kept, or if there was no response.
         """
-        if PageKind.ERROR not in self.kinds or not response.status:
+        if PageKind.ERROR not in self.kinds or not response.status or len(response.url) > LONGEST_URL:
             return None
         digest = hashlib.sha1(response.body).digest()
         return self._keep(response, base64.b32encode(digest).decode(), digest, "")
@@ -96,7 +103,7 @@ class Archive:
         capture = Capture(
             url=response.url,
             timestamp=moment_of(response).strftime("%Y%m%d%H%M%S"),
-            mime=REVISIT if original else _mime(response),
+            mime=REVISIT if original else mime_of(response.header("content-type")),
             status=0 if original else response.status,
             digest=named,
             offset=self._size + len(asked),
@@ -219,12 +226,6 @@ def _is_there(handle: int, line: bytes) -> bool:
         return False
     data = os.pread(handle, capture.length, capture.offset)
     return len(data) == capture.length and payload_of(data) is not None
-
-
-def _mime(response: Response) -> str:
-    """The content type that the server declares; `unk` if it is missing or none, or if it would look like a revisit."""
-    said = re.split("[; ]", response.header("content-type"), maxsplit=1)[0]
-    return said if _MEDIA_TYPE.fullmatch(said) and said != REVISIT else "unk"
 
 
 def _index_of(path: Path) -> Path:

@@ -13,16 +13,19 @@ import base64
 import hashlib
 import json
 import mmap
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from centime.model.errors import DamagedFile
 from centime.store.url_key import url_key
-from centime.store.warc import date_in, payload_of
+from centime.store.warc import date_in, facts_of, header_of, payload_of, record_of
 
 REVISIT = "warc/revisit"
 OPEN = ".cdxj.open"
+
+_MEDIA_TYPE = re.compile("[!-~]{1,255}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,40 @@ class Capture:
         if self.revisit:
             del said["status"]
         return f"{url_key(self.url)} {self.timestamp} {json.dumps(said | place)}\n".encode()
+
+
+def mime_of(content_type: str) -> str:
+    """The content type that the server declares; `unk` if it is missing or none, or if it would look like a revisit."""
+    said = re.split("[; ]", content_type, maxsplit=1)[0]
+    return said if _MEDIA_TYPE.fullmatch(said) and said != REVISIT else "unk"
+
+
+def recorded(data: bytes, filename: str, offset: int) -> tuple[str, Capture | None] | None:
+    """The type of the record that these bytes of a file are, and its capture if it is a response or a revisit; None if
+    they are not a whole record.
+    """
+    record = record_of(data)
+    if record is None:
+        return None
+    fields, content = record
+    said = facts_of(b"\r\n".join([b"", *(f"{name}: {value}".encode() for name, value in fields.items())]) + b"\r\n\r\n")
+    if said.type not in ("response", "revisit"):
+        return said.type, None
+    revisit = said.type == "revisit"
+    body = payload_of(data)
+    digest = fields.get("warc-payload-digest", "").removeprefix("sha1:")
+    if body is None or not (revisit or base64.b32encode(hashlib.sha1(body).digest()).decode() == digest):
+        return None
+    return said.type, Capture(
+        url=said.url,
+        timestamp=said.timestamp,
+        mime=REVISIT if revisit else mime_of(header_of(content, "content-type")),
+        status=0 if revisit else facts_of(b"\r\n\r\n" + content[:64]).status,
+        digest=digest,
+        offset=offset,
+        length=len(data),
+        filename=filename,
+    )
 
 
 def capture_of(line: bytes) -> Capture:

@@ -12,7 +12,7 @@ NO_PAGE = PageId(-1)
 class Mark(IntFlag):
     """Flags of a visit; the numbers are written to disk and must not change."""
 
-    CHANGED = 1  # the signature differs from the previous visit
+    CHANGED = 1  # the content differs from the previous read
     TRUNCATED = 2  # the body was longer than the limit
     NOFOLLOW = 4  # the page asks crawlers not to follow its links
     NOINDEX = 8
@@ -21,6 +21,9 @@ class Mark(IntFlag):
     LINKS_CUT = 64  # the page had more links than the limit
     SITEMAP = 128  # the page is a sitemap, and its entries are its links
     BROKEN = 256  # the sitemap is damaged: `detail` says how
+    NOARCHIVE = 512  # the page asks not to be archived, and was not
+    MARKUP = 1024  # minor: the bytes differ from the previous read, and only in markup
+    VOLATILE = 2048  # minor: the bytes differ from the previous read, and only in parts known to be volatile
 
 
 NO_MARK = Mark(0)
@@ -72,5 +75,7 @@ class Record:
     canonical: str = ""
     title: str = ""
     language: str = ""
-    document_type: str = ""
-    root: str = ""
+    refused: str = ""  # how many links of the page were refused, by reason: scope=12 suffix=3
+    state: bytes = b""  # what the next read is compared by, if this visit made it anew
+    state_at: int = 0  # the place of the record whose visit made it, 0 if there is none
+    hidden: bytes = b""  # what volatile parts said at the last read, if `state` is that of an earlier record

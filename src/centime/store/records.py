@@ -9,7 +9,10 @@ Together with the URL texts, the link rows and the ledger, they are what the Xyl
     Link-Data      the number of links; the links themselves are in `link_rows.py`
     Status-Data    the outcome of the attempt, and the progress of loading where a document waits for its entities
 
-    record         the fixed head, the lengths of its texts, the texts; padded to 8 bytes
+    record         the fixed head, the lengths of its texts, the texts, the state; padded to 8 bytes
+
+The state is what the next read of the page is compared by (`change/page_state.py`), if this visit made it anew; else
+the place of the record that has it, and what volatile parts said now (REFERENCE).
 
 A column of 4 bytes per page holds the place of the last record in units of 8 bytes (0: never visited). The head is also
 a numpy type, so that the last heads of millions of pages are one array.
@@ -55,11 +58,11 @@ _TEXT_FIELDS = (
     "canonical",
     "title",
     "language",
-    "document_type",
-    "root",
+    "refused",
 )
 _HEAD = Struct("<" + "".join(code * len(names) for (code, _), names in _NUMBERS.items()))
-_LENGTHS = Struct(f"<{len(_TEXT_FIELDS)}H")
+_LENGTHS = Struct(f"<{len(_TEXT_FIELDS) + 1}H")
+REFERENCE = Struct("<I16s")
 _NAMES = [name for names in _NUMBERS.values() for name in names if name != "reserved"]
 _VALIDATORS = 2  # the first two texts, etag and modified: useless if truncated
 _head_of, _texts_of = attrgetter(*_NAMES), attrgetter(*_TEXT_FIELDS)
@@ -76,6 +79,16 @@ def size_at(data: npt.NDArray[np.uint8], at: int) -> int:
     begin = at + _HEAD.size
     lengths: tuple[int, ...] = _LENGTHS.unpack(data[begin : begin + _LENGTHS.size].tobytes())
     return HEAD_BYTES_OF_RECORD + sum(lengths)
+
+
+def move_state(piece: npt.NDArray[np.uint8], places: Mapping[int, int]) -> None:
+    """Moves the reference of a record to the state of an older one; a reference to a record that is lost becomes 0."""
+    lengths: tuple[int, ...] = _LENGTHS.unpack(piece[_HEAD.size : HEAD_BYTES_OF_RECORD].tobytes())
+    if lengths[-1] == REFERENCE.size:
+        begin = HEAD_BYTES_OF_RECORD + sum(lengths[:-1])
+        place, hidden = REFERENCE.unpack(piece[begin : begin + REFERENCE.size].tobytes())
+        moved = REFERENCE.pack(places.get(place, 0), hidden)
+        piece[begin : begin + REFERENCE.size] = np.frombuffer(moved, dtype=np.uint8)
 
 
 class Records:
@@ -128,6 +141,7 @@ class Records:
             head[_PREVIOUS] = previous
             head[_FAILURES] = min(record.failures, 255)
             texts = [_cut(text, place) if text else b"" for place, text in enumerate(_texts_of(record))]
+            texts.append(record.state or (REFERENCE.pack(record.state_at, record.hidden) if record.state_at else b""))
             piece = b"".join((_HEAD.pack(*head), _LENGTHS.pack(*map(len, texts)), *texts))
             units = -(-len(piece) // UNIT)
             pieces += (piece, bytes(units * UNIT - len(piece)))
@@ -143,9 +157,14 @@ class Records:
         head = self.file.read(begin, _HEAD.size + _LENGTHS.size)
         values: dict[str, Any] = dict(zip(_NAMES, _HEAD.unpack_from(head), strict=False))
         begin += len(head)
-        for name, length in zip(_TEXT_FIELDS, _LENGTHS.unpack_from(head, _HEAD.size), strict=True):
+        *lengths, state_length = _LENGTHS.unpack_from(head, _HEAD.size)
+        for name, length in zip(_TEXT_FIELDS, lengths, strict=True):
             values[name] = self.file.read(begin, length).decode()
             begin += length
+        if state_length == REFERENCE.size:
+            values["state_at"], values["hidden"] = REFERENCE.unpack(self.file.read(begin, state_length))
+        elif state_length:
+            values["state"], values["state_at"] = bytes(self.file.read(begin, state_length)), at
         for name, kind in (("outcome", Outcome), ("kind", PageKind), ("marks", Mark), ("loading", Loading)):
             values[name] = kind(values[name])
         return Record(**values)

@@ -1,8 +1,9 @@
 """WARC 1.1 records as bytes, each a gzip member.
 
 The payload is the decoded body. Content-Encoding, Transfer-Encoding and the original Content-Length are renamed
-(X-Archive-Orig-...), so that no reader decodes twice. Bodies of redirects and errors are not kept; their records are
-marked as truncated. A revisit has the profile identical-payload-digest or, after a 304, server-not-modified.
+(X-Archive-Orig-...), so that no reader decodes twice. The record of a redirect or an error whose body the fetcher did
+not read is marked as truncated. A revisit has the profile identical-payload-digest or, after a 304,
+server-not-modified.
 
 Whatever is written here can be read here. The head of an HTTP response is as long as the fetcher accepts, and the
 reader has no limit of its own (fastwarc reads no head of more than some 31 KiB, so it only writes). Line ends within a
@@ -81,20 +82,32 @@ def answer(response: Response, warcinfo: str, identity: str, digest: bytes, orig
 
 
 def payload_of(data: bytes) -> bytes | None:
-    """The HTTP payload of the record in these bytes; None if they are not a complete record."""
+    """The HTTP payload of the record in these bytes; None if they are not a complete record of a response."""
+    record = record_of(data)
+    http, end, payload = (b"", b"", b"") if record is None else record[1].partition(_END)
+    return payload if end and http.startswith(b"HTTP/") else None
+
+
+def record_of(data: bytes) -> tuple[dict[str, str], bytes] | None:
+    """The headers, by their names in lower case, and the content of the record in these bytes; None if they are not a
+    complete record.
+    """
     member = zlib.decompressobj(31)
     try:
         text = member.decompress(data)
     except zlib.error:
         return None
     head, _, content = text.partition(_END)
-    length = _fields(head).get("content-length", "")
+    fields = _fields(head)
+    length = fields.get("content-length", "")
     if not member.eof or not head.startswith(b"WARC/") or not _LENGTH.fullmatch(length):
         return None
-    if content[int(length) :] != _END:
-        return None
-    http, end, payload = content[: int(length)].partition(_END)
-    return payload if end and http.startswith(b"HTTP/") else None
+    return (fields, content[: int(length)]) if content[int(length) :] == _END else None
+
+
+def header_of(content: bytes, name: str) -> str:
+    """A header of the HTTP response that the content of a record is; empty if it has none."""
+    return _fields(content.partition(_END)[0]).get(name, "")
 
 
 class RecordFacts(NamedTuple):

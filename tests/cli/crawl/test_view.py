@@ -23,7 +23,7 @@ FACTS: dict[str, Any] = {
     "certified_error": 0.1,
     "most_pages": 100,
     "admitted": "all URLs",
-    "urls_refused": 0,
+    "refused": {},
     "pages_dropped": 0,
 }
 
@@ -33,11 +33,11 @@ FACTS: dict[str, Any] = {
     [
         ({}, ""),
         (
-            {"admitted": "important URLs", "urls_refused": 7},
+            {"admitted": "important URLs", "refused": {"most-pages": 7}},
             "near 100 pages: admits important URLs, 7 refused",
         ),
         (
-            {"admitted": "no URLs (memory is short)", "urls_refused": 7, "pages_dropped": 5},
+            {"admitted": "no URLs (memory is short)", "refused": {"most-pages": 7}, "pages_dropped": 5},
             "near 100 pages: admits no URLs (memory is short), 7 refused, 5 dropped",
         ),
     ],

@@ -370,6 +370,8 @@ def test_changes_are_shown_to_people_to_programs_and_to_readers_of_feeds(
     ("words", "said"),
     [
         (["--json", "--atom"], "exclude each other"),
+        (["--self", "https://a.example/"], "give --atom too"),
+        (["--atom", "--self", "museum.atom"], "begins with https://"),
         (["-n", "-1"], "not -1"),
         (["--since", "soon"], "a time is written like"),
         (["--match", "("], "not a regular expression"),

@@ -65,7 +65,8 @@ def test_a_file_gets_a_line_of_json_for_each_batch(delivery: Delivery, tmp_path:
             "first_seen": 10.0,
             "changes": 1,
             "importance": 1.5,
-            "text": "",
+            "old": None,
+            "new": "",
         }
     ]
 

@@ -207,6 +207,11 @@ def test_the_feed_conforms_to_the_rfc(crawl: CrawlState) -> None:
         assert holder.findtext(ATOM + "id").startswith("urn:uuid:")
         datetime.fromisoformat(holder.findtext(ATOM + "updated"))
     assert len(feed.findall(f"{ATOM}author/{ATOM}name")) == 1
+    assert [(link.get("rel"), link.get("href")) for link in feed.findall(ATOM + "link")] == [
+        ("self", feed.findtext(ATOM + "id"))
+    ]
+    named = etree.fromstring("".join(atom(crawl, iter(()), "https://a.example/?x=1&y=2")).encode())
+    assert named.find(ATOM + "link").get("href") == "https://a.example/?x=1&y=2"
     entries = feed.findall(ATOM + "entry")
     assert [entry.find(ATOM + "link").get("href") for entry in entries] == [row["url"] for row in rows]
     assert [entry.find(ATOM + "category").get("term") for entry in entries] == [row["change"] for row in rows]

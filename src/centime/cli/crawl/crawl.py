@@ -37,6 +37,13 @@ def _crawl(
     bandwidth: Annotated[
         str | None, typer.Option(metavar="RATE", help="Fetch at most this many bytes: 500KB/s, 2GB/day. Default: none.")
     ] = None,
+    fill_rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="With --continuous: pages until most were visited once, beyond the budget. Default: none.",
+        ),
+    ] = None,
     scope: Annotated[
         str | None,
         typer.Option(
@@ -65,6 +72,39 @@ def _crawl(
     ] = None,
     keep: Annotated[
         str | None, typer.Option(metavar="WHAT", help="Store bodies as WARC: none, xml or all. Default: none.")
+    ] = None,
+    ignore_noarchive: Annotated[
+        bool | None,
+        typer.Option(
+            "--ignore-noarchive/--obey-noarchive",
+            help="With --keep: store pages that ask not to be archived. Default: obey.",
+        ),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TYPES", help="Fetch such files too: pdf,css,js,png, kinds (images, fonts ...), all. Repeatable."
+        ),
+    ] = None,
+    requisites: Annotated[
+        bool | None,
+        typer.Option(
+            "--requisites/--no-requisites",
+            help="Fetch what pages need to be shown, from any host: images, styles, scripts. Default: no.",
+        ),
+    ] = None,
+    requisites_per_page: Annotated[
+        int | None, typer.Option(metavar="N", help="At most N requisites of a page or style sheet. Default: 1000.")
+    ] = None,
+    requisites_per_host: Annotated[
+        int | None, typer.Option(metavar="N", help="At most N requisites on a host. Default: 100000.")
+    ] = None,
+    requisite_depth: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Follow imports, frames and redirects of requisites N deep. Default: 8."),
+    ] = None,
+    most_requisite_bytes: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Read at most this much of a requisite: 50MB. Default: 20 MiB.")
     ] = None,
     focus: Annotated[
         list[str] | None,
@@ -181,6 +221,47 @@ def _crawl(
         str | None,
         typer.Option(metavar="SIZE", help="Memory of all processes: 4GB. Default: half of what the machine has."),
     ] = None,
+    longest_url: Annotated[
+        str | None, typer.Option(metavar="N", help="Refuse URLs of more than N characters. Default: 2048.")
+    ] = None,
+    refuse_suffix: Annotated[
+        list[str] | None, typer.Option(metavar="SUFFIX", help="Refuse paths that end in .SUFFIX. Repeatable.")
+    ] = None,
+    follow_nofollow: Annotated[
+        bool | None,
+        typer.Option("--follow-nofollow/--obey-nofollow", help="Follow links marked nofollow. Default: obey."),
+    ] = None,
+    traps: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Suspicious URLs: evidence (read a few, then decide), shape (refuse) or off. Default: evidence.",
+        ),
+    ] = None,
+    most_segments: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect paths of more than N segments. Default: 20.")
+    ] = None,
+    longest_segment: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect segments of more than N characters. Default: 255.")
+    ] = None,
+    repeated_segments: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect paths with a part N times in a row. Default: 3.")
+    ] = None,
+    most_parameters: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect queries of more than N parameters. Default: 12.")
+    ] = None,
+    repeated_parameters: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect queries with a parameter more than N times. Default: 3.")
+    ] = None,
+    years_off: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect dates more than N years from now. Default: 30.")
+    ] = None,
+    queries_per_path: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect more than N queries of one path. Default: 1000.")
+    ] = None,
+    dates_per_path: Annotated[
+        str | None, typer.Option(metavar="N", help="Suspect more than N dates below one path. Default: 600.")
+    ] = None,
     most_page_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Read at most N bytes of a page. Default: 10 MiB.")
     ] = None,
@@ -208,7 +289,7 @@ def _crawl(
       centime crawl museum https://museum.example/ --keep all
       centime crawl museum --for 2h --bandwidth 2GB/day
       centime crawl news seeds.txt sitemap:https://news.example/sitemap.xml --scope domain --focus /politics/=4
-      centime crawl news --continuous --rate 20000/d
+      centime crawl news --continuous --rate 20000/d --fill-rate 5/s
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
     from centime.crawl.engine import loop as engine
@@ -220,6 +301,7 @@ def _crawl(
     given: dict[str, Any] = {
         "rate": rate,
         "bandwidth": bandwidth,
+        "fill-rate": fill_rate,
         "scope": scope,
         "include": include,
         "exclude": exclude,
@@ -227,6 +309,13 @@ def _crawl(
         "delay": delay,
         "address-delay": address_delay,
         "keep": keep,
+        "ignore-noarchive": ignore_noarchive,
+        "also": also,
+        "requisites": requisites,
+        "requisites-per-page": requisites_per_page,
+        "requisites-per-host": requisites_per_host,
+        "requisite-depth": requisite_depth,
+        "most-requisite-bytes": most_requisite_bytes,
         "focus": focus,
         "ledger": ledger,
         "damping": damping,
@@ -255,6 +344,18 @@ def _crawl(
         "pages-per-host": pages_per_host,
         "most-pages": _whole(most_pages),
         "most-memory": most_memory,
+        "longest-url": _whole(longest_url),
+        "refuse-suffix": refuse_suffix,
+        "follow-nofollow": follow_nofollow,
+        "traps": traps,
+        "most-segments": _whole(most_segments),
+        "longest-segment": _whole(longest_segment),
+        "repeated-segments": _whole(repeated_segments),
+        "most-parameters": _whole(most_parameters),
+        "repeated-parameters": _whole(repeated_parameters),
+        "years-off": _whole(years_off),
+        "queries-per-path": _whole(queries_per_path),
+        "dates-per-path": _whole(dates_per_path),
         "most-page-bytes": most_page_bytes,
         "timeout": timeout,
     }
@@ -282,10 +383,14 @@ def _crawl(
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
             say(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}")
+        if opened.let_in:
+            say(f"{folder}: the new options let in {opened.let_in} URLs that were refused before")
         if opened.said_of_clock:
             say(opened.said_of_clock)
         for note in opened.notes:
             say(f"{folder}: {note}; --trust-folder is needed again in the next run")
+        if given.get("continuous") and opened.settings.keep == "none":
+            say(f"{folder}: no copies are kept, only what was learned of pages; --keep all stores them as WARC files")
         if through := proxies_in_words(crawl.fetching):
             say(f"{folder}: requests go through the proxy {through}, which resolves names: see SECURITY.md")
         if crawl.fetching.insecure:

@@ -19,13 +19,13 @@ def _repair(
     folder: Folder,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say what would be restored and lost; repairs only a copy, without bodies."),
+        typer.Option("--dry-run", help="Say what would be restored and lost; change nothing."),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Repairs a damaged crawl and says what is lost.
 
-    Restores exactly what it can: damaged copies of small files, single flipped bits, damaged snapshots. Then it
+    Restores exactly what it can: copies of small files, single flipped bits, snapshots, the index of bodies. Then it
     salvages all that can be proven, and says what is lost: frames, visits, pages, bytes. What was damaged is kept in
     the folder damaged/. Run centime check first to see what is wrong; a crawl that is all right stays as it is.
 

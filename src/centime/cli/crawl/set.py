@@ -25,8 +25,8 @@ def _set(
 
     A running crawl applies them within a second, otherwise the next run does.
 
-    Names: rate, bandwidth, most-pages, most-memory, delay, alpha, beta, discovery, discovery-weight, least-interval,
-    shares, policy, ban, focus.
+    Names: rate, bandwidth, fill-rate, most-pages, most-memory, delay, alpha, beta, discovery, discovery-weight,
+    least-interval, shares, policy, ban, focus.
 
     Examples:
 

@@ -77,10 +77,11 @@ def _line(facts: dict[str, Any]) -> str:
 
 def _bounded(facts: dict[str, Any]) -> str:
     """What the bounds of the crawl keep out, for the end of a line; empty while they are far."""
-    if facts["admitted"] == "all URLs" and not facts["urls_refused"] and not facts["pages_dropped"]:
+    refused = facts["refused"].get("most-pages", 0)
+    if facts["admitted"] == "all URLs" and not refused and not facts["pages_dropped"]:
         return ""
     dropped = f", {facts['pages_dropped']} dropped" if facts["pages_dropped"] else ""
-    return f"; near {facts['most_pages']} pages: admits {facts['admitted']}, {facts['urls_refused']} refused{dropped}"
+    return f"; near {facts['most_pages']} pages: admits {facts['admitted']}, {refused} refused{dropped}"
 
 
 def _panel(facts: dict[str, Any], top: list[dict[str, Any]]) -> Group:

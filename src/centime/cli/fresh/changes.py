@@ -1,5 +1,6 @@
 """`centime changes`: the changes that a crawl has seen."""
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -32,6 +33,9 @@ def _changes(
     as_atom: Annotated[
         bool, typer.Option("--atom", help="Write an Atom feed to standard output, and nothing else.")
     ] = False,
+    address: Annotated[
+        str, typer.Option("--self", metavar="URL", help="With --atom: the URL at which you publish the feed.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Lists pages that are new, changed, gone or back.
@@ -44,7 +48,7 @@ def _changes(
     \b
       centime changes museum --since 1d
       centime changes museum --match /news/ --since 2026-01-31 --until 2026-02-01 -n 0 --json
-      centime changes museum --atom > museum.atom
+      centime changes museum --atom --self https://feeds.example/museum.atom > museum.atom
     """
     from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
     from centime.crawl.report.opening import look_at
@@ -52,6 +56,10 @@ def _changes(
 
     if as_json and as_atom:
         raise BadSetting("--json and --atom exclude each other: give one of them")
+    if address and not as_atom:
+        raise BadSetting("--self is the URL of an Atom feed: give --atom too")
+    if address and not re.match("https?://[^/]", address):
+        raise BadSetting(f"--self is a URL that begins with https:// or http://, not {address!r}")
     if count < 0:
         raise BadSetting(f"--count must be at least 0 (0 shows all), not {count}")
     check_pattern(match)
@@ -63,7 +71,7 @@ def _changes(
         found = find_changes(opened, first, last)
     rows = newest_first(opened, found, match, count or None)
     if as_atom:
-        sys.stdout.writelines(map(visible_lines, atom(opened, rows)))
+        sys.stdout.writelines(map(visible_lines, atom(opened, rows, address)))
     elif as_json:
         _write_json({"known": opened.shard.pages.count, "seen": len(found)}, rows)
     else:

@@ -45,4 +45,4 @@ def _page(
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in report.items() if value not in (None, [])}
+    return {name: value for name, value in report.items() if value not in (None, [], {})}

@@ -10,7 +10,17 @@ from centime.cli.look.folder import Folder
 from centime.cli.output import Json, show
 from centime.cli.progress import progress
 
-GROUPS = ("outcomes", "errors", "kinds", "statuses", "disk_bytes", "memory_bytes")
+GROUPS = (
+    "refused",
+    "refused_links",
+    "outcomes",
+    "errors",
+    "kinds",
+    "statuses",
+    "requisites",
+    "disk_bytes",
+    "memory_bytes",
+)
 
 
 def register(app: typer.Typer) -> None:

@@ -45,6 +45,18 @@ def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
             len(shard.refreshing.book),
             lambda: shard.refreshing.book.check(shard.ledger.importance),
         ),
+        (
+            "requisites",
+            "files are known, and so are the pages that need them",
+            len(shard.requisites.every()),
+            lambda: shard.requisites.check(known.count, known.origins.every()["host"]),
+        ),
+        (
+            "refused links",
+            "URLs are refused and not known",
+            len(shard.refusals),
+            lambda: shard.refusals.check(known.table),
+        ),
         ("url table", "fingerprints lead to their pages, one to one", known.table.count, known.table.check),
     ):
         try:
@@ -134,6 +146,7 @@ def _visits(opened: CrawlState, findings: Findings) -> None:
     findings.counted("records", "visits are recorded", int(found["visits"].sum(dtype=np.int64)), recorded)
     findings.counted("counts", "visits of all hosts", sum(host.visits for host in shard.hosts.all), recorded)
     findings.counted("counts", "bytes of all hosts", sum(host.wire_bytes for host in shard.hosts.all), shard.wire_bytes)
+    findings.counted("counts", "pages that were visited", len(visited), shard.visited_count)
     findings.counted(
         "counts", "pages that were present", int(np.count_nonzero(are_present(found["kind"]))), shard.read_count
     )

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.memory import give_back_large_blocks
-from centime.discover.traps import TrapLimits
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
 from centime.ledger.protocol import PageLedger
@@ -30,7 +29,9 @@ from centime.shard.pages import KnownPages
 from centime.shard.placement import Placement
 from centime.shard.politeness import standing_of
 from centime.shard.refreshing import Refreshing
+from centime.shard.refusals import Refusals
 from centime.shard.requests import Requests
+from centime.shard.requisites import Requisites
 from centime.shard.state import ShardState
 from centime.store.folder import CrawlFolder
 from centime.store.journal import Journal
@@ -58,7 +59,7 @@ class Assembled(Generic[State]):
 
 
 def object_state(shard: ShardState) -> Arrays:
-    """What a snapshot has of a shard's Python objects, packed: hosts, requests and the counts of `discover/traps.py`.
+    """What a snapshot has of a shard's Python objects, packed: hosts, requests, counts of shapes and refused URLs.
 
     Whoever forks packs them before: a child that looks at an object changes its count of references, so all memory that
     holds objects would be copied.
@@ -67,6 +68,7 @@ def object_state(shard: ShardState) -> Arrays:
         "hosts": shard.hosts.state(),
         "requests": shard.requests.state(),
         "limits": shard.limits.packed(),
+        "refusals_listed": shard.refusals.packed_list(),
     }
     return {name: np.frombuffer(octets, dtype=np.uint8) for name, octets in packed.items()}
 
@@ -79,6 +81,8 @@ def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[
         "ledger": shard.ledger.state(with_rows=False),
         **shard.placement.state(),
         "refreshing": shard.refreshing.state(),
+        "requisites": shard.requisites.state(),
+        "refusals": shard.refusals.state(),
     }
     for name, (own_facts, own_arrays) in parts.items():
         facts[name] = own_facts
@@ -196,7 +200,9 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
         join_domains(shard.hosts, shard.placement.frontier, HostId(0))
     shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)
     shard.requests = Requests.from_state(arrays["requests"].tobytes())
-    shard.limits = TrapLimits.from_state(msgspec.msgpack.decode(arrays["limits"].tobytes()))
+    shard.requisites = Requisites.from_state(facts.get("requisites", {}), _part(snapshot, "requisites"))
+    shard.limits.restore(msgspec.msgpack.decode(arrays["limits"].tobytes(), strict=False))
+    shard.refusals = Refusals.from_state(facts.get("refusals", {}), _part(snapshot, "refusals"))
     shard.set_counters(facts["counters"])
 
 

@@ -13,6 +13,7 @@ the memory of all its processes, and bounds the pages that the shard may know (`
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,7 @@ from centime.crawl.engine.memory import Measure, MemoryWatch
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
 from centime.crawl.worker.hook import FAILED
+from centime.discover.refusal import Reason
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
@@ -111,6 +113,7 @@ class Engine:
         self.limit(limits or Limits())
         self._pages = Bucket(settings.rate, now)
         self._bytes = Bucket(settings.bandwidth, now, room_seconds=10.0)
+        self._budget(now)
         self._page_bytes = 20_000.0  # the mean cost of a page, learned as the crawl runs
         self._synced = now
         self._viewed = 0.0
@@ -249,6 +252,7 @@ class Engine:
 
     def _lease(self, now: float) -> float | None:
         """Hands out leases; returns how long to wait for the next ones, None when nothing is left to do."""
+        self._budget(now)
         transport = self.transport
         outstanding = transport.outstanding
         room = float(transport.capacity - outstanding)
@@ -271,6 +275,12 @@ class Engine:
             self.run_facts.ending = self._nothing_left(now, ready)
             return None
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
+
+    def _budget(self, now: float) -> None:
+        """Goes by the budget, or by the fill rate until the first fill is over."""
+        settings, filling = self.shard.settings, self.shard.is_filling
+        self._pages.change(settings.fill_rate if filling else settings.rate, now)
+        self._bytes.change(None if filling else settings.bandwidth, now)
 
     def _pages_of_bytes(self, now: float, outstanding: int) -> float:
         """How many more pages the budget of bytes allows. A page under way has its share reserved, but only as long as
@@ -300,17 +310,20 @@ class Engine:
             return f"everything known was read, but {failed}; run again later"
         if not self.shard.read_count:
             return f"nothing could be read: {self.first_seed()}"
-        return f"everything known was read{self._kept_out()}"
+        return f"everything known was read{self._kept_out()}{self._refused()}"
 
     def _kept_out(self) -> str:
-        """What the bound on pages kept out, in words; empty if nothing."""
-        bounds = self.shard.bounds
-        kept_out = [
-            f"{count} {what}"
-            for count, what in ((bounds.refused, "URLs were refused"), (bounds.dropped, "pages were dropped"))
-            if count
-        ]
-        return f", but {' and '.join(kept_out)} because of --most-pages or --most-memory" if kept_out else ""
+        """How many pages the bound on pages dropped, in words; empty if none."""
+        dropped = self.shard.bounds.dropped
+        return f", but {dropped} pages were dropped because of --most-pages or --most-memory" if dropped else ""
+
+    def _refused(self) -> str:
+        """How many links were refused, in words; empty if none."""
+        counts = Counter(self.shard.refusals.facts()["refused"])
+        counts[Reason.ROBOTS.label] = self.shard.outcomes[Outcome.DISALLOWED]
+        some = ", ".join(f"{count} {label}" for label, count in counts.most_common() if count)
+        listed = f"`centime refused {self.opened.folder.path}` lists them"
+        return f"; {counts.total()} URLs that pages link to were refused: {some}; {listed}" if some else ""
 
     def first_seed(self) -> str:
         """The outcome of the first seed, in words."""
@@ -370,7 +383,7 @@ class Engine:
         for path, command in taken:
             try:
                 if isinstance(command, SetCommand) and command.id not in self.shard.requests.recent:
-                    self._set(now, command)
+                    self._keep_settings(command)
                 self.shard.command(now, command)
             except (BadInput, BadSetting) as trouble:
                 self._inbox.refuse(path, str(trouble))
@@ -385,12 +398,9 @@ class Engine:
             self.shard.delivered(now, name, up_to)
         write_troubles(self.opened.folder.path, self._delivery.troubles)
 
-    def _set(self, now: float, command: SetCommand) -> None:
+    def _keep_settings(self, command: SetCommand) -> None:
         """Keeps new settings in the folder before the shard applies them, so that the next run begins with them."""
-        settings = changed_live(self.shard.settings, command)
-        self.opened.folder.keep_settings(settings.facts())
-        self._pages.change(settings.rate, now)
-        self._bytes.change(settings.bandwidth, now)
+        self.opened.folder.keep_settings(changed_live(self.shard.settings, command).facts())
 
     def _drain(self) -> None:
         now = self._clock()

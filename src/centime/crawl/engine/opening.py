@@ -10,6 +10,7 @@ import numpy as np
 from centime.crawl.engine.assembly import JournalBehind, assemble, new_ledger
 from centime.crawl.engine.clock import clocked, said_of_clock
 from centime.crawl.engine.damage import damage_closes, log_damage, log_loss
+from centime.crawl.engine.letting_in import let_in
 from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import must_fit, read_seeds
 from centime.frontier.kind import DISCOVERY, PUBLISHED
@@ -95,6 +96,7 @@ def open_writer(
             _set_clock(opened, clock)
         if begins or settings != opened.shard.settings:
             opened.shard.configure(clock(), settings)
+            opened.let_in = let_in(opened.shard, clock())
         if begins:
             _set_clock(opened, clock)
         if urls:

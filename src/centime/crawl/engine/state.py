@@ -47,11 +47,13 @@ class CrawlState:
             "outcomes": {outcome.name.lower(): count for outcome, count in counts.items()},
             "errors": {outcome.name.lower(): count for outcome, count in counts.items() if outcome not in GOOD},
             "frontier": len(shard.placement.frontier),
+            "filling": shard.is_filling,
             "leased": len(shard.placement.leases),
             "retry": len(shard.placement.retries),
             "ledger": shard.settings.ledger,
             "certified_error": shard.ledger.error(),
             **shard.bounds.facts(shard.pages.count),
+            **shard.refusals.facts(),
         }
 
     def top(self, count: int) -> list[dict[str, Any]]:
@@ -59,7 +61,9 @@ class CrawlState:
         if not self.shard.pages.count:
             return []
         importance = self.shard.ledger.importance()
-        best = np.argsort(-importance, kind="stable")[:count]
+        unranked = self.shard.requisites.every()
+        importance[unranked] = -1.0
+        best = np.argsort(-importance, kind="stable")[: min(count, len(importance) - len(unranked))]
         return [
             {"importance": float(importance[page]), "url": url}
             for page, url in zip(best.tolist(), self.shard.pages.texts.get_many(best), strict=True)

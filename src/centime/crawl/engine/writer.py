@@ -28,6 +28,7 @@ class CrawlWriter(CrawlState):
 
     shard: Shard
     notes: tuple[str, ...] = ()  # what a person should know about this opening
+    let_in = 0  # URLs that were refused before, and that new settings accept
     upgraded: tuple[str, ...] = ()  # what opening changed because the folder was of an older format
     said_of_clock = ""  # a sentence if the clock of the machine was set, or if the last run was long ago
 

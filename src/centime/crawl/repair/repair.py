@@ -7,6 +7,7 @@
     5. of the frames behind a gap: commands, seeds, deliveries, and visits of pages that were known before the gap. Page
        numbers that were given after the gap depend on what is lost
     6. a new snapshot, state files and a segment of the journal after it
+    7. the archive of bodies, file by file (`archive.py`)
 
 A repair that is killed can be repeated. It works in `state.repaired/`; the new snapshot decides: before it is there,
 nothing has changed, and from then on the next repair finishes what is left to do. A full disk ends a repair like a
@@ -26,10 +27,11 @@ import msgspec
 import numpy as np
 
 from centime.crawl.engine.assembly import JournalBehind, assemble, new_ledger, restored, shard_state
+from centime.crawl.repair.archive import repair_archive
 from centime.crawl.repair.journal import Usable, read_usable, restore_bits
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
-from centime.crawl.repair.surgery import EVERY_LEVEL, bury, count_dropped, forget_visits, rebuild_ledger
+from centime.crawl.repair.surgery import bury, forget_visits, rebuild_ledger, recount
 from centime.files.disk import make_folder, sync_folder
 from centime.files.frame import frame_head
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
@@ -45,6 +47,7 @@ from centime.shard.host_table import Hosts
 from centime.shard.joining import take_seeded
 from centime.shard.message import Bounded, Commanded, Configured, Delivered, Returned, Seeded, Visits, unpack_visit
 from centime.shard.pages import KnownPages
+from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots
 from centime.store.archive import mend
@@ -54,6 +57,7 @@ from centime.store.journal import HEAD, HEAD_BYTES, Head, Journal, mark_path, pa
 REPAIRED = "state.repaired"
 DAMAGED = "damaged"
 SETTLED_ERROR = 1e-6
+NOT_LEASED = np.zeros(1, dtype=np.bool_)
 
 
 def repair_crawl(path: Path, *, dry_run: bool = False) -> Repaired:
@@ -64,7 +68,9 @@ def repair_crawl(path: Path, *, dry_run: bool = False) -> Repaired:
         copy = Path(room) / path.name
         shutil.copytree(path, copy, ignore=shutil.ignore_patterns("bodies", DAMAGED))
         make_folder(copy / "bodies")
-        return _repair(copy)
+        report = _repair(copy)
+    repair_archive(path / "bodies", path / DAMAGED, report, write=False)
+    return report
 
 
 def _repair(path: Path) -> Repaired:
@@ -82,6 +88,7 @@ def _repair(path: Path) -> Repaired:
             if not report.changed:
                 report.restored.append(f"{trouble}; a snapshot has everything that was confirmed")
         report.lost += [one.loss for one in mend(folder.bodies) if one.loss]
+        repair_archive(folder.bodies, folder.path / DAMAGED, report)
         return report
     finally:
         folder.close()
@@ -262,7 +269,7 @@ def _salvage(folder: CrawlFolder, report: Repaired) -> None:
         )
     if report.visits_lost:
         report.lost.append(f"{report.visits_lost} visits; their pages are fetched again")
-    count_dropped(shard)
+    recount(shard)
     shard.frame, shard.chain = max(end, shard.frame), usable.chain
     shard.pages.sync()
     facts, arrays = shard_state(shard)
@@ -401,7 +408,7 @@ def _apply_visits(shard: ShardState, frame: Visits, known: int, report: Repaired
     proven = [visit for visit in visits if visit.page < known]
     for visit in proven:
         shard.placement.withdraw(np.array([visit.page], dtype=np.int64), EVERY_LEVEL)
-        apply_visits(shard, frame.now, [visit], leased=False)
+        apply_visits(shard, frame.now, [visit], NOT_LEASED)
     report.visits_salvaged += len(proven)
     report.visits_lost += len(visits) - len(proven)
     return bool(proven) or not visits

@@ -270,6 +270,7 @@ class DamagedState:
             units = -(-records.size_at(file.data, begin) // records.UNIT)
             piece = file.data[begin : begin + units * records.UNIT].copy()
             piece[: records.HEAD_TYPE.itemsize].view(records.HEAD_TYPE)["previous"] = places.get(kept[old][1], 0)
+            records.move_state(piece, places)
             pieces.append(piece)
             places[old] = at
             at += units

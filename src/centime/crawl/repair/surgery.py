@@ -17,12 +17,12 @@ from centime.model.row_batch import Pages
 from centime.shard import queueing
 from centime.shard.filing import was_present
 from centime.shard.joining import join_ledger
+from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store.record import Record
 
 BATCH = 65_536
 MOST_PAYMENTS = 1 << 40
-EVERY_LEVEL = 0  # of the frontier
 
 
 def rebuild_ledger(shard: ShardState, lost: Sequence[PageId], error: float) -> None:
@@ -76,15 +76,17 @@ def _count_as_lost(shard: ShardState, visits: int) -> None:
     shard.outcomes[Outcome.LOST] += visits - left
 
 
-def count_dropped(shard: ShardState) -> None:
-    """Counts the pages anew that were never visited and wait nowhere: a frame may have taken a page whose record is
-    lost for one of them.
+def recount(shard: ShardState) -> None:
+    """Counts anew which pages were visited, and which were not and wait nowhere: a frame may have taken a page whose
+    record is lost for one of these.
     """
-    dropped = 0
+    visited = dropped = 0
     for begin in range(0, shard.pages.count, BATCH):
         pages = np.arange(begin, min(begin + BATCH, shard.pages.count), dtype=np.int64)
-        dropped += int(np.count_nonzero(shard.placement.idle(pages) & ~shard.pages.records.visited(pages)))
-    shard.bounds.dropped = dropped
+        were_visited = shard.pages.records.visited(pages)
+        visited += int(np.count_nonzero(were_visited))
+        dropped += int(np.count_nonzero(shard.placement.idle(pages) & ~were_visited))
+    shard.visited_count, shard.bounds.dropped = visited, dropped
 
 
 def bury(shard: ShardState, page: PageId, now: float) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
+from centime.discover.exact import exact
 from centime.model.errors import BadInput, UnknownPage
 from centime.store.captures import Capture, find_bodies, read_body
 
@@ -20,7 +21,7 @@ def captures_of(path: Path, url: str) -> list[Capture]:
     name = canonical(url)
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
-    captures = find_bodies(folder.bodies, name)
+    captures = find_bodies(folder.bodies, name) or find_bodies(folder.bodies, exact(url, url) or name)
     if captures:
         return captures
     kept = folder.settings.get("keep", "none")

@@ -113,8 +113,11 @@ def newest_first(
                 left = None if left is None else left - 1
 
 
-def atom(opened: CrawlState, rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """The changes as an Atom feed (RFC 4287), piece by piece; a change has the same id in every feed."""
+def atom(opened: CrawlState, rows: Iterator[dict[str, Any]], address: str = "") -> Iterator[str]:
+    """The changes as an Atom feed (RFC 4287), piece by piece; a change has the same id in every feed.
+
+    `address` is the URL at which the feed is published. Without one, the feed refers to itself by its id.
+    """
     settings = opened.shard.settings
     name = opened.folder.path.resolve().name
     feed = uuid.uuid5(uuid.NAMESPACE_URL, f"{opened.folder.created!r} {' '.join(settings.seeds)}")
@@ -123,7 +126,8 @@ def atom(opened: CrawlState, rows: Iterator[dict[str, Any]]) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
     yield f" <id>urn:uuid:{feed}</id>\n <title>{_xml(f'What changed in {name}')}</title>\n"
     yield f" <updated>{updated}</updated>\n <author><name>{_xml(settings.user_agent)}</name></author>\n"
-    yield " <generator>centime</generator>\n"
+    here = quoteattr(_NOT_XML.sub("", address) or f"urn:uuid:{feed}")
+    yield f' <link rel="self" type="application/atom+xml" href={here}/>\n <generator>centime</generator>\n'
     while first is not None:
         yield _entry(feed, first)
         first = next(rows, None)

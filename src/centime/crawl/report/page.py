@@ -11,10 +11,12 @@ from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import refresh_facts
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
+from centime.crawl.report.refused import refused_on
 from centime.crawl.report.top import errors_of, importance_of_all, readiness
 from centime.crawl.report.visits import KINDS, OUTCOMES, REDIRECT
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.discover.canonical import canonical
+from centime.discover.exact import exact
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import BadInput, UnknownPage
 from centime.model.ids import HostId, PageId
@@ -34,9 +36,10 @@ def find_page(opened: CrawlState, url: str) -> tuple[PageId, str]:
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
     known = opened.shard.pages
-    page = known.table.find_one(fingerprint(name))
-    if page is not None and known.texts.get(page) == name:
-        return page, name
+    for form in (name, exact(url, url)):  # a requisite has its exact URL
+        page = known.table.find_one(fingerprint(form)) if form else None
+        if page is not None and form is not None and known.texts.get(page) == form:
+            return page, form
     raise UnknownPage(f"{name} is not known to this crawl{_hint(opened, name)}")
 
 
@@ -60,6 +63,7 @@ def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[floa
         "depth": int(origin["depth"]),
         "focus": opened.settings.focus[int(origin["focus"]) - 1] if origin["focus"] else None,
     }
+    facts |= _requisite_facts(opened, page)
     waiting = Waiting(shard)
     freshness = refresh_facts(opened, page, host, now)
     facts |= next_visit(opened, page, last, waiting, now, freshness.get("due", ""))
@@ -68,6 +72,7 @@ def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[floa
     facts |= _host_facts(opened, host, waiting, now)
     facts |= _income(opened, page, float(importance[page]), step)
     facts |= _spending(opened, page, float(importance[page]))
+    facts |= refused_on(opened, page, last.refused if last else "", MOST_SHOWN)
     return facts | {"visits": [_visit_facts(record) for record in history]}
 
 
@@ -149,6 +154,21 @@ def _last_facts(opened: CrawlState, last: Record | None) -> Facts:
         "leads_to": None if last.redirect == NO_PAGE else opened.shard.pages.texts.get(last.redirect),
         "marks": [mark.name.lower().replace("_", " ") for mark in Mark if mark in last.marks and mark.name],
     }
+
+
+def _requisite_facts(opened: CrawlState, page: PageId) -> Facts:
+    """What needs this page, if it is a requisite, and the requisites that were first found here."""
+    shard = opened.shard
+    facts: Facts = {}
+    nesting = shard.requisites.nesting_of(page)
+    if nesting:
+        parent = shard.requisites.parents(np.array([page]))
+        facts = {"requisite_of": shard.pages.texts.get_many(parent)[0], "nesting": nesting}
+    first = shard.requisites.first_needed_by(page)
+    if len(first):
+        facts["requisites_first_found_here"] = len(first)
+        facts["requisites"] = [{"url": url} for url in shard.pages.texts.get_many(first[:MOST_SHOWN])]
+    return facts
 
 
 def _host_facts(opened: CrawlState, number: HostId, waiting: Waiting, now: float) -> Facts:

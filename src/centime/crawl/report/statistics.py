@@ -9,8 +9,10 @@ import numpy.typing as npt
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import KINDS, kinds_of, last_visits
+from centime.crawl.report.visits import KINDS, Columns, are_present, kinds_of, last_visits
+from centime.discover.refusal import Reason
 from centime.model.ids import page_ids
+from centime.model.outcome import Outcome
 from centime.store.record import Mark
 
 MOST_BROKEN = 20  # sitemaps that are named
@@ -20,10 +22,12 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     """All counts and facts of a crawl."""
     shard, folder = opened.shard, opened.folder
     found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes", "marks")
+    requisites = shard.requisites.every()
     kinds = np.bincount(kinds_of(found["kind"], found["outcome"]), minlength=len(KINDS)).tolist()
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
         **opened.statistics(now),
+        **_robots(opened, found),
         **_refresh(opened, now),
         "created": moment(folder.created),
         "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
@@ -35,6 +39,14 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         },
         "sitemaps": int(np.count_nonzero(found["marks"] & Mark.SITEMAP)),
         "broken_sitemaps": _broken_sitemaps(opened, found["marks"]),
+        "requisites": {
+            "known": len(requisites),
+            "read": int(np.count_nonzero(are_present(found["kind"][requisites]))),
+            "over_limit_of_page": shard.requisites.over_page,
+            "over_limit_of_host": shard.requisites.over_host,
+            "became_pages": shard.requisites.became_pages,
+        },
+        "noarchive": int(np.count_nonzero(found["marks"] & Mark.NOARCHIVE)),
         "disk_bytes": {
             part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)
         },
@@ -52,6 +64,13 @@ def _broken_sitemaps(opened: CrawlState, marks: npt.NDArray[np.uint16]) -> list[
     broken = page_ids(np.flatnonzero(marks & Mark.BROKEN)[:MOST_BROKEN])
     records = ((page, known.last(page)) for page in broken)
     return [{"url": known.texts.get(page), "detail": record.detail} for page, record in records if record]
+
+
+def _robots(opened: CrawlState, found: Columns) -> dict[str, Any]:
+    """The refused URLs by reason, with the pages that robots.txt disallows."""
+    counts = opened.shard.refusals.facts()["refused"]
+    disallowed = int(np.count_nonzero((found["outcome"] == Outcome.DISALLOWED) & (found["visits"] > 0)))
+    return {"refused": counts | ({Reason.ROBOTS.label: disallowed} if disallowed else {})}
 
 
 def _refresh(opened: CrawlState, now: float) -> dict[str, Any]:
@@ -77,6 +96,7 @@ def _memory(opened: CrawlState) -> dict[str, int]:
         "rows": shard.pages.rows.nbytes,
         "records": shard.pages.records.nbytes,
         "ledger": shard.ledger.nbytes,
+        "refusals": shard.refusals.nbytes,
         "frontier": int(shard.placement.frontier.statistics()["bytes"]),
         "change_rates": int(shard.refreshing.book.statistics()["bytes"]),
     }

@@ -48,6 +48,8 @@ SCHEMA = pa.schema(
         ("truncated", pa.bool_()),
         ("noindex", pa.bool_()),
         ("nofollow", pa.bool_()),
+        ("noarchive", pa.bool_()),
+        ("requisite", pa.bool_()),
     ]
 )
 TIMES = {
@@ -108,6 +110,7 @@ def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array) 
         "kind": _words(KINDS, kinds_of(heads["kind"], heads["outcome"]), None),
         "outcome": _words(OUTCOMES.values(), heads["outcome"], never),
         "depth": origins["depth"].astype(np.int16),
+        "requisite": opened.shard.requisites.nesting(pages) > 0,
         "status": pa.array(heads["status"].astype(np.int16), mask=heads["status"] == 0),
         "links_out": known.rows.gather(pages).lengths.astype(np.int32),
         "signature": pa.array(heads["signature"], mask=heads["signature"] == 0),
@@ -120,7 +123,7 @@ def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array) 
         columns[name] = pa.array(
             (np.clip(heads[field], 0.0, FARTHEST) * 1000).astype(np.int64), type=TIME, mask=heads[field] <= 0
         )
-    for mark in (Mark.TRUNCATED, Mark.NOINDEX, Mark.NOFOLLOW):
+    for mark in (Mark.TRUNCATED, Mark.NOINDEX, Mark.NOFOLLOW, Mark.NOARCHIVE):
         columns[str(mark.name).lower()] = pa.array((heads["marks"] & mark) > 0, mask=never)
     return columns
 

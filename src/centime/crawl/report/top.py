@@ -62,6 +62,13 @@ def importance_of_all(opened: CrawlState) -> npt.NDArray[np.float64]:
     return opened.shard.ledger.importance() if opened.shard.pages.count else np.empty(0)
 
 
+def importance_of_ranked(opened: CrawlState) -> npt.NDArray[np.float64]:
+    """The importance of every page, and 0 for requisites, which are not ranked."""
+    importance = importance_of_all(opened)
+    importance[opened.shard.requisites.every()] = 0.0
+    return importance
+
+
 def first_by(values: npt.NDArray[Any], count: int) -> Pages:
     """The places of the `count` largest values, the largest first; equal values by place."""
     count = min(count, len(values))
@@ -78,8 +85,8 @@ def hosts_of_all(opened: CrawlState) -> npt.NDArray[np.int64]:
 
 
 def _important(opened: CrawlState, count: int) -> Rows:
-    known, importance = opened.shard.pages, importance_of_all(opened)
-    best = first_by(importance, count)
+    known, importance = opened.shard.pages, importance_of_ranked(opened)
+    best = first_by(importance, min(count, known.count - len(opened.shard.requisites.every())))
     heads = known.records.heads(best)
     kinds = kinds_of(heads["kind"], heads["outcome"]).tolist()
     return [
@@ -90,7 +97,7 @@ def _important(opened: CrawlState, count: int) -> Rows:
 
 def _important_sites(opened: CrawlState, count: int) -> Rows:
     hosts, shard = hosts_of_all(opened), opened.shard
-    sums = np.bincount(hosts, weights=importance_of_all(opened), minlength=len(shard.hosts))
+    sums = np.bincount(hosts, weights=importance_of_ranked(opened), minlength=len(shard.hosts))
     return [
         {"rank": rank, "importance": float(sums[number]), "known": host.known, "read": host.read, "host": host.name}
         for rank, number in enumerate(host_ids(first_by(sums, count)), 1)

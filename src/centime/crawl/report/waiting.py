@@ -11,9 +11,9 @@ from centime.model.ids import HostId, PageId
 from centime.model.row_batch import Pages
 from centime.shard.state import ShardState
 
-LEVELS = {1: "entity", 2: "published", 3: "deadline", 4: "refresh", 5: "discovery"}
+LEVELS = {1: "requisite", 2: "published", 3: "deadline", 4: "refresh", 5: "discovery"}
 REASONS = {
-    1: "a document waits for it",
+    1: "a page needs it to be shown",
     2: "its publisher announced it as new or changed",
     3: "a subscription's deadline is over",
     4: "it was read and is due again",

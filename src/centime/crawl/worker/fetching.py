@@ -9,13 +9,16 @@ cost little per page. Nothing is lost when a fetcher dies: the shard leases its 
 import asyncio
 import contextlib
 import gc
+import time
 
 import msgspec
 
 from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.hook import load_hook
+from centime.crawl.worker.needs import NeedReader
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
+from centime.discover.traps import Traps
 from centime.fetch.fetcher import Fetcher
 from centime.model.errors import NoRoom
 from centime.model.outcome import Outcome
@@ -35,10 +38,23 @@ class FetchingProcess:
     """The loop of one fetcher."""
 
     def __init__(self, settings: FetcherSettings) -> None:
-        fetcher = Fetcher(settings.fetch, clock=RunClock(settings.ahead))
-        self.links = LinkReader(settings.scope(), settings.max_depth, sitemaps=settings.sitemaps)
+        clock = RunClock(settings.ahead)
+        fetcher = Fetcher(settings.fetch, clock=clock)
+        self.links = LinkReader(
+            settings.scope(),
+            settings.max_depth,
+            Traps(settings.traps, year=time.gmtime(clock()).tm_year),
+            follow_nofollow=settings.follow_nofollow,
+            sitemaps=settings.sitemaps,
+        )
+        self.needs = NeedReader(settings.requisites, self.links.scope)
         self.chains = Chains(fetcher, self.links.scope.admits, cookies=settings.cookies)
-        self.archive = Archive(settings.bodies, settings.name, settings.keep) if settings.keep != "none" else None
+        self.archive: Archive | None = None
+        if settings.keep != "none":
+            self.archive = Archive(
+                settings.bodies, settings.name, settings.keep, obeys_noarchive=not settings.ignore_noarchive
+            )
+            fetcher.on_robots = self.archive.answered
         self.hook = load_hook(settings.on_page) if settings.on_page else None
         self._done: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -57,7 +73,7 @@ class FetchingProcess:
 
     async def _visit(self, lease: Lease) -> None:
         try:
-            result = await visit(lease, self.chains, self.links, self.archive, self.hook)
+            result = await visit(lease, self.chains, self.links, self.archive, self.hook, self.needs)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # one page must never stop the others: the visit records the defect

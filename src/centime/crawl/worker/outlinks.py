@@ -5,30 +5,59 @@ link as written, here by canonical URL), because the pages of a site repeat thei
 of a URL only if this fetcher has not sent it lately. `_sent` is a direct-mapped table of fingerprints, so its size is
 bounded; a forgotten fingerprint only costs the bytes of sending its text again. It is emptied now and then, because the
 shard may have refused a URL that it would admit by now (`shard/bounds.py`).
+
+Links that the crawl refuses (`discover/refusal.py`) are sent by fingerprint and reason with every visit, so that the
+shard can count them, and their text as seldom as that of other links. A URL of a suspicious shape is sent with the key
+of its shape: the shard decides (`shard/trap_evidence.py`).
 """
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from centime.discover.canonical import Canonicaliser, canonical, index_of
+from centime.discover.canonical import LONGEST_URL, Canonicaliser, canonical, index_of
 from centime.discover.feed import Feed
+from centime.discover.refusal import Reason
 from centime.discover.scope import Scope
 from centime.discover.sitemap import Sitemap, is_sitemap
-from centime.discover.traps import trap
+from centime.discover.traps import Traps
 from centime.model.address import fingerprint
 from centime.model.document import NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.encoding import with_queries_in
 from centime.refresh.credit import CHANGE_FREQUENCIES
-from centime.shard.message import CLAIM, Lease
+from centime.shard.message import CLAIM, SHAPE, TEXT_FOLLOWS, Lease
 
 Fingerprints = npt.NDArray[np.uint64]
 SENT_BITS = 20
 FORGOTTEN_AFTER = 200_000  # pages
+SUSPECTS_FORGOTTEN_AFTER = 1_000  # the same for URLs of suspicious shapes: evidence may have come meanwhile
 VERDICTS = 1 << 18  # canonical URLs whose verdict is remembered, at most
 VERDICT_CHARACTERS = 32 << 20  # and the length of all of them
+REFUSED_SENT_BITS = 16
+REFUSED_TEXTS = 1_000  # of one page, at most
+LONGEST_REFUSED = 512  # characters of an href that is not the URL of a page
 
 _FOLLOWED = frozenset(flags for flags in range(256) if not flags & NOFOLLOW)
+_scheme = re.compile(r"[\x00-\x20]*(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
+
+
+class Outlinks(NamedTuple):
+    """The links of a page, for the fields of a `Visit` with these names."""
+
+    links: Fingerprints  # of pages that the crawl accepts
+    fresh: Fingerprints  # those of them that were not sent lately
+    texts: bytes  # the URLs of the latter, a line each
+    shapes: bytes = b""  # SHAPE entries of the latter
+    refused: Fingerprints = np.empty(0, dtype=np.uint64)
+    refused_for: bytes = b""
+    refused_texts: bytes = b""
+
+
+NO_LINKS = Outlinks(np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), b"")
 
 
 def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
@@ -41,39 +70,58 @@ def may_be_sitemap(url: str, document: Document, body: bytes) -> bool:
 class LinkReader:
     """The links of pages, as one fetcher sees them."""
 
-    def __init__(self, scope: Scope, max_depth: int | None, *, sitemaps: bool = True) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        max_depth: int | None,
+        traps: Traps | None = None,
+        *,
+        follow_nofollow: bool = False,
+        sitemaps: bool = True,
+    ) -> None:
         self.scope = scope
         self.max_depth = max_depth
+        self.traps = traps or Traps()
+        self.follow_nofollow = follow_nofollow
         self.sitemaps = sitemaps  # those that robots.txt names are followed
         self._canonical = Canonicaliser()
-        self._verdicts: dict[str, int] = {}  # canonical URL -> its fingerprint, or 0 if it is refused
+        # canonical URL -> its fingerprint, or -(16 * fingerprint + reason) if it is refused
+        self._verdicts: dict[str, int] = {}
+        self._keys: dict[int, int] = {}  # fingerprint -> key of its shape
         self._sent: Fingerprints = np.zeros(1 << SENT_BITS, dtype=np.uint64)
+        self._refused_sent: Fingerprints = np.zeros(1 << REFUSED_SENT_BITS, dtype=np.uint64)
         self._characters = 0  # of the URLs in _verdicts
         self._pages = 0  # since _sent was emptied
-        self.refused = 0
 
-    def of_page(self, lease: Lease, document: Document, *, nofollow: bool) -> tuple[Fingerprints, Fingerprints, bytes]:
-        """The fingerprints of the linked pages, those not sent lately, and the URLs of the latter, a line each."""
-        if nofollow:
-            return self._chosen([], lease.depth)
+    def of_page(self, lease: Lease, document: Document, *, nofollow: bool) -> Outlinks:
+        """The links of a page."""
         hrefs = document.hrefs
-        if not _FOLLOWED.issuperset(document.flags):
-            hrefs = tuple(href for href, flag in zip(hrefs, document.flags, strict=True) if not flag & NOFOLLOW)
+        unfollowed: tuple[str, ...] = ()
+        if not self.follow_nofollow:
+            if nofollow:
+                hrefs, unfollowed = (), hrefs
+            elif not _FOLLOWED.issuperset(document.flags):
+                flagged = list(zip(hrefs, document.flags, strict=True))
+                unfollowed = tuple(href for href, flag in flagged if flag & NOFOLLOW)
+                hrefs = tuple(href for href, flag in flagged if not flag & NOFOLLOW)
         if document.kind is PageKind.HTML:
             hrefs = with_queries_in(hrefs, document.encoding)
-        return self._chosen(self._canonical.many(hrefs, document.base or lease.url), lease.depth)
+        base = document.base or lease.url
+        avoided = {url for url in self._canonical.many(unfollowed, base) if url} if unfollowed else ()
+        return self._chosen(hrefs, self._canonical.many(hrefs, base), lease.depth, avoided)
 
-    def of_sitemap(self, lease: Lease, sitemap: Sitemap) -> tuple[Fingerprints, Fingerprints, bytes]:
+    def of_sitemap(self, lease: Lease, sitemap: Sitemap) -> Outlinks:
         """The same for the URLs that a sitemap lists, which are as deep as the sitemap itself. The parts of a sitemap
-        index may be compressed.
+        index may be compressed. No shape is suspicious, because the host asks for these URLs.
         """
-        urls = self._canonical.many([entry.url for entry in sitemap.entries], lease.url)
+        listed = [entry.url for entry in sitemap.entries]
+        urls = self._canonical.many(listed, lease.url)
         if sitemap.is_index or self.scope.kind == "page":  # a sitemap given as a seed stands for the pages it lists
             self._verdicts.update((url, fingerprint(url)) for url in urls if url and self.scope.kind == "page")
             self._verdicts.update(
                 (url, fingerprint(url)) for url in urls if url and not self.scope.refusal_of_sitemap(url)
             )
-        return self._chosen(urls, lease.depth - 1)
+        return self._chosen(listed, urls, lease.depth - 1)._replace(shapes=b"")
 
     def of_robots(self, lease: Lease, sitemaps: tuple[str, ...]) -> bytes:
         """The canonical URLs of the sitemaps that robots.txt names, a line each. They are one link away from the page
@@ -102,9 +150,9 @@ class LinkReader:
             claims.append((fingerprint(lease.url), 0.0, feed.ttl_seconds))
         return np.array(claims, dtype=CLAIM).tobytes()
 
-    def of_redirect(self, lease: Lease, target: str) -> tuple[Fingerprints, Fingerprints, bytes]:
+    def of_redirect(self, lease: Lease, target: str) -> Outlinks:
         """The same for the target of a redirect, which is as deep as the page itself."""
-        return self._chosen(self._canonical.many((target,), lease.url), lease.depth - 1)
+        return self._chosen((target,), self._canonical.many((target,), lease.url), lease.depth - 1)
 
     def refused_target(self, lease: Lease, target: str) -> str:
         """The target of a redirect that is not followed, and why not."""
@@ -117,12 +165,25 @@ class LinkReader:
         folder = index_of(url)
         return fingerprint(folder) if folder else 0
 
-    def _chosen(self, urls: "list[str | None]", depth: int) -> tuple[Fingerprints, Fingerprints, bytes]:
+    def own_shape(self, url: str) -> dict[str, int | bytes]:
+        """The fields of a visit to a page whose canonical URL has a suspicious shape; none if it has not."""
+        suspicion = self.traps.suspect(url) if self.traps.rules.mode != "off" else None
+        if suspicion is None:
+            return {}
+        shorter = np.array([fingerprint(one) for one in self.traps.shorter(url)], dtype=np.uint64)
+        return {"shape": suspicion.key, "shorter": shorter.tobytes()}
+
+    def _chosen(
+        self, hrefs: Sequence[str], urls: "list[str | None]", depth: int, avoided: Iterable[str] = ()
+    ) -> Outlinks:
+        """The links with these canonical URLs; `avoided` are those that the page asks crawlers not to follow."""
         verdicts = self._verdicts
         if len(verdicts) > VERDICTS or self._characters > VERDICT_CHARACTERS:
             verdicts.clear()
+            self._keys.clear()
             self._characters = 0
         accepted: dict[int, str] = {}
+        refused: dict[int, str] = {}
         for url in urls:
             if url is None:
                 continue
@@ -130,25 +191,88 @@ class LinkReader:
             if number is None:
                 number = verdicts[url] = self._verdict(url)
                 self._characters += len(url)
-            if number:
+            if number > 0:
                 accepted[number] = url
+            else:
+                refused[-number] = url
         self._pages += 1
+        if self._pages % SUSPECTS_FORGOTTEN_AFTER == 0 and self._keys:
+            suspects = np.fromiter(self._keys, dtype=np.uint64, count=len(self._keys))
+            self._sent[(suspects & np.uint64((1 << SENT_BITS) - 1)).astype(np.int64)] = 0
         if self._pages > FORGOTTEN_AFTER:
             self._pages = 0
             self._sent.fill(0)
         targets = np.fromiter(accepted, dtype=np.uint64, count=len(accepted))
+        new = targets[:0] == 0
         if self.max_depth is not None and depth >= self.max_depth:
-            return targets, np.empty(0, dtype=np.uint64), b""  # known pages are still links; new ones would be too deep
-        slots = (targets & np.uint64((1 << SENT_BITS) - 1)).astype(np.int64)
-        new = self._sent[slots] != targets
+            # known pages are still links; new ones would be too deep
+            refused |= {16 * number + Reason.MAX_DEPTH: url for number, url in accepted.items()}
+        else:
+            slots = (targets & np.uint64((1 << SENT_BITS) - 1)).astype(np.int64)
+            new = self._sent[slots] != targets
+            self._sent[slots[new]] = targets[new]
+        for url in avoided:
+            number = verdicts.get(url) or self._verdict(url)
+            if number < 0:
+                refused[-number] = url
+            elif number not in accepted:
+                refused[16 * number + Reason.NOFOLLOW] = url
+        if None in urls:
+            refused |= _not_pages(hrefs, urls)
+        chosen = Outlinks(targets, targets[:0], b"", *self._refused(refused))
         if not new.any():
-            return targets, np.empty(0, dtype=np.uint64), b""
-        self._sent[slots[new]] = targets[new]
-        lines = "\n".join([url for url, is_new in zip(accepted.values(), new.tolist(), strict=True) if is_new])
-        return targets, targets[new], lines.encode()
+            return chosen
+        texts = [url for url, is_new in zip(accepted.values(), new.tolist(), strict=True) if is_new]
+        return chosen._replace(fresh=targets[new], texts="\n".join(texts).encode(), shapes=self._shapes(targets[new]))
+
+    def _shapes(self, fresh: Fingerprints) -> bytes:
+        """SHAPE entries for those of the new links that have a suspicious shape."""
+        keys = self._keys
+        if not keys:
+            return b""
+        found = [(place, key) for place, number in enumerate(fresh.tolist()) if (key := keys.get(number))]
+        return np.array(found, dtype=SHAPE).tobytes()
+
+    def _refused(self, refused: dict[int, str]) -> tuple[bytes, Fingerprints, bytes, bytes]:
+        """No shapes, and the fields of refused links, of which the text of those not sent lately."""
+        if not refused:
+            return b"", np.empty(0, dtype=np.uint64), b"", b""
+        numbers = [number >> 4 for number in refused]
+        reasons = np.fromiter((number & 15 for number in refused), dtype=np.uint8, count=len(refused))
+        fingerprints = np.array(numbers, dtype=np.uint64)
+        slots = (fingerprints & np.uint64((1 << REFUSED_SENT_BITS) - 1)).astype(np.int64)
+        new = np.flatnonzero(self._refused_sent[slots] != fingerprints)[:REFUSED_TEXTS]
+        self._refused_sent[slots[new]] = fingerprints[new]
+        reasons[new] |= TEXT_FOLLOWS
+        urls = list(refused.values())
+        texts = "\n".join([urls[place] for place in new.tolist()])
+        return b"", fingerprints, reasons.tobytes(), texts.encode(errors="replace")
 
     def _verdict(self, url: str) -> int:
-        if self.scope.refusal(url) or trap(url):
-            self.refused += 1
-            return 0
-        return fingerprint(url)
+        number = fingerprint(url)
+        reason = self.scope.reason(url)
+        if reason is None and self.traps.rules.mode != "off" and url not in self.scope.seeds:
+            suspicion = self.traps.suspect(url)
+            if suspicion is not None:
+                if self.traps.rules.mode == "evidence" or suspicion.kind.by_number:
+                    self._keys[number] = suspicion.key
+                else:
+                    reason = Reason.TRAP
+        return number if reason is None else -(16 * number + reason)
+
+
+def _not_pages(hrefs: Sequence[str], urls: "list[str | None]") -> dict[int, str]:
+    """The hrefs that are not the URL of a page, by their fingerprints and reasons."""
+    found = {}
+    for href, url in zip(hrefs, urls, strict=True):
+        if url is None:
+            text = href[:LONGEST_REFUSED].strip()
+            is_long = len(href) > LONGEST_URL and not _scheme(href)
+            reason = Reason.LONGEST_URL if is_long else Reason.NOT_HTTP
+            found[16 * fingerprint(text) + reason] = _line(text)
+    return found
+
+
+def _line(text: str) -> str:
+    """A text as one line."""
+    return " ".join(text.split()) if any(character < " " for character in text) else text

@@ -14,9 +14,12 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
+from centime.change.look import Look, seen_again
+from centime.change.noise import Seen
 from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
-from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
+from centime.crawl.worker.needs import NeedReader, Needs
+from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
 from centime.discover.sitemap import Sitemap, read_sitemap
@@ -33,38 +36,67 @@ from centime.store.archive import Archive
 
 
 async def visit(
-    lease: Lease, chains: Chains, links: LinkReader, archive: Archive | None, hook: Hook | None = None
+    lease: Lease,
+    chains: Chains,
+    links: LinkReader,
+    archive: Archive | None,
+    hook: Hook | None = None,
+    needs: NeedReader | None = None,
 ) -> Visit:
-    """Fetches and parses one page; returns its outcome, with the fingerprints of its links."""
+    """Fetches and parses one page; returns its outcome, with the fingerprints of its links and, if `needs` reads them,
+    the URLs of its requisites.
+    """
     if exclusion := links.scope.exclusion(lease.url):  # the pattern was added after the page became known
         return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=exclusion)
+    most_bytes = needs.settings.most_bytes if needs is not None and lease.nesting else 0
     *followed, response = await chains.fetch(
-        Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience)
+        Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience, most_bytes=most_bytes)
     )
+    directives = parse_directives(response.headers, chains.product)
     if archive is not None:
         for redirect in followed:
             archive.answered(redirect)
     if lease.role & Role.GUESSED and lease.url.startswith("https://") and _is_without_tls(response):
         return _with_http(lease, response)
     if response.outcome is not Outcome.READ:
+        noarchive = archive is not None and archive.obeys_noarchive and directives.noarchive
         if archive is not None and response.outcome is Outcome.UNCHANGED:
             archive.verified(response)
-        elif archive is not None:
+        elif archive is not None and not noarchive:
             archive.answered(response)
-        return _without_document(lease, response, links)
-    directives = parse_directives(response.headers, chains.product)
+        return _without_document(lease, response, links, needs, noarchive=noarchive)
     document = read_document(
-        response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated
+        response.body,
+        url=lease.url,
+        content_type=response.header("content-type"),
+        truncated=response.truncated,
+        requisites=needs is not None and needs.wanted,
     )
+    noarchive = archive is not None and archive.obeys_noarchive and (document.noarchive or directives.noarchive)
+    if archive is not None and not noarchive:
+        archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
+    needed = needs.of_document(lease, document, response.headers) if needs is not None and not noarchive else Needs()
+    is_page = not lease.nesting or (needs is not None and needs.is_page(lease, document))
+    if not is_page:
+        return _visit(
+            lease,
+            response,
+            kind=document.kind,
+            body_bytes=len(response.body),
+            signature=document.signature,
+            digest=document.digest,
+            detail=document.trouble,
+            fresh_for=_fresh_for(response.header("cache-control")),
+            needed=needed.texts,
+            needs_cut=needed.cut,
+            noarchive=noarchive,
+        )
     document = with_header_links(document, response.headers, lease.url)
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
     sitemap, lacking = _sitemap(lease, document, response.body)
-    targets, fresh, texts = (
-        links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
-    )
-    if archive is not None:
-        archive.keep(response, document, unchanged=bool(lease.digest) and lease.digest == document.digest)
+    found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
+    seen, response = await _compared(lease, response, document, chains)
     return _visit(
         lease,
         response,
@@ -75,9 +107,8 @@ async def visit(
         signature=document.signature,
         digest=document.digest,
         detail=trouble or (sitemap.trouble if sitemap else "") or lacking or document.trouble,
-        links=targets.tobytes(),
-        fresh=fresh.tobytes(),
-        texts=texts,
+        **_packed(found),
+        **links.own_shape(lease.url),
         same_depth=sitemap is not None,
         role=Role.SITEMAP if sitemap and sitemap.is_index else PLAIN,
         is_sitemap=sitemap is not None,
@@ -86,33 +117,77 @@ async def visit(
         fresh_for=_fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
         watched=tuple(watched(response.body, document.kind, document.encoding, lease.watch)) if lease.watch else (),
+        needed=needed.texts,
+        needs_cut=needed.cut,
+        is_page=bool(lease.nesting),
+        noarchive=noarchive,
+        seen=seen,
     )
 
 
-def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
-    targets, fresh, texts = NONE, NONE, b""
-    if response.outcome.redirect:
-        targets, fresh, texts = links.of_redirect(lease, response.target)
+async def _compared(
+    lease: Lease, response: Response, document: Document, chains: Chains
+) -> tuple[Seen | None, Response]:
+    """How the content compares with the stored copy; reads the page again if that shows what is volatile
+    (`change/look.py`). Also the response, with the costs of both reads. The fetcher waits for the host's delay.
+    """
+    if document.words is None:
+        return None, response
+    if lease.digest and lease.digest == document.digest:
+        return seen_again(document.words, lease.state, lease.advice.table), response
+    look = Look(document.words, lease.state, lease.advice, lease.signature)
+    if not look.wants_twin:
+        return look.seen(), response
+    *_, again = await chains.fetch(Request(url=lease.url, patience=lease.patience))
+    response = replace(
+        response,
+        asked_at=max(response.asked_at, again.asked_at),
+        held=response.held + again.held,
+        wire_bytes=response.wire_bytes + again.wire_bytes,
+    )
+    if again.outcome is not Outcome.READ:
+        return look.seen(), response
+    twin = read_document(again.body, url=lease.url, content_type=again.header("content-type"))
+    return look.seen(twin.words), response
+
+
+def _without_document(
+    lease: Lease, response: Response, links: LinkReader, needs: NeedReader | None, *, noarchive: bool
+) -> Visit:
     kind = PageKind.DEAD if response.outcome is Outcome.GONE else PageKind.ERROR
     detail = response.detail
-    if response.outcome.redirect and not len(targets):
+    if lease.nesting:
+        target = response.target if response.outcome.redirect else ""
+        needed = needs.of_redirect(lease, target) if target and needs is not None else Needs()
+        detail = f"redirects to {target[:500]!r}" if target else detail
+        return _visit(
+            lease,
+            response,
+            kind=kind,
+            detail=detail,
+            needed=needed.texts,
+            needs_cut=needed.cut,
+            noarchive=noarchive,
+        )
+    found = links.of_redirect(lease, response.target) if response.outcome.redirect else NO_LINKS
+    if response.outcome.redirect and not len(found.links):
         detail = links.refused_target(lease, response.target)
-    elif response.outcome.redirect and targets[0] == fingerprint(lease.url):
+    elif response.outcome.redirect and found.links[0] == fingerprint(lease.url):
         detail = "redirects to itself"
-    elif texts and lease.hops >= MOST_HOPS:
-        fresh, texts = NONE, b""
+    elif found.texts and lease.hops >= MOST_HOPS:
+        found = NO_LINKS._replace(links=found.links)
         detail = f"{MOST_HOPS} redirects in a row led here: its target is followed only if it is known"
     return _visit(
         lease,
         response,
         kind=kind,
-        links=targets.tobytes(),
-        fresh=fresh.tobytes(),
-        texts=texts,
+        **_packed(found),
+        **links.own_shape(lease.url),
         same_depth=True,
         role=lease.role & Role.SITEMAP,
         sitemaps=links.of_robots(lease, response.sitemaps),
         detail=detail,
+        noarchive=noarchive,
     )
 
 
@@ -125,15 +200,13 @@ def _is_without_tls(response: Response) -> bool:
 def _with_http(lease: Lease, response: Response) -> Visit:
     """A redirect to the same page without TLS, because a person gave no scheme and nothing answers with TLS."""
     url = lease.url.replace("https://", "http://", 1)
-    target = np.array([fingerprint(url)], dtype=np.uint64).tobytes()
+    target = np.array([fingerprint(url)], dtype=np.uint64)
     why = response.detail or response.outcome.name.lower().replace("_", " ")
     return _visit(
         lease,
         replace(response, outcome=Outcome.MOVED_TEMPORARILY),
         kind=PageKind.ERROR,
-        links=target,
-        fresh=target,
-        texts=url.encode(),
+        **_packed(NO_LINKS._replace(links=target, fresh=target, texts=url.encode())),
         same_depth=True,
         role=lease.role & Role.SITEMAP,
         detail=f"{WITHOUT_TLS} {url} is fetched: no answer with https ({why})",
@@ -150,6 +223,11 @@ def _sitemap(lease: Lease, document: Document, body: bytes) -> tuple[Sitemap | N
     return None, "" if _may_be_feed(document) else f"It is called a sitemap and is none. {sitemap.trouble}"
 
 
+def _packed(found: Outlinks) -> dict[str, bytes]:
+    """The fields of a visit that have its links."""
+    return {name: part if isinstance(part, bytes) else part.tobytes() for name, part in found._asdict().items()}
+
+
 def _may_be_feed(document: Document) -> bool:
     return document.root in ("rss", "feed", "RDF")
 
@@ -161,7 +239,6 @@ def _fresh_for(cache_control: str) -> float:
 
 
 _MAX_AGE = re.compile(r"(?<![-\w])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE).search
-NONE = np.empty(0, dtype=np.uint64)
 NO_TLS = (Outcome.NO_CONNECTION, Outcome.BAD_TLS, Outcome.TIMED_OUT)
 
 

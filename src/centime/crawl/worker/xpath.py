@@ -1,4 +1,4 @@
-"""Evaluates the XPaths of subscriptions in a page: gives a hash of what they find, and the beginning of it for people.
+"""Evaluates the XPaths of subscriptions in a page: gives a hash of what they find, and its text for people.
 
 The work is bounded and safe: entities are not expanded, nothing is loaded from elsewhere, at most MOST_BYTES of a body
 are parsed, and the first MOST_FOUND results count. A running evaluation cannot be stopped. So, before a subscription is
@@ -78,8 +78,7 @@ def _nested(text: str) -> int:
 
 
 def watched(body: bytes, kind: PageKind, encoding: str, subscriptions: Sequence[Subscription]) -> list[Watched]:
-    """For each subscription with an XPath: its name, the hash of what the XPath finds in the body, and the beginning of
-    what it finds.
+    """For each subscription with an XPath: its name, the hash of what the XPath finds in the body, and its text.
 
     The caller passes the subscriptions that match the page's URL. If an XPath finds nothing, that has a hash too, so
     the disappearance of something is a change.

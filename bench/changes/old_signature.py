@@ -1,4 +1,4 @@
-"""A 64-bit signature of the content: equal if only dates, times, counters and session ids differ.
+"""The signature of Centime 0.1, for comparison: equal if only dates, times, counters and session ids differ.
 
 The text is split into words; the amount of white space does not matter. These words are ignored:
 
@@ -64,7 +64,6 @@ _WEIGHTS[128:] = _OTHER = 1 << 2 * _FIELD
 _WEIGHTS[58] = 1 << 3 * _FIELD
 _WEIGHTS[[47, 45, 46]] = 1 << 4 * _FIELD
 _WEIGHTS[:33] = _WEIGHTS[194] = -1
-NOTHING = xxhash.xxh3_64_intdigest(b"")  # the signature of no words
 
 
 def signature_of(text: Bytes) -> int | None:

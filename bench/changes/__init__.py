@@ -1,0 +1,1 @@
+"""Planted changes and noise on real and hand-made pages: which of them each method reports."""

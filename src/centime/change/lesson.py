@@ -1,0 +1,59 @@
+"""What two reads of a page moments apart teach: whatever differs between them is volatile.
+
+A place that only one of them has is volatile as a whole, unless its words stand on another place of the other read. A
+place with the same blocks in another order is a set. Otherwise the words that differ are masked (`mask.py`), or all of
+the place is volatile if that would leave too little. Two reads that have little in common teach nothing.
+"""
+
+from centime.change.groups import common_hash, sequence_of
+from centime.change.mask import masked, masks_between
+from centime.change.reading import Page
+from centime.change.rule import ANYWHERE, MOST_MASKS, SET, WATCHED, WHOLE, Rule, Table
+
+MOST_STRANGE = 0.5  # share of words on places that only one read has
+
+
+def lesson(first: Page, second: Page, table: Table) -> list[Rule]:
+    """The new rules that two reads moments apart suggest."""
+    a, b = first.groups, second.groups
+    here, there = a.index(), b.index()
+    moved = {int(a.ordered[here[place]]) for place in here.keys() - there.keys()} & {
+        int(b.ordered[there[place]]) for place in there.keys() - here.keys()
+    }
+    strange = [
+        (place, int(a.counts[here[place]]))
+        for place in here.keys() - there.keys()
+        if int(a.ordered[here[place]]) not in moved
+    ]
+    strange += [
+        (place, int(b.counts[there[place]]))
+        for place in there.keys() - here.keys()
+        if int(b.ordered[there[place]]) not in moved
+    ]
+    if sum(count for _, count in strange) > MOST_STRANGE * (int(a.counts.sum()) + int(b.counts.sum())):
+        return []
+    rules = table.in_force(table.version)
+    anywhere = rules.pop(ANYWHERE, [])
+    found = [Rule(place, WHOLE) for place, _ in strange if not _has(rules.get(place, []), WHOLE)]
+    for place in sorted(here.keys() & there.keys()):
+        known = [rule for rule in rules.get(place, []) if rule.kind != WATCHED]
+        if a.ordered[here[place]] != b.ordered[there[place]] and not _has(known, WHOLE):
+            found += _of_place(first, second, place, known + anywhere)
+    return list(dict.fromkeys(found))
+
+
+def _of_place(first: Page, second: Page, place: int, known: list[Rule]) -> list[Rule]:
+    (x, attribute), (y, _) = sequence_of(first.words, place), sequence_of(second.words, place)
+    x, y = masked(x, known, attribute)[0], masked(y, known, attribute)[0]
+    if len(x) == len(y) and (x == y).all():
+        return []
+    if common_hash(x) == common_hash(y):
+        return [] if _has(known, SET) else [Rule(place, SET)]
+    masks = masks_between(x, y, place, attribute)
+    if masks is None or sum(rule.place == place for rule in [*known, *masks]) > MOST_MASKS:
+        return [Rule(place, WHOLE)]
+    return masks
+
+
+def _has(rules: list[Rule], kind: int) -> bool:
+    return any(rule.kind == kind for rule in rules)

@@ -1,0 +1,291 @@
+"""What a host's reads have taught about the volatile parts of its pages. Part of a shard's state: it changes only by
+`observe`, and follows from the visits alone.
+
+    rules       from twin reads (`lesson.py`), each with the version from which it is in force
+    covered     places that a twin read has tested
+    suspects    places that have changed: how often, in which of the last reads, and with which values
+
+A restless place has at most MOST_RESTLESS_WORDS words and changed in at least 60 % of its last 6 to 16 reads, and in
+the shorter intervals among them too; it counts as volatile until it changes in fewer than 30 %. Less suffices if a part
+of the place is masked: a clock beside a date. A shared value was reported by another page of the host before, and the
+place had at least SHARED_AFTER such confirmations and never a value that returned: only the first page reports it, and
+none at all once the place has had TICKS such values.
+
+A rule that has hidden nothing new in QUIET_READS reads of its place is no longer in force; the next one of that place
+has twice the time.
+
+Twin reads are few: at most 2 + pages/16 when pages are first read, from the third page on; at the first, second and
+fourth change of a place; and then at most 4 + reads * (1 % + 4 % of the recent success) in all.
+"""
+
+import msgspec
+import numpy as np
+
+from centime.change.page_state import HIDDEN, hidden_of, unpacked
+from centime.change.reading import Difference, Verdict
+from centime.change.rule import ANYWHERE, MASK, MOST_RULES, NO_TABLE, WATCHED, Rule, Table
+
+MOST_RESTLESS_WORDS = 48
+LEAST_READS, MOST_READS = 6, 16
+ENTER, ENTER_SHORT, LEAVE = 0.6, 0.55, 0.3
+HINTED = 0.45  # of these suffices for a place of which a part is masked
+SHARED_AFTER, SHARED_VALUES, TICKS = 4, 2, 5
+RETURNED = 4  # former values that are remembered
+LEAST_SECONDS = 1e-3  # between two reads of a page
+QUIET_READS = 8
+MOST_SUSPECTS = 64
+MOST_COVERED = 2_048
+PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many hosts have no more
+TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wanted
+LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
+
+
+class Suspect(msgspec.Struct, array_like=True):
+    """A place that has changed."""
+
+    changes: int = 0
+    reads: list[float] = []  # seconds since the read before: above 0 if the place had changed, else below 0
+    restless: bool = False
+    value: int = -1  # the last that was reported
+    page: int = -1  # by this page
+    confirmed: int = 0  # how often another page reported the value that one had reported
+    values: int = 0
+    returned: bool = False
+    former: list[int] = []
+    words: int = 0
+    lone: int = 0  # how often the place came or went
+
+
+class Seen(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What a fetcher found out about the content of a page."""
+
+    verdict: int
+    differences: tuple[Difference, ...] = ()
+    hidden: bytes = b""
+    state: bytes = b""  # the new state; empty if the last one stays
+    twin: bool = False  # the page was read twice
+    lessons: tuple[Rule, ...] = ()  # in force since the version after that of the fetcher's table
+    covered: tuple[int, ...] = ()
+    plain: bytes = b""  # the new state without the lessons, in case the table has changed meanwhile
+
+
+class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What a fetcher needs to know of a host."""
+
+    table: Table = NO_TABLE
+    early: bool = False  # a twin read is allowed if many places of a new page are not covered
+    late: bool = False  # a twin read is allowed if a place changed that is not settled
+    covered: bytes = b""
+    settled: tuple[int, ...] = ()  # changed places that need no twin read
+
+
+NO_ADVICE = Advice()
+
+
+class Noise(msgspec.Struct, array_like=True):
+    """The volatile parts of a host's pages."""
+
+    version: int = 0
+    rules: list[Rule] = []
+    covered: bytes = b""  # places, 32 bits each
+    suspects: dict[int, Suspect] = {}
+    quiet: dict[int, int] = {}
+    pages: int = 0
+    reads: int = 0
+    early: int = 0
+    twins: int = 0
+    success: float = 1.0
+
+    def table(self) -> Table:
+        """The rules, for a fetcher."""
+        return Table(self.version, tuple(self.rules))
+
+    def advice(self, *, first: bool, twins: bool = True) -> Advice:
+        """What a fetcher needs for the next read of a page; without `twins`, no page is read twice."""
+        affordable = self.twins < 4 + self.reads * (0.01 + 0.04 * self.success)
+        early = twins and first and self.pages >= PAGES_BEFORE and self.early < 2 + self.pages / 16
+        late = twins and not first and affordable
+        settled = (
+            ()
+            if not late
+            else tuple(
+                place
+                for place, suspect in self.suspects.items()
+                if self._at_rest(suspect) or not (suspect.changes + 1 in TWIN_AT or 0 < suspect.lone < LONE_TWINS)
+            )
+        )
+        return Advice(self.table(), early, late, self.covered if early else b"", settled)
+
+    def observe(self, page: int, before: bytes, seen: Seen, seconds: float) -> tuple[Verdict, bytes]:
+        """Learns from a read; returns its verdict and the new state of the page, empty if the last one stays.
+
+        `before` is the state of the page, empty for a first read, and `seconds` the time since that read.
+        """
+        verdict = Verdict(seen.verdict)
+        self.reads += 1
+        if not before:
+            self.pages += 1
+        state = seen.state
+        if seen.twin:
+            state = self._twin(seen, first=not before)
+        if not before or verdict is Verdict.UNKNOWN:
+            return verdict, state
+        if verdict is Verdict.CHANGED and seen.differences:
+            restful = [one for one in seen.differences if not self._excused(one, page)]
+            if not restful:
+                verdict = Verdict.VOLATILE
+        self._count(before, seen, seconds)
+        self._note(seen.differences, page)
+        self._quieten(before, seen)
+        return verdict, state
+
+    # ---- twin reads
+
+    def _twin(self, seen: Seen, *, first: bool) -> bytes:
+        """Learns from a twin read; returns the state of the page that agrees with the rules as they are now."""
+        self.twins += 1
+        self.early += first
+        known = np.frombuffer(self.covered, dtype="<u4")
+        self.covered = np.union1d(known, np.array(seen.covered, dtype="<u4"))[:MOST_COVERED].astype("<u4").tobytes()
+        self.success = 0.8 * self.success + 0.2 * bool(seen.lessons)
+        if not seen.lessons:
+            return seen.state
+        expected = seen.lessons[0].since == self.version + 1
+        self._add(seen.lessons)
+        return seen.state if expected else seen.plain
+
+    def _add(self, rules: tuple[Rule, ...]) -> None:
+        self.version += 1
+        self.rules += [msgspec.structs.replace(rule, since=self.version) for rule in rules]
+        del self.rules[:-MOST_RULES]
+        for rule in rules:
+            self.quiet.pop(rule.place, None)
+
+    # ---- places that changed
+
+    def _excused(self, one: Difference, page: int) -> bool:
+        """Whether a difference says nothing about the page itself."""
+        suspect = self.suspects.get(one.place)
+        return suspect is not None and (
+            (suspect.restless and one.words <= MOST_RESTLESS_WORDS)
+            or (self._shared(suspect) and one.value >= 0 and suspect.value == one.value and suspect.page != page)
+            or (self._shared(suspect) and suspect.values > TICKS and suspect.confirmed >= 2 * suspect.values)
+        )
+
+    def _at_rest(self, suspect: Suspect) -> bool:
+        return suspect.restless or self._shared(suspect)
+
+    def _shared(self, suspect: Suspect) -> bool:
+        return (
+            not suspect.returned
+            and suspect.confirmed >= SHARED_AFTER
+            and suspect.values >= SHARED_VALUES
+            and suspect.confirmed >= suspect.values - 1
+        )
+
+    def _note(self, differences: tuple[Difference, ...], page: int) -> None:
+        """Notes the values of the places that differ."""
+        for one in differences:
+            if one.place < 0:
+                continue
+            suspect = self.suspects.get(one.place)
+            if suspect is None:
+                suspect = self.suspects[one.place] = Suspect(reads=[LEAST_SECONDS])
+                if len(self.suspects) > MOST_SUSPECTS:
+                    self._forget_one(one.place)
+            suspect.changes += 1
+            suspect.lone += one.lone
+            suspect.words = one.words
+            was = self._at_rest(suspect)
+            if one.value == suspect.value:
+                suspect.confirmed += suspect.page != page
+            else:
+                suspect.returned = suspect.returned or one.value in suspect.former
+                suspect.former = [*suspect.former, suspect.value][-RETURNED:]
+                suspect.value, suspect.page = one.value, page
+                suspect.values += 1
+            if self._at_rest(suspect) and not was:
+                self._watch(one.place)
+
+    def _forget_one(self, kept: int) -> None:
+        """Forgets the suspect that changed least."""
+        least = min((place for place in self.suspects if place != kept), key=lambda k: (self.suspects[k].changes, k))
+        del self.suspects[least]
+
+    def _count(self, before: bytes, seen: Seen, seconds: float) -> None:
+        """Counts for each suspect of a page whether it has changed."""
+        if not self.suspects:
+            return
+        changed = {one.place: one.words for one in seen.differences}
+        for place in (unpacked(before).places() | changed.keys()) & self.suspects.keys():
+            suspect = self.suspects[place]
+            interval = max(seconds, LEAST_SECONDS)
+            suspect.reads = [*suspect.reads, interval if place in changed else -interval][-MOST_READS:]
+            was = suspect.restless
+            suspect.restless = _is_restless(suspect, HINTED if self._is_masked(place) else 1.0)
+            if suspect.restless and not was:
+                self._watch(place)
+
+    def _is_masked(self, place: int) -> bool:
+        """Whether a part of a place is known to be volatile: then it takes less to see that all of it is."""
+        return any(rule.place == place and rule.kind == MASK and not rule.until for rule in self.rules)
+
+    def _watch(self, place: int) -> None:
+        if not any(rule.place == place and rule.kind == WATCHED for rule in self.rules):
+            self._add((Rule(place, WATCHED),))
+
+    # ---- rules that hide nothing any more
+
+    def _quieten(self, before: bytes, seen: Seen) -> None:
+        """Ends rules that have hidden nothing new for QUIET_READS reads."""
+        if not self.rules:
+            return
+        state = unpacked(before)
+        hiding = {rule.place for rule in self.rules if rule.kind != WATCHED and rule.holds(state.version)}
+        same = seen.verdict == Verdict.SAME
+        old, new = hidden_of(before), seen.hidden
+        if not same and not new:
+            return  # nothing is known about what the rules have hidden
+        present = state.places()
+        if old[2 * HIDDEN :] != bytes(2):
+            present.add(ANYWHERE)
+        for place in sorted(hiding):
+            number = HIDDEN if place == ANYWHERE else place % HIDDEN
+            slot = slice(2 * number, 2 * number + 2)
+            if not same and old[slot] != new[slot]:
+                self.quiet[place] = 0
+            elif place in present:
+                self.quiet[place] = self.quiet.get(place, 0) + 1
+                if self.quiet[place] >= QUIET_READS << min(self._ended(place), 8):
+                    self._end(place)
+
+    def _ended(self, place: int) -> int:
+        """How often rules of a place have ended: those that came back are given more time."""
+        return len({rule.until for rule in self.rules if rule.place == place and rule.until})
+
+    def _end(self, place: int) -> None:
+        """Ends the rules of a place."""
+        self.version += 1
+        self.rules = [
+            msgspec.structs.replace(rule, until=self.version)
+            if rule.place == place and rule.kind != WATCHED and not rule.until
+            else rule
+            for rule in self.rules
+        ]
+        self.quiet.pop(place, None)
+
+
+def _is_restless(suspect: Suspect, factor: float) -> bool:
+    """Whether a place changes in most reads, however short the interval; with a smaller factor, in fewer."""
+    if suspect.words > MOST_RESTLESS_WORDS or len(suspect.reads) < LEAST_READS:
+        return False
+    share = sum(read > 0 for read in suspect.reads) / len(suspect.reads)
+    if suspect.restless:
+        return share >= factor * LEAVE
+    reads = sorted(suspect.reads, key=abs)
+    half = len(reads) // 2
+    return (
+        share >= factor * ENTER
+        and sum(read > 0 for read in reads[:half]) >= factor * factor * ENTER_SHORT * half
+        and abs(reads[-1]) >= 2 * abs(reads[0])
+    )

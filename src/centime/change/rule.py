@@ -1,0 +1,52 @@
+"""What a host's pages are compared by: rules that say which parts are volatile, each since a version of the table.
+
+    WHOLE     all words of a place are volatile
+    SET       the blocks of a place come in any order
+    MASK      words between `left` and `right` are volatile, at most `most` of them (`mask.py`); if three words of the
+              same block surround them, ANYWHERE on the pages of the host
+    WATCHED   the place changes often or on all pages at once: page states keep it apart from others
+
+A page state names the version of the table under which it was made, and is compared under the rules in force then. So
+a new rule never makes a page look changed, and never hides what was compared before.
+"""
+
+import msgspec
+
+WHOLE, SET, MASK, WATCHED = 1, 2, 3, 4
+ANYWHERE = 1 << 20  # the place of a mask that applies to the text of all places
+MOST_MASKS = 48  # of a place: with more, all of it is volatile
+MOST_RULES = 1_024  # of a host
+
+
+class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """One rule. In force from version `since` on, and before version `until` (0: for ever)."""
+
+    place: int
+    kind: int
+    left: int = 0
+    right: int = 0
+    most: int = 0
+    since: int = 0
+    until: int = 0
+
+    def holds(self, version: int) -> bool:
+        """Whether the rule is in force under a version."""
+        return self.since <= version and not 0 < self.until <= version
+
+
+class Table(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The rules of a host, as a lease carries them."""
+
+    version: int = 0
+    rules: tuple[Rule, ...] = ()
+
+    def in_force(self, version: int) -> dict[int, list[Rule]]:
+        """The rules in force under a version, by place."""
+        found: dict[int, list[Rule]] = {}
+        for rule in self.rules:
+            if rule.holds(version):
+                found.setdefault(rule.place, []).append(rule)
+        return found
+
+
+NO_TABLE = Table()

@@ -1,0 +1,143 @@
+from itertools import count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centime.change.noise import QUIET_READS
+from centime.change.reading import Verdict
+from tests.change.reads import Host, page
+
+EXAMPLES = [
+    ("release 3.11.4", "release 4.0.0"),
+    ("open from 10:00", "open from 09:00"),
+    ("concert on 5 March", "concert on 12 April"),
+    ("call 030-1234-5678", "call 030-1234-9999"),
+    ("IBAN DE89370400440532013000", "IBAN DE12500105170648489890"),
+    (f"SHA-256 {'9f86d081' * 8}", f"SHA-256 {'60303ae2' * 8}"),
+    ("2 years", "20 years"),
+    ("<a href=/a>x</a>", "<a href=/b>x</a>"),
+    ("<img src=a.png alt=x>", "<img src=a.png alt=y>"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), EXAMPLES)
+def test_a_number_a_date_or_a_link_is_a_change(one: str, other: str) -> None:
+    host = Host()
+    assert host.read(0, lambda: page(one)) is Verdict.UNKNOWN
+    assert host.read(0, lambda: page(one)) is Verdict.SAME
+    assert host.read(0, lambda: page(other)) is Verdict.CHANGED
+
+
+@pytest.mark.parametrize(("one", "other"), EXAMPLES)
+def test_a_change_beside_an_advertisement_is_a_change_and_the_advertisement_is_none(one: str, other: str) -> None:
+    host, number = Host(), count()
+    for read in range(4):
+        for number_of_page in range(6):
+            verdict = host.read(number_of_page, lambda: page(one, noise=f"Save {next(number)} percent on bread"))
+            assert verdict is (Verdict.VOLATILE if read > 1 else verdict)
+    assert host.read(0, lambda: page(other, noise=f"Save {next(number)} percent on bread")) is Verdict.CHANGED
+    assert host.read(0, lambda: page(other, noise=f"Save {next(number)} percent on bread")) is Verdict.VOLATILE
+    assert host.twins <= 4
+
+
+def test_a_counter_in_a_sentence_is_masked_and_the_price_beside_it_is_not() -> None:
+    host, number = Host(), count(100)
+
+    def write(price: int) -> str:
+        return page(f"The page was opened by {next(number)} readers so far, and bread costs {price} euros.")
+
+    for _ in range(3):
+        verdicts = [host.read(one, lambda: write(5)) for one in range(5)]
+    assert set(verdicts) == {Verdict.VOLATILE}
+    assert host.read(0, lambda: write(6)) is Verdict.CHANGED
+
+
+def test_a_list_in_random_order_is_a_set_and_a_new_item_is_a_change() -> None:
+    host, number = Host(), count()
+
+    def write(items: list[str]) -> str:
+        turn = next(number) % len(items)
+        listed = "".join(f"<li>{item}</li>" for item in items[turn:] + items[:turn])
+        return page("text") + f"<ul class=related>{listed}</ul>"
+
+    for _ in range(3):
+        verdicts = [host.read(one, lambda: write(["a b", "c d", "e f"])) for one in range(5)]
+    assert set(verdicts) == {Verdict.VOLATILE}
+    assert host.read(0, lambda: write(["a b", "c d", "x y"])) is Verdict.CHANGED
+
+
+def test_a_banner_that_comes_and_goes_is_volatile() -> None:
+    host, number = Host(), count()
+
+    def write() -> str:
+        return page("text") + ("<div class=consent><p>We use cookies.</p></div>" if next(number) % 3 else "")
+
+    verdicts = [[host.read(one, write) for one in range(6)] for _ in range(6)]
+    assert Verdict.CHANGED not in verdicts[-1]
+
+
+def test_wrapping_a_page_in_other_elements_is_markup() -> None:
+    host = Host()
+    text = "<main class=story><h1>Title</h1><div class=body><p>One two three</p></div></main>"
+    host.read(0, lambda: text)
+    assert host.read(0, lambda: f"<div class=shell>{text}</div>") is Verdict.MARKUP
+    assert host.read(0, lambda: f"<body class=red>{text}") is Verdict.MARKUP
+
+
+def test_noise_that_stops_is_watched_again() -> None:
+    host, number = Host(), count()
+    for _ in range(3):
+        for one in range(6):
+            host.read(one, lambda: page("text", noise=f"{next(number)} people watch"))
+    for _ in range(QUIET_READS):
+        for one in range(6):
+            host.read(one, lambda: page("text", noise="7 people watch"))
+    assert host.read(0, lambda: page("text", noise="8 people watch")) is Verdict.CHANGED
+
+
+def test_a_value_that_all_pages_share_is_reported_by_few() -> None:
+    host = Host()
+    reported = []
+    for day in range(12):
+        verdicts = [host.read(one, lambda: page(f"text {one}", noise=f"Today is day {day}")) for one in range(10)]  # noqa: B023
+        reported.append(verdicts.count(Verdict.CHANGED))
+    assert reported[-1] == 0
+    assert max(reported[4:]) <= 1
+
+
+TEXTS = st.lists(
+    st.sampled_from(["river", "12:30", "5", "<b>", "</b>", "<p>", "<li>", "2024", "a1b2c3d4e5f6a7b8"]), max_size=12
+)
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=6))
+def test_a_read_whose_bytes_differ_is_never_the_same(contents: list[list[str]]) -> None:
+    host = Host()
+    last = ""
+    for parts in contents:
+        body = page(" ".join(parts))
+        verdict = host.read(0, lambda: body)  # noqa: B023
+        assert (verdict is Verdict.SAME) == (body == last)
+        last = body
+
+
+@given(st.text(alphabet="abc123:./-", min_size=1, max_size=12), st.text(alphabet="abc123:./-", min_size=1, max_size=12))
+def test_another_word_outside_of_a_learned_mask_is_a_change(one: str, other: str) -> None:
+    host, number = Host(), count()
+    for _ in range(3):
+        for k in range(4):
+            host.read(k, lambda: page(f"It says {one} here", noise=f"{next(number)} people watch"))
+    verdict = host.read(0, lambda: page(f"It says {other} here", noise=f"{next(number)} people watch"))
+    assert verdict is (Verdict.VOLATILE if one == other else Verdict.CHANGED)
+
+
+def test_a_state_is_small_however_many_places_a_page_has() -> None:
+    host = Host()
+    many = "".join(f"<div class={chr(97 + k % 26)}{chr(97 + k // 26)}x><p>word {k}</p></div>" for k in range(600))
+    host.read(0, lambda: many)
+    assert len(host.states[0]) <= 500
+    for k in (0, 300, 599):
+        host.read(0, lambda: many)
+        changed = many.replace(f"<p>word {k}</p>", "<p>word other</p>")
+        assert host.read(0, lambda: changed) is Verdict.CHANGED  # noqa: B023

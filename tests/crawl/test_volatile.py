@@ -1,0 +1,119 @@
+"""Crawls of a real server whose pages have noise and change: what every visit says, and that it survives a kill."""
+
+import asyncio
+import shutil
+import time
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from centime.crawl.engine.opening import open_writer
+from centime.crawl.engine.writer import CrawlWriter
+from centime.crawl.worker.chain import Chains
+from centime.crawl.worker.outlinks import LinkReader
+from centime.crawl.worker.visit import visit
+from centime.discover.scope import Scope
+from centime.fetch.fetcher import Fetcher
+from centime.model.ids import PageId
+from centime.shard.message import pack
+from centime.store.record import Mark, Record
+from tests.fetch.hostile import Handler, Server, answer, run, settings
+
+LIVE: dict[str, Any] = {"continuous": True, "rate": 100.0, "least_interval": 1.0, "delay": 0.0, "scope": "any"}
+PAGES = 6
+HOUR = 3600.0
+
+
+class Site:
+    """A site whose pages say what they are told to, beside a number that differs at every read."""
+
+    def __init__(self) -> None:
+        self.texts = ["opens at 10:00"] * PAGES
+        self._reads = count()
+
+    def route(self, number: int) -> Handler:
+        """Answers with the page as it is written now."""
+
+        async def respond(writer: asyncio.StreamWriter) -> None:
+            writer.write(answer(self.body(number).encode(), content_type="text/html"))
+            await writer.drain()
+
+        return respond
+
+    def body(self, number: int) -> str:
+        """The page as it is written now."""
+        links = "".join(f"<li><a href=/{page}>page {page}</a></li>" for page in range(PAGES))
+        return (
+            f"<title>Page {number}</title><main><h1>Page {number}</h1><p class=text>It {self.texts[number]} today.</p>"
+            f"<ul>{links}</ul></main><p class=live>{next(self._reads)} people are watching</p>"
+        )
+
+
+async def read_all(opened: CrawlWriter, server: Server, now: float, rounds: int) -> float:
+    """Reads every page some times, an hour of the crawl's clock apart; returns the time of the last read."""
+    fetcher = Fetcher(settings())
+    links = LinkReader(Scope.of([server.url + "/0"]), None)
+    chains = Chains(fetcher, links.scope.admits)
+    try:
+        for _ in range(rounds):
+            now += HOUR
+            wanted = {page: opened.shard.pages.texts.get(PageId(page)) for page in range(opened.shard.pages.count)}
+            while wanted and (leases := opened.shard.lease(now, 1)):
+                for lease in leases:
+                    wanted.pop(int(lease.page), None)
+                    opened.shard.record(now, [pack(await visit(lease, chains, links, None))])
+    finally:
+        await fetcher.close()
+    return now
+
+
+def marks(opened: CrawlWriter) -> dict[str, Mark]:
+    """What the last visit of each page says of its content, by its path."""
+    kinds = Mark.CHANGED | Mark.MARKUP | Mark.VOLATILE
+    found = {}
+    for number in range(opened.shard.pages.count):
+        record = opened.shard.pages.last(PageId(number))
+        assert record is not None
+        found[opened.shard.pages.texts.get(PageId(number)).rpartition("/")[2]] = record.marks & kinds
+    return found
+
+
+def known(opened: CrawlWriter) -> tuple[bytes, list[Record | None]]:
+    """What a crawl knows about the noise of its hosts and the content of its pages."""
+    noise = msgspec.msgpack.encode([host.noise for host in opened.shard.hosts.all])
+    return noise, [opened.shard.pages.last(PageId(page)) for page in range(PAGES)]
+
+
+def test_a_crawl_learns_noise_and_sees_a_change_beside_it_also_after_it_was_killed(tmp_path: Path) -> None:
+    async def work() -> None:
+        site = Site()
+        async with Server({f"/{number}": site.route(number) for number in range(PAGES)}) as server:
+            with open_writer(tmp_path / "c", [f"{server.url}/0"], LIVE) as opened:
+                now = await read_all(opened, server, time.time(), 5)
+                assert set(marks(opened).values()) == {Mark.VOLATILE}
+                opened.shard.journal.sync()
+                killed = known(opened)
+                shutil.copytree(tmp_path / "c", tmp_path / "killed")
+            with open_writer(tmp_path / "killed", [], LIVE) as opened:
+                assert known(opened) == killed
+                site.texts[2] = "opens at 09:00"
+                await read_all(opened, server, now, 1)
+                assert marks(opened) == {str(page): Mark.VOLATILE for page in range(PAGES)} | {"2": Mark.CHANGED}
+                twins = sum(host.noise.twins for host in opened.shard.hosts.all if host.noise is not None)
+                assert 1 <= twins <= 8
+            assert len(server.asked) - 1 <= 6 * PAGES + twins + PAGES  # robots.txt, every read, and the twins
+
+    run(work())
+
+
+def test_a_crawl_that_refreshes_nothing_reads_no_page_twice(tmp_path: Path) -> None:
+    async def work() -> None:
+        site = Site()
+        async with Server({f"/{number}": site.route(number) for number in range(PAGES)}) as server:
+            with open_writer(tmp_path / "c", [f"{server.url}/0"], {"scope": "any", "delay": 0.0}) as opened:
+                await read_all(opened, server, time.time(), 2)
+            assert sorted(server.asked) == ["/0", "/1", "/2", "/3", "/4", "/5", "/robots.txt"]
+
+    run(work())
