@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from centime.parse.document import read_document
 from centime.parse.encoding import as_utf8, with_queries_in
 
 WORD = "café"
@@ -84,3 +85,40 @@ def test_the_query_of_a_link_is_in_the_encoding_of_the_page_and_its_path_is_not(
 def test_any_query_of_any_page_is_ascii(query: str, encoding: str) -> None:
     query = query.replace("#", "")
     assert with_queries_in((f"/?{query}",), encoding)[0].isascii()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "url", "text"),
+    [
+        ("windows-1251", "http://a.ru/", "Городской музей открыт каждый день, кроме понедельника"),
+        ("koi8-u", "http://a.ua/", "Міський музей відчинено щодня, крім понеділка"),
+        ("shift_jis", "http://a.jp/", "市立博物館は月曜日を除いて毎日開いています"),
+        ("euc-jp", "http://a.example/", "市立博物館は月曜日を除いて毎日開いています"),
+        ("iso-2022-jp", "http://a.jp/", "市立博物館は月曜日を除いて毎日開いています"),
+        ("euc-kr", "http://a.kr/", "시립 박물관은 월요일을 제외하고 매일 문을 엽니다"),
+        ("gb18030", "http://a.cn/", "市博物馆除星期一外每天开放。星期四学生可以免费参观"),
+        ("big5", "http://a.tw/", "市立博物館除了星期一以外每天開放。星期四學生可以免費參觀"),
+        (
+            "iso-8859-2",
+            "http://a.pl/",
+            "Wystawa opowiada o dawnych mapach i ludziach, którzy śpią; wejście płatne, książki",
+        ),
+        ("windows-1253", "http://127.0.0.1/", "Το μουσείο της πόλης είναι ανοιχτό κάθε μέρα εκτός Δευτέρας"),  # noqa: RUF001
+        ("windows-874", "http://a.th/", "พิพิธภัณฑ์ของเมืองเปิดทุกวันยกเว้นวันจันทร์"),
+        ("windows-1252", "http://a.de/", "Das Städtische Museum ist täglich außer montags geöffnet"),
+    ],
+)
+def test_an_encoding_that_nobody_declares_is_detected(encoding: str, url: str, text: str) -> None:
+    body = f"<title>{text}</title><a href='/x?q={text[:2]}'>".encode("cp874" if encoding == "windows-874" else encoding)
+    utf8, _ = as_utf8(body, "text/html", url=url)
+    assert text in utf8.decode()
+    document = read_document(body, url=url, content_type="text/html")
+    assert document.title == text
+    assert document.hrefs == (f"/x?q={text[:2]}",)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "http://h/", "http://[::1]/", "http://a.xn--p1ai/", "http://1.2.3.4:80/", "http://a./"]
+)
+def test_whatever_the_host_an_encoding_is_detected(url: str) -> None:
+    assert as_utf8(b"caf\xe9", url=url)[1]

@@ -194,3 +194,14 @@ def test_resources_are_no_links_whatever_their_case_and_other_relations_are() ->
         "/2",
         "/3",
     )
+
+
+def test_links_of_svg_are_links() -> None:
+    body = (
+        b"<a xlink:href='/none'>0</a><svg><a xlink:href='/x'><text>1</text></a>"
+        b"<a href='/y' xlink:href='/no'>2</a><a>3</a><use href='#z'/></svg><a>4</a><a href='/z'>5</a>"
+    )
+    assert read_document(body, url="http://h/", content_type="text/html").hrefs == ("/x", "/y", "/z")
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg' xmlns:l='http://www.w3.org/1999/xlink'>%s</svg>"
+    links = b"<a l:href='/x'/><a href='/y'/><image href='/i.png'/>"
+    assert read_document(svg % links, url="http://h/", content_type="image/svg+xml").hrefs == ("/x", "/y")

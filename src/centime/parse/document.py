@@ -48,7 +48,7 @@ def read_document(
             trouble=_cut(truncated),
             requisites=_requisites_of_other(body, url, content_type) if requisites else (),
         )
-    text, encoding = as_utf8(body, content_type, xml=kind is not PageKind.HTML)
+    text, encoding = as_utf8(body, content_type, xml=kind is not PageKind.HTML, url=url)
     read = read_html if kind is PageKind.HTML else read_dtd if kind is PageKind.DTD else read_xml
     document = read(text, url=url, encoding=encoding, digest=digest, anchors=anchors, trouble=_cut(truncated))
     if not requisites or kind is PageKind.DTD:

@@ -2,8 +2,9 @@
 
 The first of these that is there decides: a byte order mark, the charset of the Content-Type header, a `<meta charset>`
 in the first 1 024 bytes of HTML, or the XML declaration of XML. Without any of them, a valid UTF-8 body is UTF-8, and
-any other is windows-1252. Labels have the meaning that WHATWG gives them (`latin1` is windows-1252), and an unknown
-label is ignored. A `<meta>` that says UTF-16 cannot be right, so it means UTF-8.
+the encoding of any other is detected as Firefox does it (chardetng), with the top-level domain as a hint; `python -m
+bench.encodings` measures how well. Labels have the meaning that WHATWG gives them (`latin1` is windows-1252), and an
+unknown label is ignored. A `<meta>` that says UTF-16 cannot be right, so it means UTF-8.
 
 Trap: a byte parser that expects UTF-8 and gets another encoding damages every href with an accent. Bytes that are not
 valid in the encoding become U+FFFD, as in browsers.
@@ -16,19 +17,28 @@ import re
 from collections.abc import Callable
 
 import webencodings
+from chardetng_py import EncodingDetector
+
+from centime.model.address import host_of, name_of
 
 PRESCAN = 1_024
+MOST_DETECTED = 1 << 20  # bytes at the beginning from which an encoding is detected
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,>]+)", re.IGNORECASE)
 _META = re.compile(rb"<!--.*?(?:-->|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL)
 _XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)[\"']")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _IN_QUERY = tuple(chr(byte) if 32 < byte < 127 and chr(byte) not in "\"#<>'" else f"%{byte:02X}" for byte in range(256))
+_ESCAPED_JAPANESE = b"\x1b$"  # of ISO-2022-JP, the only encoding in use whose bytes are all ASCII
+_ODD_NAMES = {"cp874": "windows-874"}  # Python's name, for that of WHATWG
+_DOMAIN = re.compile(r"[a-z][a-z0-9-]*")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 
 
-def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False) -> tuple[bytes, str]:
-    """The body in UTF-8 without a byte order mark, and the WHATWG name of its original encoding."""
+def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str = "") -> tuple[bytes, str]:
+    """The body in UTF-8 without a byte order mark, and the WHATWG name of its original encoding; `url` is where it is
+    from.
+    """
     for mark, name in _MARKS:
         if body.startswith(mark):
             return _recoded(body[len(mark) :], name), name
@@ -39,12 +49,17 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False) -> tuple[
     if name:
         return _recoded(body, name), name
     if body.isascii():
-        return body, "utf-8"
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return _recoded(body, "windows-1252"), "windows-1252"
-    return body, "utf-8"
+        if _ESCAPED_JAPANESE not in body:
+            return body, "utf-8"
+    else:
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            pass
+        else:
+            return body, "utf-8"
+    name = _detected(body, url)
+    return _recoded(body, name), name
 
 
 def with_queries_in(hrefs: tuple[str, ...], encoding: str) -> tuple[str, ...]:
@@ -93,6 +108,15 @@ def _recoded(body: bytes, name: str) -> bytes:
         return body
     decoded: str = webencodings.decode(body, name)[0]
     return decoded.encode("utf-8", "replace")
+
+
+def _detected(body: bytes, url: str) -> str:
+    """The encoding of a body that declares none and is not UTF-8, by its bytes and its top-level domain."""
+    domain = name_of(host_of(url)).rpartition(".")[2] if url else ""
+    detector = EncodingDetector()
+    detector.feed(body[:MOST_DETECTED], last=len(body) <= MOST_DETECTED)
+    guess = detector.guess(tld=domain.encode() if _DOMAIN.fullmatch(domain) else None, allow_utf8=False)
+    return _name(_ODD_NAMES.get(guess, guess)) or "windows-1252"
 
 
 def _name(label: str) -> str:

@@ -107,7 +107,7 @@ NAMES = len(ROLES)
 
 # The attributes that an element is searched for: at most three, besides `hidden` and `style`.
 _WANTED = {
-    A: ("href", "rel"), AREA: ("href", "rel", "alt"), LINK: ("href", "rel", "title"),
+    A: ("href", "rel", "xlink:href"), AREA: ("href", "rel", "alt"), LINK: ("href", "rel", "title"),
     META: ("content", "http-equiv", "name"), BASE: ("href",), IFRAME: ("src",), FRAME: ("src",), HTML: ("lang",),
     IMG: ("alt",),
 }  # fmt: skip

@@ -162,7 +162,7 @@ def _scan(
         role = ROLES[number]
         if at < size and data[at] == 62:
             at += 1
-            scratch[FIRST] = -1
+            scratch[FIRST] = scratch[THIRD] = -1
             scratch[MARKS] = 0
         else:
             at = attributes(data, at, WANTED[number, 0], WANTED[number, 1], WANTED[number, 2], scratch)
@@ -188,6 +188,8 @@ def _scan(
         if role & NOTED and not scratch[VEIL] & IN_TEMPLATE:
             if number == A:
                 _end_anchor(rows, scratch)
+                if scratch[FIRST] < 0 and scratch[FOREIGN_AT] >= 0:  # xlink:href of SVG
+                    scratch[FIRST], scratch[FIRST + 1] = scratch[THIRD], scratch[THIRD + 1]
             if scratch[FIRST] >= 0:
                 _note(data, number, anchors, rows, text, written, hrefs, anchor_text, scratch)
         is_raw = role & RAW and scratch[FOREIGN_AT] < 0

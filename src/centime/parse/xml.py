@@ -10,6 +10,7 @@
 | Atom | `link/@href`, `content/@src`, `uri` |
 | RSS | `link`, `comments`, `docs`, `guid` if it is a permanent link, `enclosure/@url`, `source/@url` |
 | sitemaps | `loc` |
+| SVG | `a/@href`, besides XLink |
 | XHTML | as in HTML |
 
 The `xml:base` of the root counts. Words, by which reads are compared, are those of the text and of some attributes
@@ -40,6 +41,7 @@ _XLINK = "{http://www.w3.org/1999/xlink}"
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _XHTML = "{http://www.w3.org/1999/xhtml}"
 _ATOM = "{http://www.w3.org/2005/Atom}"
+_SVG_LINK = "{http://www.w3.org/2000/svg}a"
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _INCLUDES = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
 _RSS = (
@@ -188,6 +190,8 @@ class _Reader:
                 add(attributes[name])
         if tag.startswith(_XHTML):
             self._xhtml(tag.removeprefix(_XHTML), attributes)
+        elif tag == _SVG_LINK:
+            add(get("href", ""))
         elif tag in _INCLUDES:
             add(get("href", ""), EMBEDDED)
         elif tag == _ATOM + "link":
