@@ -150,8 +150,8 @@ def test_every_refused_url_is_listed_with_its_reason_and_the_option_that_lets_it
     rows = {row["url"]: row for row in ran.rows()}
     for url, reason, option in [
         ("https://other.example/", "scope", "--scope"),
-        (f"{site.url}/paper.pdf", "suffix", "--allow-suffix pdf"),
-        (f"{site.url}/film.mp4", "suffix", "--allow-suffix mp4"),
+        (f"{site.url}/paper.pdf", "suffix", "--also pdf"),
+        (f"{site.url}/film.mp4", "suffix", "--also mp4"),
         (f"{site.url}/skip/this", "exclude", "--exclude"),
         (f"{site.url}/unfollowed", "nofollow", "--follow-nofollow"),
         (f"{site.url}/private/1", "robots", "no option"),
@@ -201,7 +201,7 @@ def test_other_options_let_in_what_was_refused_without_fetching_a_page_again(tmp
     with serving(words_of) as other, serving(simple) as site:
         first = Crawled(tmp_path / "c", f"{site.url}/", traps="shape")
         assert first.facts["refused"] == {"scope": 1, "suffix": 1, "trap": 1}
-        second = Crawled(tmp_path / "c", allow_suffix="pdf", scope="any", traps="off")
+        second = Crawled(tmp_path / "c", also="pdf", scope="any", traps="off")
         assert second.facts["refused"] == {}
         assert second.ended == "everything known was read"
         assert (site.fetched["/"], site.fetched["/paper.pdf"], site.fetched["/a/a/a"]) == (1, 1, 1)

@@ -36,7 +36,7 @@ UNREACHED = frozenset(
         Outcome.TIMED_OUT,
     }
 )
-_UNASKED = frozenset({Outcome.DISALLOWED, Outcome.LOST})  # no information about the server
+_UNASKED = frozenset({Outcome.DISALLOWED, Outcome.EXCLUDED, Outcome.LOST})  # no information about the server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class Seen(Protocol):
 def after(state: HostState, seen: Seen, settings: PolitenessSettings) -> tuple[HostState, float]:
     """The host's new state, and the time from which it is ready to fetch again."""
     outcome = seen.outcome
-    if outcome is Outcome.DISALLOWED and not seen.asked_at:
+    if outcome in (Outcome.DISALLOWED, Outcome.EXCLUDED) and not seen.asked_at:
         return state, state.blocked_until
     crawl_delay = state.crawl_delay if outcome in UNREACHED or outcome is Outcome.LOST else seen.crawl_delay
     delay = max(settings.delay_seconds, crawl_delay)

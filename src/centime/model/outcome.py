@@ -39,6 +39,7 @@ class Outcome(IntEnum):
     TIMED_OUT = 14
     BAD_RESPONSE = 15  # not HTTP, wrong lengths, broken compression, headers too large
     LOST = 16  # the fetcher died, so the outcome is unknown
+    EXCLUDED = 17  # an exclude pattern that came after the page was known matches it; no request was sent
 
     @property
     def present(self) -> bool:

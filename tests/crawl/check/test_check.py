@@ -60,6 +60,7 @@ def test_all_parts_of_an_intact_crawl_are_verified(folder: Path) -> None:
         "frontier",
         "url table",
         "refused links",
+        "requisites",
         "counts",
         "rows",
         "records",

@@ -47,7 +47,7 @@ GRACE_SECONDS = 1.0  # the same for a run whose time is over
 LAST_DELIVERY_SECONDS = 5.0  # and for notices under way
 FINAL_ERROR = 1e-6
 FINAL_PAYMENTS_PER_PAGE = 40
-NOT_ASKED = frozenset({Outcome.LOST, Outcome.DISALLOWED, Outcome.NO_ROBOTS, Outcome.REFUSED_ADDRESS})
+NOT_ASKED = frozenset({Outcome.LOST, Outcome.DISALLOWED, Outcome.EXCLUDED, Outcome.NO_ROBOTS, Outcome.REFUSED_ADDRESS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,9 +321,11 @@ class Engine:
         """How many links were refused, in words; empty if none."""
         counts = Counter(self.shard.refusals.facts()["refused"])
         counts[Reason.ROBOTS.label] = self.shard.outcomes[Outcome.DISALLOWED]
+        counts[Reason.EXCLUDE.label] += self.shard.outcomes[Outcome.EXCLUDED]
         some = ", ".join(f"{count} {label}" for label, count in counts.most_common() if count)
         listed = f"`centime refused {self.opened.folder.path}` lists them"
-        return f"; {counts.total()} URLs that pages link to were refused: {some}; {listed}" if some else ""
+        urls = "URL that pages link to was" if counts.total() == 1 else "URLs that pages link to were"
+        return f"; {counts.total()} {urls} refused: {some}; {listed}" if some else ""
 
     def first_seed(self) -> str:
         """The outcome of the first seed, in words."""

@@ -130,6 +130,7 @@ def _not_waiting(opened: CrawlState, last: Record | None, due: str) -> Facts:
     why = {
         Outcome.GONE: "it is gone",
         Outcome.DISALLOWED: "robots.txt disallows it",
+        Outcome.EXCLUDED: last.detail,
         Outcome.REFUSED_ADDRESS: "the address of its host is forbidden (--allow-network)",
     }.get(last.outcome)
     if why is None and last.outcome.transient:

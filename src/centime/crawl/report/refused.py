@@ -5,7 +5,7 @@ the records of their visits say so.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from centime.discover.suffixes import suffix_of
 from centime.discover.traps import Traps
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
-from centime.model.ids import PageId, page_ids
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.model.pattern import compiled
 from centime.shard.refusals import LISTED, Refused
@@ -38,12 +38,13 @@ def refused_urls(opened: CrawlState, count: int, reasons: Sequence[str] = (), ma
             raise BadSetting(f"a reason is one of {', '.join(REASONS)}, not {name!r}")
     wanted = {REASONS[name] for name in reasons} or set(Reason)
     facts = opened.shard.refusals.facts()
-    disallowed = _disallowed(opened)
-    counts = facts["refused"] | ({Reason.ROBOTS.label: len(disallowed)} if disallowed else {})
+    known = _known_and_refused(opened)
+    counts = Counter(facts["refused"])
+    counts.update(one.reason.label for one in known)
     pattern = compiled(match) if match else None
     listed = [
         one
-        for one in (*opened.shard.refusals.listed(), *_by_robots(opened, disallowed))
+        for one in (*opened.shard.refusals.listed(), *known)
         if one.reason in wanted and (pattern is None or pattern.search(one.url))
     ]
     listed.sort(key=lambda one: -one.times)
@@ -51,7 +52,7 @@ def refused_urls(opened: CrawlState, count: int, reasons: Sequence[str] = (), ma
     cut = {reason.label: counts[reason.label] for reason in wanted & set(found) if found[reason] >= LISTED}
     words = Words(opened)
     return facts | {
-        "refused": counts,
+        "refused": dict(counts),
         "list_has_only_the_first": LISTED if cut else None,
         "urls_found": len(listed),
         "urls": [words.row(one) for one in listed[:count]],
@@ -108,7 +109,7 @@ class Words:
             case Reason.MOST_PAGES:
                 return "the crawl had no room for it, or only for more important ones"
             case Reason.ROBOTS:
-                return self._scope.exclusion(one.url) or "robots.txt disallows it"
+                return "robots.txt disallows it"
             case Reason.LONGEST_URL:
                 return f"it is longer than {settings.longest_url or 'a URL may be'} characters"
             case _:
@@ -141,12 +142,11 @@ def evidence_in_words(evidence: Evidence) -> str:
     return f"of {evidence.visits} such pages that were read, {', '.join(parts)}"
 
 
-def _disallowed(opened: CrawlState) -> list[PageId]:
-    """The pages whose last visit was not made, because robots.txt or an exclude pattern disallows it."""
+def _known_and_refused(opened: CrawlState) -> list[Refused]:
+    """The pages whose last visit was not made, because robots.txt or an exclude pattern of a later run forbids it."""
     found = last_visits(opened.shard.pages, "outcome", "visits")
-    return page_ids(np.flatnonzero((found["outcome"] == Outcome.DISALLOWED) & (found["visits"] > 0)))
-
-
-def _by_robots(opened: CrawlState, pages: list[PageId]) -> Iterator[Refused]:
-    texts = opened.shard.pages.texts.get_many(np.array(pages, dtype=np.int64))
-    return (Refused(url, Reason.ROBOTS, NO_PAGE, 0) for url in texts)
+    refused = []
+    for reason, outcome in ((Reason.ROBOTS, Outcome.DISALLOWED), (Reason.EXCLUDE, Outcome.EXCLUDED)):
+        pages = np.flatnonzero((found["outcome"] == outcome) & (found["visits"] > 0))
+        refused += [Refused(url, reason, NO_PAGE, 0) for url in opened.shard.pages.texts.get_many(pages)]
+    return refused

@@ -67,10 +67,13 @@ def _broken_sitemaps(opened: CrawlState, marks: npt.NDArray[np.uint16]) -> list[
 
 
 def _robots(opened: CrawlState, found: Columns) -> dict[str, Any]:
-    """The refused URLs by reason, with the pages that robots.txt disallows."""
-    counts = opened.shard.refusals.facts()["refused"]
-    disallowed = int(np.count_nonzero((found["outcome"] == Outcome.DISALLOWED) & (found["visits"] > 0)))
-    return {"refused": counts | ({Reason.ROBOTS.label: disallowed} if disallowed else {})}
+    """The refused URLs by reason, with the pages that robots.txt disallows or a later pattern excludes."""
+    counts = dict(opened.shard.refusals.facts()["refused"])
+    for reason, outcome in ((Reason.ROBOTS, Outcome.DISALLOWED), (Reason.EXCLUDE, Outcome.EXCLUDED)):
+        pages = int(np.count_nonzero((found["outcome"] == outcome) & (found["visits"] > 0)))
+        if pages:
+            counts[reason.label] = counts.get(reason.label, 0) + pages
+    return {"refused": counts}
 
 
 def _refresh(opened: CrawlState, now: float) -> dict[str, Any]:

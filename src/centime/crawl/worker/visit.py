@@ -47,7 +47,7 @@ async def visit(
     the URLs of its requisites.
     """
     if exclusion := links.scope.exclusion(lease.url):  # the pattern was added after the page became known
-        return Visit(page=lease.page, outcome=Outcome.DISALLOWED, kind=PageKind.ERROR, detail=exclusion)
+        return Visit(page=lease.page, outcome=Outcome.EXCLUDED, kind=PageKind.ERROR, detail=exclusion)
     most_bytes = needs.settings.most_bytes if needs is not None and lease.nesting else 0
     *followed, response = await chains.fetch(
         Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience, most_bytes=most_bytes)
