@@ -17,6 +17,7 @@ from bench.figure import Figure
 from bench.refresh_book import refresh_book
 from bench.refresh_crawl import crawl_fresh
 from bench.refresh_flood import flood
+from bench.refresh_processes import processes
 from bench.report import Benchmarks, run_parts
 from centime.lab.refreshing import webbox_history
 from centime.lab.webbox.box import WebBox
@@ -100,9 +101,16 @@ def policies() -> Iterator[Figure]:
         yield Figure(f"{what}: budget spent", 100 * ours.spent, "%")
 
 
-PARTS: Benchmarks = {"policies": policies, "crawl": crawl_fresh, "book": refresh_book, "flood": flood}
+PARTS: Benchmarks = {
+    "policies": policies,
+    "processes": processes,
+    "crawl": crawl_fresh,
+    "book": refresh_book,
+    "flood": flood,
+}
 ABOUT = {
     "policies": "six policies on one simulated web",
+    "processes": "change processes that nobody tuned for, beside Bayesian policies",
     "crawl": "the real crawler over HTTP on such a web",
     "book": "what 10 million pages cost in time and memory",
     "flood": "a million pages published at once",

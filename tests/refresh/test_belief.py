@@ -9,13 +9,14 @@ from scipy import integrate, optimize
 
 from centime.model.kernel import kernel_of
 from centime.refresh import belief
-from centime.refresh.belief import FADING, MEMORY, MOST_S, UNIT
+from centime.refresh.belief import MOST_S, SLOWNESS, SWITCHING, UNIT
 
 quiet = kernel_of(belief.quiet)
 dated = kernel_of(belief.dated)
 changed = kernel_of(belief.changed)
 stored = kernel_of(belief.stored)
 unchanged = kernel_of(belief.unchanged)
+kept_share = kernel_of(belief.kept_share)
 
 EVIDENCE = st.tuples(st.floats(0.0, 63.0), st.floats(0.0, 1e8))
 PRIORS = st.tuples(st.floats(0.02, 10.0), st.floats(1e-9, 1e-2))
@@ -27,11 +28,11 @@ def test_a_change_adds_at_most_one_and_never_takes_evidence_away(
     evidence: tuple[float, float], prior: tuple[float, float], interval: float
 ) -> None:
     s, b = changed(*evidence, *prior, interval)
-    assert 0 <= s - evidence[0] * FADING <= 1 + 1e-9
-    assert b - evidence[1] * FADING >= 0
+    assert 0 <= s - evidence[0] <= 1 + 1e-9
+    assert b - evidence[1] >= 0
     # seeing a change never makes one believe in fewer changes
     k, m = prior
-    before = (k + evidence[0] * FADING) / (k / m + evidence[1] * FADING)
+    before = (k + evidence[0]) / (k / m + evidence[1])
     assert (k + s) / (k / m + b) >= before * (1 - 1e-9)
 
 
@@ -39,7 +40,7 @@ def test_a_change_adds_at_most_one_and_never_takes_evidence_away(
 def test_a_change_somewhere_is_matched_by_its_first_two_moments(
     s: float, b: float, k: float, m: float, interval: float
 ) -> None:
-    shape, rate = k + s * FADING, k / m + b * FADING
+    shape, rate = k + s, k / m + b
 
     def moment(power: int) -> float:
         def density(z: float) -> float:  # λ = e^z, so that the density has no pole at 0
@@ -56,18 +57,18 @@ def test_a_change_somewhere_is_matched_by_its_first_two_moments(
 
 
 def test_quiet_intervals_and_dated_changes_are_exact() -> None:
-    assert quiet(2.0, 100.0, 10.0) == (2.0 * FADING, 100.0 * FADING + 10.0)
-    assert dated(2.0, 100.0, 3.0) == (2.0 * FADING + 1.0, 100.0 * FADING + 3.0)
+    assert quiet(2.0, 100.0, 10.0) == (2.0, 100.0 + 10.0)
+    assert dated(2.0, 100.0, 3.0) == (2.0 + 1.0, 100.0 + 3.0)
 
 
 def test_a_change_in_no_time_counts_as_one_dated_now() -> None:
     s, b = changed(1.0, 100.0, 0.5, 1e-3, 1e-6)
-    assert s == pytest.approx(FADING + 1.0)
-    assert b == pytest.approx(100 * FADING, rel=1e-6)
+    assert s == pytest.approx(2.0)
+    assert b == pytest.approx(100, rel=1e-6)
 
 
 def test_a_change_in_ages_says_nothing() -> None:
-    assert changed(1.0, 100.0, 0.5, 1e-3, 1e30) == pytest.approx((FADING, 100 * FADING), rel=1e-6)
+    assert changed(1.0, 100.0, 0.5, 1e-3, 1e30) == pytest.approx((1.0, 100.0), rel=1e-6)
 
 
 @given(st.floats(0.0, 200.0), st.floats(0.0, 1e9))
@@ -80,14 +81,46 @@ def test_what_is_stored_fits_and_keeps_the_mean(s: float, b: float) -> None:
         assert whole * UNIT == pytest.approx(s, abs=UNIT)
 
 
-def test_evidence_fades_so_that_a_new_habit_shows() -> None:
-    s, b = 0.0, 0.0
-    for _ in range(1000):
-        s, b = dated(s, b, 10.0)
-    assert s == pytest.approx(MEMORY, rel=1e-3)
-    for _ in range(200):
-        s, b = dated(s, b, 1000.0)
-    assert s / b == pytest.approx(1 / 1000, rel=0.1)
+@given(EVIDENCE, PRIORS, INTERVALS, st.one_of(st.just(math.inf), st.just(-1.0), st.floats(0.0, 1.0)))
+def test_an_observation_leaves_a_share_of_the_evidence(
+    evidence: tuple[float, float], prior: tuple[float, float], interval: float, since: float
+) -> None:
+    shown = since * interval if 0.0 <= since <= 1.0 else since
+    assert 0.0 <= kept_share(*evidence, *prior, interval, shown) <= 1.0
+
+
+def test_evidence_that_is_confirmed_fades_slowly_with_time_and_not_with_reads() -> None:
+    day = 86_400.0
+    k, m = 1.0, 1.0 / day
+    often = 1.0
+    for _ in range(64):
+        often *= kept_share(0.0, 0.0, k, m, day / 64, math.inf)
+    once = kept_share(0.0, 0.0, k, m, day, math.inf)
+    assert often == pytest.approx(math.exp(-day / (SLOWNESS * SWITCHING)), rel=1e-4)
+    assert once == pytest.approx(often, rel=1e-4)
+
+
+def test_a_page_that_froze_loses_the_evidence_of_its_changes_at_once() -> None:
+    day = 86_400.0
+    k, m = 0.5, 1.0 / (10 * day)
+    s, b = 60.0, 60.0 / 8 * day  # eight changes a day
+    assert kept_share(s, b, k, m, 3 * day, math.inf) < 0.01, "three quiet days"
+    assert kept_share(s, b, k, m, 60 * day, 50 * day) < 0.01, "a last change fifty days ago"
+    assert kept_share(s, b, k, m, 0.1 * day, math.inf) > 0.99, "two hours are nothing unusual"
+    assert kept_share(s, b, k, m, 2 * day, -1.0) > 0.98, "another change is expected"
+
+
+def test_a_page_that_wakes_up_loses_the_evidence_of_its_rest_soon() -> None:
+    day = 86_400.0
+    k, m = 0.5, 1.0 / (10 * day)
+    s, b = 0.0, 1000 * day
+    kept = 1.0
+    for _ in range(6):
+        share = kept_share(s, b, k, m, 5 * day, -1.0)
+        kept *= share
+        s, b = changed(s * share, b * share, k, m, 5 * day)
+    assert kept < 0.3
+    assert (k + s) / (k / m + b) > 0.02 / day
 
 
 @given(st.floats(0.02, 75.0), st.floats(1e-3, 1e12), st.floats(0.0, 1e12))

@@ -1,10 +1,12 @@
 """The decisions of the book: they use a wider belief than its reports, and spend the whole budget."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from centime.model.errors import ScheduleBroken
 from centime.refresh.book import RefreshBook
+from centime.refresh.observation import DATED
 from centime.refresh.worth import OPTIMAL, TRUST, index_at
 from tests.refresh.test_book import DAY, hosts_of, importance_of, make_book, read, read_many_ways
 
@@ -14,10 +16,49 @@ def test_the_exact_demand_is_the_budget_after_two_passes() -> None:
     pages = read_many_ways(book, 5000)
     for _ in range(3):
         book.refile(2e7, importance_of)
-    ages = book.due_times(pages, importance_of(pages)) - book.read_times(pages)
-    assert (1 / ages).sum() == pytest.approx(book.settings.budget, rel=0.005)
-    assert book.demand(book.threshold) == pytest.approx(book.settings.budget, rel=1e-3)
-    assert book.threshold_for(book.settings.budget) == book.threshold
+    ages = book.due_times(pages, importance_of(pages), probed=False) - book.read_times(pages)
+    by_worth = (1.0 - book.probe_share) * book.settings.budget
+    assert (1 / ages).sum() == pytest.approx(by_worth, rel=0.005)
+    assert book.demand(book.threshold) == pytest.approx(by_worth, rel=1e-3)
+    assert book.threshold_for(by_worth) == book.threshold
+
+
+def test_no_page_is_due_never_and_probes_take_their_share_of_the_budget() -> None:
+    book = make_book(budget=0.005 * 5000 / DAY)
+    pages = read_many_ways(book, 5000)
+    for _ in range(3):
+        book.refile(2e7, importance_of)
+    importance = importance_of(pages)
+    assert np.isfinite(book.due_times(pages, importance)).all()
+    means = book.probe_intervals(importance)
+    assert means is not None
+    assert (1 / means).sum() == pytest.approx(book.probe_share * book.settings.budget, rel=1e-3)
+    probe = book.due_times(pages, importance, threshold=1e30) - book.read_times(pages)
+    assert (probe / means).mean() == pytest.approx(1.0, rel=0.05), "exponential, of these means"
+    assert np.log(np.maximum(probe / means, 1e-9)).std() > 1.0
+
+
+def test_pages_that_froze_are_found_out_soon() -> None:
+    book = make_book(budget=0.1 * 2000 / DAY)
+    pages, frozen = np.arange(2000), np.arange(50)
+    read(book, pages, 1000.0)
+    now = 1000.0
+    for _ in range(200):
+        now += DAY / 4
+        read(book, frozen, now, DATED, since=DAY / 8)
+
+    def importance(some: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        return np.where(some < 50, 10.0, 0.8)
+
+    for _ in range(3):
+        book.refile(now, importance)
+    waits = book.due_times(frozen, importance(frozen)) - now
+    assert np.median(waits) < 60 * DAY, "too fast to be kept fresh, but probed"
+    before = book.rates(frozen)[0]
+    read(book, frozen, now + 50 * DAY, DATED, since=49 * DAY)
+    after = book.rates(frozen)[0]
+    assert (before > 2 / DAY).all()
+    assert (after < 0.25 / DAY).all()
 
 
 def test_decisions_are_those_of_a_wider_belief_and_reports_show_the_belief() -> None:
@@ -30,9 +71,10 @@ def test_decisions_are_those_of_a_wider_belief_and_reports_show_the_belief() -> 
     assert book.rates(pages)[0] == pytest.approx(shapes / rates)
     for wide in (False, True):
         trust = TRUST if wide else 1.0
+        decided = rates / book.drawn_factors(pages)
         index = [
             index_at(OPTIMAL, 0.0, 1.0, trust * shape, trust * rate, x, 2e7 - read)
-            for shape, rate, x, read in zip(shapes, rates, importance_of(pages), book.read_times(pages), strict=True)
+            for shape, rate, x, read in zip(shapes, decided, importance_of(pages), book.read_times(pages), strict=True)
         ]
         assert np.allclose(index, book.worth(pages, 2e7, importance_of(pages)), rtol=1e-6) == wide
 

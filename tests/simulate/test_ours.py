@@ -70,14 +70,14 @@ def test_the_book_and_the_forecast_decide_alike_and_the_forecast_foretells_by_wh
     book, beliefs, pages = policy.book, policy.beliefs(run.now), np.arange(PAGES)
     assert worth_of(beliefs) == pytest.approx(book.worth(pages, run.now, history.importance), rel=1e-5)
     intervals = intervals_at(beliefs, book.threshold)
-    due = book.due_times(pages, history.importance) - book.read_times(pages)
+    due = book.due_times(pages, history.importance, probed=False) - book.read_times(pages)
     read = np.isfinite(due)
     assert 0 < read.sum() < PAGES
     assert (np.isfinite(intervals) == read).all()
     assert intervals[read] == pytest.approx(due[read], rel=1e-5)
     for _ in range(2):
         book.refile(run.now, lambda pages: history.importance[pages])
-    assert threshold_for(policy.beliefs(run.now), settings.budget) == pytest.approx(book.threshold, rel=0.03)
+    assert threshold_for(policy.beliefs(run.now), book.settings.budget) == pytest.approx(book.threshold, rel=0.03)
     fresh = (1 + beliefs.age / beliefs.scale) ** -beliefs.shape
     believed = (history.importance * fresh).sum() / history.importance.sum()
     assert expected_now(beliefs).freshness == pytest.approx(believed)

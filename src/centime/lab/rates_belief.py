@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from centime.lab.rates_seen import Pages, Seen, Vector
 from centime.model.kernel import kernel
-from centime.refresh.belief import FADING, changed, dated, quiet
+from centime.refresh.belief import MOST_S, changed, dated, kept_share, quiet
 from centime.refresh.gamma import digamma, shape_of_spread
 
 STRANGERS = 3.0  # pages of the mean rate of the whole web that are added to every host
 LEAST_SHAPE, MOST_SHAPE = 0.05, 50.0
+DAY = 86_400.0
 
 
 @kernel
@@ -37,11 +38,13 @@ def fold_in(
     with_dates: bool,
     fading: bool,
 ) -> None:
-    """Adds one observation of each page to its evidence. Without `fading`, the evidence is scaled up beforehand by what
-    `belief` will take off.
-    """
-    kept = 1.0 if fading else 1.0 / FADING
+    """Adds one observation of each page to its evidence, in days; it is bounded as in a book."""
     for page in range(len(s)):
+        kept = 1.0
+        if fading:
+            shown = np.inf if not moved[page] else since[page] if with_dates else -1.0
+            days = (b[page] * DAY, shape, means[page] / DAY, intervals[page] * DAY, shown * DAY)
+            kept = min(kept_share(s[page], *days), MOST_S / (s[page] + 1.0))
         if not moved[page]:
             s[page], b[page] = quiet(s[page] * kept, b[page] * kept, intervals[page])
         elif with_dates:

@@ -15,9 +15,16 @@ The moments, with r = B/(B+t) and q_j = 1 - r^(S+j), are E λ = (S/B) q_1/q_0 an
 
     S' = 1 / ((S+1)/S · q_2 q_0 / q_1² - 1),   B' = S' / E λ,   S ≤ S' ≤ S + 1,   B ≤ B'
 
-(the bounds are tested, not proved; values that rounding puts outside them are clipped). Before each observation s and b
-fade by the factor 1 - 1/MEMORY, so that the mean follows a page that changes its habits; s therefore stays below
-MEMORY.
+(the bounds are tested, not proved; values that rounding puts outside them are clipped).
+
+Pages change their habits, so evidence fades: with time, not with reads. In an interval t a page has taken up another
+habit, a rate drawn from the prior, with the probability h = 1 - e^(-t/SWITCHING). If the belief explains what a read
+shows with the probability p, and the prior alone with p_0, this share of the evidence is kept:
+
+    p / (p + h·max(p_0 - p, 0) + h·p_0/SLOWNESS)
+
+So evidence that is contradicted is lost at once (a page that changed eight times a day and was then quiet for three
+days), and evidence that is confirmed fades over SLOWNESS·SWITCHING.
 
 Trap: s is stored in units of 1/1024 in 16 bits. `stored` scales s and b down together when s would not fit, which
 keeps their mean.
@@ -29,9 +36,9 @@ import numpy as np
 
 from centime.model.kernel import Whole, bare_inlined
 
-MEMORY = 64.0
-"""An observation counts a factor e less after this many further ones."""
-FADING = 1.0 - 1.0 / MEMORY
+SWITCHING = 100 * 86_400.0
+"""Seconds after which a page has taken up another habit, on average."""
+SLOWNESS = 8.0
 UNIT = 1.0 / 1024.0
 MOST_S = 65535 * UNIT
 
@@ -39,20 +46,18 @@ MOST_S = 65535 * UNIT
 @bare_inlined
 def quiet(s: float, b: float, interval: float) -> tuple[float, float]:
     """The evidence after an interval without change."""
-    return s * FADING, b * FADING + interval
+    return s, b + interval
 
 
 @bare_inlined
 def dated(s: float, b: float, since: float) -> tuple[float, float]:
     """The evidence after a read that shows how long ago the last change was."""
-    return s * FADING + 1.0, b * FADING + since
+    return s + 1.0, b + since
 
 
 @bare_inlined
 def changed(s: float, b: float, k: float, m: float, interval: float) -> tuple[float, float]:
     """The evidence after an interval with one change or more."""
-    s *= FADING
-    b *= FADING
     shape = k + s
     rate = k / m + b
     log = math.log1p(interval / rate)
@@ -62,6 +67,26 @@ def changed(s: float, b: float, k: float, m: float, interval: float) -> tuple[fl
     after = 1.0 / ((shape + 1.0) / shape * q2 * q0 / (q1 * q1) - 1.0)
     after = min(max(after, shape), shape + 1.0)
     return s + (after - shape), max(after * rate * q0 / (shape * q1) - rate, 0.0) + b
+
+
+@bare_inlined
+def kept_share(s: float, b: float, k: float, m: float, interval: float, since: float) -> float:
+    """The share of the evidence that an observation leaves: the probability that the page has kept its habits.
+
+    `since` is infinite for a quiet interval, negative for a change at an unknown time.
+    """
+    shape, rate, before = k + s, k / m + b, k / m
+    seen = interval if since < 0.0 or math.isinf(since) else since
+    old = math.exp(-shape * math.log1p(seen / rate))
+    new = math.exp(-k * math.log1p(seen / before))
+    if since < 0.0:
+        old, new = 1.0 - old, 1.0 - new
+    elif not math.isinf(since):
+        old *= shape / (rate + seen)
+        new *= k / (before + seen)
+    switched = -math.expm1(-interval / SWITCHING)
+    lost = switched * (max(new - old, 0.0) + new / SLOWNESS)
+    return old / (old + lost) if lost > 0.0 else 1.0
 
 
 @bare_inlined

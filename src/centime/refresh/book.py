@@ -39,6 +39,7 @@ from centime.refresh.calendar import RECORD, Calendar, advance, earliest_opening
 from centime.refresh.curves import curves_for
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.gamma import quantile
+from centime.refresh.page_record import LEAST_IMPORTANCE
 from centime.refresh.settings import POLICIES, RefreshSettings
 from centime.refresh.tables import (
     ALPHA,
@@ -64,6 +65,7 @@ from centime.refresh.tables import (
     OBSERVATIONS,
     PAGE_COUNT,
     PASSES,
+    PROBING,
     ROOTS,
     RULE,
     SHAPE,
@@ -136,8 +138,7 @@ class RefreshBook:
 
     def _retune(self) -> None:
         facts = self._t.facts
-        share = sweep.probe_share(self._t) if self._settings.policy == "optimal" else 0.0
-        facts[THRESHOLD] = self.threshold_for((1.0 - share) * self._settings.budget)
+        facts[THRESHOLD] = self.threshold_for((1.0 - self.probe_share) * self._settings.budget)
         facts[HIGHEST_THRESHOLD] = max(facts[HIGHEST_THRESHOLD], facts[THRESHOLD])
 
     def record(
@@ -263,14 +264,14 @@ class RefreshBook:
         if t.counts[CURSOR] == NO_PASS:
             if not sweep.is_wanted(t):
                 return
-            sweep.begin_pass(t, self._calendar)
+            sweep.begin_pass(t, self._calendar, self._settings.budget)
         first, last = sweep.next_stretch(t)
         pages = self._inside(first, last, 1)
         hosts, weights = self._facts_of(pages, importance)
         sweep.sweep_pages(t, self._calendar, pages, hosts, weights, time)
         t.counts[CURSOR] = last
         if last == t.counts[LIMIT]:
-            sweep.end_pass(t, self._settings.budget)
+            sweep.end_pass(t)
             if t.counts[MOVED]:
                 some = self._inside(0, last, max(2, last // pooling.SAMPLE))
                 pooling.settle(t, some, np.asarray(self._hosts_of(some), dtype=np.int64))
@@ -326,13 +327,20 @@ class RefreshBook:
         return worths
 
     def due_times(
-        self, pages: npt.NDArray[Any], importance: npt.NDArray[Any], threshold: float | None = None
+        self,
+        pages: npt.NDArray[Any],
+        importance: npt.NDArray[Any],
+        threshold: float | None = None,
+        *,
+        probed: bool = True,
     ) -> Floats:
-        """Time at which each page is due, under the current threshold or another one; infinity for never."""
+        """Time at which each page is due, under the current threshold or another one; infinity for never. Without
+        `probed`, the time at which its worth reaches the threshold.
+        """
         pages, weights = np.asarray(pages, dtype=np.int64), np.asarray(importance, dtype=np.float64)
         times = np.empty(len(pages))
         level = self.threshold if threshold is None else float(threshold)
-        sweep.due_times_of_pages(self._t, pages, self._hosts_inside(pages), weights, level, times)
+        sweep.due_times_of_pages(self._t, pages, self._hosts_inside(pages), weights, level, probed, times)
         return times + self.began
 
     def rates(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
@@ -406,6 +414,27 @@ class RefreshBook:
     def threshold_for(self, budget: float) -> float:
         """The threshold at which the demand equals a budget."""
         return float(solve_threshold(self._t.demand[0], float(budget) / self._t.facts[EXACT]))
+
+    @property
+    def probe_share(self) -> float:
+        """The share of the budget that reads pages which are not worth it yet, to learn about them."""
+        return sweep.probe_share(self._t) if self._settings.policy == "optimal" else 0.0
+
+    def probe_intervals(self, importance: Floats) -> Floats | None:
+        """The mean seconds between two probes of pages of this importance; None if pages are not probed."""
+        level = self._t.facts[PROBING]
+        if self._settings.policy != "optimal" or level == 0.0:
+            return None
+        return np.asarray(level / np.sqrt(np.maximum(importance, LEAST_IMPORTANCE)))
+
+    def drawn_factors(self, pages: npt.NDArray[Any]) -> Floats:
+        """For each page, the factor of its estimated rate in decisions, which its last read has drawn."""
+        pages = np.asarray(pages, dtype=np.int64)
+        factors = np.ones(len(pages))
+        inside = self.contains(pages)
+        some = pages[inside]
+        factors[inside] = sweep.drawn_factors_of_pages(self._t, some, self._hosts_inside(some), np.empty(len(some)))
+        return factors
 
     def statistics(self) -> dict[str, Any]:
         """Counts and estimates for reports."""

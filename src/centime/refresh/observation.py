@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
-from centime.refresh.belief import UNIT, changed, dated, quiet, stored
+from centime.refresh.belief import UNIT, changed, dated, kept_share, quiet, stored
 from centime.refresh.calendar import Calendar, file_page
 from centime.refresh.page_record import belief_of, cost_of, mean_of_page, next_age, read_time, set_class, tally
 from centime.refresh.tables import (
@@ -59,9 +59,9 @@ Pages = npt.NDArray[np.int64]
 def _tally_kept(t: RefreshTables, page: Whole, host: Whole, importance: float, sign: float) -> None:
     shape, rate = belief_of(t, page, host)
     cost = cost_of(t, page)
-    tally(t, 0, shape, rate, importance, cost, sign)
+    tally(t, page, 0, shape, rate, importance, cost, sign)
     if page < t.counts[CURSOR]:
-        tally(t, 1, shape, rate, importance, cost, sign)
+        tally(t, page, 1, shape, rate, importance, cost, sign)
 
 
 @bare_inlined
@@ -72,12 +72,17 @@ def _learn(
     s, b = record["s"] * UNIT, float(record["b"])
     if s == 0.0 and b == 0.0 and stood > 0.0:  # not for nan
         s, b = dated(s, b, min(stood, LONGEST_STANDING))
+    k, m = t.facts[SHAPE], mean_of_page(t, page, host)
+    shown = math.inf if verdict == QUIET else -1.0 if verdict == CHANGED else min(max(since, 0.0), interval)
+    kept = kept_share(s, b, k, m, interval, shown)
+    s *= kept
+    b *= kept
     if verdict == QUIET:
         s, b = quiet(s, b, interval)
     elif verdict == CHANGED:
-        s, b = changed(s, b, t.facts[SHAPE], mean_of_page(t, page, host), interval)
+        s, b = changed(s, b, k, m, interval)
     else:
-        s, b = dated(s, b, min(max(since, 0.0), interval))
+        s, b = dated(s, b, shown)
     whole, b32 = stored(s, b)
     record["s"] = np.uint16(whole)
     record["b"] = b32

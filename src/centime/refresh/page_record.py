@@ -1,7 +1,13 @@
 """One page of the refresh book, inside kernels: its belief, its index, its due age, and its part in the sums.
 
-`belief_of` returns the belief itself; the index, the due age and the demand use the wider belief of decisions
-(`worth.py`, TRUST).
+`belief_of` returns the belief itself. The index, the due age and the demand use the belief of decisions: it is wider
+(`worth.py`, TRUST), and its mean is drawn at each read, the more widely the less is known of the page and of all pages.
+Without that, a page that is judged wrongly stays judged wrongly: 189 pages that changed every eight days and were read
+every forty, because they were taken to change daily, showed a change at every read, which confirmed the mistake.
+
+A probe is a read of a page that is not due. Its age is drawn from an exponential distribution, so that probes come at
+all ages, from the first day on, and no page is never read: its mean is PROBING/sqrt(x), with PROBING such that all
+probes together take their share of the budget (`sweep.py`).
 """
 
 import math
@@ -26,6 +32,7 @@ from centime.refresh.tables import (
     ROOTS,
     RULE,
     SHAPE,
+    SPREADING,
     TICKS,
     RefreshTables,
 )
@@ -98,9 +105,7 @@ def read_time(t: RefreshTables, page: Whole) -> float:
 
 @bare_inlined
 def index_of(t: RefreshTables, shape: float, rate: float, scale: float, age: float) -> float:
-    """The worth of a read at this age."""
-    shape *= TRUST
-    rate *= TRUST
+    """The worth of a read at this age, by the belief of decisions."""
     return scale * rate * index_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, max(age, 0.0) / rate)
 
 
@@ -109,8 +114,6 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
     """The age at which the worth reaches the threshold, but at least the least interval; infinity if never."""
     if math.isinf(threshold):
         return math.inf
-    shape *= TRUST
-    rate *= TRUST
     y = threshold / (scale * rate)
     guess = guess_ratio(t.curves, row_of(shape), y)
     u = age_ratio(t.facts[RULE], t.facts[ALPHA], t.facts[BETA], shape, y, LONGEST / rate, guess)
@@ -118,14 +121,35 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
 
 
 @bare_inlined
-def probe_age(t: RefreshTables, page: Whole, importance: float) -> float:
-    """The age at which the page is probed if it is not due before: an exponential variable of mean ν/sqrt(x), from a
-    number that page and last read draw.
+def drawn_number(t: RefreshTables, page: Whole, step: Whole) -> Whole:
+    """A whole number below 2^31 that the page and its last read draw; another one for another step."""
+    drawn = (np.int64(page) * 48_271 + np.int64(t.records[page]["read"]) * 69_621 + step) % PRIME
+    return drawn * 48_271 % PRIME * 69_621 % PRIME
+
+
+@bare_inlined
+def decided_belief(t: RefreshTables, page: Whole, shape: float, rate: float) -> tuple[float, float]:
+    """The belief of decisions: wider than the belief itself, and its mean is drawn, so that no page is judged by the
+    same mistake at every read.
     """
-    drawn = (np.int64(page) * 48_271 + np.int64(t.records[page]["read"]) * 69_621 + 12_345) % PRIME
-    drawn = drawn * 48_271 % PRIME
-    mean = t.facts[PROBING] / math.sqrt(max(importance, LEAST_IMPORTANCE))
-    return -mean * math.log((drawn + 0.5) / PRIME)
+    if t.facts[RULE] != OPTIMAL:
+        return shape, rate
+    drawn = drawn_number(t, page, 1)
+    # the sum of four numbers of 7 bits is nearly normal; the cube is Wilson and Hilferty's quantile of a gamma
+    total = (drawn & 127) + (drawn >> 7 & 127) + (drawn >> 14 & 127) + (drawn >> 21 & 127)
+    normal = (total - 254.0) / 73.9
+    spread = t.facts[SPREADING]
+    root = max(1.0 - spread / (9.0 * shape) + spread * normal / (3.0 * math.sqrt(shape)), 0.1)
+    return TRUST * shape, TRUST * rate / (root * root * root)
+
+
+@bare_inlined
+def probe_age(t: RefreshTables, page: Whole, importance: float) -> float:
+    """The age at which the page is probed if it is not due before: an exponential variable of mean
+    PROBING/sqrt(x), from a number that page and last read draw.
+    """
+    mean = float(t.facts[PROBING]) / math.sqrt(max(importance, LEAST_IMPORTANCE))
+    return -mean * math.log((drawn_number(t, page, 0) + 0.5) / PRIME)
 
 
 @bare_inlined
@@ -133,21 +157,21 @@ def next_age(
     t: RefreshTables, page: Whole, shape: float, rate: float, importance: float, cost: float, threshold: float
 ) -> float:
     """The age at which the page is due, by its worth or for a probe."""
-    age = due_age(t, shape, rate, scale_of(t, importance, cost), threshold)
+    decided = decided_belief(t, page, shape, rate)
+    age = due_age(t, decided[0], decided[1], scale_of(t, importance, cost), threshold)
     if t.facts[RULE] != OPTIMAL or t.facts[PROBING] == 0.0 or math.isinf(threshold):
         return age
-    return min(age, max(probe_age(t, page, importance), t.facts[LEAST_INTERVAL]))
+    return min(age, max(probe_age(t, page, importance), float(t.facts[LEAST_INTERVAL])))
 
 
 @bare_part
 def tally(
-    t: RefreshTables, kept: Whole, shape: float, rate: float, importance: float, cost: float, sign: float
+    t: RefreshTables, page: Whole, kept: Whole, shape: float, rate: float, importance: float, cost: float, sign: float
 ) -> None:
     """Adds the page to one of the two rows of sums or, with sign -1, subtracts it."""
     scale = scale_of(t, importance, cost)
+    decided = decided_belief(t, page, shape, rate)
     known = importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE
-    add_demand(
-        t.demand[kept], t.curves, row_of(TRUST * shape), TRUST * rate, scale, cost, t.facts[LEAST_INTERVAL], sign
-    )
+    add_demand(t.demand[kept], t.curves, row_of(decided[0]), decided[1], scale, cost, t.facts[LEAST_INTERVAL], sign)
     t.sums[kept, ROOTS] += sign * math.sqrt(known * shape / rate)
     t.sums[kept, COSTS] += sign * cost

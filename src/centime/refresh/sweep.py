@@ -38,6 +38,7 @@ from centime.refresh.page_record import (
     belief_of,
     class_of,
     cost_of,
+    decided_belief,
     due_age,
     factor_of,
     index_of,
@@ -76,6 +77,7 @@ from centime.refresh.tables import (
     SOUND,
     SPREAD,
     SPREAD_COUNT,
+    SPREADING,
     THRESHOLD,
     URGENT,
     RefreshTables,
@@ -92,13 +94,18 @@ LOOK_AGAIN = 1.25
 LEAST_EXACT, MOST_EXACT = 0.5, 2.0
 PROBE_WORTH = 2.0
 """The worth of a page that is due for a probe, in thresholds: it must not wait behind pages that are just due."""
-PROBE_SHARE, FIRST_PROBE_SHARE, PROBE_FADING = 0.015, 0.15, 4.0
+PROBE_SHARE, FIRST_PROBE_SHARE, PROBES_HALVED_AFTER = 0.015, 0.15, 0.25
+SPREAD_AT_FIRST, SPREAD_HALVED_AFTER = 0.6, 8.0
 
 
 def probe_share(t: RefreshTables) -> float:
     """The share of the budget that probes may take: large while little is known, PROBE_SHARE in the long run."""
-    again = max(0.0, t.counts[OBSERVATIONS] / max(1, t.counts[PAGE_COUNT]) - 1.0)
-    return float(PROBE_SHARE + FIRST_PROBE_SHARE / (1.0 + PROBE_FADING * again))
+    return float(PROBE_SHARE + FIRST_PROBE_SHARE / (1.0 + _reads_again(t) / PROBES_HALVED_AFTER))
+
+
+def _reads_again(t: RefreshTables) -> float:
+    """How often a page was read again, on average."""
+    return max(0.0, float(t.counts[OBSERVATIONS]) / max(1, int(t.counts[PAGE_COUNT])) - 1.0)
 
 
 _SOONER = (1, 2, 8)  # by how far the priors moved
@@ -114,25 +121,25 @@ def is_wanted(t: RefreshTables) -> bool:
     return bool(t.counts[OBSERVED] >= needed // _SOONER[t.counts[MOVED]])
 
 
-def begin_pass(t: RefreshTables, calendar: Calendar) -> None:
+def begin_pass(t: RefreshTables, calendar: Calendar, budget: float) -> None:
     """Empties the calendar, clears the new sums and puts the priors that the last pass found into effect."""
     begin_pooling(t)
     clear(calendar)
+    t.facts[PROBING] = t.facts[PROBED] / (probe_share(t) * budget) if budget > 0.0 else 0.0
     t.demand[1], t.sums[1] = 0.0, 0.0
     t.counts[[CURSOR, OBSERVED, URGENT]] = 0
     t.counts[SOUND] = 1
     t.facts[[LEVEL, HIGHEST_THRESHOLD]] = t.facts[THRESHOLD]
     t.facts[[ASKED, GUESSED, PROBED]] = 0.0
+    t.facts[SPREADING] = SPREAD_AT_FIRST / (1.0 + _reads_again(t) / SPREAD_HALVED_AFTER)
 
 
-def end_pass(t: RefreshTables, budget: float) -> None:
+def end_pass(t: RefreshTables) -> None:
     """Replaces the sums by the new ones, unless the rule changed during the pass."""
     t.counts[CURSOR] = NO_PASS
     t.counts[PASSES] += 1
     end_pooling(t)
     if t.counts[SOUND]:
-        if budget > 0.0:
-            t.facts[PROBING] = t.facts[PROBED] / (probe_share(t) * budget)
         t.demand[0], t.sums[0] = t.demand[1], t.sums[1]
         if t.facts[GUESSED] > 0.0:
             t.facts[EXACT] = min(max(t.facts[ASKED] / t.facts[GUESSED], LEAST_EXACT), MOST_EXACT)
@@ -164,7 +171,7 @@ def tally_pages(t: RefreshTables, kept: int, pages: Pages, hosts: Pages, importa
     """Adds pages to one of the two rows of sums."""
     for i in range(pages.size):
         shape, rate = belief_of(t, pages[i], hosts[i])
-        tally(t, kept, shape, rate, importance[i], cost_of(t, pages[i]), 1.0)
+        tally(t, pages[i], kept, shape, rate, importance[i], cost_of(t, pages[i]), 1.0)
 
 
 @bare_kernel
@@ -182,9 +189,10 @@ def sweep_pages(
         set_class(t, page, importance[i])
         shape, rate = belief_of(t, page, host)
         cost = cost_of(t, page)
-        tally(t, 1, shape, rate, importance[i], cost, 1.0)
+        tally(t, page, 1, shape, rate, importance[i], cost, 1.0)
         read = read_time(t, page)
-        age = due_age(t, shape, rate, scale_of(t, importance[i], cost), t.facts[THRESHOLD])
+        decided = decided_belief(t, page, shape, rate)
+        age = due_age(t, decided[0], decided[1], scale_of(t, importance[i], cost), t.facts[THRESHOLD])
         t.facts[ASKED] += cost / age
         t.facts[PROBED] += cost * math.sqrt(max(importance[i], LEAST_IMPORTANCE))
         if probes:
@@ -237,7 +245,8 @@ def judge_pages(
         cost = cost_of(t, page)
         read = read_time(t, page)
         age = now - read
-        worth = index_of(t, shape, rate, scale_of(t, importance[i], cost), age)
+        decided = decided_belief(t, page, shape, rate)
+        worth = index_of(t, decided[0], decided[1], scale_of(t, importance[i], cost), age)
         if worth < threshold and age >= next_age(t, page, shape, rate, importance[i], cost, threshold) * _SLACK:
             worth = PROBE_WORTH * threshold
         if age >= t.facts[LEAST_INTERVAL] and worth >= threshold * _SLACK:
@@ -262,14 +271,21 @@ def worth_of_pages(
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
             shape, rate = belief_of(t, page, hosts[i])
             scale = scale_of(t, importance[i], cost_of(t, page))
-            worths[i] = index_of(t, shape, rate, scale, now - read_time(t, page))
+            decided = decided_belief(t, page, shape, rate)
+            worths[i] = index_of(t, decided[0], decided[1], scale, now - read_time(t, page))
         else:
             worths[i] = math.nan
 
 
 @bare_kernel
 def due_times_of_pages(
-    t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, threshold: float, times: npt.NDArray[np.float64]
+    t: RefreshTables,
+    pages: Pages,
+    hosts: Pages,
+    importance: Floats,
+    threshold: float,
+    probed: bool,
+    times: npt.NDArray[np.float64],
 ) -> None:
     """Writes the time at which each page is due under a threshold; infinity for never and for pages not inside."""
     for i in range(pages.size):
@@ -277,7 +293,12 @@ def due_times_of_pages(
         times[i] = math.inf
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
             shape, rate = belief_of(t, page, hosts[i])
-            times[i] = read_time(t, page) + next_age(t, page, shape, rate, importance[i], cost_of(t, page), threshold)
+            cost = cost_of(t, page)
+            age = next_age(t, page, shape, rate, importance[i], cost, threshold)
+            if not probed:
+                decided = decided_belief(t, page, shape, rate)
+                age = due_age(t, decided[0], decided[1], scale_of(t, importance[i], cost), threshold)
+            times[i] = read_time(t, page) + age
 
 
 @bare_kernel
@@ -287,5 +308,16 @@ def asked_by_pages(t: RefreshTables, pages: Pages, hosts: Pages, importance: Flo
     for i in range(pages.size):
         shape, rate = belief_of(t, pages[i], hosts[i])
         cost = cost_of(t, pages[i])
-        asked += cost / due_age(t, shape, rate, scale_of(t, importance[i], cost), threshold)
+        decided = decided_belief(t, pages[i], shape, rate)
+        asked += cost / due_age(t, decided[0], decided[1], scale_of(t, importance[i], cost), threshold)
     return asked
+
+
+@bare_kernel
+def drawn_factors_of_pages(t: RefreshTables, pages: Pages, hosts: Pages, factors: Floats) -> Floats:
+    """Writes the factor of each page's rate in decisions."""
+    for i in range(pages.size):
+        shape, rate = belief_of(t, pages[i], hosts[i])
+        decided = decided_belief(t, pages[i], shape, rate)
+        factors[i] = decided[0] / decided[1] * rate / shape
+    return factors

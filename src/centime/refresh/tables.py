@@ -43,9 +43,10 @@ LEVEL: Final = 12  # the threshold when the last pass began
 ASKED: Final = 13  # Σ cost / due age of the pages that the pass has reached: their exact demand
 GUESSED: Final = 14  # the demand of the same pages by the sums, under the same thresholds
 EXACT: Final = 15  # ASKED / GUESSED of the last complete pass: the factor of the sums
-PROBING: Final = 16  # ν: the mean time between two probes of a page is ν/sqrt(x); 0 before the first pass
+PROBING: Final = 16  # the mean seconds between two probes of a page of importance 1; 0 before the first pass
 PROBED: Final = 17  # sum of cost·sqrt(x) of the pages that the pass has reached
-FACTS: Final = 18
+SPREADING: Final = 18  # how far the rates of decisions are drawn from their means, in standard deviations
+FACTS: Final = 19
 
 # columns of sums; row 0 holds the current ones, row 1 the new ones
 ROOTS: Final = 0  # Σ sqrt(x λ)

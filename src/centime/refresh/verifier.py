@@ -99,7 +99,7 @@ def verify_times(
 ) -> None:
     """Raises ScheduleBroken if a page would be inspected too late for the threshold that it was filed under."""
     due = np.empty(len(pages))
-    due_times_of_pages(t, pages, hosts, importance, threshold, due)
+    due_times_of_pages(t, pages, hosts, importance, threshold, True, due)
     last = opening_time(RINGS - 1, int(calendar.clocks[RINGS - 1]) + SIZE - 1)
     allowed = np.minimum(np.maximum(due, float(calendar.clocks[0])) + 1.0, last)
     late = (opens[pages] > allowed + 1e-3) & ((t.records["flags"][pages] & HANDED) == 0)

@@ -13,7 +13,8 @@ infinite) these tend to 0 and to infinity. The worth of a read at age a is
     I(a) = x [alpha (S/B) a^2/2 + beta (E(a) - a F(a))] / cost
 
 and the rule reads at I = mu, the threshold at which the demand, the sum of cost/T, equals the budget. As in the refresh
-book, decisions use the wider belief Gamma(w S, w B), w = TRUST (`centime.refresh.worth` explains why): this holds for
+book, decisions use the wider belief Gamma(w S, w B), w = TRUST (`centime.refresh.worth` explains why), around a mean
+that the last read has drawn (`centime.refresh.page_record`): this holds for
 `worth_of`, `intervals_at` and all that follows from them. The results, `expected_...`, use the belief itself.
 
 A forecast assumes that the beliefs stay as they are; a crawl goes on learning and does a little better.
@@ -53,6 +54,9 @@ class Beliefs:
     alpha: float = 0.0
     beta: float = 1.0
     least_interval: float = 0.0
+    drawn: Vector | None = None  # the factor of the rate in decisions, 1 by default
+    probe_interval: Vector | None = None  # the mean seconds between two probes; none by default
+    probe_share: float = 0.0  # of the budget
 
     def __len__(self) -> int:
         return len(self.shape)
@@ -60,8 +64,15 @@ class Beliefs:
     def taken(self, places: npt.NDArray[np.int64]) -> "Beliefs":
         """The beliefs about some of the pages."""
         return replace(
-            self, **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")}
+            self,
+            **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")},
+            drawn=None if self.drawn is None else self.drawn[places],
+            probe_interval=None if self.probe_interval is None else self.probe_interval[places],
         )
+
+    def decided_scale(self) -> Vector:
+        """The scale of the beliefs of decisions, before they are widened."""
+        return self.scale if self.drawn is None else self.scale / self.drawn
 
     def with_weights(
         self, *, alpha: float | None = None, beta: float | None = None, cost: Vector | None = None
@@ -197,18 +208,33 @@ def intervals_at(beliefs: Beliefs, worth: float) -> Vector:
     intervals = np.empty(len(beliefs))
     weight = beliefs.importance / beliefs.cost
     _write_intervals(
-        beliefs.shape, beliefs.scale, weight, beliefs.alpha, beliefs.beta, beliefs.least_interval, worth, intervals
+        beliefs.shape,
+        beliefs.decided_scale(),
+        weight,
+        beliefs.alpha,
+        beliefs.beta,
+        beliefs.least_interval,
+        worth,
+        intervals,
     )
     return intervals
 
 
+def with_probes(beliefs: Beliefs, intervals: Vector) -> Vector:
+    """The mean interval between reads of every page if it is also probed, at random times."""
+    if beliefs.probe_interval is None:
+        return intervals
+    return -beliefs.probe_interval * np.expm1(-intervals / beliefs.probe_interval)
+
+
 def demand_at(beliefs: Beliefs, worth: float) -> float:
-    """The cost per second of all reads under a threshold."""
+    """The cost per second of all reads under a threshold, without probes."""
     return float((beliefs.cost / intervals_at(beliefs, worth)).sum())
 
 
 def threshold_for(beliefs: Beliefs, budget: float) -> float:
     """The threshold at which the demand equals the budget, computed from a sample if there are very many pages."""
+    budget *= 1.0 - beliefs.probe_share
     if len(beliefs) > MOST_PAGES:
         budget *= MOST_PAGES / len(beliefs)
         beliefs = beliefs.taken(np.sort(np.random.default_rng(0).choice(len(beliefs), MOST_PAGES, replace=False)))
@@ -226,7 +252,13 @@ def worth_of(beliefs: Beliefs) -> Vector:
     """The worth of a read of every page now."""
     index = np.empty(len(beliefs))
     _write_index(
-        beliefs.shape, beliefs.scale, beliefs.importance / beliefs.cost, beliefs.alpha, beliefs.beta, beliefs.age, index
+        beliefs.shape,
+        beliefs.decided_scale(),
+        beliefs.importance / beliefs.cost,
+        beliefs.alpha,
+        beliefs.beta,
+        beliefs.age,
+        index,
     )
     return index
 
