@@ -50,6 +50,11 @@ class PageState:
         """Whether no value differs."""
         return np.array_equal(self.entries, other.entries) and np.array_equal(self.apart, other.apart)
 
+    @property
+    def count(self) -> int:
+        """The number of entries."""
+        return len(self.apart) + len(self.entries) + len(self.volatile)
+
     def places(self) -> set[int]:
         """The places that have entries of their own."""
         own = [self.apart, self.volatile] if self.shift else [self.apart, self.entries, self.volatile]

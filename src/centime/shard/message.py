@@ -32,6 +32,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     signature: int = 0  # of the stored copy
     state: bytes = b""  # what the stored copy is compared by
     advice: Advice = NO_ADVICE  # what the host's pages are compared by
+    doubt: bool = False  # an answer that the page is unchanged (304) is checked by another request
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -67,7 +68,10 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     watched: tuple[Watched, ...] = ()  # what XPaths found
     held: float = 0.0  # seconds for which the host kept the fetcher waiting, from connecting to the last byte
     seen: Seen | None = None  # how the content compares with the stored copy; None if it was not compared
+    doubted: int = 0  # what the check of a 304 showed: NOT_DOUBTED, TRUE or LIE
 
+
+NOT_DOUBTED, TRUE, LIE = 0, 1, 2
 
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown
 

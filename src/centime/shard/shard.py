@@ -60,7 +60,7 @@ from centime.shard.message import (
 )
 from centime.shard.moving import set_clock
 from centime.shard.pages import KnownPages
-from centime.shard.politeness import patience_with
+from centime.shard.politeness import doubts, patience_with
 from centime.shard.state import ShardState
 from centime.store.journal import Journal
 
@@ -165,18 +165,20 @@ class Shard(ShardState):
         state = self.pages.compared_by(record) if record is not None else b""
         noise = host.noise or Noise()
         advice = noise.advice(first=not state, twins=self.settings.refreshes())
+        doubt = doubts(host)
         if record is None or not record.signature:
             return Lease(page, url, depth, watch=watch, patience=patience, advice=advice)
         return Lease(
             page,
             url,
             depth,
-            record.etag,
-            record.modified,
+            record.etag if doubt or not host.lies else "",
+            record.modified if doubt or not host.lies else "",
             record.digest,
             watch,
             patience,
             record.signature,
             state,
             advice,
+            doubt,
         )

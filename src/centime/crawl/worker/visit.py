@@ -28,7 +28,7 @@ from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
-from centime.shard.message import Lease, Visit
+from centime.shard.message import LIE, NOT_DOUBTED, TRUE, Lease, Visit
 from centime.store.archive import Archive
 
 
@@ -41,12 +41,15 @@ async def visit(
     response = await fetcher.fetch(
         Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience)
     )
+    doubted = NOT_DOUBTED
+    if lease.doubt and response.outcome is Outcome.UNCHANGED:
+        doubted, response = await _checked(lease, response, fetcher)
     if response.outcome is not Outcome.READ:
         if archive is not None and response.outcome is Outcome.UNCHANGED:
             archive.verified(response)
         elif archive is not None:
             archive.answered(response)
-        return _without_document(lease, response, links)
+        return msgspec.structs.replace(_without_document(lease, response, links), doubted=doubted)
     directives = parse_directives(response.headers, fetcher.product)
     document = read_document(
         response.body, url=lease.url, content_type=response.header("content-type"), truncated=response.truncated
@@ -80,6 +83,7 @@ async def visit(
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
         watched=tuple(watched(response.body, document.kind, document.encoding, lease.watch)) if lease.watch else (),
         seen=seen,
+        doubted=doubted,
     )
 
 
@@ -93,20 +97,43 @@ async def _compared(
         return None, response
     if lease.digest and lease.digest == document.digest:
         return seen_again(document.words, lease.state, lease.advice.table), response
-    look = Look(document.words, lease.state, lease.advice, lease.signature)
+    look = Look(document.words, lease.state, lease.advice, lease.signature, response.body)
     if not look.wants_twin:
         return look.seen(), response
     again = await fetcher.fetch(Request(url=lease.url, patience=lease.patience))
-    response = replace(
-        response,
-        asked_at=max(response.asked_at, again.asked_at),
-        held=response.held + again.held,
-        wire_bytes=response.wire_bytes + again.wire_bytes,
-    )
+    response = _with_costs(response, again)
     if again.outcome is not Outcome.READ:
         return look.seen(), response
     twin = read_document(again.body, url=lease.url, content_type=again.header("content-type"))
     return look.seen(twin.words), response
+
+
+async def _checked(lease: Lease, response: Response, fetcher: Fetcher) -> tuple[int, Response]:
+    """Whether the answer that a page is unchanged is true, and the response that counts: that of a request without a
+    condition if the answer was a lie.
+    """
+    whole = await fetcher.fetch(Request(url=lease.url, patience=lease.patience))
+    if whole.outcome is not Outcome.READ:
+        return NOT_DOUBTED, _with_costs(response, whole)
+    document = read_document(whole.body, url=lease.url, content_type=whole.header("content-type"))
+    same = document.digest == lease.digest or document.signature == lease.signature
+    if same or (
+        document.words is not None
+        and lease.state
+        and not Look(document.words, lease.state, lease.advice, lease.signature).changed
+    ):
+        return TRUE, _with_costs(response, whole)
+    return LIE, _with_costs(whole, response)
+
+
+def _with_costs(response: Response, other: Response) -> Response:
+    """A response with what another request to the same host has cost as well."""
+    return replace(
+        response,
+        asked_at=max(response.asked_at, other.asked_at),
+        held=response.held + other.held,
+        wire_bytes=response.wire_bytes + other.wire_bytes,
+    )
 
 
 def _without_document(lease: Lease, response: Response, links: LinkReader) -> Visit:
