@@ -11,6 +11,9 @@ of the place is masked: a clock beside a date. A shared value was reported by an
 place had at least SHARED_AFTER such confirmations and never a value that returned: only the first page reports it, and
 none at all once the place has had TICKS such values.
 
+A place that came and went COMES_AND_GOES times and always said the same, on whatever pages, is a banner: that it comes
+or goes is no change.
+
 A rule that has hidden nothing new in QUIET_READS reads of its place is no longer in force; the next one of that place
 has twice the time.
 
@@ -38,6 +41,7 @@ MOST_COVERED = 2_048
 PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many hosts have no more
 KINDS = {WHOLE: "differs at every read", SET: "comes in any order", MASK: "words that differ in a text that stays"}
 TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wanted
+COMES_AND_GOES = 6  # times after which that is what a place is expected to do
 LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
 
 
@@ -182,11 +186,12 @@ class Noise(msgspec.Struct, array_like=True):
         return suspect is not None and (
             (suspect.restless and one.words <= MOST_RESTLESS_WORDS)
             or (self._shared(suspect) and one.value >= 0 and suspect.value == one.value and suspect.page != page)
+            or (one.lone and one.value in (-1, *_values(suspect)) and _comes_and_goes(suspect))
             or (self._shared(suspect) and suspect.values > TICKS and suspect.confirmed >= 2 * suspect.values)
         )
 
     def _at_rest(self, suspect: Suspect) -> bool:
-        return suspect.restless or self._shared(suspect)
+        return suspect.restless or self._shared(suspect) or _comes_and_goes(suspect)
 
     def _shared(self, suspect: Suspect) -> bool:
         return (
@@ -286,6 +291,16 @@ class Noise(msgspec.Struct, array_like=True):
             for rule in self.rules
         ]
         self.quiet.pop(place, None)
+
+
+def _values(suspect: Suspect) -> set[int]:
+    """The last values of a place that is there."""
+    return {value for value in (suspect.value, *suspect.former) if value >= 0}
+
+
+def _comes_and_goes(suspect: Suspect) -> bool:
+    """Whether a place has often come and gone, and always said the same."""
+    return suspect.lone >= COMES_AND_GOES and suspect.changes == suspect.lone and len(_values(suspect)) == 1
 
 
 def _is_restless(suspect: Suspect, factor: float) -> bool:
