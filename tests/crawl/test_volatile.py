@@ -11,6 +11,7 @@ import msgspec
 
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
+from centime.crawl.report.page import about_page
 from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
@@ -115,5 +116,71 @@ def test_a_crawl_that_refreshes_nothing_reads_no_page_twice(tmp_path: Path) -> N
             with open_writer(tmp_path / "c", [f"{server.url}/0"], {"scope": "any", "delay": 0.0}) as opened:
                 await read_all(opened, server, time.time(), 2)
             assert sorted(server.asked) == ["/0", "/1", "/2", "/3", "/4", "/5", "/robots.txt"]
+
+    run(work())
+
+
+class LyingServer:
+    """A site that answers every conditional request with 304, whatever its page says."""
+
+    def __init__(self) -> None:
+        self.text = "version 1.0"
+        self.lies = True
+        self.conditional = 0
+
+    def serve(self, server: Server) -> Handler:
+        """Answers by the head of the last request."""
+
+        async def respond(writer: asyncio.StreamWriter) -> None:
+            conditional = b"if-none-match" in server.heads[-1].lower()
+            self.conditional += conditional
+            if conditional and self.lies:
+                writer.write(answer(status="304 Not Modified", etag='"a"'))
+            else:
+                writer.write(answer(f"<p>It is {self.text}</p>".encode(), content_type="text/html", etag='"a"'))
+            await writer.drain()
+
+        return respond
+
+
+def test_a_host_whose_304_was_a_lie_is_read_without_conditions(tmp_path: Path) -> None:
+    async def work() -> None:
+        site, server = LyingServer(), Server({})
+        server.routes["/0"] = site.serve(server)
+        async with server:
+            with open_writer(tmp_path / "c", [f"{server.url}/0"], LIVE) as opened:
+                now = await read_all(opened, server, time.time(), 2)
+                host = opened.shard.hosts.all[0]
+                assert (host.unmodified, host.lies) == (1, 0)  # the first 304 was checked and right
+                site.text = "version 2.0"
+                now = await read_all(opened, server, now, 1)
+                assert (host.unmodified, host.lies) == (2, 1)  # the second was a lie
+                assert marks(opened) == {"0": Mark.CHANGED}
+                before = site.conditional
+                for version in range(3, 10):
+                    site.text = f"version {version}.0"
+                    now = await read_all(opened, server, now, 1)
+                    assert marks(opened) == {"0": Mark.CHANGED}
+                assert site.conditional == before
+                site.lies = False
+                await read_all(opened, server, now, 40)
+                assert host.lies == 1  # it sends the page itself now, so there is no 304 that could be right
+                assert site.conditional > before
+
+    run(work())
+
+
+def test_the_volatile_parts_of_a_page_are_listed(tmp_path: Path) -> None:
+    async def work() -> None:
+        site = Site()
+        async with Server({f"/{number}": site.route(number) for number in range(PAGES)}) as server:
+            with open_writer(tmp_path / "c", [f"{server.url}/0"], LIVE) as opened:
+                now = await read_all(opened, server, time.time(), 4)
+                facts = about_page(opened, f"{server.url}/0", now=now)
+                (part,) = facts["volatile_parts"]
+                assert part["part"] == "words that differ in a text that stays"
+                assert "people are watching" in part["sample"]
+                assert 0 < facts["volatile_share_percent"] < 50
+                assert facts["visits"][0]["changed"] == "minor: volatile parts"
 
     run(work())

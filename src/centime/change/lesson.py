@@ -5,16 +5,41 @@ place with the same blocks in another order is a set. Otherwise the words that d
 the place is volatile if that would leave too little. Two reads that have little in common teach nothing.
 """
 
+import re
+
+import msgspec
+import numpy as np
+
 from centime.change.groups import common_hash, sequence_of
-from centime.change.mask import masked, masks_between
+from centime.change.mask import ends_of_lefts, masked, masks_between
 from centime.change.reading import Page
 from centime.change.rule import ANYWHERE, MOST_MASKS, SET, WATCHED, WHOLE, Rule, Table
 
+SAMPLE = 60  # characters of a sample
+_TAG = re.compile(rb"<[^>]*>?|^[^<]*>")
 MOST_STRANGE = 0.5  # share of words on places that only one read has
 
 
 def lesson(first: Page, second: Page, table: Table) -> list[Rule]:
-    """The new rules that two reads moments apart suggest."""
+    """The new rules that two reads moments apart suggest, each with a sample of the text."""
+    return [msgspec.structs.replace(rule, sample=_sample(rule, first, second)) for rule in _rules(first, second, table)]
+
+
+def _sample(rule: Rule, *pages: Page) -> str:
+    """What stands on the place of a rule: the beginning, as people read it."""
+    for page in pages:
+        at = np.flatnonzero(page.words.places == rule.place)
+        if rule.place == ANYWHERE:
+            at = ends_of_lefts(page.words, rule)
+        if len(at) and page.text:
+            begin = int(page.words.begins[at[0]])
+            return " ".join(_TAG.sub(b" ", page.text[begin : begin + 4 * SAMPLE]).decode("utf-8", "ignore").split())[
+                :SAMPLE
+            ]
+    return ""
+
+
+def _rules(first: Page, second: Page, table: Table) -> list[Rule]:
     a, b = first.groups, second.groups
     here, there = a.index(), b.index()
     moved = {int(a.ordered[here[place]]) for place in here.keys() - there.keys()} & {

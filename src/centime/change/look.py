@@ -32,8 +32,10 @@ def seen_again(words: Words, before: bytes, table: Table) -> Seen:
 class Look:
     """A read of a page whose bytes differ from the last one, or that is the first."""
 
-    def __init__(self, words: Words, before: bytes = b"", advice: Advice = NO_ADVICE, signature: int = 0) -> None:
-        self.page = Page(words)
+    def __init__(
+        self, words: Words, before: bytes = b"", advice: Advice = NO_ADVICE, signature: int = 0, text: bytes = b""
+    ) -> None:
+        self.page = Page(words, text)
         self._before = before
         self._advice = advice
         self._compared = (
@@ -43,6 +45,11 @@ class Look:
             if signature == words.signature
             else compare(self.page, before, advice.table)
         )
+
+    @property
+    def changed(self) -> bool:
+        """Whether something differs that is not known to be volatile."""
+        return self._compared.verdict is Verdict.CHANGED
 
     @property
     def wants_twin(self) -> bool:

@@ -78,10 +78,14 @@ def masks_between(before: Column, after: Column, place: int, attribute: bool) ->
 
 def places_around(words: Words, rules: list[Rule]) -> list[int]:
     """The places on which masks that apply ANYWHERE may cover something."""
+    return sorted(set(words.places[ends_of_lefts(words, *rules)].tolist()))
+
+
+def ends_of_lefts(words: Words, *rules: Rule) -> Column:
+    """The last words before the gaps of masks that apply ANYWHERE."""
     lefts = np.unique(np.array([rule.left for rule in rules], dtype=np.int64))
     found = np.empty(len(words), dtype=np.int64)
-    count = _find_lefts(words.places, words.blocks, words.words, lefts, found)
-    return sorted(set(found[:count].tolist()))
+    return found[: _find_lefts(words.places, words.blocks, words.words, lefts, found)]
 
 
 @late_kernel(0.5)
@@ -93,7 +97,7 @@ def _find_lefts(places: Column, blocks: Column, words: Column, lefts: Column, fo
         left = mixed(mixed(1, words[at - 1]), words[at - 2])
         for number in range(len(lefts)):
             if lefts[number] == left:
-                found[count] = places[at - 1]
+                found[count] = at - 1
                 count += 1
                 break
     return count

@@ -11,6 +11,9 @@ of the place is masked: a clock beside a date. A shared value was reported by an
 place had at least SHARED_AFTER such confirmations and never a value that returned: only the first page reports it, and
 none at all once the place has had TICKS such values.
 
+A place that came and went COMES_AND_GOES times and always said the same, on whatever pages, is a banner: that it comes
+or goes is no change.
+
 A rule that has hidden nothing new in QUIET_READS reads of its place is no longer in force; the next one of that place
 has twice the time.
 
@@ -23,7 +26,7 @@ import numpy as np
 
 from centime.change.page_state import HIDDEN, hidden_of, unpacked
 from centime.change.reading import Difference, Verdict
-from centime.change.rule import ANYWHERE, MASK, MOST_RULES, NO_TABLE, WATCHED, Rule, Table
+from centime.change.rule import ANYWHERE, MASK, MOST_RULES, NO_TABLE, SET, WATCHED, WHOLE, Rule, Table
 
 MOST_RESTLESS_WORDS = 48
 LEAST_READS, MOST_READS = 6, 16
@@ -36,7 +39,9 @@ QUIET_READS = 8
 MOST_SUSPECTS = 64
 MOST_COVERED = 2_048
 PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many hosts have no more
+KINDS = {WHOLE: "differs at every read", SET: "comes in any order", MASK: "words that differ in a text that stays"}
 TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wanted
+COMES_AND_GOES = 6  # times after which that is what a place is expected to do
 LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
 
 
@@ -98,7 +103,19 @@ class Noise(msgspec.Struct, array_like=True):
 
     def table(self) -> Table:
         """The rules, for a fetcher."""
-        return Table(self.version, tuple(self.rules))
+        return Table(self.version, tuple(msgspec.structs.replace(rule, sample="") for rule in self.rules))
+
+    def volatile_parts(self, state: bytes) -> list[tuple[str, str]]:
+        """The volatile parts of a page with this state: what kind each is of, and a sample of its text."""
+        page = unpacked(state)
+        present = page.places() | ({ANYWHERE} if page.hidden[2 * HIDDEN :] != bytes(2) else set())
+        found = [
+            (KINDS[rule.kind], rule.sample)
+            for rule in self.rules
+            if rule.kind in KINDS and rule.place in present and rule.holds(self.version)
+        ]
+        restless = [place for place, suspect in self.suspects.items() if place in present and suspect.restless]
+        return list(dict.fromkeys([*found, *(("changes at most reads", "") for _ in restless)]))
 
     def advice(self, *, first: bool, twins: bool = True) -> Advice:
         """What a fetcher needs for the next read of a page; without `twins`, no page is read twice."""
@@ -135,7 +152,7 @@ class Noise(msgspec.Struct, array_like=True):
             if not restful:
                 verdict = Verdict.VOLATILE
         self._count(before, seen, seconds)
-        self._note(seen.differences, page)
+        self._note(seen.differences, page, seconds)
         self._quieten(before, seen)
         return verdict, state
 
@@ -169,11 +186,12 @@ class Noise(msgspec.Struct, array_like=True):
         return suspect is not None and (
             (suspect.restless and one.words <= MOST_RESTLESS_WORDS)
             or (self._shared(suspect) and one.value >= 0 and suspect.value == one.value and suspect.page != page)
+            or (one.lone and one.value in (-1, *_values(suspect)) and _comes_and_goes(suspect))
             or (self._shared(suspect) and suspect.values > TICKS and suspect.confirmed >= 2 * suspect.values)
         )
 
     def _at_rest(self, suspect: Suspect) -> bool:
-        return suspect.restless or self._shared(suspect)
+        return suspect.restless or self._shared(suspect) or _comes_and_goes(suspect)
 
     def _shared(self, suspect: Suspect) -> bool:
         return (
@@ -183,14 +201,14 @@ class Noise(msgspec.Struct, array_like=True):
             and suspect.confirmed >= suspect.values - 1
         )
 
-    def _note(self, differences: tuple[Difference, ...], page: int) -> None:
+    def _note(self, differences: tuple[Difference, ...], page: int, seconds: float) -> None:
         """Notes the values of the places that differ."""
         for one in differences:
             if one.place < 0:
                 continue
             suspect = self.suspects.get(one.place)
             if suspect is None:
-                suspect = self.suspects[one.place] = Suspect(reads=[LEAST_SECONDS])
+                suspect = self.suspects[one.place] = Suspect(reads=[max(seconds, LEAST_SECONDS)])
                 if len(self.suspects) > MOST_SUSPECTS:
                     self._forget_one(one.place)
             suspect.changes += 1
@@ -273,6 +291,16 @@ class Noise(msgspec.Struct, array_like=True):
             for rule in self.rules
         ]
         self.quiet.pop(place, None)
+
+
+def _values(suspect: Suspect) -> set[int]:
+    """The last values of a place that is there."""
+    return {value for value in (suspect.value, *suspect.former) if value >= 0}
+
+
+def _comes_and_goes(suspect: Suspect) -> bool:
+    """Whether a place has often come and gone, and always said the same."""
+    return suspect.lone >= COMES_AND_GOES and suspect.changes == suspect.lone and len(_values(suspect)) == 1
 
 
 def _is_restless(suspect: Suspect, factor: float) -> bool:

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.words import Column
-from centime.parse.words import PLACE_BITS
 
 MOST_ENTRIES = 94
 MOST_APART, MOST_VOLATILE = 24, 12
@@ -49,6 +48,11 @@ class PageState:
     def same_as(self, other: "PageState") -> bool:
         """Whether no value differs."""
         return np.array_equal(self.entries, other.entries) and np.array_equal(self.apart, other.apart)
+
+    @property
+    def count(self) -> int:
+        """The number of entries."""
+        return len(self.apart) + len(self.entries) + len(self.volatile)
 
     def places(self) -> set[int]:
         """The places that have entries of their own."""
@@ -121,15 +125,21 @@ def state_of(
     rest, of_rest = places[~watched], values[~watched] & _VALUE
     room = MOST_ENTRIES - len(apart) - len(resting)
     if shift < 0:
-        shift = 0
-        while shift < PLACE_BITS and len(rest) > room and len(np.unique(rest >> shift)) > room:
-            shift += 1
+        shift = _least_shift(rest, room)
     if not shift:
         return PageState(version, 0, apart, np.sort(rest << 20 | of_rest), resting, hidden)
     merged, at = np.unique(rest >> shift, return_inverse=True)
-    sums = np.zeros(len(merged), dtype=np.int64)
-    np.add.at(sums, at, _spread(rest, of_rest))
+    sums = np.bincount(at, weights=_spread(rest, of_rest), minlength=len(merged)).astype(np.int64)  # below 2**53
     return PageState(version, shift, apart, merged << 20 | sums & _VALUE, resting, hidden)
+
+
+def _least_shift(places: Column, room: int) -> int:
+    """By how many bits places are shortened so that at most `room` differ."""
+    if len(places) <= room:
+        return 0
+    in_order = np.sort(places)
+    bits = in_order[1:] ^ in_order[:-1]  # neighbours are one after a shift by the number of these bits
+    return int(np.partition(bits, len(bits) - room)[len(bits) - room]).bit_length()
 
 
 def _spread(places: Column, values: Column) -> Column:

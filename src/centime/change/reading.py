@@ -15,7 +15,7 @@ from enum import IntEnum
 import msgspec
 import numpy as np
 
-from centime.change.groups import Groups, common_hash, groups_of, ordered_hash, sequence_of
+from centime.change.groups import common_hash, groups_of, ordered_hash, sequence_of
 from centime.change.mask import masked, places_around
 from centime.change.page_state import HIDDEN, PageState, state_of, unpacked
 from centime.change.rule import ANYWHERE, SET, WATCHED, WHOLE, Rule, Table
@@ -50,9 +50,10 @@ class Difference(msgspec.Struct, array_like=True, frozen=True, gc=False):
 class Page:
     """One read of a page: its words, and their values under the rules of a host."""
 
-    def __init__(self, words: Words, groups: Groups | None = None) -> None:
+    def __init__(self, words: Words, text: bytes = b"") -> None:
         self.words = words
-        self.groups = groups_of(words) if groups is None else groups
+        self.text = text  # that the words are from, for samples
+        self.groups = groups_of(words)
 
     def state(self, table: Table, version: int, shift: int = -1) -> PageState:
         """The state of this read under the rules that a version has in force."""

@@ -28,6 +28,7 @@ class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
     most: int = 0
     since: int = 0
     until: int = 0
+    sample: str = ""  # what stood there when the rule was learned, for people
 
     def holds(self, version: int) -> bool:
         """Whether the rule is in force under a version."""
@@ -38,7 +39,7 @@ class Table(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """The rules of a host, as a lease carries them."""
 
     version: int = 0
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Rule, ...] = ()  # without samples
 
     def in_force(self, version: int) -> dict[int, list[Rule]]:
         """The rules in force under a version, by place."""

@@ -15,6 +15,7 @@ class Words:
     places: Column
     blocks: Column
     words: Column
+    begins: Column  # the byte at which each word begins
     signature: int  # hash of all words without their places, never 0
 
     def __len__(self) -> int:

@@ -1,10 +1,11 @@
 """The words of a page and where each of them stands: what two reads of a page are compared by (`change/`).
 
-One pass over the bytes gives three columns, one entry per word:
+One pass over the bytes gives four columns, one entry per word:
 
     place   20 bits, the hash of the element path that the word stands on
     block   the number of the block element or attribute value that contains it
     word    53 bits, the hash of its bytes
+    begin   where it begins in the page
 
 A word is a run of characters without white space, character references resolved; any tag ends it. Nothing is dropped by
 its look or place: numbers, dates and identifiers are words, and so is what stands in navigation or in hidden elements.
@@ -124,12 +125,12 @@ def words_of(page: bytes, *, xml: bool = False) -> Words:
 def _words_of(page: bytes, mode: int) -> Words:
     data = np.frombuffer(page, dtype=np.uint8)
     room = min(len(data) // 2, MOST_WORDS) + 2
-    columns = np.empty((3, room), dtype=np.int64)
+    columns = np.empty((4, room), dtype=np.int64)
     stack = np.empty((_DEEPEST, 5), dtype=np.int64)
     resolved = np.empty(16, dtype=np.uint8)
-    count = _find_words(data, mode, resolved, columns[0], columns[1], columns[2], stack)
-    places, blocks, words = columns[:, :count]
-    return Words(places, blocks, words, 1 + int(_text_hash(blocks, words)))
+    count = _find_words(data, mode, resolved, columns[0], columns[1], columns[2], columns[3], stack)
+    places, blocks, words, begins = columns[:, :count]
+    return Words(places, blocks, words, begins, 1 + int(_text_hash(blocks, words)))
 
 
 @bare_inlined
@@ -191,6 +192,7 @@ def _find_words(
     places: Column,
     blocks: Column,
     words: Column,
+    begins: Column,
     stack: npt.NDArray[np.int64],
 ) -> Whole:
     """Fills the columns; returns the number of words."""
@@ -213,6 +215,7 @@ def _find_words(
                 at += 1
                 continue
             letters = np.int64(0)
+            begins[count] = at
             while at < size:
                 byte = data[at]
                 if _STOPS[byte]:
@@ -258,6 +261,7 @@ def _find_words(
                 places[count] = place
                 blocks[count] = block
                 words[count] = _finished(code)
+                begins[count] = at
                 count += 1
         if closing:
             while at < size and data[at] != 62:
@@ -366,6 +370,7 @@ def _find_words(
                     places,
                     blocks,
                     words,
+                    begins,
                 )
                 block += 1
         if role & VOID:
@@ -391,6 +396,7 @@ def _find_words(
             letters = _step(letters, np.int64(data[at]))
             at += 1
         places[count] = REST
+        begins[count] = size
         blocks[count] = block + 1
         words[count] = _finished(letters)
         count += 1
@@ -445,9 +451,11 @@ def _value_words(
     places: Column,
     blocks: Column,
     words: Column,
+    begins: Column,
 ) -> Whole:
     """Adds the words of an attribute's value; returns the new number of words."""
     code, any_byte = np.int64(0), False
+    begun = at
     while at <= end:
         byte = data[at] if at < end else np.uint8(32)
         splits = is_url and _SPLITS[byte]
@@ -455,9 +463,11 @@ def _value_words(
             if any_byte and count < room:
                 places[count] = place
                 blocks[count] = block | ATTRIBUTE
+                begins[count] = begun
                 words[count] = _finished(code)
                 count += 1
             code, any_byte = np.int64(0), False
+            begun = at + 1
             if splits:
                 code = _step(code, np.int64(byte))
         else:

@@ -28,6 +28,7 @@ from centime.store.record import Mark, Record
 VISITS_PER_ADVANCE = 64  # visits after which the ledger pays debts, because each call has a fixed cost
 THRESHOLD = 0.03  # debts above this many times the mean importance are paid
 PAYMENTS_PER_VISIT = 16  # at most, so that the cost of a visit does not depend on the size of the crawl
+VOLATILE_SECONDS = 28 * 86_400.0  # after which subscribers hear that only volatile parts of a page have differed
 # transient and not the page's fault: the page waits in the frontier instead of on a timer
 NO_RETRY = frozenset({Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST})
 
@@ -193,7 +194,7 @@ def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
     for one in filed:
         change = _change(one)
         if not one.visit.outcome.transient:
-            requests.publishers.judge(one.visit.page, change is not None)
+            requests.publishers.judge(one.visit.page, change not in (None, Change.VOLATILE))
         if one.visit.claims:
             take_claims(state, now, one.host, np.frombuffer(one.visit.claims, dtype=CLAIM))
         if not len(requests.subscriptions):
@@ -217,4 +218,13 @@ def _change(one: Filed) -> Change | None:
         return Change.NEW
     if before.kind == PageKind.DEAD:
         return Change.BACK
-    return Change.CHANGED if Mark.CHANGED in one.record.marks else None
+    if Mark.CHANGED in one.record.marks:
+        return Change.CHANGED
+    return Change.VOLATILE if _only_volatile_for_long(one.record, before) else None
+
+
+def _only_volatile_for_long(record: Record, before: Record) -> bool:
+    """Whether a page has differed in volatile parts alone for another VOLATILE_SECONDS."""
+    periods = (int((at - record.changed_time) // VOLATILE_SECONDS) for at in (before.time, record.time))
+    earlier, now = periods
+    return Mark.VOLATILE in record.marks and now > earlier

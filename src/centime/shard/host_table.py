@@ -38,6 +38,8 @@ class Host(msgspec.Struct, gc=False, omit_defaults=True):
     trouble: str = ""  # the last failure, in words
     dates: DateRecord = NOTHING_KNOWN  # how reliable its Last-Modified dates are
     claims: Credit = STRANGER  # how reliable the change periods are that it publishes
+    unmodified: int = 0  # answers that a page is unchanged (304)
+    lies: int = 0  # how many of them, when checked, were wrong, minus those that were right since
     noise: Noise | None = None  # the volatile parts of its pages; None before the first read
 
 

@@ -48,6 +48,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     signature: int = 0  # of the stored copy
     state: bytes = b""  # what the stored copy is compared by
     advice: Advice = NO_ADVICE  # what the host's pages are compared by
+    doubt: bool = False  # an answer that the page is unchanged (304) is checked by another request
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -96,10 +97,13 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     refused_for: bytes = b""  # their reasons, a byte each (discover/refusal.py), TEXT_FOLLOWS if their text follows
     refused_texts: bytes = b""  # a line each
     seen: Seen | None = None  # how the content compares with the stored copy; None if it was not compared
+    doubted: int = 0  # what the check of a 304 showed: NOT_DOUBTED, TRUE or LIE
 
 
 TEXT_FOLLOWS = 128
 SHAPE = np.dtype([("place", "<u4"), ("key", "<u8")])  # a link, by its place, and the key of its shape
+NOT_DOUBTED, TRUE, LIE = 0, 1, 2
+
 CLAIM = np.dtype([("fingerprint", "<u8"), ("modified", "<f8"), ("period", "<f8")])  # in seconds; 0 if unknown
 
 

@@ -21,9 +21,10 @@ class Change(StrEnum):
     """What happened to a page."""
 
     NEW = "new"  # read for the first time
-    CHANGED = "changed"  # the signature of the content differs
+    CHANGED = "changed"  # the content differs
     GONE = "gone"  # no longer there
     BACK = "back"  # there again after it was gone
+    VOLATILE = "volatile"  # for weeks, only parts known to be volatile have differed
 
 
 class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):

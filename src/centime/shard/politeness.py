@@ -14,11 +14,12 @@ from centime.model.ids import HostId
 from centime.model.outcome import Outcome
 from centime.settings.crawl import CrawlSettings
 from centime.shard.host_table import Host, Hosts
-from centime.shard.message import Visit
+from centime.shard.message import LIE, TRUE, Visit
 
 ON_ITS_WAY_SECONDS = 1.0  # the last request of a dead fetcher can reach its host this late
 FIRST_PATIENCE_SECONDS = 5.0  # for a host that never answered; doubled with each failure
 MOST_DOUBLINGS = 3  # then as long as for any other host
+DOUBTED_EVERY, LIAR_VISITS = 32, 16
 PROMPT_SECONDS = 5.0  # a host that keeps a fetcher waiting for longer takes slots that others need
 
 
@@ -35,6 +36,16 @@ def patience_with(host: Host) -> float:
     if (host.politeness.latency and not failures) or failures > MOST_DOUBLINGS:
         return 0.0
     return FIRST_PATIENCE_SECONDS * float(1 << failures)
+
+
+def doubts(host: Host) -> bool:
+    """Whether the next 304 of a host is checked: the first, second, fourth ... and every 32nd; from a host that lied,
+    conditional requests are made only for that, at one in 16 visits.
+    """
+    if host.lies:
+        return host.visits % LIAR_VISITS == 0
+    following = host.unmodified + 1
+    return following & (following - 1) == 0 or following % DOUBTED_EVERY == 0
 
 
 def standing_of(host: Host) -> int:
@@ -80,6 +91,8 @@ class HostPoliteness:
             self._delay_address(hosts, frontier, visit.address, max(now, visit.asked_at))
             host.address = visit.address
         host.visits += outcome is not Outcome.LOST
+        host.unmodified += outcome is Outcome.UNCHANGED or visit.doubted == LIE
+        host.lies = host.lies + 1 if visit.doubted == LIE else max(0, host.lies - (visit.doubted == TRUE))
         host.read += outcome.present
         host.wire_bytes += visit.wire_bytes
         host.refused += outcome is Outcome.DISALLOWED

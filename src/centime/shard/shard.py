@@ -62,7 +62,7 @@ from centime.shard.message import (
 )
 from centime.shard.moving import set_clock
 from centime.shard.pages import KnownPages
-from centime.shard.politeness import patience_with
+from centime.shard.politeness import doubts, patience_with
 from centime.shard.state import RULES, ShardState
 from centime.store.journal import Journal
 from centime.store.record import Mark
@@ -172,6 +172,7 @@ class Shard(ShardState):
         if page in self.requests.sitemaps:
             role |= Role.SITEMAP
         state = self.pages.compared_by(record) if record is not None else b""
+        doubt = doubts(host)
         lease = Lease(
             page,
             url,
@@ -185,11 +186,17 @@ class Shard(ShardState):
         )
         if record is None or not record.signature:
             return lease
-        etag, modified = record.etag, record.modified
+        etag, modified = (record.etag, record.modified) if doubt or not host.lies else ("", "")
         if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
             etag = modified = ""
         if watch and record.kind in (PageKind.HTML, PageKind.XML) and self.requests.subscriptions.unknown(page, watch):
             etag = modified = ""  # the server must send the page, so that the XPath is evaluated for the first time
         return msgspec.structs.replace(
-            lease, etag=etag, modified=modified, digest=record.digest, signature=record.signature, state=state
+            lease,
+            etag=etag,
+            modified=modified,
+            digest=record.digest,
+            signature=record.signature,
+            state=state,
+            doubt=doubt,
         )

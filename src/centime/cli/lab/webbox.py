@@ -35,6 +35,10 @@ def _webbox(
     hostile: Annotated[
         bool, typer.Option("--hostile", help="Also serve a site with everything that a crawler must survive.")
     ] = False,
+    noise: Annotated[
+        bool,
+        typer.Option("--noise", help="Parts of every page differ at every read: advertisements, counters, tokens."),
+    ] = False,
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Log every request to a file: time, host, path, status.")
     ] = None,
@@ -58,7 +62,9 @@ def _webbox(
     from centime.lab.webbox import WebBox
     from centime.lab.webbox.log import RequestLog
 
-    webbox = WebBox(hosts=hosts, pages=pages, port=port, seed=seed, speed=speed, traps=traps, hostile=hostile)
+    webbox = WebBox(
+        hosts=hosts, pages=pages, port=port, seed=seed, speed=speed, traps=traps, hostile=hostile, noise=noise
+    )
     try:
         requests = None if log is None else RequestLog(log)
     except OSError as problem:

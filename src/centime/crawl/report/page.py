@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from centime.change.page_state import unpacked
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import refresh_facts
 from centime.crawl.report.opening import moment
@@ -69,6 +70,7 @@ def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[floa
     facts |= next_visit(opened, page, last, waiting, now, freshness.get("due", ""))
     facts |= freshness
     facts |= _last_facts(opened, last)
+    facts |= _volatile_facts(opened, last, host)
     facts |= _host_facts(opened, host, waiting, now)
     facts |= _income(opened, page, float(importance[page]), step)
     facts |= _spending(opened, page, float(importance[page]))
@@ -234,9 +236,38 @@ def _visit_facts(record: Record) -> Facts:
         "outcome": OUTCOMES[record.outcome],
         "status": record.status or None,
         "wire_bytes": record.wire_bytes,
-        "changed": "yes" if Mark.CHANGED in record.marks else "no",
+        "changed": _content(record),
         "latency_milliseconds": record.latency_milliseconds,
         "detail": record.detail,
+    }
+
+
+def _content(record: Record) -> str:
+    """What a visit says about the content of the page."""
+    if record.outcome is Outcome.UNCHANGED:
+        return "no"
+    if not record.outcome.present:
+        return ""
+    for mark, text in (
+        (Mark.CHANGED, "yes"),
+        (Mark.VOLATILE, "minor: volatile parts"),
+        (Mark.MARKUP, "minor: markup"),
+    ):
+        if mark in record.marks:
+            return text
+    return "no"
+
+
+def _volatile_facts(opened: CrawlState, last: Record | None, number: HostId) -> Facts:
+    """The parts of a page in which a difference is no change, and their share of its parts."""
+    state, noise = opened.shard.pages.compared_by(last), opened.shard.hosts[number].noise
+    if not state or noise is None:
+        return {}
+    parts = noise.volatile_parts(state)
+    places = max(1, unpacked(state).count)
+    return {
+        "volatile_share_percent": 100 * min(len(parts), places) / places,
+        "volatile_parts": [{"part": kind, "sample": sample} for kind, sample in parts],
     }
 
 

@@ -31,7 +31,7 @@ from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
-from centime.shard.message import PLAIN, WITHOUT_TLS, Lease, Role, Visit
+from centime.shard.message import LIE, NOT_DOUBTED, PLAIN, TRUE, WITHOUT_TLS, Lease, Role, Visit
 from centime.store.archive import Archive
 
 
@@ -52,6 +52,9 @@ async def visit(
     *followed, response = await chains.fetch(
         Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience, most_bytes=most_bytes)
     )
+    doubted = NOT_DOUBTED
+    if lease.doubt and response.outcome is Outcome.UNCHANGED:
+        doubted, response = await _checked(lease, response, chains)
     directives = parse_directives(response.headers, chains.product)
     if archive is not None:
         for redirect in followed:
@@ -64,7 +67,8 @@ async def visit(
             archive.verified(response)
         elif archive is not None and not noarchive:
             archive.answered(response)
-        return _without_document(lease, response, links, needs, noarchive=noarchive)
+        result = _without_document(lease, response, links, needs, noarchive=noarchive)
+        return msgspec.structs.replace(result, doubted=doubted)
     document = read_document(
         response.body,
         url=lease.url,
@@ -122,6 +126,7 @@ async def visit(
         is_page=bool(lease.nesting),
         noarchive=noarchive,
         seen=seen,
+        doubted=doubted,
     )
 
 
@@ -135,20 +140,43 @@ async def _compared(
         return None, response
     if lease.digest and lease.digest == document.digest:
         return seen_again(document.words, lease.state, lease.advice.table), response
-    look = Look(document.words, lease.state, lease.advice, lease.signature)
+    look = Look(document.words, lease.state, lease.advice, lease.signature, response.body)
     if not look.wants_twin:
         return look.seen(), response
     *_, again = await chains.fetch(Request(url=lease.url, patience=lease.patience))
-    response = replace(
-        response,
-        asked_at=max(response.asked_at, again.asked_at),
-        held=response.held + again.held,
-        wire_bytes=response.wire_bytes + again.wire_bytes,
-    )
+    response = _with_costs(response, again)
     if again.outcome is not Outcome.READ:
         return look.seen(), response
     twin = read_document(again.body, url=lease.url, content_type=again.header("content-type"))
     return look.seen(twin.words), response
+
+
+async def _checked(lease: Lease, response: Response, chains: Chains) -> tuple[int, Response]:
+    """Whether the answer that a page is unchanged is true, and the response that counts: that of a request without a
+    condition if the answer was a lie.
+    """
+    *_, whole = await chains.fetch(Request(url=lease.url, patience=lease.patience))
+    if whole.outcome is not Outcome.READ:
+        return NOT_DOUBTED, _with_costs(response, whole)
+    document = read_document(whole.body, url=lease.url, content_type=whole.header("content-type"))
+    same = document.digest == lease.digest or document.signature == lease.signature
+    if same or (
+        document.words is not None
+        and lease.state
+        and not Look(document.words, lease.state, lease.advice, lease.signature).changed
+    ):
+        return TRUE, _with_costs(response, whole)
+    return LIE, _with_costs(whole, response)
+
+
+def _with_costs(response: Response, other: Response) -> Response:
+    """A response with what another request to the same host has cost as well."""
+    return replace(
+        response,
+        asked_at=max(response.asked_at, other.asked_at),
+        held=response.held + other.held,
+        wire_bytes=response.wire_bytes + other.wire_bytes,
+    )
 
 
 def _without_document(

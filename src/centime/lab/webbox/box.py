@@ -69,6 +69,7 @@ class WebBox:
     traps: bool = True
     feeds: bool = True
     hostile: bool = False
+    noise: bool = False  # parts of every HTML page differ at every read
 
     def __post_init__(self) -> None:
         if not 1 <= self.hosts <= 1_000_000:

@@ -34,6 +34,7 @@ from centime.lab.webbox.layout import (
     XML,
 )
 from centime.lab.webbox.markup import FACTS, FEEDS, HUGE, LONGEST_BODY, PATH_END, SLOW, TRAP, write_page
+from centime.lab.webbox.noise import noise
 from centime.lab.webbox.reply import Reply, Request, answer, sentence
 
 CONTENT_TYPES = {
@@ -100,6 +101,9 @@ class SiteAnswers:
         if traits & NOISY and form == HTML:
             self._served += 1
             body += b"<p>Served at %s, session %08x.</p>\n" % (http_date(int(now)), self._served)
+        if self.webbox.noise and form == HTML:
+            self._served += 1
+            body += noise(self._served)
         if traits & COMPRESSES:
             headers += b"Vary: Accept-Encoding\r\n"
             if b"gzip" in request.accept_encoding:
