@@ -97,6 +97,19 @@ def test_a_crawl_that_refreshes_becomes_continuous_and_back(folder: Path, capsys
     assert (kept(folder)["continuous"], kept(folder)["refresh-after"]) == (False, 86_400)
 
 
+def test_types_of_files_are_remembered_as_suffixes_and_words_that_are_none_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refusal = said(capsys, 2, "crawl", tmp_path / "c", SEED, "--also", "pdf,no suffix")
+    assert "'no suffix' is none of them" in refusal
+    assert not (tmp_path / "c").exists()
+    said(capsys, 1, "crawl", tmp_path / "c", SEED, "--also", "PDF,.css", "--also", "images", "--requisites")
+    assert kept(tmp_path / "c")["also"] == ["pdf", "css", "images"]
+    assert kept(tmp_path / "c")["requisites"] is True
+    said(capsys, 1, "crawl", tmp_path / "c", "--also", "none", "--no-requisites")
+    assert kept(tmp_path / "c")["also"] == []
+
+
 def test_a_depth_that_is_no_number_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("deep", "1.5", "²"):
         assert "max-depth is a whole number from 0 to 1000000 or none, not" in said(
