@@ -94,8 +94,8 @@ LOOK_AGAIN = 1.25
 LEAST_EXACT, MOST_EXACT = 0.5, 2.0
 PROBE_WORTH = 2.0
 """The worth of a page that is due for a probe, in thresholds: it must not wait behind pages that are just due."""
-PROBE_SHARE, FIRST_PROBE_SHARE, PROBES_HALVED_AFTER = 0.015, 0.15, 0.25
-SPREAD_AT_FIRST, SPREAD_HALVED_AFTER = 0.6, 8.0
+PROBE_SHARE, FIRST_PROBE_SHARE, PROBES_HALVED_AFTER = 0.015, 0.03, 0.25
+SPREAD_AT_FIRST, SPREAD_HALVED_AFTER = 0.4, 8.0
 
 
 def probe_share(t: RefreshTables) -> float:
