@@ -247,8 +247,11 @@ def judge_pages(
         age = now - read
         decided = decided_belief(t, page, shape, rate)
         worth = index_of(t, decided[0], decided[1], scale_of(t, importance[i], cost), age)
-        if worth < threshold and age >= next_age(t, page, shape, rate, importance[i], cost, threshold) * _SLACK:
-            worth = PROBE_WORTH * threshold
+        after = math.nan
+        if worth < threshold:
+            after = next_age(t, page, shape, rate, importance[i], cost, threshold)
+            if age >= after * _SLACK:
+                worth = PROBE_WORTH * threshold
         if age >= t.facts[LEAST_INTERVAL] and worth >= threshold * _SLACK:
             due[count] = page
             worths[count] = worth
@@ -256,7 +259,8 @@ def judge_pages(
             record["flags"] = np.uint8(record["flags"] | HANDED)
             file_page(calendar, t.records, page, read + LOOK_AGAIN * age)
         else:
-            after = next_age(t, page, shape, rate, importance[i], cost, threshold)
+            if math.isnan(after):
+                after = next_age(t, page, shape, rate, importance[i], cost, threshold)
             file_page(calendar, t.records, page, read + after)
     return count
 

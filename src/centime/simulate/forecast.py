@@ -55,7 +55,6 @@ class Beliefs:
     beta: float = 1.0
     least_interval: float = 0.0
     drawn: Vector | None = None  # the factor of the rate in decisions, 1 by default
-    probe_interval: Vector | None = None  # the mean seconds between two probes; none by default
     probe_share: float = 0.0  # of the budget
 
     def __len__(self) -> int:
@@ -67,7 +66,6 @@ class Beliefs:
             self,
             **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")},
             drawn=None if self.drawn is None else self.drawn[places],
-            probe_interval=None if self.probe_interval is None else self.probe_interval[places],
         )
 
     def decided_scale(self) -> Vector:
@@ -218,13 +216,6 @@ def intervals_at(beliefs: Beliefs, worth: float) -> Vector:
         intervals,
     )
     return intervals
-
-
-def with_probes(beliefs: Beliefs, intervals: Vector) -> Vector:
-    """The mean interval between reads of every page if it is also probed, at random times."""
-    if beliefs.probe_interval is None:
-        return intervals
-    return -beliefs.probe_interval * np.expm1(-intervals / beliefs.probe_interval)
 
 
 def demand_at(beliefs: Beliefs, worth: float) -> float:

@@ -91,6 +91,5 @@ def beliefs_of(book: RefreshBook, pages: npt.NDArray[np.int64], importance: Time
         beta=settings.beta,
         least_interval=settings.least_interval,
         drawn=book.drawn_factors(pages),
-        probe_interval=book.probe_intervals(importance),
         probe_share=book.probe_share,
     )
