@@ -110,6 +110,8 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "allow-network": st.lists(st.ip_addresses().map(str), max_size=2),
         "resolve": st.lists(st.ip_addresses().map(lambda address: f"a.example={address}"), max_size=2),
         "continuous": st.booleans(),
+        "select": st.lists(st.sampled_from(["css:main", "/a/=css:article > p"]), max_size=2),
+        "ignore": st.lists(st.sampled_from(["css:.ads", "regex:[0-9]+ users", "/a/=regex:x"]), max_size=2),
         "sitemaps": st.booleans(),
         "cookies": st.booleans(),
         "ignore-noarchive": st.booleans(),

@@ -36,6 +36,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     scope: ScopeKind = "host"
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()  # [PATTERN=]css:SELECTOR: what of a page is compared
+    ignore: tuple[str, ...] = ()  # [PATTERN=]css:SELECTOR or [PATTERN=]regex:REGEX: what of it is not
     max_depth: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
     delay: Annotated[float, Meta(ge=0, le=86_400)] = 1.0
     address_delay: Annotated[float, Meta(ge=0, le=86_400)] | None = None  # None: 0.1 s, and 0 on this machine
@@ -230,6 +232,8 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     longest_url: int | None = None
     traps: TrapRules = TrapRules()
     follow_nofollow: bool = False
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
@@ -278,6 +282,8 @@ def fetcher_settings(
         longest_url=settings.longest_url,
         traps=settings.trap_rules(),
         follow_nofollow=settings.follow_nofollow,
+        select=settings.select,
+        ignore=settings.ignore,
     )
 
 

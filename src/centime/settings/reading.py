@@ -23,6 +23,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 from msgspec import inspect, structs
 
+from centime.change.part import check_rule, check_selection
 from centime.discover.canonical import canonical
 from centime.discover.suffixes import check_suffix
 from centime.model.address import host_of
@@ -57,6 +58,8 @@ _CHECKS: dict[str, Callable[[str], None]] = {
     "refuse-suffix": check_suffix,
     "include": check_pattern,
     "exclude": check_pattern,
+    "select": check_selection,
+    "ignore": check_rule,
     "focus": lambda rule: FocusRule.parse(rule).check(),
     "also": check_suffix,
     "header": check_header,

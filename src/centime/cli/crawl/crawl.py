@@ -54,6 +54,14 @@ def _crawl(
         list[str] | None, typer.Option(metavar="REGEX", help="Only URLs that match. Repeatable.")
     ] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="REGEX", help="No URLs that match. Repeatable.")] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PART", help="Compare only this part of pages: css:main, PATTERN=css:main. Repeatable."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PART", help="Ignore changes of this part: css:.ads, regex:[0-9]+ users. Repeatable."),
+    ] = None,
     max_depth: Annotated[
         str | None, typer.Option(metavar="N", help="At most N links away from a seed. Default: none.")
     ] = None,
@@ -305,6 +313,8 @@ def _crawl(
         "scope": scope,
         "include": include,
         "exclude": exclude,
+        "select": select,
+        "ignore": ignore,
         "max-depth": _whole(max_depth),
         "delay": delay,
         "address-delay": address_delay,

@@ -13,6 +13,7 @@ import time
 
 import msgspec
 
+from centime.change.part import ComparedPart
 from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.hook import load_hook
 from centime.crawl.worker.needs import NeedReader
@@ -55,6 +56,7 @@ class FetchingProcess:
                 settings.bodies, settings.name, settings.keep, obeys_noarchive=not settings.ignore_noarchive
             )
             fetcher.on_robots = self.archive.answered
+        self.part = ComparedPart(settings.select, settings.ignore)
         self.hook = load_hook(settings.on_page) if settings.on_page else None
         self._done: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -73,7 +75,7 @@ class FetchingProcess:
 
     async def _visit(self, lease: Lease) -> None:
         try:
-            result = await visit(lease, self.chains, self.links, self.archive, self.hook, self.needs)
+            result = await visit(lease, self.chains, self.links, self.archive, self.hook, self.needs, self.part)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # one page must never stop the others: the visit records the defect

@@ -16,6 +16,7 @@ import numpy as np
 
 from centime.change.look import Look, seen_again
 from centime.change.noise import Seen
+from centime.change.part import WHOLE, ComparedPart
 from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.needs import NeedReader, Needs
@@ -42,6 +43,7 @@ async def visit(
     archive: Archive | None,
     hook: Hook | None = None,
     needs: NeedReader | None = None,
+    part: ComparedPart = WHOLE,
 ) -> Visit:
     """Fetches and parses one page; returns its outcome, with the fingerprints of its links and, if `needs` reads them,
     the URLs of its requisites.
@@ -54,7 +56,7 @@ async def visit(
     )
     doubted = NOT_DOUBTED
     if lease.doubt and response.outcome is Outcome.UNCHANGED:
-        doubted, response = await _checked(lease, response, chains)
+        doubted, response = await _checked(lease, response, chains, part)
     directives = parse_directives(response.headers, chains.product)
     if archive is not None:
         for redirect in followed:
@@ -95,12 +97,12 @@ async def visit(
             needs_cut=needed.cut,
             noarchive=noarchive,
         )
-    document = with_header_links(document, response.headers, lease.url)
+    document = part.of(with_header_links(document, response.headers, lease.url), lease.url, response.body)
     trouble = called(hook, response, document) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
     sitemap, lacking = _sitemap(lease, document, response.body)
     found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
-    seen, response = await _compared(lease, response, document, chains)
+    seen, response = await _compared(lease, response, document, chains, part)
     return _visit(
         lease,
         response,
@@ -131,7 +133,7 @@ async def visit(
 
 
 async def _compared(
-    lease: Lease, response: Response, document: Document, chains: Chains
+    lease: Lease, response: Response, document: Document, chains: Chains, part: ComparedPart
 ) -> tuple[Seen | None, Response]:
     """How the content compares with the stored copy; reads the page again if that shows what is volatile
     (`change/look.py`). Also the response, with the costs of both reads. The fetcher waits for the host's delay.
@@ -148,10 +150,10 @@ async def _compared(
     if again.outcome is not Outcome.READ:
         return look.seen(), response
     twin = read_document(again.body, url=lease.url, content_type=again.header("content-type"))
-    return look.seen(twin.words), response
+    return look.seen(part.of(twin, lease.url, again.body).words), response
 
 
-async def _checked(lease: Lease, response: Response, chains: Chains) -> tuple[int, Response]:
+async def _checked(lease: Lease, response: Response, chains: Chains, part: ComparedPart) -> tuple[int, Response]:
     """Whether the answer that a page is unchanged is true, and the response that counts: that of a request without a
     condition if the answer was a lie.
     """
@@ -159,6 +161,7 @@ async def _checked(lease: Lease, response: Response, chains: Chains) -> tuple[in
     if whole.outcome is not Outcome.READ:
         return NOT_DOUBTED, _with_costs(response, whole)
     document = read_document(whole.body, url=lease.url, content_type=whole.header("content-type"))
+    document = part.of(document, lease.url, whole.body)
     same = document.digest == lease.digest or document.signature == lease.signature
     if same or (
         document.words is not None

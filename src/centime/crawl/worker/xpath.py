@@ -1,9 +1,8 @@
 """Evaluates the XPaths of subscriptions in a page: gives a hash of what they find, and its text for people.
 
-The work is bounded and safe: entities are not expanded, nothing is loaded from elsewhere, at most MOST_BYTES of a body
-are parsed, and the first MOST_FOUND results count. A running evaluation cannot be stopped. So, before a subscription is
-accepted, `check_pace` tries its XPath on generated pages of growing size, and refuses it if it takes too long. A page
-in which an XPath cannot be evaluated gives no result for it.
+The work is bounded and safe (`parse/tree.py`), and the first MOST_FOUND results count. A running evaluation cannot be
+stopped. So, before a subscription is accepted, `check_pace` tries its XPath on generated pages of growing size, and
+refuses it if it takes too long. A page in which an XPath cannot be evaluated gives no result for it.
 
 In HTML, names are in lower case and have no namespaces. In XML, names have namespaces: `//*[local-name()='price']`
 finds elements in any namespace.
@@ -21,10 +20,10 @@ from lxml import etree
 from centime.crawl.worker.timing import quickest
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
+from centime.parse.tree import tree_of
 from centime.shard.notices import MOST_TEXT
 from centime.shard.subscriptions import Subscription, Watched
 
-MOST_BYTES = 10 << 20
 MOST_FOUND = 1_000
 LONGEST_XPATH = 1_000
 MOST_SECONDS = 0.25
@@ -86,7 +85,7 @@ def watched(body: bytes, kind: PageKind, encoding: str, subscriptions: Sequence[
     with_xpath = [one for one in subscriptions if one.xpath]
     if not with_xpath or kind not in (PageKind.HTML, PageKind.XML):
         return []
-    root = _parsed(body[:MOST_BYTES], kind, encoding)
+    root = tree_of(body, kind, encoding)
     if root is None:
         return []
     found = []
@@ -103,19 +102,6 @@ def watched(body: bytes, kind: PageKind, encoding: str, subscriptions: Sequence[
 @lru_cache(maxsize=1_024)
 def _compiled(text: str) -> etree.XPath:
     return etree.XPath(text, regexp=False, smart_strings=False)
-
-
-def _parsed(body: bytes, kind: PageKind, encoding: str) -> Any:
-    """The root element of a page, or None."""
-    safe: dict[str, Any] = {"no_network": True, "recover": True, "remove_comments": True, "huge_tree": False}
-    try:
-        if kind is PageKind.HTML:
-            return etree.fromstring(body, etree.HTMLParser(encoding=encoding or None, **safe))
-        return etree.fromstring(
-            body, etree.XMLParser(resolve_entities=False, load_dtd=False, dtd_validation=False, **safe)
-        )
-    except (etree.LxmlError, ValueError, LookupError):
-        return None
 
 
 def _pieces(result: Any) -> list[str]:
