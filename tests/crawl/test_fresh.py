@@ -1,5 +1,6 @@
 """A continuous crawl: it discovers pages, then refreshes pages that are worth it, and carries out commands."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,17 +9,20 @@ import msgspec
 import numpy as np
 import pytest
 
+from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.page import about_page
 from centime.frontier.kind import DEADLINE, PUBLISHED, REFRESH
 from centime.model.address import fingerprint
-from centime.model.errors import BadSetting
+from centime.model.errors import BadSetting, CentimeError
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
-from centime.shard.message import CLAIM, Lease, Seeded, Visit, pack, unpack_visit
+from centime.shard.message import CLAIM, Lease, Returned, Seeded, Visit, pack, unpack_visit
 from centime.shard.notices import Change
+from centime.shard.refreshing import Refreshing
+from centime.shard.state import RULES
 from centime.shard.subscriptions import Subscription
 from tests.crawl.changing import DAY, FOREVER, HOUR, START, ChangingWorld, live
 from tests.crawl.world import crawl, url_of
@@ -467,3 +471,35 @@ def test_an_xpath_is_evaluated_at_once_in_pages_read_before_and_the_first_change
         assert [(one.url, one.old, one.new) for one in batch.notices] == [(url_of(2), None, "2 euros")]
         shard.journal.flush()
         same(shard, read_crawl(tmp_path / "c").shard)
+
+
+@pytest.mark.parametrize("rules", [RULES - 1, RULES])
+def test_a_journal_of_other_rules_is_replayed_as_it_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: int
+) -> None:
+    world = ChangingWorld(pages=60, period=HOUR / 4)
+    with monkeypatch.context() as other:
+        other.setattr("centime.shard.shard.RULES", rules)
+        other.setattr(Refreshing, "discovery", lambda self: 1e-9)  # refreshes first, where we would discover
+        with crawl(tmp_path / "c", **FOREVER) as opened:
+            opened.shard.returned(Returned(START, [], all=True))
+            now = live(opened, world, START + 6 * HOUR)
+            assert opened.shard.lease(now, 3), "and some pages are being fetched when it is killed"
+            opened.shard.journal.sync()
+            shutil.copytree(tmp_path / "c", tmp_path / "killed")
+            records = [opened.shard.pages.last(PageId(page)) for page in range(opened.shard.pages.count)]
+    if rules == RULES:
+        with pytest.raises(CentimeError, match="grants"):
+            read_crawl(tmp_path / "killed")
+        return
+    with crawl(tmp_path / "killed", **FOREVER) as again:
+        shard = again.shard
+        assert [shard.pages.last(PageId(page)) for page in range(shard.pages.count)] == records
+        assert shard.placement.uncounted
+        shard.placement.check(shard.hosts_of_pages)
+        shard.returned(Returned(now, [], all=True))
+        assert not shard.placement.uncounted
+        live(again, world, now + 2 * HOUR, start=now)
+        shard.placement.check(shard.hosts_of_pages)
+        again.close()
+    assert check_crawl(tmp_path / "killed").problems == []
