@@ -190,7 +190,7 @@ def _page() -> Callable[[bytes], object]:
         must(len(found.fresh) <= len(found.links), "a new link is a link")
         must(len(found.fresh) == len(found.texts.split()), "a new link has its text")
         marked = sum(reason >= TEXT_FOLLOWS for reason in found.refused_for)
-        must(len(found.refused) == len(found.refused_for), "a refused link has its reason")
+        must(len(found.refused) == 8 * len(found.refused_for), "a refused link has its reason")
         must(marked <= found.refused_texts.count(b"\n") + 1, "a refused link has its text")
         links.claims(lease, sitemap, read_feed(data) if document.root in ("rss", "feed", "RDF") else None)
 

@@ -395,13 +395,15 @@ def test_transient_failures_are_no_evidence_of_changes(tmp_path: Path) -> None:
 
 
 def test_a_page_that_was_gone_for_a_while_is_found_again_and_one_that_stays_gone_costs_little(tmp_path: Path) -> None:
-    gone, back = START + 3 * HOUR, START + 5 * HOUR
-
     class Interrupted(ChangingWorld):
+        gone = float("inf")  # from the first read of page 3 after three hours on
+
         def visit(self, lease: Lease, now: float) -> bytes:
             number = int(lease.url.rsplit("p", 1)[1])
             visit = unpack_visit(super().visit(lease, now))
-            if (number == 3 and gone <= now < back) or (number == 5 and now >= gone):
+            if number == 3 and now >= START + 3 * HOUR:
+                self.gone = min(self.gone, now)
+            if (number == 3 and self.gone <= now < self.gone + 2 * HOUR) or (number == 5 and now >= self.gone):
                 visit = Visit(page=visit.page, outcome=Outcome.GONE, kind=PageKind.DEAD, status=404)
             return pack(visit)
 
@@ -409,7 +411,7 @@ def test_a_page_that_was_gone_for_a_while_is_found_again_and_one_that_stays_gone
     with crawl(tmp_path / "c", **FOREVER) as opened:
         live(opened, world, START + 2 * DAY)
         reads = [now for now, number in world.read if number == 3]
-        assert any(gone <= now < back for now in reads)
+        gone, back = world.gone, world.gone + 2 * HOUR
         assert min(now for now in reads if now >= back) < back + 2.5 * HOUR, "the waits double"
         last = opened.shard.pages.last(PageId(page_of(opened, 3)))
         assert last is not None
