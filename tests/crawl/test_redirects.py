@@ -15,8 +15,15 @@ def moved(to: str, cookie: str = "") -> bytes:
 
 
 def with_cookie(cookie: str, page: bytes, otherwise: bytes) -> Choice:
-    """The page for who sends this cookie, another answer for the others."""
-    return Choice(lambda head: page if f"cookie: {cookie}".encode() in head.lower() else otherwise)
+    """The page for who sends these cookies, another answer for the others."""
+    wanted = set(cookie.split("; "))
+
+    def chosen(head: bytes) -> bytes:
+        lines = [line for line in head.decode("latin-1").lower().split("\r\n") if line.startswith("cookie: ")]
+        sent = {part for line in lines for part in line.removeprefix("cookie: ").split("; ")}
+        return page if wanted <= sent else otherwise
+
+    return Choice(chosen)
 
 
 def asked(crawl: Crawled) -> list[str]:

@@ -79,3 +79,12 @@ def test_whatever_is_set_the_header_is_one_line(texts: list[str]) -> None:
     header = sent(*texts)
     assert header.isprintable()
     assert header.isascii()
+
+
+def test_requests_that_overlap_share_the_cookies_of_their_host() -> None:
+    jar = Jar()
+    first, second = jar.shared("http://a.example"), jar.shared("http://a.example")
+    first.take("http://a.example/", [("set-cookie", "a=1; Path=/")], 0.0)
+    second.take("http://a.example/", [("set-cookie", "b=2; Path=/")], 0.0)
+    jar.keep("http://a.example", first)
+    assert set(jar.shared("http://a.example").header("http://a.example/", 0.0).split("; ")) == {"a=1", "b=2"}

@@ -115,6 +115,12 @@ class Jar:
         self._all.move_to_end(name)
         return found[0]
 
+    def shared(self, name: str) -> Cookies:
+        """The cookies of a name, the same object for all who ask at the same time."""
+        if name not in self._all:
+            self.keep(name, Cookies())
+        return self.of(name)
+
     def keep(self, name: str, cookies: Cookies) -> None:
         """Keeps the cookies of a name, after they have changed."""
         size = cookies.size + len(name)

@@ -44,7 +44,7 @@ class Proxy:
         except ValueError:
             raise BadSetting("a proxy is http://HOST:PORT or http://USER:PASSWORD@HOST:PORT") from None
         further = parts.path.strip("/") or parts.query or parts.fragment
-        if parts.scheme != "http" or not parts.hostname or further or not url.isprintable():
+        if parts.scheme != "http" or not parts.hostname or further or not url.isprintable() or " " in url:
             raise BadSetting("a proxy is http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, without TLS")
         line = ""
         if parts.username is not None:

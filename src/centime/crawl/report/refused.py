@@ -20,7 +20,7 @@ from centime.model.errors import BadSetting
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.model.pattern import compiled
-from centime.shard.refusals import LISTED, Refused
+from centime.shard.refusals import Refused
 from centime.shard.trap_evidence import FIRST, Evidence
 from centime.store.record import NO_PAGE
 
@@ -49,11 +49,12 @@ def refused_urls(opened: CrawlState, count: int, reasons: Sequence[str] = (), ma
     ]
     listed.sort(key=lambda one: -one.times)
     found = Counter(one.reason for one in opened.shard.refusals.listed())
-    cut = {reason.label: counts[reason.label] for reason in wanted & set(found) if found[reason] >= LISTED}
+    found.update(one.reason for one in known)
+    lacking = {reason.label: counts[reason.label] - found[reason] for reason in Reason if reason in wanted}
     words = Words(opened)
     return facts | {
         "refused": dict(counts),
-        "list_has_only_the_first": LISTED if cut else None,
+        "not_listed": {label: count for label, count in lacking.items() if count > 0},
         "urls_found": len(listed),
         "urls": [words.row(one) for one in listed[:count]],
     }

@@ -66,7 +66,7 @@ class Chains:
         """The answer to a request, and before it the redirects that were followed within the visit."""
         url = at = request.url
         host = host_of(url)
-        cookies = self._jar.of(host) if self._by_host else Cookies(self._jar.of(url))
+        cookies = self._jar.shared(host) if self._by_host else Cookies(self._jar.of(url))
         responses: list[Response] = []
         seen: set[tuple[str, str]] = set()
         first_target = ""
