@@ -80,7 +80,9 @@ def check_selection(text: str) -> None:
 class ComparedPart:
     """The rules of a crawl."""
 
-    def __init__(self, select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()) -> None:
+    def __init__(self, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), *, refreshes: bool = True) -> None:
+        """Unless the crawl `refreshes` pages, a first read keeps nothing to compare by but its signature."""
+        self.refreshes = refreshes
         self._select = tuple(map(Rule.parse, select))
         self._ignore = tuple(map(Rule.parse, ignore))
 

@@ -234,6 +234,7 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     follow_nofollow: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    refreshes: bool = True
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
@@ -284,6 +285,7 @@ def fetcher_settings(
         follow_nofollow=settings.follow_nofollow,
         select=settings.select,
         ignore=settings.ignore,
+        refreshes=settings.refreshes(),
     )
 
 

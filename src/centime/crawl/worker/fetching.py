@@ -56,7 +56,7 @@ class FetchingProcess:
                 settings.bodies, settings.name, settings.keep, obeys_noarchive=not settings.ignore_noarchive
             )
             fetcher.on_robots = self.archive.answered
-        self.part = ComparedPart(settings.select, settings.ignore)
+        self.part = ComparedPart(settings.select, settings.ignore, refreshes=settings.refreshes)
         self.hook = load_hook(settings.on_page) if settings.on_page else None
         self._done: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None

@@ -138,7 +138,7 @@ async def _compared(
     """How the content compares with the stored copy; reads the page again if that shows what is volatile
     (`change/look.py`). Also the response, with the costs of both reads. The fetcher waits for the host's delay.
     """
-    if document.words is None:
+    if document.words is None or not (part.refreshes or lease.state):
         return None, response
     if lease.digest and lease.digest == document.digest:
         return seen_again(document.words, lease.state, lease.advice.table), response
