@@ -1,4 +1,6 @@
-"""A continuous crawl: it discovers pages, then refreshes pages that are worth it, and carries out commands."""
+"""A continuous crawl: it discovers pages, then refreshes pages that are worth it, and carries out commands.
+
+Over 400 lines: all cases share the changing world and the ways to command a crawl at the top."""
 
 import shutil
 from collections import Counter

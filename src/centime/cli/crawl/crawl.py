@@ -1,4 +1,7 @@
-"""`centime crawl`: starts or resumes the crawl in a folder."""
+"""`centime crawl`: starts or resumes the crawl in a folder.
+
+Over 400 lines: one option after the other, and typer wants them in one signature.
+"""
 
 import math
 from pathlib import Path
