@@ -1,4 +1,5 @@
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.report.bodies import body_of, capture_at, captures_of, when
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
 from centime.model.ids import PageId
-from centime.store.captures import Capture
+from centime.store.captures import Capture, capture_of
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +62,30 @@ def test_a_page_without_a_body_is_an_error_with_the_reason(box: Path, small_fold
         captures_of(box, "http://nobody.example/")
     with pytest.raises(BadInput, match="not the URL of a page"):
         captures_of(box, "nothing")
+
+
+def test_no_bit_of_a_line_of_the_index_flips_unseen(box: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(box / "bodies", tmp_path / "bodies"))
+    (index,) = folder.glob("*.cdxj")
+    (warc,) = folder.glob("*.warc.gz")
+    capture = capture_of(index.read_bytes().splitlines(keepends=True)[7])
+    with warc.open("rb") as file:
+        file.seek(capture.offset)
+        alone = file.read(capture.length)
+    warc.write_bytes(alone)
+    line = replace(capture, offset=0).line()
+    index.write_bytes(line)
+    findings = Findings()
+    check_archive(folder, findings)
+    assert findings.problems == []
+    for place in range(len(line)):
+        for bit in range(8):
+            data = bytearray(line)
+            data[place] ^= 1 << bit
+            index.write_bytes(data)
+            findings = Findings()
+            check_archive(folder, findings)
+            assert findings.problems, (place, bit, line)
 
 
 def test_damage_in_the_archive_is_found_wherever_it_is(box: Path, seed: str, tmp_path: Path) -> None:

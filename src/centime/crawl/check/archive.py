@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from centime.crawl.check.findings import Findings
 from centime.model.errors import DamagedFile
-from centime.store.captures import OPEN, Capture, capture_of, read_body
+from centime.store.captures import OPEN, Capture, capture_of, read_body, recorded
 from centime.store.warc import HEAD_BYTES, RecordFacts, facts_of
 
 CHUNK = 1 << 20
@@ -79,10 +79,11 @@ def _index(path: Path, findings: Findings) -> tuple[list[Capture], bool] | None:
         for number, line in enumerate(lines, 1):
             try:
                 capture = capture_of(line)
+                as_written = capture.line()
             except (ValueError, LookupError, TypeError):
                 findings.wrong("bodies", f"line {number} is damaged", index)
                 continue
-            if capture.line() != line:
+            if as_written != line:
                 findings.wrong("bodies", f"line {number} is damaged: it is not in our format", index)
             captures.append(capture)
         return captures, is_open
@@ -128,20 +129,16 @@ def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None,
             path,
         )
         return False
-    facts = member.facts
-    status = 0 if facts.type == "revisit" else facts.status
-    if (facts.url, facts.timestamp, status, facts.type == "revisit") != (
-        capture.url,
-        capture.timestamp,
-        capture.status,
-        capture.revisit,
-    ):
-        findings.wrong(
-            "bodies", f"the record at byte {capture.offset} has another URL, time or status than its index says", path
-        )
-        return False
     try:
-        read_body(folder, capture)
+        with path.open("rb") as file:
+            file.seek(capture.offset)
+            found = recorded(file.read(capture.length), path.name, capture.offset)
+        if found is None:
+            raise DamagedFile(f"{path}: the record at byte {capture.offset} is damaged")
+        if found[1] != capture:
+            raise DamagedFile(f"{path}: the record at byte {capture.offset} says another thing than its index")
+        if capture.revisit:
+            read_body(folder, capture)
     except (DamagedFile, OSError) as trouble:
         findings.caught("bodies", trouble, path)
         return False
