@@ -25,8 +25,8 @@ from centime.model.response import Response
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, read_config, settings_from
 from centime.shard import message
-from centime.shard.command import PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, pack_command
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.command import PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, pack_command
+from centime.shard.people.subscriptions import Subscription
 from centime.store.captures import Capture, capture_of, find_bodies
 from centime.store.journal import Journal
 from centime.store.row_code import count_links, decode, measure

@@ -26,7 +26,7 @@ from centime.parse.document import read_document
 from centime.parse.encoding import as_utf8
 from centime.settings.crawl import RequisiteSettings
 from centime.shard.message import TEXT_FOLLOWS, Lease
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.subscriptions import Subscription
 from centime.store.url_key import url_key
 
 HTML = [

@@ -15,7 +15,7 @@ from bench.figure import Figure
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.reader import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
-from centime.shard.command import publications
+from centime.shard.people.command import publications
 
 PAGES, HOSTS = 1_000_000, 200
 DELAY = 0.5

@@ -19,8 +19,8 @@ from bench.faults.fault import CONTINUOUS, FAULTS, Patient, Promised
 from bench.faults.proof import CrawlResult, changes, differences, found, reopened
 from bench.faults.tally import Tallies, Tally
 from centime.crawl.commands.inbox import CommandInbox
-from centime.shard.command import SubscribeCommand, new_id
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.command import SubscribeCommand, new_id
+from centime.shard.people.subscriptions import Subscription
 
 ENDED = "crawls brought to their end"
 STOPPED = "continuous: crawls stopped in the end"

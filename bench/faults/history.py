@@ -22,9 +22,9 @@ from centime.files import appended
 from centime.model.ids import page_ids
 from centime.model.outcome import Outcome
 from centime.settings.reading import decode_settings
-from centime.shard.command import PublishCommand
 from centime.shard.fold import fold
 from centime.shard.pages import KnownPages
+from centime.shard.people.command import PublishCommand
 from centime.shard.state import ShardState
 from centime.store.folder import CrawlFolder
 from centime.store.journal import Journal

@@ -20,12 +20,19 @@ from centime.model.address import fingerprint
 from centime.model.errors import BadSetting, CentimeError
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
-from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
 from centime.shard.message import CLAIM, Lease, Returned, Seeded, Visit, pack, unpack_visit
-from centime.shard.notices import Change
+from centime.shard.people.command import (
+    Command,
+    PublishCommand,
+    SetCommand,
+    SubscribeCommand,
+    UnsubscribeCommand,
+    new_id,
+)
+from centime.shard.people.notices import Change
+from centime.shard.people.subscriptions import Subscription
 from centime.shard.refreshing import Refreshing
 from centime.shard.state import RULES
-from centime.shard.subscriptions import Subscription
 from tests.crawl.changing import DAY, FOREVER, HOUR, START, ChangingWorld, live
 from tests.crawl.world import crawl, url_of
 from tests.shard.test_shard import same

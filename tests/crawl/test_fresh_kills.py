@@ -17,8 +17,8 @@ from centime.crawl.check.check import check_crawl
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
-from centime.shard.command import SetCommand, SubscribeCommand, new_id
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.command import SetCommand, SubscribeCommand, new_id
+from centime.shard.people.subscriptions import Subscription
 
 BOX = WebBox(hosts=5, pages=100, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, speed=86_400.0)
 PATIENCE = 300.0  # a busy machine takes long to start a process

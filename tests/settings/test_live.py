@@ -10,7 +10,7 @@ from centime.model.errors import BadSetting
 from centime.settings.crawl import CrawlSettings
 from centime.settings.live import SETTABLE, changed, changed_again, read_values
 from centime.settings.reading import SETTINGS
-from centime.shard.command import SetCommand, new_id, pack_command
+from centime.shard.people.command import SetCommand, new_id, pack_command
 
 START = CrawlSettings(ban=("http://a.example",), focus=("/a/=2", "/b/=3"), rate=5.0)
 

@@ -9,7 +9,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.model.errors import BadSetting
 from centime.settings.live import Value
 from centime.settings.reading import settings_from
-from centime.shard.command import SetCommand, new_id
+from centime.shard.people.command import SetCommand, new_id
 from tests.crawl.world import World, advance, crawl
 
 

@@ -17,10 +17,10 @@ from centime.frontier.kind import DISCOVERY, PUBLISHED, kinds_of
 from centime.model.errors import ScheduleBroken
 from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome
-from centime.shard.command import PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
 from centime.shard.message import Lease, Returned
+from centime.shard.people.command import PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
+from centime.shard.people.subscriptions import Subscription
 from centime.shard.placement import Placement
-from centime.shard.subscriptions import Subscription
 from tests.crawl.world import World, crawl, url_of
 
 PAGES = 12

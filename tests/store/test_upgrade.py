@@ -18,7 +18,7 @@ from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.model.errors import DamagedFile, InUse, NewFormat, OldFormat
 from centime.model.outcome import Outcome
-from centime.shard.command import PublishCommand
+from centime.shard.people.command import PublishCommand
 from centime.store.folder import FORMAT, PARTS, CrawlFolder, read_about
 from centime.store.upgrade import STEPS, pending, upgrade
 from tests.crawl.changing import ChangingWorld

@@ -2,7 +2,7 @@
 
 `Traps.suspect` gives a canonical URL the shape that makes it suspicious. A shape alone proves nothing:
 `/en/en/en/about` may be a page. So the shard admits a few URLs of each shape, reads them, and refuses the rest only if
-what it read is evidence of a trap (`shard/trap_evidence.py`). A URL is suspicious if it has
+what it read is evidence of a trap (`shard/limits/trap_evidence.py`). A URL is suspicious if it has
 
 - more than `most_segments` segments in its path;
 - a segment, or a run of up to five segments, `repeated_segments` times in a row (`/a/b/a/b/a/b`);

@@ -12,16 +12,16 @@ from centime.change.reading import Verdict
 from centime.frontier.timers import MOST_FAILURES, retry_time, return_time
 from centime.model.ids import HostId, PageId, host_ids
 from centime.model.outcome import Outcome, PageKind
-from centime.shard.commands import take_claims
 from centime.shard.joining import join_links, take_refused
+from centime.shard.limits.suspects import evidence_of, use_evidence
 from centime.shard.message import CLAIM, Visit, unpack_visit
 from centime.shard.needing import join_needed
-from centime.shard.notices import Change
+from centime.shard.people.commands import take_claims
+from centime.shard.people.notices import Change
 from centime.shard.politeness import standing_after
 from centime.shard.queueing import reorder, requeue
 from centime.shard.refreshing import Filed
 from centime.shard.state import ShardState
-from centime.shard.suspects import evidence_of, use_evidence
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import Mark, Record
 

@@ -16,11 +16,9 @@ import numpy as np
 from centime.model.errors import JournalMismatch
 from centime.settings.reading import decode_settings
 from centime.shard import queueing
-from centime.shard.command import decode_command
-from centime.shard.commands import carry_out
-from centime.shard.dropping import rebalance
 from centime.shard.filing import take_visits
 from centime.shard.joining import take_seeded
+from centime.shard.limits.dropping import rebalance
 from centime.shard.message import (
     Bounded,
     Clocked,
@@ -34,6 +32,8 @@ from centime.shard.message import (
     Visits,
 )
 from centime.shard.moving import set_clock
+from centime.shard.people.command import decode_command
+from centime.shard.people.commands import carry_out
 from centime.shard.state import RULES, ShardState
 
 # kinds of frames, as the journal stores them

@@ -18,12 +18,12 @@ from centime.frontier.kind import DISCOVERY, PUBLISHED, kinds_of
 from centime.model.address import fingerprint, host_of
 from centime.model.ids import HostId, PageId, host_ids, page_ids
 from centime.model.row_batch import Pages
-from centime.shard.bounds import Places, Values
-from centime.shard.domain import domain_number
 from centime.shard.host_table import Hosts
+from centime.shard.limits.bounds import Places, Values
+from centime.shard.limits.domain import domain_number
 from centime.shard.message import SHAPE, TEXT_FOLLOWS, Role, Seeded, Visit
 from centime.shard.pages import origins_at
-from centime.shard.requests import MOST_SITEMAPS
+from centime.shard.people.requests import MOST_SITEMAPS
 from centime.shard.state import ShardState
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import NO_PAGE

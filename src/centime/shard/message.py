@@ -17,7 +17,7 @@ import numpy as np
 from centime.change.noise import NO_ADVICE, Advice, Seen
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
-from centime.shard.subscriptions import Subscription, Watched
+from centime.shard.people.subscriptions import Subscription, Watched
 
 
 class Role(IntFlag):

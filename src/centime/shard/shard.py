@@ -25,9 +25,6 @@ from centime.model.ids import HostId, PageId, host_ids, page_ids
 from centime.model.outcome import PageKind
 from centime.settings.crawl import CrawlSettings
 from centime.shard import queueing
-from centime.shard.command import Command, SetCommand, pack_command
-from centime.shard.commands import carry_out, changed_live
-from centime.shard.dropping import rebalance
 from centime.shard.filing import take_visits
 from centime.shard.fold import (
     BOUNDED,
@@ -44,6 +41,7 @@ from centime.shard.fold import (
     settle,
 )
 from centime.shard.joining import take_seeded
+from centime.shard.limits.dropping import rebalance
 from centime.shard.message import (
     Bounded,
     Clocked,
@@ -62,6 +60,8 @@ from centime.shard.message import (
 )
 from centime.shard.moving import set_clock
 from centime.shard.pages import KnownPages
+from centime.shard.people.command import Command, SetCommand, pack_command
+from centime.shard.people.commands import carry_out, changed_live
 from centime.shard.politeness import doubts, patience_with
 from centime.shard.state import RULES, ShardState
 from centime.store.journal import Journal

@@ -15,16 +15,16 @@ from centime.ledger.protocol import PageLedger
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
-from centime.shard.bounds import Bounds
 from centime.shard.host_table import Hosts
+from centime.shard.limits.bounds import Bounds
+from centime.shard.limits.refusals import Refusals
+from centime.shard.limits.trap_evidence import TrapLimits
 from centime.shard.pages import KnownPages
+from centime.shard.people.requests import Requests
 from centime.shard.placement import Placement
 from centime.shard.politeness import HostPoliteness
 from centime.shard.refreshing import Refreshing
-from centime.shard.refusals import Refusals
-from centime.shard.requests import Requests
 from centime.shard.requisites import Requisites
-from centime.shard.trap_evidence import TrapLimits
 from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0

@@ -19,8 +19,15 @@ from centime.cli.look import stats
 from centime.crawl.commands.checking import unpack_command
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.notify.delivery import Trouble, write_troubles
-from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.command import (
+    Command,
+    PublishCommand,
+    SetCommand,
+    SubscribeCommand,
+    UnsubscribeCommand,
+    new_id,
+)
+from centime.shard.people.subscriptions import Subscription
 from tests.crawl.report.made import NOW, ROOT, A, hand_made
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

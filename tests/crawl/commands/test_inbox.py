@@ -13,7 +13,7 @@ from centime.crawl.commands import inbox as inbox_module
 from centime.crawl.commands.checking import check_command
 from centime.crawl.commands.inbox import CommandInbox, running
 from centime.model.errors import BadSetting
-from centime.shard.command import (
+from centime.shard.people.command import (
     Command,
     PublishCommand,
     SetCommand,
@@ -22,7 +22,7 @@ from centime.shard.command import (
     new_id,
     pack_command,
 )
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.subscriptions import Subscription
 from centime.store.folder import CrawlFolder
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from centime.crawl.commands.publication import Publication, read_publication
 from centime.model.errors import BadInput
 from centime.settings.crawl import CrawlSettings
-from centime.shard.command import column_of
+from centime.shard.people.command import column_of
 
 SETTINGS = CrawlSettings(seeds=("https://a.example/",), exclude=("/secret/",))
 SITEMAP = """<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">

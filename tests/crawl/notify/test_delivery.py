@@ -17,8 +17,8 @@ from centime.crawl.notify.delivering import append_line
 from centime.crawl.notify.delivery import TROUBLES, Delivery, Trouble, read_troubles, write_troubles
 from centime.fetch.settings import FetchSettings
 from centime.model.ids import PageId
-from centime.shard.notices import Batch, Change, Notice
-from centime.shard.subscriptions import Subscription, Subscriptions
+from centime.shard.people.notices import Batch, Change, Notice
+from centime.shard.people.subscriptions import Subscription, Subscriptions
 
 PATIENCE = 60.0
 

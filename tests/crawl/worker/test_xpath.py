@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from centime.crawl.worker.xpath import check_pace, check_xpath, watched
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.subscriptions import Subscription
 
 PAGE = "<html><body><h1>News</h1><p class=price>7 €</p><p>Other</p><a href=/x>more</a></body></html>"
 

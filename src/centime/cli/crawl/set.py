@@ -39,7 +39,7 @@ def _set(
     from centime.crawl.report.opening import folder_of
     from centime.settings.live import changed, read_values
     from centime.settings.reading import decode_settings
-    from centime.shard.command import SetCommand, new_id
+    from centime.shard.people.command import SetCommand, new_id
 
     values = read_values(words)
     changed(decode_settings(folder_of(folder).settings, where=str(folder)), values)

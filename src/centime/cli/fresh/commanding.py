@@ -13,7 +13,7 @@ import typer
 from centime.model.errors import BadInput, CentimeError
 
 if TYPE_CHECKING:
-    from centime.shard.command import Command
+    from centime.shard.people.command import Command
 
 LOOK_SECONDS = 0.05
 

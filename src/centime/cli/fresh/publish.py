@@ -67,7 +67,7 @@ def _publish(
     from centime.crawl.commands.publication import read_publication
     from centime.crawl.report.opening import folder_of
     from centime.settings.reading import decode_settings
-    from centime.shard.command import MOST_NAME
+    from centime.shard.people.command import MOST_NAME
 
     for option, name in (("cluster", cluster), ("publisher", publisher)):
         if name is not None and not name.strip():

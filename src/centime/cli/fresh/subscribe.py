@@ -16,7 +16,7 @@ from centime.cli.progress import progress
 from centime.model.errors import BadInput, BadSetting
 
 if TYPE_CHECKING:
-    from centime.shard.command import Command
+    from centime.shard.people.command import Command
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +65,7 @@ def _subscribe(
     """
     from centime.crawl.report.opening import check_folder
     from centime.crawl.report.subscribers import subscription_table
-    from centime.shard.command import SubscribeCommand, UnsubscribeCommand, new_id
+    from centime.shard.people.command import SubscribeCommand, UnsubscribeCommand, new_id
 
     check_folder(folder)
     if sum([pattern is not None, listed, remove is not None]) != 1:
@@ -105,7 +105,7 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
     from centime.crawl.notify.delivering import unfit
     from centime.crawl.worker.xpath import check_pace
     from centime.settings.units import seconds
-    from centime.shard.subscriptions import Subscription
+    from centime.shard.people.subscriptions import Subscription
 
     if to is None:
         raise BadInput("give a subscriber: --to file:PATH, command:PROGRAM, http://... or https://...")

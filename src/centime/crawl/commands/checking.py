@@ -13,7 +13,7 @@ from centime.crawl.worker.xpath import check_xpath
 from centime.discover.canonical import canonical
 from centime.model.errors import BadInput, BadSetting
 from centime.model.pattern import check_pattern
-from centime.shard.command import (
+from centime.shard.people.command import (
     MOST_NAME,
     MOST_URLS,
     Command,
@@ -22,7 +22,7 @@ from centime.shard.command import (
     column_of,
     decode_command,
 )
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.subscriptions import Subscription
 
 LEAST_EVERY, MOST_EVERY = 1.0, 10 * 365 * 86_400.0
 

@@ -20,7 +20,7 @@ from centime.crawl.commands.checking import check_content, unpack_command
 from centime.files.disk import make_folder, sync_folder
 from centime.files.replacement import replace_file
 from centime.model.errors import BadInput
-from centime.shard.command import Command, pack_command
+from centime.shard.people.command import Command, pack_command
 
 FOLDER = "commands"
 REFUSED = "refused"

@@ -29,7 +29,7 @@ from centime.model.address import host_of
 from centime.model.errors import BadInput
 from centime.refresh.credit import CHANGE_FREQUENCIES
 from centime.settings.crawl import CrawlSettings
-from centime.shard.command import PublishCommand, Source, publications
+from centime.shard.people.command import PublishCommand, Source, publications
 
 MOST_NAMED = 20  # refused URLs that are named, at most
 LARGEST_FILE = 1 << 30

@@ -25,12 +25,12 @@ from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
 from centime.shard.host_table import Hosts
 from centime.shard.joining import join_domains
+from centime.shard.limits.refusals import Refusals
 from centime.shard.pages import KnownPages
+from centime.shard.people.requests import Requests
 from centime.shard.placement import Placement
 from centime.shard.politeness import standing_of
 from centime.shard.refreshing import Refreshing
-from centime.shard.refusals import Refusals
-from centime.shard.requests import Requests
 from centime.shard.requisites import Requisites
 from centime.shard.state import ShardState
 from centime.store.folder import CrawlFolder

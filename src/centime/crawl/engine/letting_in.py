@@ -1,8 +1,8 @@
 """Lets in URLs that were refused before, when a crawl is continued with settings that accept them.
 
 The pages that link to them may never be read again, so a rule that is lifted would otherwise change nothing. Only URLs
-of the list (`shard/refusals.py`) can be let in: of the others, the crawl has no text. The engine decides here, and a
-frame of the journal says which URLs they are, so that a replay needs no list of public suffixes.
+of the list (`shard/limits/refusals.py`) can be let in: of the others, the crawl has no text. The engine decides here,
+and a frame of the journal says which URLs they are, so that a replay needs no list of public suffixes.
 """
 
 from collections import Counter
@@ -13,8 +13,8 @@ from centime.discover.refusal import Reason
 from centime.discover.scope import Scope
 from centime.discover.traps import Traps
 from centime.model.address import host_of
+from centime.shard.limits.refusals import Refused
 from centime.shard.message import Seeded
-from centime.shard.refusals import Refused
 from centime.shard.shard import Shard
 from centime.store.record import NO_PAGE
 

@@ -32,9 +32,9 @@ from centime.model.outcome import Outcome
 from centime.processes.spare import Spare
 from centime.settings.crawl import fetcher_settings
 from centime.settings.secrets import read_secrets, with_secrets
-from centime.shard.command import PublishCommand, SetCommand
-from centime.shard.commands import changed_live
 from centime.shard.message import WITHOUT_TLS, Returned
+from centime.shard.people.command import PublishCommand, SetCommand
+from centime.shard.people.commands import changed_live
 from centime.shard.politeness import PROMPT_SECONDS
 from centime.store.record import NO_PAGE
 

@@ -21,9 +21,9 @@ from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings, settings_from
 from centime.settings.secrets import Secrets, hide, read_secrets, write_secrets
-from centime.shard.command import publications
 from centime.shard.fold import fold
 from centime.shard.message import PLAIN, Role, Seeded
+from centime.shard.people.command import publications
 from centime.shard.shard import Shard
 from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl

@@ -32,7 +32,7 @@ from centime.fetch.settings import FetchSettings
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
 from centime.shard.message import pack
-from centime.shard.notices import Batch
+from centime.shard.people.notices import Batch
 
 TITLE = "centime-notify"
 SEARCHED_BYTES = 16 << 20  # at the end of a file, searched for an id: a batch that is delivered again comes soon

@@ -1,7 +1,7 @@
 """Deliveries, seen from the engine: batches go out, results come back, and the engine never waits for a subscriber.
 
-Delivery is at least once: a batch is due (`shard/subscriptions.py`) until the journal has that it arrived, and it is
-sent under the same id until then. A batch that failed is tried again after
+Delivery is at least once: a batch is due (`shard/people/subscriptions.py`) until the journal has that it arrived, and
+it is sent under the same id until then. A batch that failed is tried again after
 
     1 minute · 2^(failures in a row - 1),   at most 1 hour
 
@@ -25,7 +25,7 @@ from centime.fetch.settings import FetchSettings
 from centime.files.replacement import replace_file
 from centime.processes.handle import ChildProcess
 from centime.shard.message import pack
-from centime.shard.notices import Batch
+from centime.shard.people.notices import Batch
 
 MOST_IN_HAND = 32
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 3600.0

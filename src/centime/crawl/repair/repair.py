@@ -39,14 +39,14 @@ from centime.files.replacement import replace_file
 from centime.model.errors import BadInput, CentimeError, DamagedFile, NoRoom, ScheduleBroken
 from centime.settings.reading import decode_settings
 from centime.shard import queueing
-from centime.shard.command import decode_command
-from centime.shard.commands import carry_out
 from centime.shard.filing import apply_visits
 from centime.shard.fold import FRAMES, bound, fold
 from centime.shard.host_table import Hosts
 from centime.shard.joining import take_seeded
 from centime.shard.message import Bounded, Commanded, Configured, Delivered, Returned, Seeded, Visits, unpack_visit
 from centime.shard.pages import KnownPages
+from centime.shard.people.command import decode_command
+from centime.shard.people.commands import carry_out
 from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots

@@ -1,7 +1,7 @@
 """The links that a crawl refused: how many for each reason, and a list that says why and which option lets them in.
 
-Counts come from the shard (`shard/refusals.py`), except that of pages that robots.txt disallows: those are known, and
-the records of their visits say so.
+Counts come from the shard (`shard/limits/refusals.py`), except that of pages that robots.txt disallows: those are
+known, and the records of their visits say so.
 """
 
 from collections import Counter
@@ -20,8 +20,8 @@ from centime.model.errors import BadSetting
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.model.pattern import compiled
-from centime.shard.refusals import Refused
-from centime.shard.trap_evidence import FIRST, Evidence
+from centime.shard.limits.refusals import Refused
+from centime.shard.limits.trap_evidence import FIRST, Evidence
 from centime.store.record import NO_PAGE
 
 Facts = dict[str, Any]

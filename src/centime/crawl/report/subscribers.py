@@ -8,7 +8,7 @@ from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.notify.delivery import Trouble, read_troubles
 from centime.crawl.report.opening import look_at, moment
 from centime.model.errors import BadInput
-from centime.shard.command import SubscribeCommand, UnsubscribeCommand
+from centime.shard.people.command import SubscribeCommand, UnsubscribeCommand
 
 
 def subscription_table(path: Path) -> list[dict[str, Any]]:

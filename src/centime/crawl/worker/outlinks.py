@@ -4,11 +4,11 @@ Canonical form, scope and traps are evaluated once per link, and the result is r
 link as written, here by canonical URL), because the pages of a site repeat their templates. The shard receives the text
 of a URL only if this fetcher has not sent it lately. `_sent` is a direct-mapped table of fingerprints, so its size is
 bounded; a forgotten fingerprint only costs the bytes of sending its text again. It is emptied now and then, because the
-shard may have refused a URL that it would admit by now (`shard/bounds.py`).
+shard may have refused a URL that it would admit by now (`shard/limits/bounds.py`).
 
 Links that the crawl refuses (`discover/refusal.py`) are sent by fingerprint and reason with every visit, so that the
 shard can count them, and their text as seldom as that of other links. A URL of a suspicious shape is sent with the key
-of its shape: the shard decides (`shard/trap_evidence.py`).
+of its shape: the shard decides (`shard/limits/trap_evidence.py`).
 """
 
 import re

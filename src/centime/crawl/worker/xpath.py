@@ -21,8 +21,8 @@ from centime.crawl.worker.timing import quickest
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.parse.tree import tree_of
-from centime.shard.notices import MOST_TEXT
-from centime.shard.subscriptions import Subscription, Watched
+from centime.shard.people.notices import MOST_TEXT
+from centime.shard.people.subscriptions import Subscription, Watched
 
 MOST_FOUND = 1_000
 LONGEST_XPATH = 1_000

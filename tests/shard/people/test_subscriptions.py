@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.model.ids import PageId
-from centime.shard import subscriptions as module
-from centime.shard.notices import Change
-from centime.shard.subscriptions import Subscription, Subscriptions, Watched
+from centime.shard.people import subscriptions as module
+from centime.shard.people.notices import Change
+from centime.shard.people.subscriptions import Subscription, Subscriptions, Watched
 
 NEWS = Subscription("news", "/news/", 100.0, "file:a")
 PRICE = Subscription("price", "/shop/", 50.0, "file:b", "//b")

@@ -25,7 +25,7 @@ import msgspec
 
 from centime.model.ids import PageId
 from centime.model.pattern import compiled
-from centime.shard.notices import Batch, Change, Notice
+from centime.shard.people.notices import Batch, Change, Notice
 
 MOST_NOTICES = 1_000  # in a batch
 MOST_KEPT = 32 << 20  # characters of what an XPath found, for each subscription

@@ -11,11 +11,18 @@ from centime.model.row_batch import Pages
 from centime.refresh.credit import weight
 from centime.settings.crawl import CrawlSettings
 from centime.settings.live import changed, changed_again
-from centime.shard.command import Command, PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, column_of
-from centime.shard.dropping import rebalance
 from centime.shard.joining import believe, fingerprints_of, join
+from centime.shard.limits.dropping import rebalance
 from centime.shard.message import PLAIN, Role
 from centime.shard.pages import origins_at
+from centime.shard.people.command import (
+    Command,
+    PublishCommand,
+    SetCommand,
+    SubscribeCommand,
+    UnsubscribeCommand,
+    column_of,
+)
 from centime.shard.queueing import promote
 from centime.shard.state import ShardState
 

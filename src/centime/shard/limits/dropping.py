@@ -20,7 +20,7 @@ import numpy.typing as npt
 from centime.frontier.kind import DISCOVERY, OUTSIDE_LEVEL
 from centime.model.ids import page_ids
 from centime.model.row_batch import Pages
-from centime.shard.bounds import Room
+from centime.shard.limits.bounds import Room
 from centime.shard.queueing import requeue
 from centime.shard.state import ShardState
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from centime.discover.refusal import Reason
 from centime.discover.traps import Traps
 from centime.model.errors import BadSetting
-from centime.shard.trap_evidence import (
+from centime.shard.limits.trap_evidence import (
     ENOUGH,
     FIRST,
     HARD_SLOTS,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from centime.crawl.commands.checking import check_content, check_subscription, unpack_command
 from centime.model.errors import BadInput, BadSetting
-from centime.shard import command as commands
-from centime.shard.command import (
+from centime.shard.people import command as commands
+from centime.shard.people.command import (
     Command,
     PublishCommand,
     RecentIds,
@@ -23,7 +23,7 @@ from centime.shard.command import (
     pack_command,
     publications,
 )
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.subscriptions import Subscription
 
 GOOD = Subscription("news", "/news/", 3600.0, "file:changes.json", "//h1")
 URLS = st.lists(st.text("abc/", max_size=30).map(lambda path: f"http://a.example/{path}"), min_size=1, max_size=40)

@@ -14,12 +14,14 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
 from centime.model.address import fingerprint
 from centime.model.ids import PageId
-from centime.shard import bounds, host_table, publishers
-from centime.shard.bounds import Bounds, Room
-from centime.shard.command import SetCommand, new_id, publications
+from centime.shard import host_table
 from centime.shard.host_table import Hosts
+from centime.shard.limits import bounds
+from centime.shard.limits.bounds import Bounds, Room
 from centime.shard.message import Lease
-from centime.shard.publishers import Publishers
+from centime.shard.people import publishers
+from centime.shard.people.command import SetCommand, new_id, publications
+from centime.shard.people.publishers import Publishers
 from tests.crawl.world import SEED, World, advance, crawl, url_of
 from tests.shard.test_shard import same
 

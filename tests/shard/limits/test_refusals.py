@@ -11,8 +11,8 @@ from centime.discover.refusal import OPTIONS, REASONS, Reason
 from centime.model.address import fingerprint
 from centime.model.errors import StoreBroken
 from centime.model.ids import PageId
-from centime.shard import refusals as module
-from centime.shard.refusals import Refusals
+from centime.shard.limits import refusals as module
+from centime.shard.limits.refusals import Refusals
 from centime.store.url_table import UrlTable
 
 

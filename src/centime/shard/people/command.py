@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from centime.settings.live import Value
-from centime.shard.subscriptions import Subscription
+from centime.shard.people.subscriptions import Subscription
 
 MOST_URLS = 20_000  # in one command: such a command delays the crawl by a tenth of a second
 MOST_URL_BYTES = 2 << 20

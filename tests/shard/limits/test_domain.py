@@ -1,7 +1,7 @@
 import pytest
 
 from centime.frontier.standing import DOMAINS, NO_DOMAIN
-from centime.shard.domain import domain_number, domain_of
+from centime.shard.limits.domain import domain_number, domain_of
 
 
 @pytest.mark.parametrize(

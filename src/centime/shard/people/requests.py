@@ -5,9 +5,9 @@ shard's state.
 import msgspec
 
 from centime.model.ids import HostId, PageId
-from centime.shard.command import RecentIds
-from centime.shard.publishers import Publishers
-from centime.shard.subscriptions import Subscriptions
+from centime.shard.people.command import RecentIds
+from centime.shard.people.publishers import Publishers
+from centime.shard.people.subscriptions import Subscriptions
 
 MOST_SITEMAPS = 65_536  # pages that were known before somebody called them sitemaps
 
