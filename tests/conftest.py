@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from centime.model.kernel import compile_at_once
-from tests.stale_kernels import forget_stale_kernels
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
@@ -18,7 +17,6 @@ settings.load_profile("ci")
 # The secret by which crawls are recognised as one's own is not that of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 
-forget_stale_kernels()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
 
 

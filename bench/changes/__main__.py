@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator
 from random import Random
 
+from selectolax.lexbor import LexborHTMLParser
+
 from bench.changes.history import Site
 from bench.changes.methods import METHODS
 from bench.changes.mutations import KINDS
 from bench.changes.noises import FAST, SLOW, VARIANTS
-from bench.changes.old_signature import signature_of
 from bench.changes.tally import Tally, run, together
 from bench.changes.templates import GENERATORS, HAND_MADE, source
 from bench.crawl_server import NotToBeHad
@@ -20,8 +21,6 @@ from bench.report import Benchmarks, run_parts
 from centime.change.look import Look
 from centime.model.kernel import compile_at_once
 from centime.parse.document import read_document
-from centime.parse.scan import scan
-from centime.parse.words import words_of
 
 HOSTS, SEEDS = 4, (1, 2, 3)  # hosts of 20 pages, each read 16 times, for each noise and seed
 SOME = ("advertisement", "order", "watching", "token", "stamp")
@@ -121,22 +120,15 @@ def speed() -> Iterator[Figure]:
             assert words is not None
             Look(words).seen()
 
-    def words_alone() -> None:
+    def tree() -> None:
         for page in pages:
-            words_of(page)
+            LexborHTMLParser(page).css("a[href]")
 
-    texts = [scan(page).text for page in pages]
-
-    def signature() -> None:
-        for text in texts:
-            signature_of(text.copy())
-
-    for work in (parse, look, words_alone, signature):
+    for work in (parse, look, tree):
         work()
-    new, words, old = (1e6 * shortest(work, 20) / len(pages) for work in (parse, words_alone, signature))
-    yield Figure("parsing a page of 26 KB as 0.1 did, with its signature", new - words + old, "us")
-    yield Figure("over that, parsing with words", new / (new - words + old), "times", "at most", 1.25)
-    yield Figure("parsing a page of 26 KB, words included", 1e6 * shortest(parse, 20) / len(pages), "us")
+    ours, lexbor = (1e6 * shortest(work, 20) / len(pages) for work in (parse, tree))
+    yield Figure("parsing a page of 26 KB, words included", ours, "us", "at most", 145.0)
+    yield Figure("over lexbor's tree and its links", ours / lexbor, "times")
     yield Figure("parsing and comparing it", 1e6 * shortest(look, 20) / len(pages), "us")
 
 

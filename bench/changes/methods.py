@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 import xxhash
+from selectolax.lexbor import LexborHTMLParser
 
 from bench.changes.old_signature import signature_of
 from centime.change.look import Look, seen_again
 from centime.change.noise import Noise
 from centime.change.page_state import with_hidden
 from centime.change.reading import Verdict
-from centime.parse.scan import scan
-from centime.parse.words import words_of
+from centime.parse.scan import words_of
 
 Twin = Callable[[], bytes]
 
@@ -75,14 +75,25 @@ def raw_digest(body: bytes) -> int:
     return xxhash.xxh3_64_intdigest(body)
 
 
+_UNSEEN = "script,style,noscript,nav,footer,aside,template,[hidden],[style*='display:none'],[style*='display: none']"
+
+
+def visible_text(body: bytes) -> bytes:
+    """The text that a reader sees, by a tree of the page."""
+    tree = LexborHTMLParser(body)
+    for node in reversed(tree.css(_UNSEEN)):
+        node.decompose()
+    return tree.body.text(separator=" ").encode() if tree.body is not None else b""
+
+
 def text_digest(body: bytes) -> int:
     """A hash of the visible text."""
-    return xxhash.xxh3_64_intdigest(b" ".join(scan(body).text.tobytes().split()))
+    return xxhash.xxh3_64_intdigest(b" ".join(visible_text(body).split()))
 
 
 def old_signature(body: bytes) -> int:
     """The signature of Centime 0.1: a hash of the visible text without dates, times, counters and ids."""
-    return signature_of(scan(body).text) or 0
+    return signature_of(np.frombuffer(visible_text(body), dtype=np.uint8).copy()) or 0
 
 
 _BITS = np.arange(64, dtype=np.uint64)
@@ -90,7 +101,7 @@ _BITS = np.arange(64, dtype=np.uint64)
 
 def simhash(body: bytes) -> int:
     """Charikar's hash of the triples of words of the visible text."""
-    words = scan(body).text.tobytes().split()
+    words = visible_text(body).split()
     triples = [xxhash.xxh3_64_intdigest(b" ".join(words[at : at + 3])) for at in range(max(1, len(words) - 2))]
     votes = ((np.array(triples, dtype=np.uint64)[:, None] >> _BITS) & np.uint64(1)).sum(axis=0)
     return int(((votes * 2 > len(triples)).astype(np.uint64) << _BITS).sum())

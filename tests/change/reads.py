@@ -8,7 +8,7 @@ from centime.change.look import Look, seen_again
 from centime.change.noise import Noise
 from centime.change.page_state import with_hidden
 from centime.change.reading import Verdict
-from centime.parse.words import words_of
+from centime.parse.scan import words_of
 
 
 class Host:

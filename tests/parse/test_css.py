@@ -74,7 +74,7 @@ def test_every_name_that_is_quoted_properly_is_found_as_it_was(names: list[str])
     quoted = ["".join(f"\\{ord(character):06x} " for character in name) for name in names]
     wanted = [name.strip() for name in names]
     assert files(";".join(f"a{{b:url('{one}')}}" for one in quoted)) == [
-        name for name in wanted if name and name[0] != "#"
+        name for name in wanted if name and name[0] != "#" and not name.lower().startswith("data:")
     ]
 
 

@@ -1,5 +1,5 @@
-"""The reader of HTML beside a tree built by WHATWG's rules: links, title, base, canonical URL and visible words are
-the same."""
+"""The reader of HTML beside a tree built by WHATWG's rules: links, title, base, canonical URL, and which words stand on
+the same path."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from centime.parse.html import read_html
 from centime.parse.scan import scan
+from centime.parse.words import ATTRIBUTE
 
-UNSEEN = "script,style,noscript,nav,footer,aside,[hidden],[style*='display:none'],[style*='display: none']"
 PLACES = (
     ("a", "href"),
     ("area", "href"),
@@ -21,12 +21,50 @@ PLACES = (
 )
 
 
+NO_STEPS = {"html", "head", "body"}
+LANDMARKS = {"nav", "main", "article", "section", "aside", "header", "footer", "form", "table", "figure"}
+BLOCK_TAGS = {
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "button",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figure",
+    "footer",
+    "h1",
+    "h2",
+    "header",
+    "iframe",
+    "li",
+    "main",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "summary",
+    "table",
+    "td",
+    "textarea",
+    "th",
+    "title",
+    "tr",
+    "ul",
+    "xmp",
+}
+
+
 @dataclass(frozen=True)
 class Read:
     links: frozenset[str]
     title: str
     canonical: str
-    words: tuple[str, ...]
 
 
 def by_tree(text: str) -> Read:
@@ -38,20 +76,71 @@ def by_tree(text: str) -> Read:
     ]
     titles = [node.text() for node in tree.css("title") if node.parent is not None and node.parent.tag != "svg"]
     canonical = tree.css_first("link[rel=canonical][href]")
-    for node in reversed(tree.css(UNSEEN + ",:not(svg)>title,iframe")):
-        node.decompose()
     return Read(
         frozenset(href for href in found if href and href[0] != "#"),
         next((" ".join(title.split()) for title in titles if title.split()), ""),
         (canonical.attributes.get("href") or "").strip() if canonical else "",
-        tuple(sorted(tree.body.text().split())) if tree.body else (),
     )
 
 
 def by_scan(text: str) -> Read:
     document = read_html(text.encode(), url="https://h/d/p", encoding="utf-8", digest=b"")
-    words = scan(text.encode()).text.tobytes().decode().split()
-    return Read(frozenset(document.hrefs), document.title, document.canonical, tuple(sorted(words)))
+    return Read(frozenset(document.hrefs), document.title, document.canonical)
+
+
+Path = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def paths_by_tree(text: str) -> dict[str, Path]:
+    """The path of every word by the rules of `parse/words.py`."""
+    tree = LexborHTMLParser(text.encode())
+    found: dict[str, Path] = {}
+    for node in tree.root.traverse(include_text=True) if tree.root is not None else ():
+        if node.tag != "-text":
+            continue
+        above = []
+        parent = node.parent
+        while parent is not None and parent.tag is not None:
+            above.append(parent)
+            parent = parent.parent
+        before: tuple[str, ...] = ()
+        segment: tuple[str, ...] = ()
+        for element in reversed(above):
+            tag = str(element.tag)
+            name = element.attributes.get("class") or ""
+            if tag in NO_STEPS:
+                continue
+            if name or tag in LANDMARKS:
+                before, segment = segment, (f"{tag}.{name}",)
+            elif tag in BLOCK_TAGS:
+                segment = (*segment, tag)
+        found |= {word: (before, segment) for word in node.text(deep=False).split() if word.startswith("w")}
+    return found
+
+
+def places_by_scan(text: str) -> dict[str, int]:
+    page = text.encode()
+    words = scan(page).words
+    return {
+        word: place
+        for place, block, begin in zip(words.places.tolist(), words.blocks.tolist(), words.begins.tolist(), strict=True)
+        if not block & ATTRIBUTE and (word := page[begin:].split(maxsplit=1)[0].decode()).startswith("w")
+    }
+
+
+def numbered(pieces: list[str]) -> str:
+    """The soup with another number in every word."""
+    return "<!doctype html><html><body>" + "".join(
+        f" w{number} " if piece in WORDS else piece for number, piece in enumerate(pieces)
+    )
+
+
+def check_paths(text: str) -> None:
+    """Words that stand on one path have one place, and no others have it."""
+    paths, places = paths_by_tree(text), places_by_scan(text)
+    both = paths.keys() & places.keys()
+    assert len({paths[word] for word in both}) == len({places[word] for word in both})
+    assert len({(paths[word], places[word]) for word in both}) == len({places[word] for word in both})
 
 
 def tags(names: str) -> list[str]:
@@ -73,16 +162,16 @@ RAW = [
     "<style> p{} </style>", "<script>a<!--</script>", "<textarea> in <a href=/no> &eacute </textarea>",
     "<title> t &eacute </title>", "<noembed></noembed>", "<xmp> <b> </xmp>",
 ]  # fmt: skip
-HIDING = [
-    *tags("nav footer aside template"), "<div hidden>", "<p hidden>", "<li hidden>", "<dd hidden>",
-    "<section style='x:y;display: none'>", "<button hidden>",
+NAMED = [
+    *tags("nav footer aside template"), "<div class=x>", "<p class=x>", "<li class=y>", "<dd class=y>",
+    "<section class='x z'>", "<button class=y>", "<span class=x>",
 ]  # fmt: skip
 WORDS = [f" w{number} " for number in range(12)]
 LINES = tags("span b i em code font label q u small")
 BLOCKS = tags(
     "div p ul li ol dl dt dd section article main blockquote h1 h2 pre fieldset button address figure details summary"
 )
-ANY = [*WORDS, *WORDS, *MANY, *ODD, *RAW, *BLOCKS, *LINES, *HIDING, *HIDING]
+ANY = [*WORDS, *WORDS, *MANY, *ODD, *RAW, *BLOCKS, *LINES, *NAMED, *NAMED]
 FOREIGN = [
     *WORDS, *tags("svg svg"), "<svg><g>", "</g>", "<path d='>' />", "<g/>", "<svg/>", "<svg><title> s </title></svg>",
     "<svg><![CDATA[ cd <a href=/no> ]]></svg>",
@@ -91,7 +180,7 @@ FOREIGN = [
 TABLES = [
     *WORDS,
     *tags("table td th tr div p ul li"),
-    "<td hidden>",
+    "<td class=x>",
     "<a href=/1>",
     "<nav>",
     "</nav>",
@@ -109,6 +198,15 @@ def soup(pieces: list[str]) -> st.SearchStrategy[str]:
 @given(soup(ANY))
 def test_soup_is_read_as_the_tree_reads_it(text: str) -> None:
     assert by_scan(text) == by_tree(text)
+
+
+def pieces(of: list[str]) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(of), max_size=25).map(numbered)
+
+
+@given(pieces([*WORDS, *WORDS, *WORDS, *RAW, *BLOCKS, *NAMED, *tags("span label q")]))
+def test_words_stand_on_the_paths_that_the_tree_has(text: str) -> None:
+    check_paths(text)
 
 
 @given(soup(FOREIGN))
@@ -146,15 +244,26 @@ def test_tables_are_read_as_the_tree_reads_them(text: str) -> None:
         "<select><option>a <option>b</select>", "<svg><script><a href=/x></script></svg><a href=/y>",
         "<svg><![CDATA[a]]>b</svg>", "<![CDATA[a]]>b", "<svg><p>a</svg>b", "</br>a", "</p>a",
         "<?php echo '<a href=/x>' ?>", "</ a href=/x>b>", "</3>a", "<3>a", "<a.b href=/x>", "<image alt=x>",
-        "<p hidden>a<p>b", "<li hidden>a<li>b", "<div hidden>a<p>b</div>c", "<nav>a<div>b</nav>c",
-        "<dl><dt hidden>a<dd>b</dl>", "<table><td hidden>a<td>b </table>c", "<p hidden>a<ul><li>b",
-        "<!doctype html><p hidden=until-found>a<table><td>b </table>c", "<tr hidden>a",
-        "<table><tr hidden><td>a<tr><td>b</table>", "<h1 hidden>a</h2>b", "<option hidden>a<option>b",
-        "<div style='x:y' style='display:none'>a</div>", "<div hidden>a</span></p></section>b</div>c",
-        "<object hidden>a</div>b</object>c", "<div><span hidden>a</div>b", "<ul><li hidden>a<ul><li>b</ul>c</ul>d",
-        "<br hidden>a", "<img hidden>a", "<svg hidden>a<g>b</g></svg>c", "<svg/>a<svg hidden />b",
-        "<button hidden>a<button>b",
     ],
 )  # fmt: skip
 def test_hard_cases_are_read_as_the_tree_reads_them(text: str) -> None:
     assert by_scan(text) == by_tree(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p class=x> wa <p> wb ", "<li class=x> wa <li> wb ", "<div class=x> wa <p> wb </div> wc ",
+        "<nav> wa <div> wb </nav> wc ", "<dl><dt class=x> wa <dd> wb </dl>",
+        "<table><td class=x> wa <td> wb </table> wc ", "<p class=x> wa <ul><li> wb ",
+        "<!doctype html><p class=x> wa <table><td> wb </table> wc ", "<tr class=x> wa ",
+        "<table><tr class=x><td> wa <tr><td> wb </table>", "<h1 class=x> wa </h2> wb ",
+        "<option class=x> wa <option> wb ", "<div class=x class=y> wa </div><div class=x> wb ",
+        "<div class=x> wa </span></p></section> wb </div> wc ", "<object class=x> wa </div> wb </object> wc ",
+        "<div><span class=x> wa </div> wb ", "<ul><li class=x> wa <ul><li> wb </ul> wc </ul> wd ", "<br class=x> wa ",
+        "<img class=x> wa ", "<svg class=x> wa <g> wb </g></svg> wc ", "<svg/> wa <svg class=x /> wb ",
+        "<button class=x> wa <button> wb ",
+    ],
+)  # fmt: skip
+def test_words_of_hard_cases_stand_on_the_paths_that_the_tree_has(text: str) -> None:
+    check_paths(text)

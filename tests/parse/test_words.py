@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from centime.model.words import Words
 from centime.parse.document import read_document
-from centime.parse.words import ATTRIBUTE, MOST_WORDS, REST, words_of
+from centime.parse.scan import words_of
+from centime.parse.words import ATTRIBUTE, MOST_WORDS, REST
 
 
 def words(body: str) -> Words:

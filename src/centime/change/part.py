@@ -22,8 +22,8 @@ from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.pattern import check_pattern, compiled
+from centime.parse.scan import words_of
 from centime.parse.tree import tree_of
-from centime.parse.words import words_of
 
 MOST_BYTES = 2 << 20
 LONGEST = 1_000

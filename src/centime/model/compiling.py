@@ -5,13 +5,14 @@ import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from numba import types
 from numba.core import event
 from numba.core.registry import CPUDispatcher
 
 from centime.model.kernel import Compiled, Part
+from centime.model.kernel_code import digest_of
 
 _types: Any = types  # what numba tells of its types is of no use
 _log = logging.getLogger("centime.compiling")
@@ -21,10 +22,11 @@ _locked: set[str] = set()  # files whose kernels this process is compiling
 def make_dispatcher(compiled: Compiled) -> CPUDispatcher:
     """Numba's object for a kernel or a part."""
     kind = PartDispatcher if isinstance(compiled, Part) else KernelDispatcher
-    dispatcher = kind(compiled.function, targetoptions=dict(compiled.options))
+    dispatcher: Any = kind(compiled.function, targetoptions=dict(compiled.options))
     if compiled.cache:
         dispatcher.enable_caching()
-    return dispatcher
+        dispatcher._cache._cache_file._source_stamp = digest_of(compiled.function)
+    return cast(CPUDispatcher, dispatcher)
 
 
 class KernelDispatcher(CPUDispatcher):

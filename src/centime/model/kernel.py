@@ -31,7 +31,7 @@ kernel of a part.
 Numba itself is imported when the first kernel is compiled or loaded (`compiling.py`): the import takes a third of a
 second, which commands that only look need not wait for.
 
-Trap: numba does not recompile a cached kernel when only a part in another file has changed.
+A compiled kernel is used as long as its code, that of its parts and their constants are the same (`kernel_code.py`).
 """
 
 import os

@@ -1,9 +1,9 @@
-"""The stack of open elements that decide what is visible, at most DEEPEST of them.
+"""The stack of open elements, at most DEEPEST of them: the path of every word, and whether a link counts.
 
 It follows the rules by which HTML closes elements implicitly: a paragraph at the next block, list items, table cells,
 options. An end tag closes the innermost element with its name, unless a table cell or a similar element lies between.
-Inline elements (`b`, `span`, `a`) go on the stack only if they matter: inside a hidden element, if they are hidden
-themselves, or in SVG and MathML.
+Inline elements (`b`, `span`, `a`) go on the stack only if they matter: if they have a name (`parse/words.py`), inside
+an element of the same tag, or in SVG and MathML.
 
 Closing costs amortised constant time. For each name the stack knows the innermost open element (LAST); each element
 knows the next open one with its name, and where the searches of HTML stopped when it was opened (SCOPE, FENCE,
@@ -18,6 +18,7 @@ from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.parse.names import (
     BR,
     BREAKOUT,
+    BREAKS,
     BUTTON,
     CAPTION,
     DD,
@@ -35,6 +36,7 @@ from centime.parse.names import (
     OPTGROUP,
     OPTION,
     ROLES,
+    ROOT,
     SCOPE,
     SECTION,
     SPECIAL,
@@ -45,39 +47,42 @@ from centime.parse.names import (
     TH,
     TR,
     UL,
-    UNSEEN,
     VOID,
     P,
 )  # fmt: skip
+from centime.parse.tokens import TOKENS_SIZE
+from centime.parse.words import BEGIN
 
 Scratch = npt.NDArray[np.int64]
 
 DEEPEST = 512
 
-# Places in the scratch array; the first eight hold the attributes that were found (`parse/tokens.py`).
-DEPTH, BEYOND, STEPS = 8, 9, 10
-NOW = 12  # the state at this point of the page: five fields, which every element saves when it is opened
-_SCOPE_AT, _FENCE_AT, _SPECIAL_AT, FOREIGN_AT, VEIL = range(NOW, NOW + 5)
-FREE = NOW + 5  # seven places for `parse/scan.py`
-LAST = FREE + 7
+# Places in the scratch array, after those of `parse/tokens.py`.
+DEPTH, BEYOND, STEPS = range(TOKENS_SIZE, TOKENS_SIZE + 3)
+NOW = TOKENS_SIZE + 3  # the state at this point of the page: seven fields, which every element saves when it is opened
+_SCOPE_AT, _FENCE_AT, _SPECIAL_AT, FOREIGN_AT, IN_TEMPLATE, BEFORE, SEGMENT = range(NOW, NOW + 7)
+FREE = NOW + 7  # five places for `parse/scan.py`
+LAST = FREE + 5
 _STACK = LAST + NAMES
-_FIELDS = 7  # per element: its name, the next open element with that name, and the saved state
+_FIELDS = 9  # per element: its name, the next open element with that name, and the saved state
 ELEMENTS_SIZE = _STACK + _FIELDS * DEEPEST
 
-IN_UNSEEN, IN_TEMPLATE = 1, 2
+# How an element is opened: not at all, as HTML, inside SVG or MathML, as a part of these that contains HTML, as these.
+NOT_OPENED, AS_HTML, AS_FOREIGN, AS_INTEGRATION, AS_PICTURE = range(5)
 
 
 @bare_part
 def no_elements(scratch: Scratch) -> None:
     """Empties the stack."""
-    scratch[DEPTH] = scratch[BEYOND] = scratch[STEPS] = scratch[VEIL] = 0
+    scratch[DEPTH] = scratch[BEYOND] = scratch[STEPS] = scratch[IN_TEMPLATE] = 0
     scratch[_SCOPE_AT] = scratch[_FENCE_AT] = scratch[_SPECIAL_AT] = scratch[FOREIGN_AT] = -1
+    scratch[BEFORE] = scratch[SEGMENT] = BEGIN
     scratch[LAST:_STACK] = -1
 
 
-@bare_inlined
-def _push(scratch: Scratch, number: Whole, role: Whole, veil: Whole, foreign: Whole) -> None:
-    """Opens an element."""
+@bare_part
+def push_element(scratch: Scratch, number: Whole, how: Whole, before: Whole, segment: Whole) -> None:
+    """Opens an element on a path."""
     depth = scratch[DEPTH]
     if depth >= DEEPEST:
         scratch[BEYOND] += 1
@@ -85,17 +90,23 @@ def _push(scratch: Scratch, number: Whole, role: Whole, veil: Whole, foreign: Wh
     entry = _STACK + _FIELDS * depth
     scratch[entry] = number
     scratch[entry + 1] = scratch[LAST + number]
-    for field in range(5):
+    for field in range(7):
         scratch[entry + 2 + field] = scratch[NOW + field]
     scratch[LAST + number] = depth
+    role = ROLES[number] | (SPECIAL | FENCE | SCOPE if how == AS_INTEGRATION else 0)
     if role & SPECIAL:
         scratch[_SPECIAL_AT] = depth
         if role & FENCE:
             scratch[_FENCE_AT] = depth
         if role & SCOPE:
             scratch[_SCOPE_AT] = depth
-    scratch[FOREIGN_AT] = foreign
-    scratch[VEIL] = veil
+    if how == AS_PICTURE:
+        scratch[FOREIGN_AT] = depth
+    elif how != AS_FOREIGN:
+        scratch[FOREIGN_AT] = -1
+        scratch[IN_TEMPLATE] |= number == TEMPLATE and how == AS_HTML
+    scratch[BEFORE] = before
+    scratch[SEGMENT] = segment
     scratch[DEPTH] = depth + 1
 
 
@@ -108,7 +119,7 @@ def _close(scratch: Scratch, place: Whole) -> None:
         entry = _STACK + _FIELDS * depth
         scratch[LAST + scratch[entry]] = scratch[entry + 1]
         scratch[STEPS] += 1
-    for field in range(5):
+    for field in range(7):
         scratch[NOW + field] = scratch[_STACK + _FIELDS * place + 2 + field]
     scratch[DEPTH] = place
     scratch[BEYOND] = 0
@@ -121,39 +132,24 @@ def _top(scratch: Scratch) -> Whole:
 
 
 @bare_part
-def open_element(scratch: Scratch, number: Whole, hidden: bool | np.bool_, closed: bool | np.bool_) -> None:
-    """Handles a start tag: closes what HTML closes implicitly, and opens the element if it matters."""
+def close_implied(scratch: Scratch, number: Whole, closed: bool | np.bool_) -> Whole:
+    """Handles a start tag: closes what HTML closes implicitly; returns how the element is to be opened."""
     role = ROLES[number]
     if scratch[FOREIGN_AT] >= 0:
         if not role & BREAKOUT:
-            if not closed:
-                inside = np.int64(-1) if role & INTEGRATION else scratch[FOREIGN_AT]
-                role |= SPECIAL | FENCE | SCOPE if role & INTEGRATION else 0
-                _push(scratch, number, role, _veil(scratch, number, hidden), inside)
-            return
+            if closed:
+                return NOT_OPENED
+            return AS_INTEGRATION if role & INTEGRATION else AS_FOREIGN
         _close(scratch, scratch[FOREIGN_AT])
     if number == FORM and scratch[LAST + FORM] > scratch[LAST + TEMPLATE]:
-        return
+        return NOT_OPENED
     if scratch[BEYOND] == 0 and scratch[DEPTH] > 0:
         _close_before(scratch, number, role)
-    if role & VOID or (_is_of_table(number) and scratch[LAST + TABLE] <= scratch[LAST + TEMPLATE]):
-        return
+    if role & (VOID | ROOT) or (_is_of_table(number) and scratch[LAST + TABLE] <= scratch[LAST + TEMPLATE]):
+        return NOT_OPENED
     if number in (SVG, MATH):
-        if not closed:
-            _push(scratch, number, role, _veil(scratch, number, hidden), scratch[DEPTH])
-    elif role & SPECIAL or hidden or scratch[VEIL]:
-        _push(scratch, number, role, _veil(scratch, number, hidden), np.int64(-1))
-
-
-@bare_inlined
-def _veil(scratch: Scratch, number: Whole, hidden: bool | np.bool_) -> Whole:
-    """The reasons to hide the text of an element that is being opened."""
-    veil = np.int64(scratch[VEIL])
-    if hidden or ROLES[number] & UNSEEN:
-        veil |= IN_UNSEEN
-    if number == TEMPLATE and scratch[FOREIGN_AT] < 0:
-        veil |= IN_TEMPLATE
-    return veil
+        return NOT_OPENED if closed else AS_PICTURE
+    return AS_HTML
 
 
 @bare_inlined
@@ -206,7 +202,7 @@ def close_element(scratch: Scratch, number: Whole) -> None:
     """Handles an end tag: closes its element, if there is one."""
     place = np.int64(scratch[LAST + number])
     if scratch[BEYOND] > 0:
-        scratch[BEYOND] -= 1 if ROLES[number] & SPECIAL or scratch[VEIL] or scratch[FOREIGN_AT] >= 0 else 0
+        scratch[BEYOND] -= 1 if ROLES[number] & (SPECIAL | BREAKS) or scratch[FOREIGN_AT] >= 0 else 0
         return
     table = max(scratch[LAST + TABLE], scratch[LAST + TEMPLATE])
     if scratch[FOREIGN_AT] >= 0 and number in (P, BR):
@@ -232,3 +228,12 @@ def close_element(scratch: Scratch, number: Whole) -> None:
         fence = np.int64(scratch[_SCOPE_AT] if role & (SPECIAL | FORMATTING) else scratch[_SPECIAL_AT])
     if place >= fence:
         _close(scratch, place)
+
+
+@bare_inlined
+def close_innermost(scratch: Scratch, number: Whole) -> None:
+    """Handles an end tag of XML."""
+    if scratch[BEYOND] > 0:
+        scratch[BEYOND] -= 1
+    elif scratch[LAST + number] >= 0:
+        _close(scratch, np.int64(scratch[LAST + number]))

@@ -1,18 +1,15 @@
 """HTML to a document in one pass over its bytes (`parse/scan.py`), without a tree.
 
-Links are `a` and `area` (NOFOLLOW if rel has nofollow, ugc or sponsored), and the elements of `parse/about.py`. The
-words, by which reads of the page are compared, and the signature come from another pass (`parse/words.py`).
+Links are `a` and `area` (NOFOLLOW if rel has nofollow, ugc or sponsored), and the elements of `parse/about.py`.
 
 Differences from the tree that the rules of WHATWG build:
 
 - Links and frames count everywhere, also where the tree drops them: inside `select`, a `frame` outside a `frameset`.
 - The first `title` outside SVG counts, wherever it is.
-- Formatting elements that overlap or stay open are not copied into the following paragraphs: a hidden one hides text
-  only to the end of its block.
-- Text that the tree would move out of a table stays in its place. Text in an `iframe`, `noembed` or `noframes` is not
-  visible.
+- Formatting elements that overlap or stay open are not copied into the following paragraphs, and text that the tree
+  would move out of a table stays in its place: both matter only for the paths of words (`parse/words.py`).
 - In the head, `noscript` may contain anything and ends at its end tag.
-- Below a depth of 512 elements, visibility no longer changes.
+- Below a depth of 512 elements, paths no longer change.
 """
 
 import re
@@ -24,7 +21,6 @@ from centime.parse.gathering import LONGEST_ANCHOR
 from centime.parse.names import AREA, BASE, FRAME, HTML, IFRAME, LINK, META, TITLE
 from centime.parse.references import without_references
 from centime.parse.scan import Scan, scan
-from centime.parse.words import words_of
 
 _NOT_AS_WRITTEN = re.compile(rb"[&\r\0]").search
 
@@ -37,7 +33,6 @@ def read_html(
     page = About(url)
     language = _gather(text, found, page)
     links = page.links
-    words = words_of(text)
     return Document(
         kind=PageKind.HTML,
         encoding=encoding,
@@ -52,10 +47,10 @@ def read_html(
         noarchive=page.noarchive,
         title=page.title,
         language=language.strip()[:40],
-        signature=words.signature,
+        signature=found.words.signature,
         digest=digest,
         trouble=trouble,
-        words=words,
+        words=found.words,
     )
 
 
@@ -93,7 +88,7 @@ def _gather(text: bytes, found: Scan, page: About) -> str:
             anchor = (
                 value(5)
                 if kind == AREA
-                else found.anchor_text[row[5] : row[6]].decode("utf-8", "ignore")
+                else found.anchor_text[row[5] : row[6]].decode("utf-8", "ignore").replace("\0", "")
                 if found.anchor_text
                 else ""
             )

@@ -1,9 +1,9 @@
-"""The element names of HTML as numbers, and the effect of each element on the text and on the elements around it.
+"""The element names of HTML as numbers, and the effect of each element on its words and on the elements around it.
 
 A name is hashed while it is read: code = (257 * code + lower case byte) mod 2**54. A hash table maps the code to the
 element. Elements that behave alike share a number (h1 to h6; thead, tbody and tfoot). All names without a meaning here
 share UNKNOWN_BUCKETS numbers, so an end tag finds its open element without a comparison of names. Two unknown names
-with the same number can be confused; this needs a hostile page, and the only damage is where a hidden part of that same
+with the same number can be confused; this needs a hostile page, and the only damage is where an element of that same
 page ends.
 """
 
@@ -27,7 +27,7 @@ _ALIASES = {
     "thead": SECTION, "tfoot": SECTION, "image": IMG,
 }  # fmt: skip
 
-VOID, BREAKS, SPECIAL, FENCE, SCOPE, ENDS_P, UNSEEN, RAW, BREAKOUT, NOTED, IN_HEAD, INTEGRATION, FORMATTING = (
+VOID, BREAKS, SPECIAL, FENCE, SCOPE, ENDS_P, RAW, BREAKOUT, NOTED, INTEGRATION, FORMATTING, ROOT, LANDMARK = (
     1 << bit for bit in range(13)
 )
 _ROLES = {
@@ -51,17 +51,19 @@ _ROLES = {
     ENDS_P: "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul "
     "xmp dd dt",
-    UNSEEN: "script style noscript nav footer aside",
     RAW: "script style xmp iframe noembed noframes textarea title plaintext",
     # Cannot be inside SVG or MathML, so it ends them.
     BREAKOUT: "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing "
     "menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var",
     NOTED: "a area base link meta iframe frame html title img",
-    IN_HEAD: "html head title meta link base script style noscript template",
     # An element of SVG or MathML that contains HTML.
     INTEGRATION: "foreignobject desc title mi mo mn ms mtext",
     # Closed by its end tag even if blocks are open inside it.
     FORMATTING: "a b big code em font i nobr s small strike strong tt u",
+    # No step of the path of a word (`parse/words.py`).
+    ROOT: "html body head",
+    # A step of that path which has a name of its own.
+    LANDMARK: "nav main article section aside header footer form table figure",
 }  # fmt: skip
 
 CODE_MASK = (1 << 54) - 1
@@ -105,7 +107,7 @@ def _slot(code: int) -> int:
 _CODES, _NUMBERS, ROLES, _KNOWN = _table()
 NAMES = len(ROLES)
 
-# The attributes that an element is searched for: at most three, besides `hidden` and `style`.
+# The attributes that an element is searched for: at most three.
 _WANTED = {
     A: ("href", "rel", "xlink:href"), AREA: ("href", "rel", "alt"), LINK: ("href", "rel", "title"),
     META: ("content", "http-equiv", "name"), BASE: ("href",), IFRAME: ("src",), FRAME: ("src",), HTML: ("lang",),
@@ -114,7 +116,6 @@ _WANTED = {
 WANTED = np.zeros((NAMES, 3), dtype=np.int64)
 for _number, _names in _WANTED.items():
     WANTED[_number, : len(_names)] = [code_of(_name) for _name in _names]
-HIDDEN_CODE, STYLE_CODE = code_of("hidden"), code_of("style")
 
 # Kinds of bytes: white space, ends of tag names, ends of attribute names.
 SPACE, TAG_END, NAME_END = 1, 2, 4
@@ -148,4 +149,10 @@ def element_of(code: Whole) -> Whole:
         if _CODES[slot] == code:
             return np.int64(_NUMBERS[slot])
         slot = (slot + 1) % _SLOTS
+    return unknown_element(code)
+
+
+@bare_inlined
+def unknown_element(code: Whole) -> Whole:
+    """The number of a name without a meaning."""
     return _KNOWN + code % UNKNOWN_BUCKETS

@@ -1,17 +1,16 @@
-"""One pass over the bytes of HTML finds its links, its descriptive elements and its visible text, without a tree.
+"""One pass over the bytes of HTML finds its links, its descriptive elements and its words, without a tree.
 
 Tokens follow WHATWG's tokenizer (`parse/tokens.py`, `parse/references.py`). Instead of a tree there is only a stack of
-the elements that decide what is visible (`parse/elements.py`). Time is linear and memory is a constant per byte,
-whatever the nesting.
+open elements (`parse/elements.py`). Time is linear and memory is a constant per byte, whatever the nesting.
 
 The result is columns. Plain links, which are almost all links, are written one after the other with resolved
 references, separated by NUL (which no href contains), so that one call makes strings of them. Everything else (`link`,
 `meta`, `base`, frames, the title, an `a` with a rel that may forbid to follow it, an href with a scheme other than
 http) becomes a row of places in the page, with the number of plain links before it. A table of SEEN places drops hrefs
-that occurred before; the table forgets, so the reader of the columns compares again.
+that occurred before; the table forgets, so the reader of the columns compares again. `parse/words.py` explains the
+words.
 
-Text is visible outside `script`, `style`, `noscript`, `nav`, `footer`, `aside`, `template` and hidden elements. Block
-elements separate words, inline elements do not. With `everything`, all text of the body is visible, even scripts.
+XML goes through the same pass for its words alone: all names are alike there, and nothing is raw.
 """
 
 from dataclasses import dataclass
@@ -20,56 +19,84 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
+from centime.model.words import Words
 from centime.parse.elements import (
-    BEYOND,
+    AS_HTML,
+    BEFORE,
+    DEEPEST,
+    DEPTH,
     FOREIGN_AT,
     FREE,
     IN_TEMPLATE,
     LAST,
+    NOT_OPENED,
+    SEGMENT,
     STEPS,
-    VEIL,
     close_element,
+    close_implied,
+    close_innermost,
     no_elements,
-    open_element,
+    push_element,
 )
 from centime.parse.names import (
     AREA,
     BREAKS,
     ENDS_P,
     IMG,
-    IN_HEAD,
+    LANDMARK,
+    LINK,
     LOWER,
     MATH,
     NOTED,
     PLAINTEXT,
     RAW,
     ROLES,
-    SECTION,
+    ROOT,
     SPECIAL,
     SVG,
     TAG_END,
     TEXTAREA,
     TITLE,
-    TR,
-    WANTED,
     XMP,
     A,
+    code_of,
     element_of,
     name_at,
+    unknown_element,
 )  # fmt: skip
 from centime.parse.page_links import DOUBTFUL, PLAIN, SCRATCH_SIZE, is_new, none_seen, sort_of, write_href
-from centime.parse.references import IN_TEXT, IN_VALUE, reference, resolve
+from centime.parse.references import IN_TEXT, IN_VALUE, resolve
 from centime.parse.tokens import (
     FIRST,
     IS_CLOSED,
-    IS_HIDDEN,
     MARKS,
+    NAMED,
+    SAID,
     THIRD,
+    VALUE_COUNT,
+    VALUES,
     attributes,
     cdata_end,
     declaration_end,
     is_cdata,
+    no_attributes,
     raw_end,
+)
+from centime.parse.words import (
+    BLOCK,
+    COUNT,
+    MOST_WORDS,
+    TEXT_HASH,
+    TEXTS,
+    URL,
+    VALUE_HASH,
+    end_words,
+    mixed,
+    name_word,
+    no_words,
+    place_of,
+    text_words,
+    value_words,
 )
 
 Bytes = npt.NDArray[np.uint8]
@@ -82,6 +109,8 @@ _ROW = 8  # numbers in a row: kind, begin and end of three values, plain links b
 # bytes of anchor texts, and the row of the link whose text is being read (-1 outside a link).
 _COUNTED, _LINKS, _LINKED, _ANCHOR_BYTES, _ANCHOR_ROW = range(FREE, FREE + 5)
 _SHORTEST_ROW = 8  # bytes of the shortest tag that makes a row
+_HTML, _XML, _EVERYTHING = 0, 1, 2  # with everything, scripts and styles have words
+_SCRIPT = code_of("script")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,132 +119,153 @@ class Scan:
 
     rows: list[list[int]]
     hrefs: list[str]
-    text: Bytes  # visible, in UTF-8
     anchor_text: bytes  # the texts of links, if requested; rows of `a` have their places
+    words: Words
     steps: int  # tokens read plus elements closed: the work that does not depend on the length alone
 
 
-def scan(page: bytes, *, anchors: bool = False, everything: bool = False) -> Scan:
-    """The links, rows and text of an HTML page in valid UTF-8."""
+def scan(page: bytes, *, anchors: bool = False) -> Scan:
+    """The links, rows and words of an HTML page in valid UTF-8."""
     data = np.frombuffer(page, dtype=np.uint8)
     size = len(data)
-    room = size + size // 4 + 16
-    text, hrefs = np.empty(room, dtype=np.uint8), np.empty(room, dtype=np.uint8)
-    anchor_text = np.empty(2 * room if anchors else 0, dtype=np.uint8)
+    hrefs = np.empty(size + size // 4 + 16, dtype=np.uint8)
+    anchor_text = np.empty(2 * len(hrefs) if anchors else 0, dtype=np.uint8)
     rows = np.empty((size // _SHORTEST_ROW + 1, _ROW), dtype=np.int32)
-    scratch = np.empty(SCRATCH_SIZE, dtype=np.int64)
-    counted, written, linked, anchored = _scan(data, everything, anchors, rows, text, hrefs, anchor_text, scratch)
+    words, scratch = _pass(data, _HTML, anchors, rows, hrefs, anchor_text)
+    if not scratch[TEXTS]:
+        words, scratch = _pass(data, _EVERYTHING, anchors, rows, hrefs, anchor_text)
+    counted, linked, anchored = (int(scratch[place]) for place in (_COUNTED, _LINKED, _ANCHOR_BYTES))
     return Scan(
         rows[:counted].tolist(),
         hrefs[: linked - 1].tobytes().decode().split("\0") if linked else [],
-        text[:written],
         anchor_text[:anchored].tobytes(),
+        words,
         int(scratch[STEPS]),
     )
 
 
-@late_kernel(5.0)
+def words_of(page: bytes, *, xml: bool = False) -> Words:
+    """The words of HTML or XML in UTF-8."""
+    if not xml:
+        return scan(page).words
+    none = np.empty(0, dtype=np.uint8)
+    words, _ = _pass(np.frombuffer(page, dtype=np.uint8), _XML, False, np.empty((0, _ROW), dtype=np.int32), none, none)
+    return words
+
+
+def _pass(data: Bytes, mode: int, anchors: bool, rows: Rows, hrefs: Bytes, anchor_text: Bytes) -> tuple[Words, Scratch]:
+    columns = np.empty((4, min(len(data) // 2 + 1, MOST_WORDS) + 1), dtype=np.int64)
+    scratch = np.empty(SCRATCH_SIZE, dtype=np.int64)
+    _scan(data, mode, anchors, rows, hrefs, anchor_text, columns, np.empty(16, dtype=np.uint8), scratch)
+    places, blocks, words, begins = columns[:, : scratch[COUNT]]
+    signature = 1 + int(mixed(int(scratch[TEXT_HASH]), int(scratch[VALUE_HASH])))
+    return Words(places, blocks, words, begins, signature), scratch
+
+
+@late_kernel(8.0)
 def _scan(
     data: Bytes,
-    everything: bool,
+    mode: Whole,
     anchors: bool,
     rows: Rows,
-    text: Bytes,
     hrefs: Bytes,
     anchor_text: Bytes,
+    columns: Scratch,
+    resolved: Bytes,
     scratch: Scratch,
-) -> tuple[Whole, Whole, Whole, Whole]:
-    """Fills the columns; returns the number of rows, and of bytes of text, of hrefs and of anchor texts."""
+) -> None:
+    """Fills the columns; the scratch array has the number of rows, of words, and of bytes of hrefs and anchor texts."""
     size = len(data)
+    xml = mode == _XML
+    no_words(scratch)
     no_elements(scratch)
     none_seen(scratch)
-    scratch[FIRST : MARKS + 1] = -1
+    scratch[FIRST:MARKS] = -1
     scratch[_COUNTED] = scratch[_LINKS] = scratch[_LINKED] = scratch[_ANCHOR_BYTES] = 0
     scratch[_ANCHOR_ROW] = -1
     at: Whole = np.int64(0)
-    written: Whole = np.int64(0)
     steps = np.int64(0)
-    begun = False  # whether the body has begun
     while at < size:
         steps += 1
-        seen = _is_seen(everything, scratch)
         if data[at] != 60:
-            if seen or scratch[_ANCHOR_ROW] >= 0:
-                start = written
-                at, written = _characters(data, at, text, written)
-                if scratch[_ANCHOR_ROW] >= 0:
-                    _add_anchor(text, start, written, rows, anchor_text, scratch)
-                    written = written if seen else start
-            else:
-                while at < size and data[at] != 60:
-                    at += 1
+            begin = at
+            at = text_words(data, at, size, False, scratch[BEFORE], scratch[SEGMENT], columns, resolved, scratch)
+            if scratch[_ANCHOR_ROW] >= 0:
+                _add_anchor(data, begin, at, IN_TEXT, rows, anchor_text, scratch)
             continue
         following = np.int64(LOWER[data[at + 1]]) if at + 1 < size else np.int64(0)
         closing = following == 47 and at + 2 < size
         if closing:
             following = np.int64(LOWER[data[at + 2]])
         if not 97 <= following <= 122:
-            at, written = _no_tag(data, at, closing, following, seen, text, written, scratch)
+            at = _no_tag(data, at, closing, following, xml, rows, anchor_text, columns, resolved, scratch)
             continue
+        begin = at
         code, at = name_at(data, at + 1 + closing, size, TAG_END)
-        number = element_of(code)
-        role = ROLES[number]
+        number = unknown_element(code) if xml else element_of(code)
+        role = np.int64(BREAKS) if xml else ROLES[number]
         if at < size and data[at] == 62:
             at += 1
-            scratch[FIRST] = scratch[THIRD] = -1
-            scratch[MARKS] = 0
+            no_attributes(scratch)
         else:
-            at = attributes(data, at, WANTED[number, 0], WANTED[number, 1], WANTED[number, 2], scratch)
+            at = attributes(data, at, number, xml, scratch)
             if at < 0:
                 break
+        if xml and not closing:
+            name_word(code, begin, scratch[BEFORE], scratch[SEGMENT], columns, scratch)
         if role & BREAKS:
-            text[written] = 32
-            written += 1
+            scratch[BLOCK] += 1
             if scratch[_ANCHOR_ROW] >= 0:
-                _add_anchor(text, written - 1, written, rows, anchor_text, scratch)
+                _add_space(rows, anchor_text, scratch)
         if closing:
             if number == A:
                 _end_anchor(rows, scratch)
-            if (
-                scratch[LAST + number] >= 0
-                or scratch[BEYOND] > 0
-                or scratch[FOREIGN_AT] >= 0
-                or number in (TR, SECTION)
-            ):
+            if xml:
+                close_innermost(scratch, number)
+            elif scratch[LAST + number] >= 0 or scratch[FOREIGN_AT] >= 0 or role & BREAKS:
                 close_element(scratch, number)
             continue
-        begun = begun or not role & IN_HEAD
-        if role & NOTED and not scratch[VEIL] & IN_TEMPLATE:
+        if role & NOTED and not scratch[IN_TEMPLATE]:
             if number == A:
                 _end_anchor(rows, scratch)
                 if scratch[FIRST] < 0 and scratch[FOREIGN_AT] >= 0:  # xlink:href of SVG
                     scratch[FIRST], scratch[FIRST + 1] = scratch[THIRD], scratch[THIRD + 1]
             if scratch[FIRST] >= 0:
-                _note(data, number, anchors, rows, text, written, hrefs, anchor_text, scratch)
+                _note(data, number, anchors, rows, hrefs, anchor_text, scratch)
         is_raw = role & RAW and scratch[FOREIGN_AT] < 0
-        hidden = scratch[MARKS] & IS_HIDDEN != 0
-        if role & (SPECIAL | ENDS_P) or hidden or scratch[VEIL] or scratch[FOREIGN_AT] >= 0 or number in (SVG, MATH):
-            open_element(scratch, number, hidden, scratch[MARKS] & IS_CLOSED != 0)
+        named = np.int64(0) if role & ROOT else scratch[NAMED]
+        how: Whole = np.int64(NOT_OPENED)
+        if xml:
+            how = np.int64(NOT_OPENED if scratch[MARKS] & IS_CLOSED else AS_HTML)
+        elif (
+            role & (SPECIAL | ENDS_P | BREAKS)
+            or scratch[FOREIGN_AT] >= 0
+            or number in (SVG, MATH)
+            or ((named or scratch[LAST + number] >= 0) and scratch[DEPTH] < DEEPEST)
+        ):
+            how = np.int64(close_implied(scratch, number, scratch[MARKS] & IS_CLOSED != 0))
+        before, segment = scratch[BEFORE], scratch[SEGMENT]
+        if named or role & LANDMARK:
+            before, segment = segment, mixed(code, named)
+        elif not role & ROOT:
+            segment = mixed(segment, mixed(code, named))
+        if scratch[VALUE_COUNT] and (xml or (number != LINK and code != _SCRIPT)):
+            _add_values(data, before, segment, columns, scratch)
         if is_raw:
             start = at
             at = np.int64(size) if number == PLAINTEXT else raw_end(data, at, code)
-            if number == TITLE and at > start and not scratch[VEIL] & IN_TEMPLATE:
+            if number == TITLE and at > start and not scratch[IN_TEMPLATE]:
                 scratch[FIRST], scratch[FIRST + 1] = start, at
                 _write_row(rows, number, scratch)
-            elif _is_seen(everything, scratch):
-                if number == TEXTAREA:
-                    written = resolve(data, start, at, IN_TEXT, text, written)
-                elif number in (XMP, PLAINTEXT) or (everything and begun and number != TITLE):
-                    written = _copy(data, start, at, text, written)
+            if mode == _EVERYTHING or number in (TITLE, TEXTAREA, XMP, PLAINTEXT):
+                text_words(data, start, at, True, before, segment, columns, resolved, scratch)
+        elif how != NOT_OPENED:
+            if not (named or role & (BREAKS | LANDMARK)):  # an inline element is a step of its values' paths alone
+                before, segment = scratch[BEFORE], scratch[SEGMENT]
+            push_element(scratch, number, how, before, segment)
     _end_anchor(rows, scratch)
+    end_words(size, columns, scratch)
     scratch[STEPS] += steps
-    return scratch[_COUNTED], written, scratch[_LINKED], scratch[_ANCHOR_BYTES]
-
-
-@bare_inlined
-def _is_seen(everything: bool, scratch: Scratch) -> bool | np.bool_:
-    """Whether text is visible here."""
-    return bool(scratch[VEIL] == 0 or (everything and not scratch[VEIL] & IN_TEMPLATE))
 
 
 @bare_part
@@ -224,42 +274,48 @@ def _no_tag(
     at: Whole,
     closing: bool,
     following: Whole,
-    seen: bool | np.bool_,
-    text: Bytes,
-    written: Whole,
+    xml: bool,
+    rows: Rows,
+    anchor_text: Bytes,
+    columns: Scratch,
+    resolved: Bytes,
     scratch: Scratch,
-) -> tuple[Whole, Whole]:
-    """Handles a `<` that begins no tag but a comment, a declaration or plain text; returns the next place to read and
-    the new end of the text.
-    """
+) -> Whole:
+    """Handles a `<` that begins no tag but a comment, a declaration or text; returns the next place to read."""
     if closing:
-        return (at + 3, written) if following == 62 else (declaration_end(data, at), written)
+        return at + 3 if following == 62 else declaration_end(data, at)
+    begin, behind, raw = at, np.int64(0), False
+    end = np.int64(len(data))
     if following in (33, 63):
-        if scratch[FOREIGN_AT] < 0 or not is_cdata(data, at):
-            return declaration_end(data, at), written
-        end = cdata_end(data, at + 9)
-        return min(end + 3, len(data)), _copy(data, at + 9, end, text, written) if seen else written
-    text[written] = 60
-    return at + 1, written + seen
+        if not (xml or scratch[FOREIGN_AT] >= 0) or not is_cdata(data, at):
+            return declaration_end(data, at)
+        begin, end = at + 9, np.int64(cdata_end(data, at + 9))
+        behind, raw = np.int64(3), True
+    end = np.int64(text_words(data, begin, end, raw, scratch[BEFORE], scratch[SEGMENT], columns, resolved, scratch))
+    if scratch[_ANCHOR_ROW] >= 0:
+        _add_anchor(data, begin, end, IN_TEXT, rows, anchor_text, scratch)
+    return min(end + behind, np.int64(len(data)))
+
+
+@bare_part
+def _add_values(data: Bytes, before: Whole, segment: Whole, columns: Scratch, scratch: Scratch) -> None:
+    """Adds the words of the values of an element on a path."""
+    path = mixed(before, segment)
+    for value in range(scratch[VALUE_COUNT]):
+        row = VALUES + 4 * value
+        place = place_of(path, mixed(scratch[row + 2], scratch[SAID]))
+        value_words(data, scratch[row], scratch[row + 1], scratch[row + 3] == URL, place, columns, scratch)
 
 
 @bare_part
 def _note(
-    data: Bytes,
-    number: Whole,
-    anchors: bool,
-    rows: Rows,
-    text: Bytes,
-    written: Whole,
-    hrefs: Bytes,
-    anchor_text: Bytes,
-    scratch: Scratch,
+    data: Bytes, number: Whole, anchors: bool, rows: Rows, hrefs: Bytes, anchor_text: Bytes, scratch: Scratch
 ) -> None:
     """Handles an element that has its main attribute: adds a plain link to the hrefs, a doubtful one to the rows."""
     start, end = scratch[FIRST], scratch[FIRST + 1]
     if number == IMG:
         if scratch[_ANCHOR_ROW] >= 0:
-            _add_anchor(text, written, resolve(data, start, end, IN_VALUE, text, written), rows, anchor_text, scratch)
+            _add_anchor(data, start, end, IN_VALUE, rows, anchor_text, scratch)
         return
     sort = sort_of(data, number, scratch)
     if number not in (A, AREA) and sort != PLAIN:
@@ -292,11 +348,23 @@ def _write_row(rows: Rows, kind: Whole, scratch: Scratch) -> None:
 
 
 @bare_part
-def _add_anchor(text: Bytes, start: Whole, end: Whole, rows: Rows, anchor_text: Bytes, scratch: Scratch) -> None:
+def _add_anchor(
+    data: Bytes, start: Whole, end: Whole, where: Whole, rows: Rows, anchor_text: Bytes, scratch: Scratch
+) -> None:
     """Adds text to the anchor text of the current link."""
     anchored = scratch[_ANCHOR_BYTES]
-    room = LONGEST_ANCHOR_TEXT - (anchored - rows[scratch[_ANCHOR_ROW], 5])
-    scratch[_ANCHOR_BYTES] = _copy(text, start, min(end, start + max(room, 0)), anchor_text, anchored)
+    most = rows[scratch[_ANCHOR_ROW], 5] + LONGEST_ANCHOR_TEXT
+    if anchored < most:
+        scratch[_ANCHOR_BYTES] = min(resolve(data, start, end, where, anchor_text, anchored), most)
+
+
+@bare_inlined
+def _add_space(rows: Rows, anchor_text: Bytes, scratch: Scratch) -> None:
+    """Separates words in the anchor text of the current link."""
+    anchored = scratch[_ANCHOR_BYTES]
+    if anchored < rows[scratch[_ANCHOR_ROW], 5] + LONGEST_ANCHOR_TEXT:
+        anchor_text[anchored] = 32
+        scratch[_ANCHOR_BYTES] = anchored + 1
 
 
 @bare_inlined
@@ -305,35 +373,3 @@ def _end_anchor(rows: Rows, scratch: Scratch) -> None:
     if scratch[_ANCHOR_ROW] >= 0:
         rows[scratch[_ANCHOR_ROW], 6] = scratch[_ANCHOR_BYTES]
         scratch[_ANCHOR_ROW] = -1
-
-
-@bare_inlined
-def _characters(data: Bytes, at: Whole, text: Bytes, written: Whole) -> tuple[Whole, Whole]:
-    """Copies text up to the next `<` with resolved references; returns the next place to read and the new end of the
-    text.
-    """
-    size = len(data)
-    while at < size:
-        byte = data[at]
-        if byte > 60:
-            text[written] = byte
-            written += 1
-            at += 1
-        elif byte == 60:
-            break
-        elif byte == 38:
-            at, written = reference(data, at, size, IN_TEXT, text, written)
-        else:
-            text[written] = byte
-            written += byte != 0
-            at += 1
-    return at, written
-
-
-@bare_inlined
-def _copy(data: Bytes, at: Whole, end: Whole, text: Bytes, written: Whole) -> Whole:
-    """Copies bytes unchanged; returns the new end of the text."""
-    for place in range(at, end):
-        text[written] = data[place]
-        written += 1
-    return written

@@ -12,39 +12,40 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part
-from centime.parse.names import (
-    CODE_MASK,
-    HIDDEN_CODE,
-    KINDS,
-    LOWER,
-    NAME_END,
-    SPACE,
-    STYLE_CODE,
-    TAG_END,
-    code_of,
-    name_at,
-)
+from centime.parse.names import CODE_MASK, KINDS, LOWER, NAME_END, SPACE, TAG_END, WANTED, code_of, name_at
+from centime.parse.words import CLASS, ID, NO_VALUE, TOLD, WORDS_SIZE, mixed, name_of, told_of, value_kind
 
 Bytes = npt.NDArray[np.uint8]
 Scratch = npt.NDArray[np.int64]
 
 END_OF_PAGE = -1
-# The result of `attributes`: begin and end of three values, -1 if missing, and marks.
-FIRST, SECOND, THIRD, MARKS = 0, 2, 4, 6
-IS_HIDDEN, IS_CLOSED, IS_STYLED = 1, 2, 4
+# The result of `attributes`: begin and end of three values, -1 if missing; marks; for the words of the page a hash of
+# class and id, one of what a name or property says, and begin, end, name and kind of up to MOST_VALUES values.
+FIRST, SECOND, THIRD, MARKS = (WORDS_SIZE + place for place in (0, 2, 4, 6))
+NAMED, SAID, VALUE_COUNT, VALUES = MARKS + 1, MARKS + 2, MARKS + 3, MARKS + 4
+MOST_VALUES = 8
+TOKENS_SIZE = VALUES + 4 * MOST_VALUES
+IS_CLOSED, IS_CLASSED = 1, 2
 
 _SCRIPT = code_of("script")
-_DISPLAY, _NONE, _CDATA = (np.frombuffer(word, dtype=np.uint8) for word in (b"display", b"none", b"<![CDATA["))
+_CDATA = np.frombuffer(b"<![CDATA[", dtype=np.uint8)
 
 
 @bare_inlined
-def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole, found: Scratch) -> Whole:
-    """Finds the values of three attributes, and whether the element is hidden or self-closing; returns the place after
-    the tag.
+def no_attributes(found: Scratch) -> None:
+    """Notes that a tag has no attributes."""
+    found[FIRST] = found[SECOND] = found[THIRD] = -1
+    found[MARKS] = found[NAMED] = found[SAID] = found[VALUE_COUNT] = 0
+
+
+@bare_inlined
+def attributes(data: Bytes, at: Whole, number: Whole, xml: bool | np.bool_, found: Scratch) -> Whole:
+    """Finds the values of an element's WANTED attributes, those that have words, and whether the element is
+    self-closing; returns the place after the tag.
     """
     size = len(data)
-    found[FIRST] = found[SECOND] = found[THIRD] = -1
-    found[MARKS] = 0
+    no_attributes(found)
+    first, second, third = WANTED[number, 0], WANTED[number, 1], WANTED[number, 2]
     while at < size:
         byte = data[at]
         if byte == 62:
@@ -66,6 +67,7 @@ def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole
             start, end, at = value_at(data, at + 1)
             if at < 0:
                 break
+            _note_value(data, code, start, end, xml, found)
         if code == first:
             slot = FIRST
         elif code == second:
@@ -73,15 +75,36 @@ def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole
         elif code == third:
             slot = THIRD
         else:
-            if code == HIDDEN_CODE:
-                found[MARKS] |= IS_HIDDEN
-            elif code == STYLE_CODE and not found[MARKS] & IS_STYLED:
-                found[MARKS] |= IS_STYLED | (IS_HIDDEN if _undisplayed(data, start, end) else 0)
             continue
         if found[slot] < 0:
             found[slot] = start
             found[slot + 1] = end
     return END_OF_PAGE
+
+
+@bare_inlined
+def _note_value(data: Bytes, code: Whole, start: Whole, end: Whole, xml: bool | np.bool_, found: Scratch) -> None:
+    """Notes a value that has words, or that names its element."""
+    kind = value_kind(code)
+    if not xml:
+        if kind == NO_VALUE:
+            return
+        if kind in (CLASS, ID):
+            if kind == CLASS and found[MARKS] & IS_CLASSED:
+                return
+            found[MARKS] |= IS_CLASSED if kind == CLASS else 0
+            name = name_of(data, start, end, kind == CLASS)
+            if name:
+                found[NAMED] = mixed(found[NAMED], name)
+            return
+        if kind == TOLD:
+            found[SAID] = told_of(data, start, end)
+            return
+    count = found[VALUE_COUNT]
+    if count < MOST_VALUES:
+        row = VALUES + 4 * count
+        found[row], found[row + 1], found[row + 2], found[row + 3] = start, end, code, kind
+        found[VALUE_COUNT] = count + 1
 
 
 @bare_inlined
@@ -103,38 +126,6 @@ def value_at(data: Bytes, at: Whole) -> tuple[Whole, Whole, Whole]:
     while at < size and data[at] != 62 and not KINDS[data[at]] & SPACE:
         at += 1
     return start, at, at
-
-
-@bare_part
-def _undisplayed(data: Bytes, at: Whole, end: Whole) -> bool | np.bool_:
-    """Whether a style contains `display: none`."""
-    while at + 11 < end:
-        if _says(data, at, end, _DISPLAY):
-            place = _behind_space(data, at + 7, end)
-            if place < end and data[place] == 58 and _says(data, _behind_space(data, place + 1, end), end, _NONE):
-                return True
-            at += 7
-        else:
-            at += 1
-    return False
-
-
-@bare_inlined
-def _behind_space(data: Bytes, at: Whole, end: Whole) -> Whole:
-    """The next place that is not white space, at most eight bytes away."""
-    for place in range(at, min(at + 8, end)):
-        if not KINDS[data[place]] & SPACE:
-            return place
-    return min(at + 8, end)
-
-
-@bare_inlined
-def _says(data: Bytes, at: Whole, end: Whole, word: Bytes) -> bool | np.bool_:
-    """Whether a word, given in lower case, is at `at`, in any case."""
-    place = 0
-    while place < len(word) and at + place < end and LOWER[data[at + place]] == word[place]:
-        place += 1
-    return place == len(word)
 
 
 @bare_part

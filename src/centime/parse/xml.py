@@ -33,7 +33,7 @@ from centime.model.document import EMBEDDED, NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
 from centime.parse.dtd import DocumentType, document_type_of
-from centime.parse.words import words_of
+from centime.parse.scan import words_of
 
 LONGEST_TEXT = 4_096
 
