@@ -43,16 +43,14 @@ class NeedReader:
         self._scope = scope
         self._any_suffix = ALL in settings.suffixes
         self._suffixes = suffixes_named(settings.suffixes)
+        self.wanted = settings.all or bool(self._suffixes)  # whether requisites are fetched at all
         self._sent: set[int] = set()
         self._pages = 0  # since _sent was emptied
 
-    @property
-    def wanted(self) -> bool:
-        """Whether requisites are fetched at all."""
-        return self.settings.all or bool(self._suffixes)
-
     def of_document(self, lease: Lease, document: Document, headers: Iterable[tuple[str, str]]) -> Needs:
         """The requisites of a document."""
+        if not self.wanted:
+            return Needs()
         hrefs = document.requisites
         if document.kind is PageKind.HTML:
             hrefs = with_queries_in(hrefs, document.encoding)
