@@ -303,5 +303,6 @@ def _visit(lease: Lease, response: Response, **found: object) -> Visit:
         crawl_delay=response.crawl_delay,
         retry_after=response.retry_after,
         held=response.held,
+        elsewhere=response.elsewhere,
     )
     return msgspec.structs.replace(result, **(validators | found))
