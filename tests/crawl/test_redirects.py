@@ -70,17 +70,66 @@ def test_a_page_that_wants_its_cookie_back_from_another_page_is_read(tmp_path: P
     routes: Routes = {
         "/": html("/a", "/b"),
         "/a": with_cookie("new=1; seen=1", html("/c"), moved("/check?to=/a", "new=1; Path=/")),
-        "/b": with_cookie("seen=1", html(), moved("/check?to=/b")),  # sets its cookie in the second answer only
+        "/b": with_cookie("seen=1", html("/d"), moved("/check?to=/b")),  # sets its cookie in the second answer only
         "/check?to=/a": moved("/a", "seen=1; Path=/"),
         "/check?to=/b": moved("/b", "seen=1; Path=/"),
         "/c": html(),
+        "/d": html(),
     }
-    crawl = crawled(tmp_path / "c", routes, "/")
-    assert "/c" in crawl.paths
+    for cookies in (False, True):
+        crawl = crawled(tmp_path / str(cookies), routes, "/", given={"cookies": cookies})
+        assert {"/c", "/d"} <= crawl.paths
+        assert [crawl.page(path)["kind"] for path in ("/a", "/b")] == ["html", "html"]
+
+
+def elsewhere(url: str) -> str:
+    """The same server under another name."""
+    return url.replace("127.0.0.1", "localhost")
+
+
+@pytest.mark.parametrize("query", ["", "?to=a"])
+def test_a_page_that_wants_its_cookie_back_over_another_host_is_read(tmp_path: Path, query: str) -> None:
+    def routes(url: str) -> Routes:
+        return {
+            "/a": with_cookie("seen=1", html("/b"), moved(f"{elsewhere(url)}/sign-on{query}", "seen=1; Path=/")),
+            f"/sign-on{query}": moved(f"{url}/a", "known=1; Path=/"),
+            "/b": with_cookie("seen=1", html("/c"), moved(f"{elsewhere(url)}/sign-on{query}")),
+            "/c": html(),
+        }
+
+    crawl = crawled(tmp_path / "c", routes, "/a", given={"scope": "any"})
+    assert asked(crawl) == ["/a", f"/sign-on{query}", "/a", "/b", "/c"], "the other host is asked once"
     assert crawl.page("/a")["kind"] == "html"
-    # if only the second answer sets a cookie, a crawl without --cookies takes both for ordinary redirects
-    assert crawl.page("/b")["leads_to"] == f"{crawl.url}/check?to=/b"
-    assert crawled(tmp_path / "d", routes, "/", given={"cookies": True}).page("/b")["kind"] == "html"
+    for head in crawl.heads:
+        there = b"localhost" in head
+        assert not (there and b"seen=1" in head)
+        assert there or b"known=1" not in head
+    outside = crawled(tmp_path / "d", routes, "/a")
+    assert asked(outside) == ["/a"], "another host that is not in scope is never asked"
+
+
+def test_single_sign_on_with_a_ticket_is_followed_to_the_page(tmp_path: Path) -> None:
+    def routes(url: str) -> Routes:
+        return {
+            "/page": with_cookie("in=1", html("/more"), moved(f"{elsewhere(url)}/login?service={url}/page")),
+            f"/login?service={url}/page": moved(f"{url}/page?ticket=7", "session=5; Path=/"),
+            "/page?ticket=7": moved("/page", "in=1; Path=/"),
+            "/more": with_cookie("in=1", html(), answer(status="403 Forbidden")),
+        }
+
+    crawl = crawled(tmp_path / "c", routes, "/page", given={"scope": "any"})
+    assert [crawl.page(path)["kind"] for path in ("/page", "/more")] == ["html", "html"]
+
+
+def test_a_site_that_has_moved_to_another_host_is_not_followed_within_the_visit(tmp_path: Path) -> None:
+    def routes(url: str) -> Routes:
+        def moving(number: int) -> Choice:
+            there = moved(f"{elsewhere(url)}/{number}", "a=1")
+            return Choice(lambda head: html() if b"Host: localhost" in head else there)
+
+        return {"/": html(*(f"/{number}" for number in range(4))), **{f"/{n}": moving(n) for n in range(4)}}
+
+    assert len(asked(crawled(tmp_path / "c", routes, "/", given={"scope": "any"}))) == 1 + 2 * 4
 
 
 def test_the_target_of_a_redirect_gets_the_cookies_that_were_set_on_the_way(tmp_path: Path) -> None:
@@ -123,10 +172,10 @@ def test_a_cookie_never_goes_to_another_host(tmp_path: Path) -> None:
     for cookies in (False, True):
         crawl = crawled(tmp_path / str(cookies), routes, "/", given={"scope": "any", "cookies": cookies})
         there = [head for head in crawl.heads if b"GET /there" in head]
-        assert len(there) == 1
-        assert b"cookie" not in there[0].lower()
+        assert 1 <= len(there) <= 2
+        assert not any(b"cookie" in head.lower() for head in there)
         back = [head for head in crawl.heads if b"GET /back" in head]
-        assert (b"Cookie: key=9\r\n" in back[0]) == cookies
+        assert all(b"Cookie: key=9\r\n" in head for head in back)
 
 
 def test_with_cookies_a_host_gets_what_it_has_set(tmp_path: Path) -> None:

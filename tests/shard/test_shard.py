@@ -391,3 +391,24 @@ def test_a_response_to_an_earlier_request_does_not_end_the_pause_of_a_busy_host(
         assert shard.lease(11.0, 5) == []
         assert shard.lease(40.0, 5) == []
         assert shard.lease(40.2, 5)
+
+
+def test_a_host_that_was_asked_during_the_visit_of_another_waits_for_its_delay(tmp_path: Path) -> None:
+    from centime.shard.message import Seeded, Visit, pack
+
+    with crawl(tmp_path / "c", delay=2.0) as opened:
+        shard = opened.shard
+        shard.seed(Seeded(1.0, b"http://a.example/x"))
+        (lease,) = [one for one in shard.lease(10.0, 9) if "a.example" in one.url]
+        shard.seed(Seeded(11.0, b"http://b.example/y"))
+        visit = Visit(
+            page=lease.page,
+            outcome=Outcome.READ,
+            kind=PageKind.HTML,
+            asked_at=12.0,
+            signature=1,
+            elsewhere=(("http://b.example", 11.9), ("http://unknown.example", 11.9)),
+        )
+        shard.record(12.0, [pack(visit)])
+        assert not [one for one in shard.lease(13.8, 9) if "b.example" in one.url]
+        assert [one for one in shard.lease(13.95, 9) if "b.example" in one.url]

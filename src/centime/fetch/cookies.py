@@ -107,6 +107,10 @@ class Jar:
         """For how many names there are cookies."""
         return len(self._all)
 
+    def __contains__(self, name: str) -> bool:
+        """Whether there are cookies for a name."""
+        return name in self._all
+
     def of(self, name: str) -> Cookies:
         """The cookies of a name: none if nothing is known."""
         found = self._all.get(name)

@@ -37,6 +37,7 @@ class Response:
     crawl_delay: float = 0.0  # of robots.txt, 0 if absent
     retry_after: float = 0.0  # of the response, 0 if absent
     sitemaps: tuple[str, ...] = ()  # that robots.txt names, as written, if it was fetched for this request
+    elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were asked on the way, and when the last time
     detail: str = ""  # one sentence about a failure
     request_head: bytes = b""  # as sent, for the archive; empty unless requested
     response_head: bytes = b""

@@ -98,6 +98,8 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     refused_texts: bytes = b""  # a line each
     seen: Seen | None = None  # how the content compares with the stored copy; None if it was not compared
     doubted: int = 0  # what the check of a 304 showed: NOT_DOUBTED, TRUE or LIE
+    elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were asked on the way, and when the last time
+    sample: bytes = b""  # of the text (parse/text_sample.py), if the URL has a suspicious shape
 
 
 TEXT_FOLLOWS = 128

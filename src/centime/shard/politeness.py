@@ -90,6 +90,12 @@ class HostPoliteness:
                 self.lanes[number] = hosts.address_number(visit.address)
             self._delay_address(hosts, frontier, visit.address, max(now, visit.asked_at))
             host.address = visit.address
+        for name, asked_at in visit.elsewhere:
+            other = hosts.find(name)
+            if other is not None:
+                delay = max(self._delay, hosts[other].politeness.crawl_delay)
+                hosts[other].next_time = max(hosts[other].next_time, asked_at + delay)
+                frontier.delay(other, hosts[other].next_time)
         host.visits += outcome is not Outcome.LOST
         host.unmodified += outcome is Outcome.UNCHANGED or visit.doubted == LIE
         host.lies = host.lies + 1 if visit.doubted == LIE else max(0, host.lies - (visit.doubted == TRUE))

@@ -1,6 +1,7 @@
 import json
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from centime.shard.limits.trap_evidence import (
     OBSERVED,
     PATHS_PER_HOST,
     PER_USEFUL,
+    Sample,
     TrapLimits,
 )
 
@@ -24,6 +26,13 @@ H = "https://h"
 def key(url: str) -> int:
     found = Traps().suspect(url)
     return found.key if found else 0
+
+
+def text(number: int, new: int = 16, runs: int = 16) -> Sample:
+    """The sample of a text of which `new` runs are its own; empty for 0."""
+    template = range(runs - new)
+    own = range(1_000 * number, 1_000 * number + new)
+    return np.array([2_000_000 + number, *template, *own] if number else [], dtype=np.uint32)
 
 
 def taken(limits: TrapLimits, url: str) -> bool:
@@ -75,7 +84,7 @@ def test_what_was_counted_survives_being_written_down(visits: list[tuple[int, in
             url = f"https://h{host}/{path}{rest}"
             given.append(limits.take(url, key(url)))
             if content >= 0 and key(url):
-                limits.learn(f"https://h{host}", key(url), content, is_known=False, grows=bool(path))
+                limits.learn(f"https://h{host}", key(url), text(content), is_known=False, grows=bool(path))
         return given
 
     def made() -> TrapLimits:
@@ -140,14 +149,14 @@ def test_real_pages_of_a_suspicious_shape_are_let_in_as_they_are_read() -> None:
         new = admitted(limits, 2_000 - count)
         for _ in range(new):
             content += 1
-            limits.learn(H, LOOP, content, is_known=False, grows=False)
+            limits.learn(H, LOOP, text(content), is_known=False, grows=False)
         count += new
     assert count == 2_000
 
 
 @pytest.mark.parametrize(
     ("contents", "is_known", "grows"),
-    [([5] * 100, False, False), (range(1, 101), True, False), (range(1, 101), False, True), ([0] * 100, False, False)],
+    [([5] * 100, False, False), ([5] * 100, False, True), (range(1, 101), True, False), ([0] * 100, False, False)],
 )
 def test_a_trap_ends_after_a_few_visits(contents: list[int], is_known: bool, grows: bool) -> None:
     limits, count = TrapLimits(), 0
@@ -155,8 +164,49 @@ def test_a_trap_ends_after_a_few_visits(contents: list[int], is_known: bool, gro
     while new := admitted(limits):
         count += new
         for _ in range(new):
-            limits.learn(H, LOOP, next(left), is_known=is_known, grows=grows)
+            limits.learn(H, LOOP, text(next(left)), is_known=is_known, grows=grows)
     assert count <= FIRST + 2 * PER_USEFUL
+
+
+@pytest.mark.parametrize(("new", "endless"), [(1, False), (2, True), (16, True)])
+def test_a_text_is_new_if_an_eighth_of_it_is(new: int, endless: bool) -> None:
+    limits, count = TrapLimits(), 0
+    while count < 200 and (more := admitted(limits, 8)):
+        for number in range(count + 1, count + more + 1):
+            limits.learn(H, LOOP, text(number, new), is_known=False, grows=True)
+        count += more
+    assert (count >= 200) == endless
+    assert endless or count <= FIRST + PER_USEFUL
+
+
+def test_a_trap_that_writes_new_text_gets_no_further_ahead_than_at_the_start() -> None:
+    limits = TrapLimits()
+    assert admitted(limits) == FIRST
+    for number in range(1, 100):
+        limits.learn(H, LOOP, text(number), is_known=False, grows=True)
+        assert admitted(limits) == 1
+
+
+def test_a_few_texts_in_any_order_are_soon_all_known() -> None:
+    limits, count, random = TrapLimits(), 0, np.random.default_rng(5)
+    while more := admitted(limits, 8):
+        for _ in range(more):
+            products = random.choice(40, 16, replace=False) + 1
+            sample = np.array([random.integers(1 << 31), *products], dtype=np.uint32)
+            limits.learn(H, LOOP, sample, is_known=False, grows=False)
+        count += more
+        assert count < 200
+
+
+def test_pages_that_differ_in_numbers_alone_are_read_up_to_the_limit() -> None:
+    limits, quotes, count = TrapLimits(queries_per_path=300), key(f"{H}/quote?of=A"), 0
+    for number in range(1, 1_000):
+        if limits.take(f"{H}/quote?of={number}", quotes) is None:
+            count += 1
+            if limits.observes(H, quotes):
+                limits.learn(H, quotes, text(number, new=0), is_known=False, grows=True)
+    assert 300 <= count <= 300 + PER_USEFUL
+    assert not limits.evidence(H, quotes).is_a_trap
 
 
 def test_a_forum_has_all_its_topics_and_endless_queries_end_at_the_limit() -> None:
@@ -166,9 +216,9 @@ def test_a_forum_has_all_its_topics_and_endless_queries_end_at_the_limit() -> No
             new = sum(limits.take(f"{H}/topic?t={number}", topic) is None for number in range(count, 5_000))
             for _ in range(new if limits.observes(H, topic) else 0):
                 content += 1
-                limits.learn(H, topic, content, is_known=False, grows=not useful)
+                limits.learn(H, topic, text(content, 16 if useful else 1), is_known=False, grows=not useful)
             count += new
-        assert count == (5_000 if useful else 100)
+        assert count == 5_000 if useful else 100 <= count <= 100 + PER_USEFUL
 
 
 def test_queries_that_always_have_the_same_content_end_before_the_limit() -> None:
@@ -178,7 +228,7 @@ def test_queries_that_always_have_the_same_content_end_before_the_limit() -> Non
         if limits.take(f"{H}/shop?sid={number}", shop) is None:
             count += 1
             if limits.observes(H, shop):
-                limits.learn(H, shop, 7, is_known=False, grows=True)
+                limits.learn(H, shop, text(7), is_known=False, grows=True)
     assert count <= OBSERVED + ENOUGH + 1
     assert limits.evidence(H, shop).is_a_trap
 
@@ -186,14 +236,21 @@ def test_queries_that_always_have_the_same_content_end_before_the_limit() -> Non
 def test_suspicious_shapes_of_a_host_take_bounded_room() -> None:
     limits = TrapLimits()
     count = sum(taken(limits, f"{H}/{number}/a/a/a/{again}") for number in range(1_000) for again in range(20))
-    assert count <= FIRST * HARD_SLOTS
+    assert count <= 2 * FIRST * HARD_SLOTS
+
+
+def test_the_first_suspicious_shapes_of_a_host_do_not_share_a_count() -> None:
+    limits = TrapLimits()
+    for number in range(HARD_SLOTS):
+        url = f"{H}/{number}/a/a/a/"
+        assert [taken(limits, f"{url}{again}") for again in range(FIRST + 1)] == [True] * FIRST + [False]
 
 
 def test_without_evidence_a_limit_per_path_is_never_lifted() -> None:
     limits, topic = TrapLimits(queries_per_path=OBSERVED, by_evidence=False), key(f"{H}/topic?t=1")
     for content in range(1, 200):
         limits.take(f"{H}/topic?t={content}", topic)
-        limits.learn(H, topic, content, is_known=False, grows=False)
+        limits.learn(H, topic, text(content), is_known=False, grows=False)
     assert limits.pages_of(H) == OBSERVED
     unlimited = TrapLimits(queries_per_path=None)
     assert all(unlimited.take(f"{H}/topic?t={number}", topic) is None for number in range(3_000))

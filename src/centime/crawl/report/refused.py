@@ -134,9 +134,9 @@ def evidence_in_words(evidence: Evidence) -> str:
     parts = [
         f"{count} {what}"
         for count, what in (
-            (evidence.same, "had a known content or none"),
-            (evidence.growing, "led to nothing new but more of them"),
-            (evidence.useful, "had new content"),
+            (evidence.same, "had a known text or none"),
+            (evidence.growing, "had new text and led to nothing new but more of them"),
+            (evidence.useful, "had new text"),
         )
         if count
     ]

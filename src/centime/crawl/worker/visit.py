@@ -32,6 +32,7 @@ from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
+from centime.parse.text_sample import text_sample
 from centime.shard.message import LIE, NOT_DOUBTED, PLAIN, TRUE, WITHOUT_TLS, Lease, Role, Visit
 from centime.store.archive import Archive
 
@@ -114,7 +115,7 @@ async def visit(
         digest=document.digest,
         detail=trouble or (sitemap.trouble if sitemap else "") or lacking or document.trouble,
         **_packed(found),
-        **links.own_shape(lease.url),
+        **_shape(lease.url, links, document, response.body),
         same_depth=sitemap is not None,
         role=Role.SITEMAP if sitemap and sitemap.is_index else PLAIN,
         is_sitemap=sitemap is not None,
@@ -254,6 +255,15 @@ def _sitemap(lease: Lease, document: Document, body: bytes) -> tuple[Sitemap | N
     return None, "" if _may_be_feed(document) else f"It is called a sitemap and is none. {sitemap.trouble}"
 
 
+def _shape(url: str, links: LinkReader, document: Document, body: bytes) -> dict[str, int | bytes]:
+    """The fields of a visit to a suspicious URL that was read: its shape, and a sample of its text."""
+    shape = links.own_shape(url)
+    if shape and document.words is not None:
+        text = body.decode(document.encoding, "replace").encode() if "16" in document.encoding else body
+        shape["sample"] = text_sample(text, url)
+    return shape
+
+
 def _packed(found: Outlinks) -> dict[str, bytes]:
     """The fields of a visit that have its links."""
     return {name: part if isinstance(part, bytes) else part.tobytes() for name, part in found._asdict().items()}
@@ -293,5 +303,6 @@ def _visit(lease: Lease, response: Response, **found: object) -> Visit:
         crawl_delay=response.crawl_delay,
         retry_after=response.retry_after,
         held=response.held,
+        elsewhere=response.elsewhere,
     )
     return msgspec.structs.replace(result, **(validators | found))

@@ -7,12 +7,14 @@ Only the first visit to a page that ends in an answer counts: a page that is rea
 
 import numpy as np
 
-from centime.model.outcome import Outcome
+from centime.model.outcome import Outcome, PageKind
 from centime.shard.joining import join_late
+from centime.shard.limits.trap_evidence import NO_SAMPLE, Sample
 from centime.shard.message import SHAPE, Visit
 from centime.shard.state import ShardState
 
-Shown = tuple[str, int, int, bool, bool]  # host, key, content, whether it is known, whether it leads to its like alone
+# host, key, sample of the content, whether a shorter URL has it, whether it leads to nothing new but its like
+Shown = tuple[str, int, Sample, bool, bool]
 
 
 def evidence_of(state: ShardState, visits: list[Visit]) -> list[Shown]:
@@ -27,14 +29,14 @@ def evidence_of(state: ShardState, visits: list[Visit]) -> list[Shown]:
         before = state.pages.last(visit.page)
         if before is None or before.outcome.transient:
             is_known = _is_known(state, visit)
-            shown.append((host, visit.shape, _content(visit), is_known, not is_known and _grows(state, visit)))
+            shown.append((host, visit.shape, _sample(visit), is_known, not is_known and _grows(state, visit)))
     return shown
 
 
 def use_evidence(state: ShardState, shown: list[Shown]) -> None:
     """Learns from visits to suspicious URLs, and admits URLs that waited for it."""
-    for host, key, content, is_known, grows in shown:
-        state.limits.learn(host, key, content, is_known=is_known, grows=grows)
+    for host, key, sample, is_known, grows in shown:
+        state.limits.learn(host, key, sample, is_known=is_known, grows=grows)
         waiting = state.refusals.pending(key, state.limits.room(host, key))
         if waiting:
             urls = [one.url for _, one in waiting]
@@ -42,11 +44,13 @@ def use_evidence(state: ShardState, shown: list[Shown]) -> None:
             join_late(state, urls, sources, dict.fromkeys(range(len(urls)), key))
 
 
-def _content(visit: Visit) -> int:
-    """A hash of the content that a visit read; 0 if it read none."""
+def _sample(visit: Visit) -> Sample:
+    """The sample of the text that a visit read, or a hash of a content that has no text; empty if it read nothing."""
     if visit.outcome is not Outcome.READ:
-        return 0
-    return visit.signature or int.from_bytes(visit.digest[:8], "little")
+        return NO_SAMPLE
+    if visit.sample or visit.kind in (PageKind.HTML, PageKind.XML):
+        return np.frombuffer(visit.sample, dtype="<u4")
+    return np.frombuffer(visit.digest[:4] * 2, dtype="<u4")
 
 
 def _is_known(state: ShardState, visit: Visit) -> bool:

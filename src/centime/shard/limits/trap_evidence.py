@@ -4,18 +4,25 @@
 that is suspicious in large numbers `first` = `queries_per_path` or `dates_per_path`. A visit to one of them is *useful*
 if
 
-- its content is new: no other page of this shape, and no shorter form of its URL, had the same, and
-- it does not lead to new URLs of the same shape and to nothing else that is new: that is how a trap grows.
+- its text is new: one in NEW_SHARE runs of the sample of its text (`parse/text_sample.py`) or more was in no other
+  page of this shape, and no shorter form of its URL had the same content, and
+- it does not lead to new URLs of the same shape and to nothing else that is new.
 
-    admitted URLs of a shape    <=  first + PER_USEFUL * useful visits
+A visit that found new text, and leads on to its like alone, is *growing*: a page of a long series, or a trap that
+writes new text on every page. It admits one more URL, so that a series is read to its end, and a trap that makes
+new text for every URL never gets ahead of its visits.
 
-So a set of real pages is let in as it is read: it has an end, so sooner or later its pages lead to nothing new. A trap
-never comes to that, and is left after `first` visits. A shape that is suspicious in large numbers is left earlier, if
-three in four of at least ENOUGH visits found a content that was known.
+    admitted URLs of a shape    <=  first + PER_USEFUL * useful visits + growing visits
 
-All of it follows from the URLs and visits, and their order. Memory is bounded: a host has HARD_SLOTS counts for shapes
-that are suspicious by themselves and PATHS_PER_HOST for the others; shapes that collide share a count. Contents are
-remembered in one table of CONTENTS entries for the whole crawl, in which a later one replaces an earlier one.
+So a set of real pages is let in as it is read. A trap whose pages say the same, or say it in another order, is left
+once everything it has to say was read, whatever it links to. A shape that is suspicious in large numbers is left
+earlier, if three in four of at least ENOUGH visits found the text of another page, numbers included: pages of figures
+differ in numbers alone.
+
+All of it follows from the URLs and visits, and their order. Memory is bounded. The first HARD_SLOTS shapes of a host
+that are suspicious by themselves have a count of their own; later ones share as many counts, by their hash. The others
+share PATHS_PER_HOST. Runs of
+texts are remembered in one table of RUNS entries for the whole crawl, in which a later one replaces an earlier one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +31,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import xxhash
 
 from centime.discover.refusal import Reason
@@ -38,21 +46,33 @@ OBSERVED = 32  # from this many URLs on, visits to a shape that is suspicious in
 ENOUGH = 32  # visits, after which evidence decides about such a shape
 PATHS_PER_HOST = 4_096
 HARD_SLOTS = 64
-CONTENTS = 1 << 16
+NEW_SHARE = 8  # one in so many runs must be new
+_RUN_BITS = 17
+RUNS = 1 << _RUN_BITS
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+Sample = npt.NDArray[np.uint32]
+NO_SAMPLE: Sample = np.zeros(0, dtype=np.uint32)
 
 
 class Evidence(msgspec.Struct, array_like=True, gc=False):
     """What visits to one shape of a host have shown."""
 
     visits: int = 0
-    same: int = 0  # had the content of another page, or none at all
-    growing: int = 0  # had new content, and led to nothing new but URLs of the same shape
+    same: int = 0  # had the text of others, or none at all
+    growing: int = 0  # had new text, and led to nothing new but URLs of the same shape
     useful: int = 0  # all others
+    repeated: int = 0  # those of `same` whose text was that of another page, numbers included, or who had none
 
     @property
     def is_a_trap(self) -> bool:
-        """Whether enough visits were made, and three in four found a known content."""
-        return self.visits >= ENOUGH and 4 * self.same >= 3 * self.visits
+        """Whether enough visits were made, and three in four found the text of another page."""
+        return self.visits >= ENOUGH and 4 * self.repeated >= 3 * self.visits
+
+    @property
+    def admits(self) -> int:
+        """How many URLs these visits admit."""
+        return PER_USEFUL * self.useful + self.growing
 
 
 NOTHING_READ = Evidence()
@@ -65,6 +85,22 @@ class _Host:
     pages: int = 0
     counts: dict[int, int] | None = None  # slot of a shape: how many URLs of it were admitted
     evidence: dict[int, Evidence] | None = None  # the same slots
+    own: set[int] | None = None  # keys of shapes that are slots themselves
+
+    def slot(self, key: int) -> int:
+        """Where the shape with this key is counted."""
+        if kind_of(key).by_number:
+            return key % PATHS_PER_HOST
+        own = self.own or ()
+        return key if key in own or len(own) < HARD_SLOTS else PATHS_PER_HOST + key % HARD_SLOTS
+
+    def taken_slot(self, key: int) -> int:
+        """The same, for something that is counted there from now on."""
+        slot = self.slot(key)
+        if slot == key:
+            self.own = self.own or set()
+            self.own.add(key)
+        return slot
 
 
 class TrapLimits:
@@ -87,7 +123,7 @@ class TrapLimits:
         self.dates_per_path = dates_per_path
         self.by_evidence = by_evidence  # otherwise the limits per path are never lifted
         self._hosts: dict[str, _Host] = {}
-        self._contents = np.zeros(0, dtype=np.uint32)  # allocated with the first visit that is evidence
+        self._runs = NO_SAMPLE  # allocated with the first visit that is evidence
 
     def configure(self, settings: CrawlSettings) -> None:
         """Applies new settings."""
@@ -107,7 +143,7 @@ class TrapLimits:
         if host.pages >= self.pages_per_host:
             return Reason.PAGES_PER_HOST
         if key:
-            slot, counts = _slot(key), host.counts
+            slot, counts = host.taken_slot(key), host.counts
             if counts is None:
                 counts = host.counts = {}
             counted = counts.get(slot, 0)
@@ -139,25 +175,28 @@ class TrapLimits:
         found = self._hosts.get(host)
         if found is None:
             return float(FIRST)
-        return self._allowed(found, _slot(key), kind_of(key)) - (found.counts or {}).get(_slot(key), 0)
+        return self._allowed(found, found.slot(key), kind_of(key)) - (found.counts or {}).get(found.slot(key), 0)
 
     def observes(self, host: str, key: int) -> bool:
         """Whether visits to a shape are evidence."""
         if not kind_of(key).by_number:
             return True
         found = self._hosts.get(host)
-        return found is not None and (found.counts or {}).get(_slot(key), 0) >= OBSERVED
+        return found is not None and (found.counts or {}).get(found.slot(key), 0) >= OBSERVED
 
-    def learn(self, host: str, key: int, content: int, *, is_known: bool, grows: bool) -> None:
-        """Takes a visit to a URL of a shape as evidence: the hash of its content (0 if it had none), whether the
+    def learn(self, host: str, key: int, sample: Sample, *, is_known: bool, grows: bool) -> None:
+        """Takes a visit to a URL of a shape as evidence: the sample of its text (empty if it had none), whether the
         content is that of a shorter URL, and whether it led to new URLs of its shape and to nothing else that is new.
         """
         found = self._hosts.setdefault(host, _Host())
         if found.evidence is None:
             found.evidence = {}
-        evidence = found.evidence.setdefault(_slot(key), Evidence())
+        slot = found.taken_slot(key)
+        evidence = found.evidence.setdefault(slot, Evidence())
         evidence.visits += 1
-        if self._remember(host, key, content) or is_known:
+        whole, runs = sample[:1], sample[1:]
+        evidence.repeated += not self._remember(f"{host} {slot} whole", whole) or is_known
+        if self._remember(f"{host} {slot}", runs) * NEW_SHARE < max(1, len(runs)) or is_known:
             evidence.same += 1
         elif grows:
             evidence.growing += 1
@@ -167,7 +206,7 @@ class TrapLimits:
     def evidence(self, host: str, key: int) -> Evidence:
         """What visits to a shape of a host have shown."""
         found = self._hosts.get(host)
-        return NOTHING_READ if found is None else (found.evidence or {}).get(_slot(key), NOTHING_READ)
+        return NOTHING_READ if found is None else (found.evidence or {}).get(found.slot(key), NOTHING_READ)
 
     def pages_of(self, host: str) -> int:
         """The number of admitted pages of a host."""
@@ -178,39 +217,41 @@ class TrapLimits:
         """How many URLs of a shape are admitted."""
         evidence = (host.evidence or {}).get(slot, NOTHING_READ)
         if not kind.by_number:
-            return FIRST + PER_USEFUL * evidence.useful
+            return FIRST + evidence.admits
         most = self.queries_per_path if kind is Kind.QUERIES else self.dates_per_path
         if most is None:
             return float("inf")
         if not self.by_evidence:
             return most
-        return min(most, OBSERVED) if evidence.is_a_trap else most + PER_USEFUL * evidence.useful
+        return min(most, OBSERVED) if evidence.is_a_trap else most + evidence.admits
 
-    def _remember(self, host: str, key: int, content: int) -> bool:
-        """Remembers the content of a page of a shape; returns whether it was remembered before."""
-        if not content:
-            return True
-        if not len(self._contents):
-            self._contents = np.zeros(CONTENTS, dtype=np.uint32)
-        number = xxhash.xxh3_64_intdigest(f"{host} {_slot(key)} {content}".encode())
-        place, mark = number % CONTENTS, (number >> 32) | 1
-        known = int(self._contents[place]) == mark
-        self._contents[place] = mark
-        return known
+    def _remember(self, name: str, sample: Sample) -> int:
+        """Remembers hashes of a page under a name; returns how many were not remembered before."""
+        if not len(sample):
+            return 0
+        if not len(self._runs):
+            self._runs = np.zeros(RUNS, dtype=np.uint32)
+        salt = np.uint64(xxhash.xxh3_64_intdigest(name.encode()))
+        numbers = (sample.astype(np.uint64) ^ salt) * _ODD
+        numbers = (numbers ^ (numbers >> np.uint64(29))) * _ODD
+        places, marks = numbers >> np.uint64(64 - _RUN_BITS), numbers.astype(np.uint32) | np.uint32(1)
+        new = int(np.count_nonzero(self._runs[places] != marks))
+        self._runs[places] = marks
+        return new
 
     def state(self) -> dict[str, Any]:
         """Counts as plain values."""
         return {
             "hosts": {name: _packed(host) for name, host in self._hosts.items()},
-            "contents": self._contents.tobytes(),
+            "runs": self._runs.tobytes(),
         }
 
     def packed(self) -> bytearray:
         """The same for a snapshot, with msgpack: host by host, because there may be many."""
         encoder = msgspec.msgpack.Encoder()
         packed = bytearray(b"\x82")  # a map of two, the last of them a map of hosts
-        encoder.encode_into("contents", packed, len(packed))
-        encoder.encode_into(self._contents.tobytes(), packed, len(packed))
+        encoder.encode_into("runs", packed, len(packed))
+        encoder.encode_into(self._runs.tobytes(), packed, len(packed))
         encoder.encode_into("hosts", packed, len(packed))
         packed += b"\xdf" + len(self._hosts).to_bytes(4, "big")
         for name, host in self._hosts.items():
@@ -220,17 +261,14 @@ class TrapLimits:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Takes the counts that `state` returned; older versions wrote no evidence."""
-        self._contents = np.frombuffer(state.get("contents", b""), dtype=np.uint32).copy()
+        self._runs = np.frombuffer(state.get("runs", b""), dtype=np.uint32).copy()
         for name, (pages, counts, *more) in state["hosts"].items():
             evidence = {int(slot): Evidence(*shown) for slot, shown in more[0].items()} if more else {}
-            self._hosts[name] = _Host(pages, {int(slot): count for slot, count in counts.items()} or None, evidence)
+            taken = {int(slot): count for slot, count in counts.items()}
+            own = {slot for slot in (*taken, *evidence) if slot >= PATHS_PER_HOST + HARD_SLOTS}
+            self._hosts[name] = _Host(pages, taken or None, evidence, own)
 
 
 def _packed(host: _Host) -> tuple[Any, ...]:
     shown = {slot: msgspec.structs.astuple(evidence) for slot, evidence in (host.evidence or {}).items()}
     return (host.pages, host.counts or {}, shown) if shown else (host.pages, host.counts or {})
-
-
-def _slot(key: int) -> int:
-    """Where the shape with this key is counted."""
-    return key % PATHS_PER_HOST if kind_of(key).by_number else PATHS_PER_HOST + key % HARD_SLOTS
