@@ -1,4 +1,4 @@
-"""Pages that are gone are looked for again: by a schedule that doubles, and at once when a link to them appears anew."""
+"""Pages that are gone are looked for again: on a schedule that doubles, and at once if a link to them appears anew."""
 
 import asyncio
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_a_menu_with_a_dead_link_on_every_new_page_costs_few_looks(tmp_path: Pat
     world = Dying()
     world.pages = 600
     world.links |= {page: [5, page + 1] for page in range(12, 599)} | {599: [0], 11: [12]}
-    world.changes |= {page: world.changes[3] for page in range(12, 600)}
+    world.changes |= dict.fromkeys(range(12, 600), world.changes[3])
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.01, "least_interval": HOUR, "discovery_weight": 1e3}) as opened:
         live(opened, world, START + DAY)
         assert opened.shard.visited_count > 500

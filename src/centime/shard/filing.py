@@ -19,7 +19,7 @@ from centime.shard.needing import join_needed
 from centime.shard.people.commands import take_claims
 from centime.shard.people.notices import Change
 from centime.shard.politeness import standing_after
-from centime.shard.queueing import reorder, requeue
+from centime.shard.queueing import longest_wait, reorder, requeue
 from centime.shard.refreshing import Filed
 from centime.shard.returning import look_sooner, next_look
 from centime.shard.state import ShardState
@@ -191,22 +191,24 @@ def _compared(
 def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
     """Judges the publishers of pages, uses the claims of sitemaps and feeds, and notifies subscribers of changes."""
     requests = state.requests
+    waits = len(requests.subscriptions) > 0 or state.settings.greatest_times().shortest < float("inf")
     for one in filed:
         change = _change(one)
         if not one.visit.outcome.transient:
             requests.publishers.judge(one.visit.page, change not in (None, Change.VOLATILE))
         if one.visit.claims:
             take_claims(state, now, one.host, np.frombuffer(one.visit.claims, dtype=CLAIM))
-        if not len(requests.subscriptions):
+        if not waits:
             continue
         url = state.pages.texts.get(one.visit.page)
+        longest = longest_wait(state, url)
+        if longest < float("inf") and not one.ended:
+            state.refreshing.deadlines.add(one.visit.page, now + longest)
         names = requests.subscriptions.match(url)
         if names:
             requests.subscriptions.noticed(
                 one.visit.page, url, now, one.record.importance, change, one.visit.watched, names
             )
-            if not one.ended:
-                state.refreshing.deadlines.add(one.visit.page, now + requests.subscriptions.deadline_seconds(url))
 
 
 def _change(one: Filed) -> Change | None:

@@ -20,7 +20,7 @@ EIGHTH = 0.125
 def next_look(state: ShardState, record: Record, importance: float) -> float:
     """The time of the next look for a page whose last visit found that it is gone, or was given up."""
     deaths = record.failures if record.outcome is Outcome.GONE else record.failures - MOST_FAILURES + 1
-    return return_time(max(1, deaths), record.time, state.settings.least_interval, importance)
+    return return_time(max(1, deaths), record.time, _least(state, record.page), importance)
 
 
 def look_sooner(state: ShardState, now: float, sources: Pages, rows: RowBatch) -> None:
@@ -48,5 +48,11 @@ def _advance(state: ShardState, now: float, page: PageId, share: float) -> None:
     last = state.pages.last(page)
     if last is None or last.kind != PageKind.DEAD:
         return
-    wait = max(state.settings.least_interval, share * (state.placement.retries.time(page) - last.time))
+    wait = max(_least(state, page), share * (state.placement.retries.time(page) - last.time))
     state.placement.hasten(page, max(now, last.time + wait))
+
+
+def _least(state: ShardState, page: PageId) -> float:
+    """The least time between two looks for a page."""
+    least = state.settings.least_times()
+    return least.of(state.pages.texts.get(page)) if least.patterns else least.usual
