@@ -45,6 +45,10 @@ def test_all_that_can_be_set_are_settings_of_a_crawl() -> None:
         ("discovery=auto", "discovery", "auto"),
         ("Discovery_Weight=2", "discovery_weight", 2.0),
         ("least-interval=2h", "least_interval", 7200.0),
+        ("least-interval=/news/=5m", "least_intervals", ("/news/=5m",)),
+        ("greatest-interval=30d", "greatest_interval", 30 * 86_400.0),
+        ("greatest-interval=none", "greatest_interval", None),
+        ("greatest-interval=a=b=1d", "greatest_intervals", ("a=b=1d",)),
         ("shares=0.1,0.2,0.3", "shares", (0.1, 0.2, 0.3)),
         ("policy=paper", "policy", "paper"),
         ("ban=b.example", "ban", ("http://b.example", "https://b.example")),
@@ -69,6 +73,9 @@ def test_a_rule_of_focus_keeps_its_place_which_is_the_class_of_its_pages() -> No
 def test_a_list_can_be_given_word_by_word() -> None:
     assert after("ban=http://b.example", "ban=http://c.example").ban == ("http://b.example", "http://c.example")
     assert after("ban+=http://b.example", "ban-=http://a.example").ban == ("http://b.example",)
+    words = ("least-interval=3h", "least-interval=/a/=1m", "least-interval=/b/=2m", "least-interval=/a/=none")
+    assert after(*words).least_intervals == ("/a/=none", "/b/=2m")
+    assert after(*words).least_interval == 3 * 3600.0
     assert after("focus=/a/=1", "focus=/c/=5").focus == ("/a/=1", "/b/=3", "/c/=5")
 
 
@@ -90,6 +97,10 @@ def test_a_list_can_be_given_word_by_word() -> None:
         (["discovery=120%"], "percentage"),
         (["shares=1,2"], "three numbers"),
         (["shares=a,b,c"], "three numbers"),
+        (["least-interval=/a/=soon"], "a time is a number"),
+        (["least-interval=(=5m"], "not a regular expression"),
+        (["greatest-interval==5m"], "PATTERN=TIME"),
+        (["greatest-interval=/a/=0s"], "0.01 to 1000000000 seconds"),
         (["focus=politics"], "PATTERN=WEIGHT"),
         (["focus=(=2"], "not a regular expression"),
         (["focus==2"], "PATTERN=WEIGHT"),

@@ -72,7 +72,7 @@ def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
 
 
 def test_every_number_has_a_range() -> None:
-    assert len(RANGES) == 32
+    assert len(RANGES) == 33
     assert all(kind.ge is not None and kind.le is not None for kind in RANGES.values())
 
 
@@ -112,6 +112,8 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "continuous": st.booleans(),
         "select": st.lists(st.sampled_from(["css:main", "/a/=css:article > p"]), max_size=2),
         "ignore": st.lists(st.sampled_from(["css:.ads", "regex:[0-9]+ users", "/a/=regex:x"]), max_size=2),
+        "least-intervals": st.lists(st.sampled_from(["/a/=5m", "b=c=none"]), max_size=2),
+        "greatest-intervals": st.lists(st.sampled_from(["/a/=30d", "b=none"]), max_size=2),
         "sitemaps": st.booleans(),
         "cookies": st.booleans(),
         "ignore-noarchive": st.booleans(),

@@ -74,6 +74,10 @@ class Timers:
         """Stops the timer of a page; does nothing for a page that does not wait."""
         self._when.pop(page, None)
 
+    def time(self, page: PageId) -> float:
+        """Time at which a page that waits is due."""
+        return self._when[page]
+
     def due(self, now: float) -> npt.NDArray[np.int64]:
         """Returns the pages whose time has come, and stops their timers."""
         pages = []

@@ -6,6 +6,7 @@ values lie outside the ranges of a later version.
 """
 
 import os
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,7 @@ from centime.model.errors import BadSetting
 from centime.model.pattern import Patterns, compiled
 from centime.refresh.settings import FIRST_RATE, Policy, RefreshSettings
 from centime.settings.focus import FocusRule
+from centime.settings.intervals import Intervals, intervals_of
 
 Keep = Literal["none", "xml", "all"]
 ScopeKind = Literal["page", "host", "domain", "any"]
@@ -84,6 +86,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     discovery: str = "auto"  # by worth, or a percentage of the budget
     discovery_weight: Annotated[float, Meta(ge=1e-9, le=1e9)] = 1.0  # of a page never visited, relative to a stale one
     least_interval: Annotated[float, Meta(ge=0.01, le=1e9)] = 3_600.0  # between two visits that nobody requested
+    least_intervals: tuple[str, ...] = ()  # PATTERN=TIME, or PATTERN=none: that of all pages
+    greatest_interval: Annotated[float, Meta(ge=0.01, le=1e9)] | None = None  # between two visits, if the budget allows
+    greatest_intervals: tuple[str, ...] = ()
     first_rate: Annotated[float, Meta(ge=1e-12, le=10)] = (
         FIRST_RATE  # changes per second of a page without observations
     )
@@ -116,9 +121,18 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
             beta=self.beta,
             budget=budget * (1.0 - (share or 0.0)),
             by_bytes=by_bytes,
-            least_interval=self.least_interval,
+            least_interval=self.least_times().shortest,
             first_rate=self.first_rate,
         )
+
+    def least_times(self) -> Intervals:
+        """The least time between two visits of each page that nobody requested."""
+        return intervals_of(self.least_interval, self.least_intervals)
+
+    def greatest_times(self) -> Intervals:
+        """The greatest time between two visits of each page; infinity without one."""
+        usual = inf if self.greatest_interval is None else self.greatest_interval
+        return intervals_of(usual, self.greatest_intervals)
 
     def level_shares(self) -> tuple[float, ...]:
         """The part of the choices that reach levels 1 to 4 that each may take."""

@@ -2,7 +2,9 @@
 
     rate=50/s  bandwidth=2GB/day  fill-rate=100/s  delay=2s       as the options of the crawl; none lifts a limit
     most-pages=1000000  most-memory=4GB          none: what the machine has room for
-    least-interval=1h  alpha=0.2  beta=1  discovery=auto  discovery=30%  discovery-weight=2
+    least-interval=1h  greatest-interval=30d     of all pages
+    least-interval=/news/=5m                     of a pattern; /news/=none takes it back; repeat it for more
+    alpha=0.2  beta=1  discovery=auto  discovery=30%  discovery-weight=2
     shares=0.5,0.5,0.5  policy=paper
     ban=spam.example                             bans this host alone; repeat it for more, `none` bans no host
     ban+=spam.example  ban-=spam.example         bans one more host, one less
@@ -20,13 +22,16 @@ from typing import Any
 from centime.model.errors import BadSetting
 from centime.settings.crawl import CrawlSettings
 from centime.settings.focus import FocusRule
+from centime.settings.intervals import check_interval
 from centime.settings.reading import NONE, hosts_named, replayed_settings, settings_from
 
 Value = str | float | list[str] | None
 
 LISTS = ("ban", "focus")
 NUMBERS = ("alpha", "beta", "discovery-weight")
-LIMITS = ("rate", "bandwidth", "fill-rate", "most-pages", "most-memory")
+LIMITS = ("rate", "bandwidth", "fill-rate", "most-pages", "most-memory", "greatest-interval")
+INTERVALS = ("least-interval", "greatest-interval")
+RULES = ("least-intervals", "greatest-intervals")  # of patterns
 SETTABLE = (*LIMITS, "delay", *NUMBERS, "discovery", "least-interval", "shares", "policy", *LISTS)
 
 
@@ -41,6 +46,10 @@ def read_values(words: Sequence[str]) -> dict[str, Value]:
             raise BadSetting(f"a setting is NAME=VALUE, as rate=50/s, not {word!r}")
         if bare not in SETTABLE:
             raise BadSetting(_unknown(name))
+        if bare in INTERVALS and "=" in text:
+            check_interval(text.strip())
+            _listed_in(values, f"{name}s").append(text.strip())
+            continue
         if bare in LISTS:
             _add(values, name, text.strip())
             continue
@@ -65,10 +74,12 @@ def _given(settings: CrawlSettings, values: Mapping[str, Value]) -> dict[str, An
     given: dict[str, Any] = {}
     for name, value in values.items():
         bare = name.rstrip("+-") if name[:-1] in LISTS else name
-        if bare not in SETTABLE:
+        if bare not in (*SETTABLE, *RULES):
             raise BadSetting(_unknown(name))
-        if bare == "focus":
-            given["focus"] = _weighed(given.get("focus", settings.focus), _items(name, value))
+        if bare in RULES:
+            given[bare] = _replaced(getattr(settings, bare.replace("-", "_")), _items(name, value))
+        elif bare == "focus":
+            given["focus"] = _replaced(given.get("focus", settings.focus), _items(name, value))
         elif bare == "ban":
             given["ban"] = _listed(given.get("ban", settings.ban), name.removeprefix("ban"), _items(name, value))
         else:
@@ -84,8 +95,7 @@ def _unknown(name: str) -> str:
 
 def _add(values: dict[str, Value], name: str, text: str) -> None:
     """Adds the item of one word to a list of the command."""
-    items = values.setdefault(name, [])
-    assert isinstance(items, list)
+    items = _listed_in(values, name)
     if name == "ban" and text in ("", NONE):
         return
     if name.startswith("ban") and text:
@@ -97,6 +107,13 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
         raise BadSetting("a focus is set as focus=PATTERN=WEIGHT; the weight 1 has the same effect as removing it")
     else:
         raise BadSetting(f"{name}= names a host, as {name}=spam.example")
+
+
+def _listed_in(values: dict[str, Value], name: str) -> list[str]:
+    """The list of this name in the command."""
+    items = values.setdefault(name, [])
+    assert isinstance(items, list)
+    return items
 
 
 def _value(name: str, text: str) -> Value:
@@ -124,14 +141,14 @@ def _listed(before: Sequence[str], sign: str, items: Sequence[str]) -> tuple[str
             return tuple(dict.fromkeys(items))
 
 
-def _weighed(before: Sequence[str], rules: Sequence[str]) -> tuple[str, ...]:
-    """The rules of focus with new weights for known patterns, and new patterns behind them: the place of a rule is the
-    class of its pages.
+def _replaced(before: Sequence[str], rules: Sequence[str]) -> tuple[str, ...]:
+    """The rules PATTERN=VALUE with new values for known patterns, and new patterns behind them: the place of a rule of
+    focus is the class of its pages.
     """
     after = list(before)
     for rule in rules:
-        patterns = [FocusRule.parse(known).pattern for known in after]
-        pattern = FocusRule.parse(rule).pattern
+        patterns = [known.rpartition("=")[0] for known in after]
+        pattern = rule.rpartition("=")[0]
         place = patterns.index(pattern) if pattern in patterns else len(after)
         after[place : place + 1] = [rule]
     return tuple(after)

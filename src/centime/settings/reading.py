@@ -31,6 +31,7 @@ from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
 from centime.settings.crawl import CrawlSettings
 from centime.settings.focus import MOST_RULES, FocusRule
+from centime.settings.intervals import check_interval, split_words
 from centime.settings.secrets import check_auth, check_header, check_one_host, check_proxy
 from centime.settings.units import bytes_per_second, per_second, seconds, size
 
@@ -47,6 +48,7 @@ _READERS: dict[str, Callable[[str], float]] = {
     "refresh-after": seconds,
     "timeout": seconds,
     "least-interval": seconds,
+    "greatest-interval": seconds,
     "rate": per_second,
     "fill-rate": per_second,
     "first-rate": per_second,
@@ -62,6 +64,8 @@ _CHECKS: dict[str, Callable[[str], None]] = {
     "ignore": check_rule,
     "focus": lambda rule: FocusRule.parse(rule).check(),
     "also": check_suffix,
+    "least-intervals": check_interval,
+    "greatest-intervals": check_interval,
     "header": check_header,
     "auth": check_auth,
 }
@@ -159,7 +163,7 @@ def settings_from(facts: Mapping[str, Any], *, where: str, start: CrawlSettings 
     `continuous` and `refresh-after` the one that is given replaces the other in `start`.
     """
     with _naming(where):
-        given = {_known(name): _SETTINGS[_known(name)].read(value) for name, value in facts.items()}
+        given = {_known(name): _SETTINGS[_known(name)].read(value) for name, value in _split(facts).items()}
         start = start or CrawlSettings()
         settings = _with(start, given)
         _check(settings, start, given.keys())
@@ -215,6 +219,21 @@ def _known(name: str) -> str:
         near = difflib.get_close_matches(known, SETTINGS, 1)
         raise BadSetting(f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     return known
+
+
+def _split(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, with rules of intervals by pattern apart from the interval of all pages."""
+    split = {}
+    for name, value in facts.items():
+        if name.replace("_", "-") not in ("least-interval", "greatest-interval"):
+            split[name] = value
+            continue
+        usual, rules = split_words(value)
+        if len(usual) > 1:
+            raise BadSetting(f"{name} is given twice for all pages: {usual[0]!r} and {usual[1]!r}")
+        split |= {name: usual[0]} if usual else {}
+        split |= {f"{name}s": rules} if rules else {}
+    return split
 
 
 def _attribute(name: str) -> str:

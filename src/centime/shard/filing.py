@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from centime.change.noise import Noise
 from centime.change.reading import Verdict
-from centime.frontier.timers import MOST_FAILURES, retry_time, return_time
+from centime.frontier.timers import retry_time
 from centime.model.ids import HostId, PageId, host_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.joining import join_links, take_refused
@@ -19,8 +19,9 @@ from centime.shard.needing import join_needed
 from centime.shard.people.commands import take_claims
 from centime.shard.people.notices import Change
 from centime.shard.politeness import standing_after
-from centime.shard.queueing import reorder, requeue
+from centime.shard.queueing import longest_wait, reorder, requeue
 from centime.shard.refreshing import Filed
+from centime.shard.returning import look_sooner, next_look
 from centime.shard.state import ShardState
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import Mark, Record
@@ -51,7 +52,7 @@ def apply_visits(state: ShardState, now: float, visits: list[Visit], leased: npt
     join_links(state, visits)
     join_needed(state, visits)
     take_refused(state, visits)
-    _pay(state, visits)
+    _pay(state, now, visits)
     _file(state, now, visits, leased)
     use_evidence(state, shown)
     state.since_advance += len(visits)
@@ -66,7 +67,7 @@ def was_present(record: Record | None) -> bool:
     return record is not None and PageKind.HTML <= record.kind <= PageKind.OTHER
 
 
-def _pay(state: ShardState, visits: list[Visit]) -> None:
+def _pay(state: ShardState, now: float, visits: list[Visit]) -> None:
     """Pays the links of the pages that were read, redirect to another page, or are gone."""
     reading = [visit for visit in visits if _pays(state, visit)]
     if not reading:
@@ -80,6 +81,7 @@ def _pay(state: ShardState, visits: list[Visit]) -> None:
             rows.targets[rows.starts[place]] = folder
             rows.lengths[place] = 1
     pages = np.array([visit.page for visit in reading], dtype=np.int64)
+    look_sooner(state, now, pages, rows)  # before the old rows are replaced
     state.ledger.visit_many(pages, rows)
     if not state.ledger.keeps_links:
         state.pages.rows.replace(pages, rows)
@@ -168,10 +170,8 @@ def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: i
         when = retry_time(record.failures, now)
         if when is not None:
             state.placement.retry(visit.page, when)
-    elif ended and (state.settings.continuous or state.settings.refresh_after is not None):
-        deaths = record.failures if visit.outcome is Outcome.GONE else record.failures - MOST_FAILURES + 1
-        when = return_time(max(1, deaths), now, state.settings.least_interval, importance)
-        state.placement.retry(visit.page, when)
+    elif ended and state.settings.refreshes():
+        state.placement.retry(visit.page, next_look(state, record, importance))
     return Filed(visit, number, before, record, ended)
 
 
@@ -191,22 +191,24 @@ def _compared(
 def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
     """Judges the publishers of pages, uses the claims of sitemaps and feeds, and notifies subscribers of changes."""
     requests = state.requests
+    waits = len(requests.subscriptions) > 0 or state.settings.greatest_times().shortest < float("inf")
     for one in filed:
         change = _change(one)
         if not one.visit.outcome.transient:
             requests.publishers.judge(one.visit.page, change not in (None, Change.VOLATILE))
         if one.visit.claims:
             take_claims(state, now, one.host, np.frombuffer(one.visit.claims, dtype=CLAIM))
-        if not len(requests.subscriptions):
+        if not waits:
             continue
         url = state.pages.texts.get(one.visit.page)
+        longest = longest_wait(state, url)
+        if longest < float("inf") and not one.ended:
+            state.refreshing.deadlines.add(one.visit.page, now + longest)
         names = requests.subscriptions.match(url)
         if names:
             requests.subscriptions.noticed(
                 one.visit.page, url, now, one.record.importance, change, one.visit.watched, names
             )
-            if not one.ended:
-                state.refreshing.deadlines.add(one.visit.page, now + requests.subscriptions.deadline_seconds(url))
 
 
 def _change(one: Filed) -> Change | None:

@@ -2,7 +2,7 @@
 
 1 requisite    never read, needed to show a page, by the importance of that page
 2 published    announced by a publisher that is trusted, by importance
-3 deadline     a subscription's deadline is over; the longest wait first
+3 deadline     the deadline of a subscription or the greatest interval is over; the longest wait first
 4 refresh      read before, by the worth of another read
 5 discovery    never read, by importance
 """
@@ -139,7 +139,7 @@ def _inspect(state: ShardState, now: float) -> bool:
     """Puts pages that are due for a refresh into the frontier, or updates their worth there; returns whether the book
     was inspected.
     """
-    inspected = state.refreshing.inspect(now, state.ledger.importance)
+    inspected = state.refreshing.inspect(now, state.ledger.importance, state.pages.texts.get_many)
     if inspected is None:
         return False
     pages, worth = inspected
@@ -152,9 +152,15 @@ def _inspect(state: ShardState, now: float) -> bool:
     return True
 
 
+def longest_wait(state: ShardState, url: str) -> float:
+    """The longest time allowed between two reads of a page; infinity if nobody requires one."""
+    greatest = state.settings.greatest_times().of(url) if state.settings.continuous else float("inf")
+    return min(greatest, state.requests.subscriptions.deadline_seconds(url))
+
+
 def _enlist(state: ShardState, now: float) -> bool:
-    """Gives deadlines to pages that were read before a subscription was made, some per call; returns whether there
-    were any left.
+    """Gives deadlines to pages that were read before a subscription or a greatest interval was made, some per call;
+    returns whether there were any left.
     """
     requests = state.requests
     if requests.enlisted >= requests.enlist_end:
@@ -163,7 +169,7 @@ def _enlist(state: ShardState, now: float) -> bool:
     requests.enlisted = int(pages[-1]) + 1
     read = pages[state.pages.were_read(pages)]
     for page, url in zip(page_ids(read), state.pages.texts.get_many(read), strict=True):
-        seconds = requests.subscriptions.deadline_seconds(url)
+        seconds = longest_wait(state, url)
         if seconds < float("inf"):
             if requests.subscriptions.unknown(page, requests.subscriptions.with_xpath(url)):
                 seconds = 0.0  # what the XPath finds now is what later values are compared with

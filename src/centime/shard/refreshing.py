@@ -3,7 +3,7 @@
     verdicts      every visit gives the refresh book (`refresh/book.py`) a verdict: first, quiet, changed, dated, failed
     inspections   pages whose time in the book's calendar has come are inspected; pages that are worth a read are due
     rhythms       pages that change every hour, day or week are due just after that moment, if they are worth a read
-    deadlines     pages of a subscription are due at least as often as it requires
+    deadlines     pages are due at least as often as a subscription or their greatest interval requires
 
 A part of the shard's state: time is an argument, and everything follows from the calls made.
 """
@@ -45,6 +45,7 @@ LEAST_COST = 300.0  # bytes of the smallest response
 
 Importance = Callable[[Pages], npt.NDArray[np.float64]]
 Flags = npt.NDArray[np.bool_]
+UrlsOf = Callable[[Pages], Sequence[str]]
 HostsOf = Callable[[Pages], npt.NDArray[np.uint32]]
 
 
@@ -84,7 +85,9 @@ class Refreshing:
         self.book.configure(self._rules())
 
     def _rules(self) -> RefreshSettings:
-        """The settings of the book: its budget is raised while the crawl spends less (`refresh/spending.py`)."""
+        """The settings of the book: its least interval is the shortest of all pages (`_held`), and its budget is raised
+        while the crawl spends less (`refresh/spending.py`).
+        """
         rules = self.settings.refresh_settings()
         return replace(rules, budget=rules.budget * self.spending.factor)
 
@@ -190,7 +193,9 @@ class Refreshing:
 
     # ---- what is due
 
-    def inspect(self, now: float, importance: Importance) -> tuple[Pages, npt.NDArray[np.float64]] | None:
+    def inspect(
+        self, now: float, importance: Importance, urls_of: UrlsOf
+    ) -> tuple[Pages, npt.NDArray[np.float64]] | None:
         """The pages that have become due, with their worth; None if no inspection is due, and then nothing has
         changed.
         """
@@ -200,17 +205,44 @@ class Refreshing:
         if self.beats and self.settings.beta:
             without_beat = np.array([page not in self.beats for page in page_ids(pages)], dtype=np.bool_)
             pages, worth = pages[without_beat], worth[without_beat]
+        pages, worth = self._held(pages, worth, now, urls_of)
         due = self.moments.due(now)
+        held = np.array([page not in self.beats for page in page_ids(due)], dtype=np.bool_)
+        if held.any():
+            again, worth_again = self._due_at_last(due[held], now, importance)
+            pages, worth, due = np.concatenate([pages, again]), np.concatenate([worth, worth_again]), due[~held]
         if len(due) and self.settings.beta:  # without beta only age counts, to which a rhythm makes no difference
             worth_now = np.array(
                 [self.beat_worth(page, float(x)) for page, x in zip(page_ids(due), importance(due), strict=True)]
             )
-            for page, one in zip(page_ids(due), worth_now.tolist(), strict=True):
-                if one < self.book.threshold:  # not worth a read yet: after the next moment, a read is worth more
-                    self.moments.add(page, next_moment(self.beats[page].rhythm, now))
             kept = worth_now >= self.book.threshold
+            for place, (page, url) in enumerate(zip(page_ids(due), urls_of(due), strict=True)):
+                beat = self.beats[page]
+                # half a period early: a read is never exactly at its moment
+                over = beat.read + self.settings.least_times().of(url) - beat.rhythm.period / 2
+                kept[place] &= now >= over
+                if not kept[place]:  # not worth a read yet: after the next moment, a read is worth more
+                    self.moments.add(page, next_moment(beat.rhythm, max(now, over)))
             pages, worth = np.concatenate([pages, due[kept]]), np.concatenate([worth, worth_now[kept]])
         return pages, worth
+
+    def _held(
+        self, pages: Pages, worth: npt.NDArray[np.float64], now: float, urls_of: UrlsOf
+    ) -> tuple[Pages, npt.NDArray[np.float64]]:
+        """The pages whose own least interval is over; the others are due when it is."""
+        least = self.settings.least_times()
+        if not least.patterns or not len(pages):
+            return pages, worth
+        over = self.book.read_times(pages) + np.array([least.of(url) for url in urls_of(pages)])
+        for page, when in zip(page_ids(pages[over > now]), over[over > now].tolist(), strict=True):
+            self.moments.add(page, when)
+        return pages[over <= now], worth[over <= now]
+
+    def _due_at_last(self, pages: Pages, now: float, importance: Importance) -> tuple[Pages, npt.NDArray[np.float64]]:
+        """Those of the pages that were held back which are still worth a read, with their worth."""
+        worth = self.book.worth(pages, now, importance(pages))
+        kept = worth >= self.book.threshold  # also false for a page that left the book, whose worth is NaN
+        return pages[kept], worth[kept]
 
     def beat_worth(self, page: PageId, importance: float) -> float:
         """The worth of reading a page just after its moment: proportional to the time that its copy would be stale."""

@@ -78,6 +78,8 @@ class ShardState:
         if settings.focus != self.settings.focus:
             for number, rule in enumerate(settings.focus_rules(), 1):
                 self.ledger.set_focus(number, rule.weight)
+        if settings.continuous and settings.greatest_times() != self.settings.greatest_times():
+            self.requests.enlisted, self.requests.enlist_end = 0, self.pages.count
         self.settings = settings
         self.limits.configure(settings)
         self.bounds.given = settings.most_pages

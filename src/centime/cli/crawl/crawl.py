@@ -163,7 +163,18 @@ def _crawl(
         ),
     ] = None,
     least_interval: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Least time between two visits of a page. Default: 1h.")
+        list[str] | None,
+        typer.Option(
+            metavar="[PATTERN=]TIME",
+            help="Least time between two visits of a page; with a pattern, of such pages. Repeatable. Default: 1h.",
+        ),
+    ] = None,
+    greatest_interval: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[PATTERN=]TIME",
+            help="Visit a page at least this often, if the budget allows; per pattern too. Repeatable. Default: none.",
+        ),
     ] = None,
     first_rate: Annotated[
         str | None,
@@ -340,6 +351,7 @@ def _crawl(
         "discovery": discovery,
         "discovery-weight": discovery_weight,
         "least-interval": least_interval,
+        "greatest-interval": greatest_interval,
         "first-rate": first_rate,
         "shares": shares,
         "ban": ban,

@@ -26,7 +26,7 @@ def _set(
     A running crawl applies them within a second, otherwise the next run does.
 
     Names: rate, bandwidth, fill-rate, most-pages, most-memory, delay, alpha, beta, discovery, discovery-weight,
-    least-interval, shares, policy, ban, focus.
+    least-interval, greatest-interval, shares, policy, ban, focus.
 
     Examples:
 
@@ -34,7 +34,7 @@ def _set(
       centime set museum rate=20/s bandwidth=none
       centime set museum alpha=0.2 beta=1 discovery=30%
       centime set museum ban+=spam.example focus=/politics/=4
-      centime set museum least-interval=1h --wait
+      centime set museum least-interval=1h least-interval=/news/=5m --wait
     """
     from centime.crawl.report.opening import folder_of
     from centime.settings.live import changed, read_values

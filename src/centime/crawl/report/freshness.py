@@ -33,7 +33,8 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
     if shard.settings.continuous:
         facts["worth"] = float(book.worth(pages, now, importance)[0])
         facts["worth_needed"] = book.threshold
-        facts["due"] = due_moment(float(book.due_times(pages, importance)[0]))
+        over = float(book.read_times(pages)[0]) + shard.settings.least_times().of(shard.pages.texts.get(page))
+        facts["due"] = due_moment(max(over, float(book.due_times(pages, importance)[0])))
     if page in beats:
         rhythm = beats[page].rhythm
         facts["rhythm_seconds"] = rhythm.period
