@@ -17,12 +17,11 @@ from centime.parse.names import (
     HIDDEN_CODE,
     KINDS,
     LOWER,
-    NAME_END,
     SPACE,
     STYLE_CODE,
     TAG_END,
+    attribute_name_at,
     code_of,
-    name_at,
 )
 
 Bytes = npt.NDArray[np.uint8]
@@ -58,9 +57,7 @@ def attributes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole
         if KINDS[byte] & SPACE:
             at += 1
             continue
-        code, at = name_at(data, at, size, NAME_END)
-        while at < size and KINDS[data[at]] & SPACE:
-            at += 1
+        code, at = attribute_name_at(data, at, size)
         start, end = at, at
         if at < size and data[at] == 61:
             start, end, at = value_at(data, at + 1)
