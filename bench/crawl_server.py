@@ -36,10 +36,8 @@ error_log {work}/error.log;
 pid {work}/nginx.pid;
 events {{ worker_connections 4096; }}
 http {{
-    access_log off;
-    types {{ text/html html; text/plain txt; }}
+    {http}
     default_type application/octet-stream;
-    sendfile on;
     keepalive_requests 100000000;
     client_body_temp_path {work}/body;
     proxy_temp_path {work}/proxy;
@@ -49,6 +47,7 @@ http {{
     server {{ listen 127.0.0.1:{port}; root {tree}; }}
 }}
 """
+FAST = "access_log off; types { text/html html; text/plain txt; } sendfile on;"
 
 
 class NotToBeHad(Exception):
@@ -83,16 +82,22 @@ def cpu_of(process: int) -> float:
 @contextmanager
 def documentation() -> Iterator[Served]:
     """nginx with the pages, while the block runs."""
-    tree, nginx = _prepare()
-    work = CACHE / "nginx"
+    tree = documentation_tree()
+    with nginx(tree, CACHE / "nginx", FAST) as (port, process):
+        sizes = [path.stat().st_size for path in tree.rglob("*.html")]
+        yield Served(port, process, len(sizes), sum(sizes) / len(sizes))
+
+
+@contextmanager
+def nginx(tree: Path, work: Path, http: str) -> Iterator[tuple[int, int]]:
+    """The port and the process of an nginx that serves a tree of files, with these directives, while the block runs."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     port = free_port()
-    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, tree=tree, port=port))
-    with running([nginx, "-c", work / "nginx.conf", "-e", work / "error.log"]) as process:
+    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, tree=tree, port=port, http=http))
+    with running([UNPACKED / NGINX, "-c", work / "nginx.conf", "-e", work / "error.log"]) as process:
         wait_for(port)
-        sizes = [path.stat().st_size for path in tree.rglob("*.html")]
-        yield Served(port, process, len(sizes), sum(sizes) / len(sizes))
+        yield port, process
 
 
 @contextmanager
@@ -108,11 +113,6 @@ def running(command: Sequence[str | Path]) -> Iterator[int]:
     finally:
         process.terminate()
         process.wait()
-
-
-def documentation_tree() -> Path:
-    """The folder with the pages."""
-    return _prepare()[0]
 
 
 def unpack(*packages: str) -> None:
@@ -131,26 +131,26 @@ def unpack(*packages: str) -> None:
         raise NotToBeHad(f"Debian's packages could not be had: {error}") from error
 
 
-def _prepare() -> tuple[Path, Path]:
-    """The folder with the pages and the program, fetched and unpacked if they are not there."""
+def documentation_tree() -> Path:
+    """The folder with the pages, fetched and unpacked, as is nginx, if they are not there."""
     tree = CACHE / "tree"
     if (tree / "index.html").exists():
-        return tree, UNPACKED / NGINX
+        return tree
     shutil.rmtree(tree, ignore_errors=True)
     unpack("nginx", *SETS)
-    unpacked, nginx = UNPACKED, UNPACKED / NGINX
     for (
         place,
         name,
-    ) in SETS.values():  # copied rather than linked: packages lead by links to folders that are not ours to serve
-        for path in (unpacked / "usr/share/doc" / place).rglob("*.html"):
-            copy = tree / name / path.relative_to(unpacked / "usr/share/doc" / place)
+    ) in SETS.values():  # copied, not linked: links of packages lead to folders that are not ours
+        folder = UNPACKED / "usr/share/doc" / place
+        for path in folder.rglob("*.html"):
+            copy = tree / name / path.relative_to(folder)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
     entries = sorted(str(path.relative_to(tree)) for path in [*tree.glob("*/index.html"), *tree.glob("*/*/index.html")])
     links = "".join(f'<li><a href="{entry}">{entry}</a></li>' for entry in entries)
     (tree / "index.html").write_text(f"<!DOCTYPE html><title>Documentation</title><ul>{links}</ul>\n")
-    return tree, nginx
+    return tree
 
 
 def free_port() -> int:

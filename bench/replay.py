@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.crawl_server import CACHE, NGINX, UNPACKED, NotToBeHad, free_port, running, unpack, wait_for
+from bench.crawl_server import CACHE, UNPACKED, NotToBeHad, free_port, nginx, running, unpack, wait_for
 from bench.figure import Figure
 from bench.replay_browser import Loaded, chromium, sample
 from bench.report import Benchmarks, run_parts
@@ -32,29 +32,12 @@ PACKAGES = ("nginx", "python3.11-doc", "openjdk-17-doc", "libjs-jquery", "libjs-
 PYWB = ("pywb==2.10.0", "setuptools<81")  # it needs pkg_resources, which later ones do not have
 PAGES = 30  # of each set that Chromium loads
 SEARCH = ("python/search.html", "python/genindex.html", "java/api/index.html", "java/api/allclasses-index.html")
-CONFIGURATION = """
-worker_processes 1;
-daemon off;
-error_log {work}/error.log;
-pid {work}/nginx.pid;
-events {{ worker_connections 1024; }}
-http {{
-    log_format asked '$status $request_uri $http_user_agent';
-    access_log {work}/access.log asked;
+LOGGED = """log_format asked '$status $request_uri $http_user_agent';
+    access_log {log} asked;
     types {{
         text/html html; text/plain txt; text/css css; text/javascript js; image/png png; image/gif gif; image/jpeg jpg;
         image/svg+xml svg; image/x-icon ico; application/json json; font/woff2 woff2; application/pdf pdf;
-    }}
-    default_type application/octet-stream;
-    keepalive_requests 100000000;
-    client_body_temp_path {work}/body;
-    proxy_temp_path {work}/proxy;
-    fastcgi_temp_path {work}/fastcgi;
-    uwsgi_temp_path {work}/uwsgi;
-    scgi_temp_path {work}/scgi;
-    server {{ listen 127.0.0.1:{port}; root {tree}; }}
-}}
-"""
+    }}"""
 # What pywb is asked for: a URL, perhaps without its scheme, perhaps after a time and the kind of file.
 _REPLAYED = re.compile(r"/docs/(?:\d*(?:[a-z]{2}_)?/)?(?:https?:)?(//.*)")
 
@@ -184,12 +167,9 @@ def _mirrored(site: Site, folder: Path) -> None:
 @contextmanager
 def _served(tree: Path, folder: Path) -> Iterator[Site]:
     """nginx with the documentation, while the block runs."""
-    work, port = folder / "nginx", free_port()
-    work.mkdir()
-    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, tree=tree, port=port))
-    with running([UNPACKED / NGINX, "-c", work / "nginx.conf", "-e", work / "error.log"]):
-        wait_for(port)
-        yield Site(f"http://127.0.0.1:{port}", work / "access.log")
+    log = folder / "access.log"
+    with nginx(tree, folder / "nginx", LOGGED.format(log=log)) as (port, _):
+        yield Site(f"http://127.0.0.1:{port}", log)
 
 
 @contextmanager

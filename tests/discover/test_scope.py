@@ -34,18 +34,12 @@ def test_a_refusal_says_why(kind: str, url: str, word: str) -> None:
     assert word in Scope.of([SEED], kind=kind).refusal(url)
 
 
-@pytest.mark.parametrize("settings", [{"kind": "planet"}, {"include": ["("]}, {"exclude": ["*"]}, {"max_depth": -1}])
+@pytest.mark.parametrize("settings", [{"kind": "planet"}, {"include": ["("]}, {"exclude": ["*"]}])
 def test_a_setting_that_cannot_be_used_is_named(settings: dict[str, Any]) -> None:
     with pytest.raises(BadSetting) as caught:
         Scope.of([SEED], **settings)
     value = next(iter(settings.values()))
     assert str(value[0] if isinstance(value, list) else value) in str(caught.value)
-
-
-def test_depth_is_bounded_where_it_is_set() -> None:
-    assert Scope.of([SEED]).reaches(10**6)
-    assert Scope.of([SEED], max_depth=2).reaches(2)
-    assert not Scope.of([SEED], max_depth=2).reaches(3)
 
 
 @pytest.mark.parametrize(

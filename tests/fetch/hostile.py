@@ -3,10 +3,11 @@
 import asyncio
 import ssl
 import time
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import uvloop
 
@@ -37,7 +38,42 @@ def answer(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-class Server:
+class Listener:
+    """Listens on a free port of loopback while the block runs; then no connection is left."""
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self.port = 0
+        self._context = context
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._begin, "127.0.0.1", 0, ssl=self._context)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await self.serve(reader, writer)
+        finally:
+            writer.close()
+            self._tasks.discard(task)
+
+    @abstractmethod
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answers one connection, which is closed afterwards."""
+
+
+class Server(Listener):
     """Answers each path with bytes, or hands the connection to a coroutine; a connection is kept unless that closes
     it."""
 
@@ -47,54 +83,31 @@ class Server:
         self.heads: list[bytes] = []
         self.times: list[float] = []
         self.connections = 0
-        self.port = 0
-        self._context = context
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        super().__init__(context)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def __aenter__(self) -> "Server":
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._context)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                while not writer.is_closing():
-                    first = await reader.readexactly(1)
-                    if first == b"\x16":  # TLS, which is not spoken here
-                        break
-                    head = first + await reader.readuntil(b"\r\n\r\n")
-                    path = head.split(b" ")[1].decode()
-                    self.asked.append(path)
-                    self.heads.append(head)
-                    self.times.append(time.monotonic())
-                    route = self.routes.get(path, answer(status="404 Not Found"))
-                    if isinstance(route, Choice):
-                        route = route.answer(head)
-                    if isinstance(route, bytes):
-                        writer.write(route)
-                        await writer.drain()
-                    else:
-                        await route(writer)
-        finally:
-            writer.close()
-            self._tasks.discard(task)
+        while not writer.is_closing():
+            first = await reader.readexactly(1)
+            if first == b"\x16":  # TLS, which is not spoken here
+                break
+            head = first + await reader.readuntil(b"\r\n\r\n")
+            path = head.split(b" ")[1].decode()
+            self.asked.append(path)
+            self.heads.append(head)
+            self.times.append(time.monotonic())
+            route = self.routes.get(path, answer(status="404 Not Found"))
+            if isinstance(route, Choice):
+                route = route.answer(head)
+            if isinstance(route, bytes):
+                writer.write(route)
+                await writer.drain()
+            else:
+                await route(writer)
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:

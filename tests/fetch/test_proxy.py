@@ -14,55 +14,37 @@ from centime.fetch.proxy import Proxies, Proxy
 from centime.model.errors import BadSetting
 from centime.model.outcome import Outcome
 from centime.model.response import Request, Response
-from tests.fetch.hostile import Server, answer, run, settings
+from tests.fetch.hostile import Listener, Server, answer, run, settings
 
 CERTIFICATE = Path(__file__).parent / "self-signed.pem"
 ROUTES = {"/page": answer(b"<p>here", Content_Type="text/html")}
 
 
-class ProxyServer:
+class ProxyServer(Listener):
     """A proxy that leads every name to one port of this machine, and remembers what it was asked."""
 
     def __init__(self, port: int, refusal: bytes = b"") -> None:
+        super().__init__()
         self.asked: list[bytes] = []
-        self.port = 0
         self._to = port
         self._refusal = refusal
-        self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def __aenter__(self) -> "ProxyServer":
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            self.asked.append(head)
-            if self._refusal:
-                writer.write(self._refusal)
-                await writer.drain()
-                writer.close()
-                return
-            inside, out = await asyncio.open_connection("127.0.0.1", self._to)
-            if head.startswith(b"CONNECT "):
-                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            else:
-                out.write(head.replace(b"GET http://museum.example/", b"GET /"))
-            try:
-                await asyncio.gather(_pipe(reader, out), _pipe(inside, writer))
-            finally:
-                out.close()
-                writer.close()
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        self.asked.append(head)
+        if self._refusal:
+            writer.write(self._refusal)
+            await writer.drain()
+            return
+        inside, out = await asyncio.open_connection("127.0.0.1", self._to)
+        if head.startswith(b"CONNECT "):
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            out.write(head.replace(b"GET http://museum.example/", b"GET /"))
+        try:
+            await asyncio.gather(_pipe(reader, out), _pipe(inside, writer))
+        finally:
+            out.close()
 
 
 async def _pipe(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

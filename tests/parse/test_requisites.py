@@ -1,7 +1,5 @@
 """The requisites of pages; lexbor (by selectolax), which builds the tree, is the verifier."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 from centime.model.document import Document
 from centime.parse.document import read_document
 from centime.parse.requisites import MOST_FILES, requisites_of
+from tests.parse.linear import takes_linear_time
 
 URL = "http://a.example/b/"
 
@@ -139,10 +138,4 @@ def test_the_sources_of_elements_are_those_of_the_tree(pieces: list[str]) -> Non
     "piece", [b"<img src='", b"<a <", b"<!--", b"<style>", b"<p style='(", b"<img srcset='a,", b"<x ", b"&"]
 )
 def test_hostile_pages_take_linear_time(piece: bytes) -> None:
-    def seconds(count: int) -> float:
-        started = time.process_time()
-        requisites_of(piece * count)
-        return time.process_time() - started
-
-    seconds(1_000)
-    assert min(seconds(200_000) for _ in range(2)) < 20 * min(seconds(20_000) for _ in range(3)) + 0.1
+    assert takes_linear_time(requisites_of, piece)

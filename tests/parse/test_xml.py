@@ -65,9 +65,9 @@ def test_root_document_type_base_and_encoding_are_read() -> None:
     declaration = '<?xml version="1.0" encoding="ISO-8859-1"?>'
     text = declaration + '<!DOCTYPE c:é PUBLIC "p" "c.dtd"><c:é xmlns:c="u" xml:base="/b/"/>'
     document = read(text.encode("latin-1"))
-    assert (document.root, document.document_type, document.base, document.encoding) == (
+    assert (document.root, document.hrefs, document.base, document.encoding) == (
         "é",
-        "c.dtd",
+        ("c.dtd",),
         "https://h/b/",
         "windows-1252",
     )

@@ -11,8 +11,7 @@ The kind of a scope says how far it reaches from the seeds:
 
 In addition, the suffix of the path must not be refused (`discover/suffixes.py` lists those that are by default), the
 URL must not be too long, an include pattern (if there is one) must match somewhere in the canonical URL, and no exclude
-pattern may match. Seeds ignore all of this, because a person asked for them. Depth is the number of links from a seed;
-`max_depth` limits it where the caller knows it.
+pattern may match. Seeds ignore all of this, because a person asked for them.
 """
 
 from collections.abc import Iterable
@@ -40,7 +39,6 @@ class Scope:
     seeds: frozenset[str]
     include: Patterns = _NO_PATTERNS
     exclude: Patterns = _NO_PATTERNS
-    max_depth: int | None = None
     suffixes: frozenset[str] = SUFFIXES  # that are refused
     longest_url: int | None = None
     places: frozenset[str] = frozenset()  # hosts or domains in scope
@@ -54,15 +52,12 @@ class Scope:
         kind: str = "host",
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
-        max_depth: int | None = None,
         suffixes: frozenset[str] = SUFFIXES,
         longest_url: int | None = None,
     ) -> "Scope":
         """The scope of a crawl that starts from canonical seeds; BadSetting names the value that cannot be used."""
         if kind not in KINDS:
             raise BadSetting(f"the scope is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {kind!r}")
-        if max_depth is not None and max_depth < 0:
-            raise BadSetting(f"the depth must be 0 or more, not {max_depth}")
         known = frozenset(seeds)
         place = _domain if kind == "domain" else _name
         return cls(
@@ -70,7 +65,6 @@ class Scope:
             seeds=known,
             include=compiled(*include),
             exclude=compiled(*exclude),
-            max_depth=max_depth,
             suffixes=suffixes,
             longest_url=longest_url,
             places=frozenset(place(host_of(seed)) for seed in known) if kind in ("host", "domain") else frozenset(),
@@ -120,10 +114,6 @@ class Scope:
         """Which exclude pattern matches a canonical URL, as a phrase; empty if none does, or if the URL is a seed."""
         place = self.exclude.first(url) if self.exclude and url not in self.seeds else None
         return "" if place is None else f"it is excluded by {self.exclude.texts[place]!r}"
-
-    def reaches(self, depth: int) -> bool:
-        """Whether pages `depth` links away from a seed are in scope."""
-        return self.max_depth is None or depth <= self.max_depth
 
     def _elsewhere(self, url: str) -> str:
         """Why the host of a canonical URL is out of scope; empty if it is in scope."""

@@ -154,12 +154,12 @@ class Exchange:
         headers = decode_headers(connection.headers)
         fields = dict(reversed(headers))  # the first of repeated ones
         outcome = outcome_of(status, conditional=conditional)
-        detail, target, wait, body, raw, truncated = "", "", 0.0, b"", b"", status == 206
+        detail, target, wait, body, truncated = "", "", 0.0, b"", status == 206
         most = self._settings.most_header_bytes
         if attempt.wire > most and sum([len(name) + len(value) + 4 for name, value in connection.headers]) > most:
             outcome, detail = Outcome.BAD_RESPONSE, "the headers are too large"
         elif outcome is Outcome.READ:
-            body, raw, cut = await self._read(connection, fields.get("content-encoding", ""), most_bytes)
+            body, cut = await self._read(connection, fields.get("content-encoding", ""), most_bytes)
             truncated = truncated or cut
         elif outcome.redirect:
             target = target_of(url, fields.get("location", ""))
@@ -193,22 +193,17 @@ class Exchange:
             detail=detail,
             request_head=sent,
             response_head=_head_of(connection) if self._settings.keep_heads else b"",
-            raw_body=raw,
         )
 
-    async def _read(self, connection: Connection, coding: str, most: int) -> tuple[bytes, bytes, bool]:
-        """The body, the body as received if it is wanted and was coded, and whether there was more."""
+    async def _read(self, connection: Connection, coding: str, most: int) -> tuple[bytes, bool]:
+        """The body, decoded, and whether there was more."""
         decoder = decoder_for(coding) if coding else None
-        wanted = self._settings.keep_heads and decoder is not None
-        raw: list[bytes] = []
         pieces: list[bytes] = []
         size = 0
         while True:
             complete, error = connection.complete, connection.error
             chunk = connection.take()
             if chunk:
-                if wanted:
-                    raw.append(chunk)
                 for piece in (chunk,) if decoder is None else decoder.pieces(chunk):
                     size += len(piece)
                     if size > most:
@@ -216,7 +211,7 @@ class Exchange:
                         break
                     pieces.append(piece)
                 if size > most or connection.attempt.received > most + _SLACK:
-                    return b"".join(pieces), b"".join(raw), True
+                    return b"".join(pieces), True
             if complete:
                 break
             if error is not None:
@@ -224,7 +219,7 @@ class Exchange:
             await connection.wait()
         if decoder is not None:
             decoder.finish()
-        return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), b"".join(raw), False
+        return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), False
 
     async def _drain(self, connection: Connection) -> None:
         """Waits for a small rest, so that the connection can be kept; a large or slow one is not worth it."""
@@ -242,7 +237,7 @@ class Exchange:
         attempt = connection.attempt
         attempt.deadline = min(attempt.deadline, time.monotonic() + _ERROR_SECONDS)
         try:
-            body, _, cut = await self._read(connection, coding, _MOST_ERROR_BYTES)
+            body, cut = await self._read(connection, coding, _MOST_ERROR_BYTES)
             return body, cut
         except asyncio.CancelledError:
             self._give_up_rest(attempt)

@@ -35,7 +35,6 @@ class Document:
     noarchive: bool = False
     title: str = ""
     language: str = ""
-    document_type: str = ""  # XML: system identifier of the DTD, or ""
     root: str = ""  # XML: name of the root element
     signature: int = 0  # hash of the words of the page, or of its bytes: equal when only markup differs
     digest: bytes = b""  # 16 bytes of xxh3-128 of the raw body

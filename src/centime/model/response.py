@@ -1,6 +1,6 @@
 """Requests to the network and the responses to them, as values."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from centime.model.outcome import Outcome
 
@@ -41,7 +41,6 @@ class Response:
     detail: str = ""  # one sentence about a failure
     request_head: bytes = b""  # as sent, for the archive; empty unless requested
     response_head: bytes = b""
-    raw_body: bytes = field(default=b"", repr=False)  # for the archive: the payload after transfer decoding
 
     def header(self, name: str) -> str:
         """The first value of a header, or ""."""

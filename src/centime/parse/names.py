@@ -142,6 +142,15 @@ def name_at(data: Bytes, at: Whole, end: Whole, stop: Whole) -> tuple[Whole, Who
 
 
 @bare_inlined
+def attribute_name_at(data: Bytes, at: Whole, end: Whole) -> tuple[Whole, Whole]:
+    """The code of the attribute at `at`, and the place after its name and white space: of its `=`, if it has one."""
+    code, at = name_at(data, at, end, NAME_END)
+    while at < end and KINDS[data[at]] & SPACE:
+        at += 1
+    return code, at
+
+
+@bare_inlined
 def element_of(code: Whole) -> Whole:
     """The number of the element with this code."""
     slot = (code ^ (code >> 11)) % _SLOTS

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.parse.css import files_of_css, is_file
-from centime.parse.names import KINDS, LOWER, NAME_END, SPACE, TAG_END, code_of, name_at
+from centime.parse.names import KINDS, LOWER, SPACE, TAG_END, attribute_name_at, code_of, name_at
 from centime.parse.references import without_references
 from centime.parse.script import files_of_script
 from centime.parse.tokens import END_OF_PAGE, declaration_end, raw_end, value_at
@@ -249,9 +249,7 @@ def _attributes(
         if KINDS[byte] & SPACE:
             at += 1
             continue
-        code, at = name_at(data, at, size, NAME_END)
-        while at < size and KINDS[data[at]] & SPACE:
-            at += 1
+        code, at = attribute_name_at(data, at, size)
         if at >= size or data[at] != 61:
             continue
         start, end, at = value_at(data, at + 1)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part
-from centime.parse.names import CODE_MASK, KINDS, LOWER, NAME_END, SPACE, TAG_END, WANTED, code_of, name_at
+from centime.parse.names import CODE_MASK, KINDS, LOWER, SPACE, TAG_END, WANTED, attribute_name_at, code_of
 from centime.parse.words import CLASS, ID, NO_VALUE, TOLD, WORDS_SIZE, mixed, name_of, told_of, value_kind
 
 Bytes = npt.NDArray[np.uint8]
@@ -59,9 +59,7 @@ def attributes(data: Bytes, at: Whole, number: Whole, xml: bool | np.bool_, foun
         if KINDS[byte] & SPACE:
             at += 1
             continue
-        code, at = name_at(data, at, size, NAME_END)
-        while at < size and KINDS[data[at]] & SPACE:
-            at += 1
+        code, at = attribute_name_at(data, at, size)
         start, end = at, at
         if at < size and data[at] == 61:
             start, end, at = value_at(data, at + 1)

@@ -91,7 +91,6 @@ def read_xml(
         noarchive=page.noarchive,
         title=page.title,
         language=reader.language,
-        document_type=kind.system,
         root=reader.root,
         signature=words.signature,
         digest=digest,

@@ -24,7 +24,6 @@ from centime.model.errors import StoreBroken
 from centime.model.ids import PageId
 from centime.model.row_batch import Pages
 
-NO_PARENT = -1
 COUNTERS = ("over_page", "over_host", "became_pages")
 
 

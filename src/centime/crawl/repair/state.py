@@ -58,7 +58,6 @@ class StateFile:
         self.path = path
         length = int(state[0])
         data = path.read_bytes()[:length] if path.is_file() else b""
-        self._on_disk = data
         self.data = np.frombuffer(bytearray(data.ljust(length, b"\0")), dtype=np.uint8)
         self._sums: list[int] = state[1:].tolist()
         self.damaged = {block for block in range(len(self._sums)) if not self._is_good(block)}

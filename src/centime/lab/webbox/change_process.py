@@ -28,7 +28,7 @@ AT_ONCE = 16.0  # the largest mean that is drawn by one search
 OLDEST = 3650 * DAY
 RATE, SITE_RATE, BLOCK_COUNT, HALVES, BEFORE = 32, 33, 34, 35, 36
 
-ONE, WORD = np.uint64(1), np.uint64(64)
+ONE = np.uint64(1)
 
 
 @inlined
