@@ -63,7 +63,8 @@ def test_a_list_in_random_order_is_a_set_and_a_new_item_is_a_change() -> None:
 
     for _ in range(3):
         verdicts = [host.read(one, lambda: write(["a b", "c d", "e f"])) for one in range(5)]
-    assert set(verdicts) == {Verdict.VOLATILE}
+    assert Verdict.VOLATILE in verdicts
+    assert Verdict.CHANGED not in verdicts
     assert host.read(0, lambda: write(["a b", "c d", "x y"])) is Verdict.CHANGED
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from centime.change.groups import common_hash, sequence_of
 from centime.change.mask import ends_of_lefts, masked, masks_between
 from centime.change.reading import Page
-from centime.change.rule import ANYWHERE, MOST_MASKS, SET, WATCHED, WHOLE, Rule, Table
+from centime.change.rule import ANYWHERE, MASK, MOST_MASKS, SET, WATCHED, WHOLE, Rule, Table
 
 SAMPLE = 60  # characters of a sample
 _TAG = re.compile(rb"<[^>]*>?|^[^<]*>")
@@ -69,7 +69,8 @@ def _rules(first: Page, second: Page, table: Table) -> list[Rule]:
 
 def _of_place(first: Page, second: Page, place: int, known: list[Rule]) -> list[Rule]:
     (x, attribute), (y, _) = sequence_of(first.words, place), sequence_of(second.words, place)
-    x, y = masked(x, known, attribute)[0], masked(y, known, attribute)[0]
+    in_force = [rule for rule in known if rule.kind == MASK]
+    x, y = masked(x, in_force, attribute)[0], masked(y, in_force, attribute)[0]
     if len(x) == len(y) and (x == y).all():
         return []
     if common_hash(x) == common_hash(y):

@@ -8,11 +8,12 @@ teach something.
 import msgspec
 import numpy as np
 
+from centime.change.advice import NO_ADVICE, Advice
 from centime.change.lesson import lesson
-from centime.change.noise import NO_ADVICE, Advice, Seen
-from centime.change.page_state import version_of
+from centime.change.page_state import hidden_after, unpacked, version_of, with_hidden
 from centime.change.reading import Compared, Page, Verdict, compare
 from centime.change.rule import Table
+from centime.change.seen import Seen
 from centime.model.words import Words
 
 MOST_UNCOVERED = 0.2  # share of words on places that no twin read has tested
@@ -23,10 +24,15 @@ def seen_again(words: Words, before: bytes, table: Table) -> Seen:
 
     Without it, a rule that has ended would go on hiding what it hid at the last read.
     """
-    state = (
-        b"" if not before or version_of(before) == table.version else Page(words).state(table, table.version).packed()
-    )
-    return Seen(int(Verdict.SAME), state=state)
+    if not before:
+        return Seen(int(Verdict.SAME))
+    hidden = hidden_after(before)
+    if version_of(before) == table.version:
+        return Seen(int(Verdict.SAME), hidden=hidden)
+    page = Page(words)
+    old = unpacked(with_hidden(before, hidden))
+    state = page.state(table, table.version).continuing(old, page.places_of_rules(table))
+    return Seen(int(Verdict.SAME), state=state.packed())
 
 
 class Look:
@@ -43,7 +49,7 @@ class Look:
             if not before
             else Compared(Verdict.MARKUP)
             if signature == words.signature
-            else compare(self.page, before, advice.table)
+            else compare(self.page, before, advice)
         )
 
     @property
@@ -57,10 +63,9 @@ class Look:
         if self._compared.verdict is Verdict.UNKNOWN:
             return self._advice.early and self._uncovered() > MOST_UNCOVERED
         settled = set(self._advice.settled)
-        return (
-            self._compared.verdict is Verdict.CHANGED
-            and self._advice.late
-            and any(one.place not in settled for one in self._compared.differences)
+        return self._advice.late and (
+            self._compared.doubtful
+            or (self.changed and any(one.place not in settled for one in self._compared.differences))
         )
 
     def _uncovered(self) -> float:
@@ -73,29 +78,38 @@ class Look:
         """What this look shows; `twin` are the words of the page, read again."""
         table, compared = self._advice.table, self._compared
         if twin is None:
-            state = self._state(table)
-            if compared.verdict.minor and self._before and version_of(self._before) == table.version:
-                state = b""
-            return Seen(int(compared.verdict), compared.differences, compared.hidden, state)
+            return self._seen(compared, table)
         again = Page(twin)
         lessons = tuple(
             msgspec.structs.replace(rule, since=table.version + 1) for rule in lesson(self.page, again, table)
         )
         learned = Table(table.version + 1, (*table.rules, *lessons)) if lessons else table
-        if lessons and compared.verdict is Verdict.CHANGED:
-            compared = compare(self.page, self._before, learned)
+        if self._before and compared.verdict is not Verdict.MARKUP:
+            own = frozenset(rule.key for rule in lessons)
+            advice = msgspec.structs.replace(self._advice, table=learned)
+            compared = compare(self.page, self._before, advice, again, own)
         covered = tuple(sorted({*self.page.groups.places.tolist(), *again.groups.places.tolist()}))
-        plain = self._state(table) if lessons else b""
-        return Seen(
-            int(compared.verdict),
-            compared.differences,
-            compared.hidden,
-            self._state(learned),
-            True,
-            lessons,
-            covered,
-            plain,
+        return msgspec.structs.replace(
+            self._seen(compared, learned),
+            twin=True,
+            lessons=lessons,
+            covered=covered,
+            plain=self._state(compared, table) if lessons else b"",
         )
 
-    def _state(self, table: Table) -> bytes:
-        return self.page.state(table, table.version).packed()
+    def _seen(self, compared: Compared, table: Table) -> Seen:
+        seen = Seen(int(compared.verdict), compared.differences, stirred=compared.stirred, surprises=compared.surprises)
+        if self._before and compared.verdict.minor and version_of(self._before) == table.version:
+            if compared.state is None:
+                return msgspec.structs.replace(seen, hidden=hidden_after(self._before))
+            if compared.state.hides().keys() == unpacked(self._before).hides().keys():
+                return msgspec.structs.replace(seen, hidden=hidden_after(self._before, compared.state))
+        return msgspec.structs.replace(seen, state=self._state(compared, table))
+
+    def _state(self, compared: Compared, table: Table) -> bytes:
+        """The state of the page under the rules of a table."""
+        state = self.page.state(table, table.version)
+        if self._before:
+            old = compared.state or unpacked(with_hidden(self._before, hidden_after(self._before)))
+            state = state.continuing(old, self.page.places_of_rules(table))
+        return state.packed()

@@ -27,14 +27,15 @@ LONGEST_COMPARED = 3_000  # words that differ, beyond which all of a place is vo
 _OF_BLOCKS = 1 << 54  # marks the left surroundings of a gap of whole blocks
 
 
-def masked(sequence: Column, rules: list[Rule], attribute: bool) -> tuple[Column, int]:
-    """A sequence with GAP for what masks cover, and the hash of what they cover."""
-    masks = np.array([(rule.left, rule.right, rule.most) for rule in rules if rule.kind == MASK], dtype=np.int64)
-    if not len(masks):
-        return sequence, 0
+def masked(sequence: Column, masks: list[Rule], attribute: bool) -> tuple[Column, list[int]]:
+    """A sequence with GAP for what masks cover, and the hash of what each of them covers, 0 if nothing."""
+    if not masks:
+        return sequence, []
     out = np.empty(2 * len(sequence), dtype=np.int64)
-    count, hidden = _mask(sequence, masks, attribute, out)
-    return out[:count], int(hidden)
+    hidden = np.zeros(len(masks), dtype=np.int64)
+    surroundings = np.array([(rule.left, rule.right, rule.most) for rule in masks], dtype=np.int64)
+    count = _mask(sequence, surroundings, attribute, out, hidden)
+    return out[:count], hidden.tolist()
 
 
 def masks_between(before: Column, after: Column, place: int, attribute: bool) -> list[Rule] | None:
@@ -139,13 +140,13 @@ def _blocks_right(sequence: Column, at: Whole) -> Whole:
 
 
 @late_kernel(1.0)
-def _mask(sequence: Column, masks: npt.NDArray[np.int64], attribute: bool, out: Column) -> tuple[Whole, Whole]:
-    """Writes the masked sequence; returns its length and the hash of what is covered."""
+def _mask(sequence: Column, masks: npt.NDArray[np.int64], attribute: bool, out: Column, hidden: Column) -> Whole:
+    """Writes the masked sequence and the hashes of what each mask covers; returns the length of the sequence."""
     size = len(sequence)
-    count, hidden = np.int64(0), np.int64(0)
+    count = np.int64(0)
     at = np.int64(0)
     while at < size:
-        covered = np.int64(-1)
+        covered, by = np.int64(-1), np.int64(0)
         if at > 0:
             left, blocks_left = _left(sequence, at, attribute), _blocks_left(sequence, at)
             for number in range(len(masks)):
@@ -164,14 +165,16 @@ def _mask(sequence: Column, masks: npt.NDArray[np.int64], attribute: bool, out: 
                         if sequence[end] == BLOCK:
                             break
                 if covered >= 0:
+                    by = np.int64(number)
                     break
         if covered >= 0:
             out[count] = GAP
             count += 1
+            hidden[by] = mixed(hidden[by], GAP)
             while at < covered:
-                hidden = mixed(hidden, sequence[at])
+                hidden[by] = mixed(hidden[by], sequence[at])
                 at += 1
         out[count] = sequence[at]
         count += 1
         at += 1
-    return count, hidden
+    return count

@@ -24,9 +24,12 @@ fourth change of a place; and then at most 4 + reads * (1 % + 4 % of the recent 
 import msgspec
 import numpy as np
 
-from centime.change.page_state import HIDDEN, hidden_of, unpacked
+from centime.change.advice import USUAL_RATE, USUAL_SHARE, Advice
+from centime.change.history import CONTENT, FRESH
+from centime.change.page_state import PageState, unpacked
 from centime.change.reading import Difference, Verdict
-from centime.change.rule import ANYWHERE, MASK, MOST_RULES, NO_TABLE, SET, WATCHED, WHOLE, Rule, Table
+from centime.change.rule import MASK, MOST_RULES, SET, WATCHED, WHOLE, Rule, Table
+from centime.change.seen import Seen
 
 MOST_RESTLESS_WORDS = 48
 LEAST_READS, MOST_READS = 6, 16
@@ -42,6 +45,9 @@ PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many
 KINDS = {WHOLE: "differs at every read", SET: "comes in any order", MASK: "words that differ in a text that stays"}
 TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wanted
 COMES_AND_GOES = 6  # times after which that is what a place is expected to do
+MOST_RATE, MOST_SHARE = 0.97, 0.98
+PRIOR = 3  # comparisons that the usual rate and share of a rule count as
+MOST_COUNTED = 64
 LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
 
 
@@ -61,30 +67,32 @@ class Suspect(msgspec.Struct, array_like=True):
     lone: int = 0  # how often the place came or went
 
 
-class Seen(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What a fetcher found out about the content of a page."""
+class Evidence(msgspec.Struct, array_like=True):
+    """How often a rule hides something else than before: in all comparisons, and in those after one in which it did."""
 
-    verdict: int
-    differences: tuple[Difference, ...] = ()
-    hidden: bytes = b""
-    state: bytes = b""  # the new state; empty if the last one stays
-    twin: bool = False  # the page was read twice
-    lessons: tuple[Rule, ...] = ()  # in force since the version after that of the fetcher's table
-    covered: tuple[int, ...] = ()
-    plain: bytes = b""  # the new state without the lessons, in case the table has changed meanwhile
+    all: int = 0
+    differed: int = 0
+    following: int = 0
+    following_differed: int = 0
+
+    def add(self, history: int, *, differed: bool) -> None:
+        """Counts a comparison of a page that had this history."""
+        self.all, self.differed = _halved(self.all + 1, self.differed + differed)
+        if history & 1 and history != FRESH:
+            self.following, self.following_differed = _halved(self.following + 1, self.following_differed + differed)
+
+    def rates(self) -> tuple[float, float]:
+        """r and q of `history.py`, to two places."""
+        rate = min(MOST_RATE, (self.following_differed + USUAL_RATE * PRIOR) / (self.following + PRIOR))
+        if rate < 2 * CONTENT:
+            return round(rate, 2), MOST_SHARE
+        prior = USUAL_SHARE * rate + (1 - USUAL_SHARE) * CONTENT
+        share = ((self.differed + PRIOR * prior) / (self.all + PRIOR) - CONTENT) / (rate - CONTENT)
+        return round(rate, 2), round(min(MOST_SHARE, max(1 - MOST_SHARE, share)), 2)
 
 
-class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What a fetcher needs to know of a host."""
-
-    table: Table = NO_TABLE
-    early: bool = False  # a twin read is allowed if many places of a new page are not covered
-    late: bool = False  # a twin read is allowed if a place changed that is not settled
-    covered: bytes = b""
-    settled: tuple[int, ...] = ()  # changed places that need no twin read
-
-
-NO_ADVICE = Advice()
+def _halved(comparisons: int, differed: int) -> tuple[int, int]:
+    return (comparisons, differed) if comparisons < MOST_COUNTED else (comparisons // 2, differed // 2)
 
 
 class Noise(msgspec.Struct, array_like=True):
@@ -94,7 +102,8 @@ class Noise(msgspec.Struct, array_like=True):
     rules: list[Rule] = []
     covered: bytes = b""  # places, 32 bits each
     suspects: dict[int, Suspect] = {}
-    quiet: dict[int, int] = {}
+    quiet: dict[int, int] = {}  # by the key of a rule: reads in which it hid nothing new
+    evidence: dict[int, Evidence] = {}  # by the key of a rule
     pages: int = 0
     reads: int = 0
     early: int = 0
@@ -108,11 +117,11 @@ class Noise(msgspec.Struct, array_like=True):
     def volatile_parts(self, state: bytes) -> list[tuple[str, str]]:
         """The volatile parts of a page with this state: what kind each is of, and a sample of its text."""
         page = unpacked(state)
-        present = page.places() | ({ANYWHERE} if page.hidden[2 * HIDDEN :] != bytes(2) else set())
+        veiled, present = page.hides().keys(), page.places()
         found = [
             (KINDS[rule.kind], rule.sample)
             for rule in self.rules
-            if rule.kind in KINDS and rule.place in present and rule.holds(self.version)
+            if rule.kind in KINDS and rule.key in veiled and rule.holds(self.version)
         ]
         restless = [place for place, suspect in self.suspects.items() if place in present and suspect.restless]
         return list(dict.fromkeys([*found, *(("changes at most reads", "") for _ in restless)]))
@@ -131,7 +140,8 @@ class Noise(msgspec.Struct, array_like=True):
                 if self._at_rest(suspect) or not (suspect.changes + 1 in TWIN_AT or 0 < suspect.lone < LONE_TWINS)
             )
         )
-        return Advice(self.table(), early, late, self.covered if early else b"", settled)
+        rates = {} if first else {key: one.rates() for key, one in self.evidence.items()}
+        return Advice(self.table(), early, late, self.covered if early else b"", settled, rates)
 
     def observe(self, page: int, before: bytes, seen: Seen, seconds: float) -> tuple[Verdict, bytes]:
         """Learns from a read; returns its verdict and the new state of the page, empty if the last one stays.
@@ -147,13 +157,14 @@ class Noise(msgspec.Struct, array_like=True):
             state = self._twin(seen, first=not before)
         if not before or verdict is Verdict.UNKNOWN:
             return verdict, state
-        if verdict is Verdict.CHANGED and seen.differences:
+        if verdict is Verdict.CHANGED and not seen.surprises:
             restful = [one for one in seen.differences if not self._excused(one, page)]
             if not restful:
                 verdict = Verdict.VOLATILE
-        self._count(before, seen, seconds)
+        old = unpacked(before)
+        self._count(old, seen, seconds)
         self._note(seen.differences, page, seconds)
-        self._quieten(before, seen)
+        self._weigh(old, seen)
         return verdict, state
 
     # ---- twin reads
@@ -176,7 +187,7 @@ class Noise(msgspec.Struct, array_like=True):
         self.rules += [msgspec.structs.replace(rule, since=self.version) for rule in rules]
         del self.rules[:-MOST_RULES]
         for rule in rules:
-            self.quiet.pop(rule.place, None)
+            self.quiet.pop(rule.key, None)
 
     # ---- places that changed
 
@@ -230,12 +241,12 @@ class Noise(msgspec.Struct, array_like=True):
         least = min((place for place in self.suspects if place != kept), key=lambda k: (self.suspects[k].changes, k))
         del self.suspects[least]
 
-    def _count(self, before: bytes, seen: Seen, seconds: float) -> None:
+    def _count(self, before: PageState, seen: Seen, seconds: float) -> None:
         """Counts for each suspect of a page whether it has changed."""
         if not self.suspects:
             return
         changed = {one.place: one.words for one in seen.differences}
-        for place in (unpacked(before).places() | changed.keys()) & self.suspects.keys():
+        for place in (before.places() | changed.keys()) & self.suspects.keys():
             suspect = self.suspects[place]
             interval = max(seconds, LEAST_SECONDS)
             suspect.reads = [*suspect.reads, interval if place in changed else -interval][-MOST_READS:]
@@ -252,45 +263,39 @@ class Noise(msgspec.Struct, array_like=True):
         if not any(rule.place == place and rule.kind == WATCHED for rule in self.rules):
             self._add((Rule(place, WATCHED),))
 
-    # ---- rules that hide nothing any more
+    # ---- what rules hide
 
-    def _quieten(self, before: bytes, seen: Seen) -> None:
-        """Ends rules that have hidden nothing new for QUIET_READS reads."""
-        if not self.rules:
-            return
-        state = unpacked(before)
-        hiding = {rule.place for rule in self.rules if rule.kind != WATCHED and rule.holds(state.version)}
-        same = seen.verdict == Verdict.SAME
-        old, new = hidden_of(before), seen.hidden
-        if not same and not new:
-            return  # nothing is known about what the rules have hidden
-        present = state.places()
-        if old[2 * HIDDEN :] != bytes(2):
-            present.add(ANYWHERE)
-        for place in sorted(hiding):
-            number = HIDDEN if place == ANYWHERE else place % HIDDEN
-            slot = slice(2 * number, 2 * number + 2)
-            if not same and old[slot] != new[slot]:
-                self.quiet[place] = 0
-            elif place in present:
-                self.quiet[place] = self.quiet.get(place, 0) + 1
-                if self.quiet[place] >= QUIET_READS << min(self._ended(place), 8):
-                    self._end(place)
+    def _weigh(self, before: PageState, seen: Seen) -> None:
+        """Counts how often rules hide something new; ends those that have not for QUIET_READS reads."""
+        hides = before.hides()
+        for key, history in before.veiled_histories().items():
+            stirred = key in seen.stirred
+            if key not in seen.surprises:
+                self.evidence.setdefault(key, Evidence()).add(history, differed=stirred)
+            elif seen.twin:
+                self.evidence.setdefault(key, Evidence()).add(history, differed=False)
+            if stirred:
+                self.quiet[key] = 0
+            elif hides[key]:
+                self.quiet[key] = self.quiet.get(key, 0) + 1
+                if self.quiet[key] >= QUIET_READS << min(self._ended(key), 8):
+                    self._end(key)
 
-    def _ended(self, place: int) -> int:
-        """How often rules of a place have ended: those that came back are given more time."""
-        return len({rule.until for rule in self.rules if rule.place == place and rule.until})
+    def _ended(self, key: int) -> int:
+        """How often a rule has ended: one that came back is given more time."""
+        return len({rule.until for rule in self.rules if rule.until and rule.key == key})
 
-    def _end(self, place: int) -> None:
-        """Ends the rules of a place."""
+    def _end(self, key: int) -> None:
+        """Ends a rule."""
         self.version += 1
         self.rules = [
             msgspec.structs.replace(rule, until=self.version)
-            if rule.place == place and rule.kind != WATCHED and not rule.until
+            if rule.key == key and rule.kind != WATCHED and not rule.until
             else rule
             for rule in self.rules
         ]
-        self.quiet.pop(place, None)
+        self.quiet.pop(key, None)
+        self.evidence.pop(key, None)
 
 
 def _values(suspect: Suspect) -> set[int]:

@@ -1,62 +1,67 @@
-"""What is kept of a page to compare its next read with: at most 493 bytes.
+"""What is kept of a page to compare its next read with: at most 498 bytes.
 
     version   4 bytes   of the host's table under which it was made
     shift     1 byte    by how many bits the places of ordinary entries are shortened
-    counts    2 bytes   how many of the entries are of places that the table says to watch, and how many are volatile
-    hidden    16 bytes  eight hashes of 16 bits, of what rules have hidden: seven by place, one of
-                        masks that apply anywhere
-    entries   5 bytes   each: 20 bits of place, 20 bits of value; at most 94: watched, ordinary, volatile as a whole
+    counts    2 bytes   how many of the entries are of places that the table says to watch, and how many are veiled
+    still     1 byte    comparisons since it was made in which no entry differed that is not veiled
+    entries   5 bytes   each: 20 bits of place, 6 bits of history (`history.py`), 14 bits of value; at most 98:
+                        watched, ordinary, veiled
 
-A value is the hash of the words of a place under the rules in force. Places that are volatile as a whole are not
-compared; some are listed, so that it is seen when they come to rest. A page with more places has them merged by the
-leading bits of their hashes, and the values added up, so that nothing is left out.
+A value is the hash of the words of a place under the rules in force. A veiled entry has the key of a rule instead of a
+place, and as its value the hash of what the rule hides, 0 if the page does not have it now: so it is seen how often a
+rule hides something of this page. A page with more places has them merged by the leading bits of their hashes, and the
+values added up, so that nothing is left out.
+
+A read in which nothing else differs changes `still` and the veiled entries alone: these `hidden` bytes are all that is
+written of it.
 """
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from centime.change.history import BITS, FRESH, pushed, rested
 from centime.model.words import Column
 
-MOST_ENTRIES = 94
-MOST_APART, MOST_VOLATILE = 24, 12
-HIDDEN = 7  # hashes of what rules have hidden, by place; one more is of masks that apply anywhere
-_HEAD = struct.Struct("<IBBB16s")
-_VALUE = (1 << 20) - 1
-_NOTHING = bytes(16)
+MOST_ENTRIES = 98
+MOST_APART, MOST_VEILED = 24, 24
+MOST_GONE = 4  # room for veiled entries of what is not on the page now
+VALUE_BITS = 20 - BITS
+_HEAD = struct.Struct("<IBBBB")
+_VEILED, _STILL = 6, 7  # where these bytes are
+_VALUE = (1 << VALUE_BITS) - 1
+_HISTORY = (1 << BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """The values of a page's places: each number is a place shifted left by 20 bits, plus the value, in order."""
+    """The values of a page's places. Each number is a place shifted left by 20 bits, plus its history shifted left by
+    14, plus the value; in the order of places.
+    """
 
     version: int
     shift: int
     apart: Column
     entries: Column
-    volatile: Column  # places whose value is 0
-    hidden: bytes = _NOTHING
+    veiled: Column
 
     def packed(self) -> bytes:
         """The state as bytes."""
-        everything = np.concatenate([self.apart, self.entries, self.volatile]).astype("<u8")
+        everything = np.concatenate([self.apart, self.entries, self.veiled]).astype("<u8")
         octets = everything.view(np.uint8).reshape(-1, 8)[:, :5].tobytes()
-        return _HEAD.pack(self.version, self.shift, len(self.apart), len(self.volatile), self.hidden) + octets
-
-    def same_as(self, other: "PageState") -> bool:
-        """Whether no value differs."""
-        return np.array_equal(self.entries, other.entries) and np.array_equal(self.apart, other.apart)
+        return _HEAD.pack(self.version, self.shift, len(self.apart), len(self.veiled), 0) + octets
 
     @property
     def count(self) -> int:
         """The number of entries."""
-        return len(self.apart) + len(self.entries) + len(self.volatile)
+        return len(self.apart) + len(self.entries) + len(self.veiled)
 
     def places(self) -> set[int]:
         """The places that have entries of their own."""
-        own = [self.apart, self.volatile] if self.shift else [self.apart, self.entries, self.volatile]
+        own = [self.apart] if self.shift else [self.apart, self.entries]
         return set((np.concatenate(own) >> 20).tolist())
 
     def differences(self, other: "PageState") -> list[tuple[int, bool, int, int]]:
@@ -74,20 +79,103 @@ class PageState:
                     found.append((place, exact, here, there))
         return found
 
+    def hides(self) -> dict[int, int]:
+        """The values of the veiled entries, by the keys of their rules."""
+        return _values(self.veiled)
+
+    def values(self) -> dict[int, int]:
+        """The values of the places that have entries of their own."""
+        return _values(self.apart) | ({} if self.shift else _values(self.entries))
+
+    def histories(self) -> dict[int, int]:
+        """The histories of places that have entries of their own."""
+        return _histories(self.apart) | ({} if self.shift else _histories(self.entries))
+
+    def veiled_histories(self) -> dict[int, int]:
+        """The histories of the veiled entries, by the keys of their rules."""
+        return _histories(self.veiled)
+
+    def compared_with(self, old: "PageState", unstirred: frozenset[int] = frozenset()) -> "PageState":
+        """This state with the histories of an older one of the same version, and the comparison of both. Veiled
+        entries that are `unstirred` count as if they did not differ.
+        """
+        gone = np.array(sorted(old.hides().keys() - self.hides().keys()), dtype=np.int64)
+        veiled = np.sort(np.concatenate([self.veiled, gone << 20 | FRESH << VALUE_BITS]))[:MOST_VEILED]
+        return replace(
+            self,
+            apart=_compared(self.apart, old.apart),
+            entries=_compared(self.entries, old.entries),
+            veiled=_compared(veiled, old.veiled, unstirred),
+        )
+
+    def continuing(self, old: "PageState", place_of: Mapping[int, int]) -> "PageState":
+        """This state with the histories of one of the same or an older version. `place_of` gives the place of each rule
+        in force, by its key: a veiled entry that is new has the history of its place.
+        """
+        gone = sorted((old.hides().keys() - self.hides().keys()) & place_of.keys())[: MOST_ENTRIES - self.count]
+        added = np.array(gone, dtype=np.int64) << 20 | FRESH << VALUE_BITS
+        listed = np.sort(np.concatenate([self.veiled, added]))
+        starts = np.concatenate([old.apart >> 20, (old.entries >> 20) << old.shift])
+        known = np.concatenate([old.apart, old.entries]) >> VALUE_BITS & _HISTORY
+        ends = np.concatenate([old.apart >> 20, ((old.entries >> 20) + 1 << old.shift) - 1])
+        order = np.argsort(starts, kind="stable")
+        starts, ends, known = starts[order], ends[order], known[order]
+        of_keys = old.veiled_histories()
+
+        def of_places(places: Column) -> Column:
+            at = np.searchsorted(starts, places, side="right") - 1
+            inside = (at >= 0) & (places <= ends[at]) if len(starts) else np.zeros(len(places), dtype=np.bool_)
+            found: Column = np.where(inside, known[at] if len(starts) else FRESH, FRESH)
+            return found
+
+        keys = (listed >> 20).tolist()
+        at_place = of_places(np.array([place_of.get(key, 0) for key in keys], dtype=np.int64)).tolist()
+        veiled = np.array([of_keys.get(key, own) for key, own in zip(keys, at_place, strict=True)], dtype=np.int64)
+        return replace(
+            self,
+            apart=_with_histories(self.apart, of_places(self.apart >> 20)),
+            entries=_with_histories(self.entries, of_places((self.entries >> 20) << self.shift)),
+            veiled=_with_histories(listed, veiled),
+        )
+
 
 def _values(entries: Column) -> dict[int, int]:
     return dict(zip((entries >> 20).tolist(), (entries & _VALUE).tolist(), strict=True))
 
 
+def _histories(entries: Column) -> dict[int, int]:
+    return dict(zip((entries >> 20).tolist(), (entries >> VALUE_BITS & _HISTORY).tolist(), strict=True))
+
+
+def _with_histories(entries: Column, histories: Column) -> Column:
+    found: Column = entries & ~(_HISTORY << VALUE_BITS) | histories << VALUE_BITS
+    return found
+
+
+def _compared(entries: Column, old: Column, unstirred: frozenset[int] = frozenset()) -> Column:
+    """Entries with the histories of old ones, and this comparison; a place that came has differed once."""
+    places = entries >> 20
+    at = np.minimum(np.searchsorted(old >> 20, places), max(0, len(old) - 1))
+    known = (old >> 20)[at] == places if len(old) else np.zeros(len(places), dtype=np.bool_)
+    before = old[at] if len(old) else np.zeros(len(places), dtype=np.int64)
+    histories = np.where(known, before >> VALUE_BITS & _HISTORY, FRESH)
+    differed = ~known | ((before ^ entries) & _VALUE != 0)
+    if unstirred:
+        differed &= ~np.isin(places, list(unstirred))
+    return _with_histories(entries, pushed(histories, differed))
+
+
 def unpacked(octets: bytes) -> PageState:
-    """The state that was packed."""
-    version, shift, apart, volatile, hidden = _HEAD.unpack_from(octets)
+    """The state that was packed, or that `with_hidden` has made of it."""
+    version, shift, apart, veiled, still = _HEAD.unpack_from(octets)
     rows = np.frombuffer(octets, dtype=np.uint8, offset=_HEAD.size).reshape(-1, 5)
     wide = np.zeros((len(rows), 8), dtype=np.uint8)
     wide[:, :5] = rows
     numbers = wide.view("<u8")[:, 0].astype(np.int64)
-    end = len(numbers) - volatile
-    return PageState(version, shift, numbers[:apart], numbers[apart:end], numbers[end:], hidden)
+    end = len(numbers) - veiled
+    if still:
+        numbers[:end] = _with_histories(numbers[:end], rested(numbers[:end] >> VALUE_BITS & _HISTORY, still))
+    return PageState(version, shift, numbers[:apart], numbers[apart:end], numbers[end:])
 
 
 def version_of(octets: bytes) -> int:
@@ -95,15 +183,32 @@ def version_of(octets: bytes) -> int:
     return int(_HEAD.unpack_from(octets)[0])
 
 
-def hidden_of(octets: bytes) -> bytes:
-    """The hashes of what rules have hidden, of a packed state."""
-    hidden: bytes = _HEAD.unpack_from(octets)[4]
-    return hidden
+def hidden_after(octets: bytes, state: PageState | None = None) -> bytes:
+    """What is written of a read that differs from a packed state in veiled entries alone, which are those of `state`;
+    in nothing without it.
+    """
+    still = min(octets[_STILL] + 1, 255)
+    if state is None:
+        veiled = unpacked(octets).veiled
+        veiled = _with_histories(veiled, rested(veiled >> VALUE_BITS & _HISTORY, 1))
+    else:
+        veiled = state.veiled
+    lows = (veiled & (1 << 20) - 1).astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3]
+    return bytes([still]) + lows.tobytes()
 
 
 def with_hidden(octets: bytes, hidden: bytes) -> bytes:
-    """A packed state with other hashes of what rules have hidden, if any are given."""
-    return octets if not hidden or not octets else octets[:7] + hidden + octets[23:]
+    """A packed state with what was written of a later read, if anything was."""
+    if not hidden or not octets:
+        return octets
+    found = bytearray(octets)
+    found[_STILL] = hidden[0]
+    veiled = found[_VEILED]
+    begin = len(found) - 5 * veiled
+    for number in range(veiled):
+        low, at = hidden[1 + 3 * number : 4 + 3 * number], begin + 5 * number
+        found[at : at + 3] = low[:2] + bytes([low[2] & 0xF | found[at + 2] & 0xF0])
+    return bytes(found)
 
 
 def state_of(
@@ -112,25 +217,34 @@ def state_of(
     values: Column,
     watched: npt.NDArray[np.bool_],
     volatile: npt.NDArray[np.bool_],
-    hidden: bytes,
+    hidden: Mapping[int, int],
     shift: int = -1,
 ) -> PageState:
-    """The state with these values; `shift` as given, or as small as the places allow."""
-    resting = np.sort(places[volatile])[:MOST_VOLATILE] << 20
+    """The state with these values, and nothing known of the past. `hidden` are the hashes of what rules hide, by their
+    keys. `shift` as given, or as small as the places allow.
+    """
+    keys = np.array(sorted(hidden)[:MOST_VEILED], dtype=np.int64)
+    concealed = np.array([hidden[key] & _VALUE or 1 for key in keys.tolist()], dtype=np.int64)
+    veiled = _fresh(keys, concealed)
     if len(volatile):
         places, values, watched = places[~volatile], values[~volatile], watched[~volatile]
     if int(np.count_nonzero(watched)) > MOST_APART:
         watched = watched & (np.cumsum(watched) <= MOST_APART)
-    apart = np.sort(places[watched] << 20 | values[watched] & _VALUE)
-    rest, of_rest = places[~watched], values[~watched] & _VALUE
-    room = MOST_ENTRIES - len(apart) - len(resting)
+    apart = np.sort(_fresh(places[watched], values[watched]))
+    rest, of_rest = places[~watched], values[~watched]
+    room = MOST_ENTRIES - len(apart) - len(veiled) - MOST_GONE
     if shift < 0:
         shift = _least_shift(rest, room)
     if not shift:
-        return PageState(version, 0, apart, np.sort(rest << 20 | of_rest), resting, hidden)
+        return PageState(version, 0, apart, np.sort(_fresh(rest, of_rest)), veiled)
     merged, at = np.unique(rest >> shift, return_inverse=True)
     sums = np.bincount(at, weights=_spread(rest, of_rest), minlength=len(merged)).astype(np.int64)  # below 2**53
-    return PageState(version, shift, apart, merged << 20 | sums & _VALUE, resting, hidden)
+    return PageState(version, shift, apart, _fresh(merged, sums), veiled)
+
+
+def _fresh(places: Column, values: Column) -> Column:
+    entries: Column = places << 20 | FRESH << VALUE_BITS | values & _VALUE
+    return entries
 
 
 def _least_shift(places: Column, room: int) -> int:
@@ -144,5 +258,5 @@ def _least_shift(places: Column, room: int) -> int:
 
 def _spread(places: Column, values: Column) -> Column:
     """Values that depend on their places too: two merged places that swap their words differ."""
-    spread: Column = (values * (2 * (places & 0x3FF) + 1) + places) & _VALUE
+    spread: Column = (values * (2 * (places & 0x3FF) + 1) + places) & ((1 << 20) - 1)
     return spread

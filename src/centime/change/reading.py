@@ -7,6 +7,9 @@
     only places that a rule learned since then explains  MINOR: volatile parts
     otherwise                                            CHANGED, with the places that differ
 
+A rule hides or explains a difference only if that is likely to be noise on this very page (`history.py`): a page that
+was still at a place where others of its host are volatile has CHANGED if it differs there.
+
 The last word is the host's (`noise.py`), which knows places that never rest and values that all of its pages share.
 """
 
@@ -15,10 +18,12 @@ from enum import IntEnum
 import msgspec
 import numpy as np
 
+from centime.change.advice import NONE, Advice
 from centime.change.groups import common_hash, groups_of, ordered_hash, sequence_of
-from centime.change.mask import masked, places_around
-from centime.change.page_state import HIDDEN, PageState, state_of, unpacked
-from centime.change.rule import ANYWHERE, SET, WATCHED, WHOLE, Rule, Table
+from centime.change.history import CERTAIN, FRESH, LEAST_ODDS, TWIN_ODDS
+from centime.change.mask import ends_of_lefts, masked, places_around
+from centime.change.page_state import PageState, state_of, unpacked
+from centime.change.rule import ANYWHERE, MASK, SET, WATCHED, WHOLE, Rule, Table
 from centime.model.words import Words
 from centime.parse.words import mixed
 
@@ -56,10 +61,10 @@ class Page:
         self.groups = groups_of(words)
 
     def state(self, table: Table, version: int, shift: int = -1) -> PageState:
-        """The state of this read under the rules that a version has in force."""
+        """The state of this read under the rules that a version has in force, as if it were the first."""
         places, values = self.groups.places, self.groups.ordered
         watched, volatile = np.zeros((2, len(places)), dtype=np.bool_)
-        hidden = [0] * (HIDDEN + 1)
+        hidden: dict[int, int] = {}
         rules = table.in_force(version)
         if rules:
             values = values.copy()
@@ -75,21 +80,33 @@ class Page:
                 if not any(rule.kind != WATCHED for rule in applied):
                     continue
                 values[at], covered = self._value(place, at, applied, kinds)
-                slot = HIDDEN if place in around and not kinds - {WATCHED} else place % HIDDEN
-                if covered:
-                    hidden[slot] = int(mixed(hidden[slot], mixed(place, covered)))
-        octets = np.array(hidden, dtype=np.int64).astype(np.uint16).tobytes()
-        return state_of(version, places, values, watched, volatile, octets, shift)
+                for key, value in covered.items():
+                    hidden[key] = int(mixed(hidden[key], value)) if key in hidden else value
+        return state_of(version, places, values, watched, volatile, hidden, shift)
 
-    def _value(self, place: int, at: int, rules: list[Rule], kinds: set[int]) -> tuple[int, int]:
-        """The value of a place under its rules, and the hash of what they hide."""
+    def _value(self, place: int, at: int, rules: list[Rule], kinds: set[int]) -> tuple[int, dict[int, int]]:
+        """The value of a place under its rules, and the hashes of what they hide, by their keys."""
         if WHOLE in kinds:
-            return 0, int(self.groups.ordered[at])
+            return 0, {place: int(self.groups.ordered[at])}
         sequence, attribute = sequence_of(self.words, place)
-        rest, covered = masked(sequence, rules, attribute)
+        masks = [rule for rule in rules if rule.kind == MASK]
+        rest, covered = masked(sequence, masks, attribute)
+        hidden = {rule.key: value for rule, value in zip(masks, covered, strict=True) if value}
         if SET in kinds:
-            return common_hash(rest), covered or ordered_hash(sequence)
-        return ordered_hash(rest), covered
+            return common_hash(rest), hidden | {place: ordered_hash(rest)}
+        return ordered_hash(rest), hidden
+
+    def places_of_rules(self, table: Table) -> dict[int, int]:
+        """The place of each rule that hides something, by its key; of a mask that applies anywhere, its first one."""
+        found = {}
+        for rule in table.rules:
+            if rule.kind == WATCHED or not rule.holds(table.version):
+                continue
+            found[rule.key] = rule.place
+            if rule.place == ANYWHERE:
+                ends = ends_of_lefts(self.words, rule)
+                found[rule.key] = int(self.words.places[ends[0]]) if len(ends) else -1
+        return found
 
 
 class Compared(msgspec.Struct, frozen=True, gc=False):
@@ -97,34 +114,89 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
 
     verdict: Verdict
     differences: tuple[Difference, ...] = ()
-    hidden: bytes = b""  # of this read under the rules of the last one
+    state: PageState | None = None  # of this read under the rules of the last one, with the histories of its places
+    stirred: tuple[int, ...] = ()  # keys of the rules that hide something else than before
+    surprises: tuple[int, ...] = ()  # those of them that are not expected to, on this page
+    doubtful: bool = False  # whether a twin read would tell noise from a change
 
 
-def compare(page: Page, before: bytes, table: Table) -> Compared:
-    """Compares a read, whose bytes differ, with the packed state of the last one."""
-    old = unpacked(before)
+def compare(
+    page: Page, before: bytes, advice: Advice, twin: Page | None = None, own: frozenset[int] = NONE
+) -> Compared:
+    """Compares a read, whose bytes differ, with the packed state of the last one.
+
+    `twin` is the same page, read again, and `own` are the keys of rules that both have taught.
+    """
+    table, old = advice.table, unpacked(before)
     new = page.state(table, old.version, old.shift)
-    if new.same_as(old):
-        return Compared(Verdict.MARKUP if new.hidden == old.hidden else Verdict.VOLATILE, (), new.hidden)
+    again = twin.state(table, old.version, old.shift).hides() if twin is not None else {}
+    here, there, histories = new.hides(), old.hides(), old.veiled_histories()
+    stirred, odds, steady = [], {}, set()
+    for key in sorted(here.keys() | there.keys()):
+        if here.get(key, 0) == there.get(key, 0):
+            continue
+        stirred.append(key)
+        odds[key] = advice.odds(key, histories.get(key, FRESH))
+        if twin is not None and here.get(key, 0) == again.get(key, 0):
+            steady.add(key)
+            odds[key] = advice.odds(key, histories.get(key, FRESH), steady=True)
+        elif twin is not None:
+            odds[key] = CERTAIN
+    surprises = tuple(key for key in stirred if odds[key] < LEAST_ODDS)
     found = new.differences(old)
-    if _moved(found):
-        return Compared(Verdict.MARKUP, (), new.hidden)
-    index = page.groups.index() if old.shift == 0 else {}
-    later = {rule.place for rule in table.rules if rule.since > old.version and rule.kind != WATCHED}
-    if ANYWHERE in later:
-        anywhere = [rule for rule in table.rules if rule.since > old.version and rule.place == ANYWHERE]
-        later |= set(places_around(page.words, anywhere))
-    differences = tuple(
-        Difference(
-            place if exact else -1,
-            here,
-            int(page.groups.counts[index[place]]) if place in index else 0,
-            here < 0 or there < 0,
-        )
-        for place, exact, here, there in found
-        if not (exact and place in later)
+    moved = _moved(found)
+    differences, doubts = ((), []) if moved else _unexplained(page, found, old, advice, twin, own)
+    verdict = Verdict.CHANGED
+    if not differences and not surprises:
+        verdict = Verdict.VOLATILE if stirred or (found and not moved) else Verdict.MARKUP
+    return Compared(
+        verdict,
+        differences,
+        new.compared_with(old, frozenset(steady.intersection(surprises))),
+        tuple(stirred),
+        surprises,
+        any(one < TWIN_ODDS for one in (*odds.values(), *doubts)),
     )
-    return Compared(Verdict.CHANGED if differences else Verdict.VOLATILE, differences, new.hidden)
+
+
+def _unexplained(
+    page: Page,
+    found: list[tuple[int, bool, int, int]],
+    old: PageState,
+    advice: Advice,
+    twin: Page | None,
+    own: frozenset[int],
+) -> tuple[tuple[Difference, ...], list[float]]:
+    """The differences that no rule explains which was learned since the last read, and the odds of those explained."""
+    index = page.groups.index() if old.shift == 0 else {}
+    later: dict[int, list[Rule]] = {}
+    for rule in advice.table.rules:
+        if rule.since > old.version and rule.kind != WATCHED and rule.holds(advice.table.version):
+            for place in places_around(page.words, [rule]) if rule.place == ANYWHERE else (rule.place,):
+                later.setdefault(place, []).append(rule)
+    histories = old.histories()
+    differences, doubts = [], []
+    for place, exact, here, there in found:
+        rules = later.get(place, []) if exact else []
+        if rules:
+            history = histories.get(place, FRESH)
+            steady = twin is not None and _same_words(page, twin, place)
+            odds = max(advice.odds(rule.key, history, steady=steady) for rule in rules)
+            if any(rule.key in own for rule in rules) or (twin is not None and not steady):
+                odds = CERTAIN
+            doubts.append(odds)
+            if odds >= LEAST_ODDS:
+                continue
+        words = int(page.groups.counts[index[place]]) if place in index else 0
+        differences.append(Difference(place if exact else -1, here, words, here < 0 or there < 0))
+    return tuple(differences), doubts
+
+
+def _same_words(first: Page, second: Page, place: int) -> bool:
+    here, there = first.groups.index().get(place), second.groups.index().get(place)
+    if here is None or there is None:
+        return here is there
+    return bool(first.groups.ordered[here] == second.groups.ordered[there])
 
 
 def _moved(found: list[tuple[int, bool, int, int]]) -> bool:

@@ -10,12 +10,21 @@ A page state names the version of the table under which it was made, and is comp
 a new rule never makes a page look changed, and never hides what was compared before.
 """
 
+from functools import lru_cache
+
 import msgspec
+
+from centime.parse.words import mixed
 
 WHOLE, SET, MASK, WATCHED = 1, 2, 3, 4
 ANYWHERE = 1 << 20  # the place of a mask that applies to the text of all places
 MOST_MASKS = 48  # of a place: with more, all of it is volatile
 MOST_RULES = 1_024  # of a host
+
+
+@lru_cache(maxsize=1 << 16)
+def _key_of_mask(place: int, left: int, right: int) -> int:
+    return int(mixed(mixed(place, left), right)) & ANYWHERE - 1
 
 
 class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -29,6 +38,11 @@ class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
     since: int = 0
     until: int = 0
     sample: str = ""  # what stood there when the rule was learned, for people
+
+    @property
+    def key(self) -> int:
+        """The name of the rule in page states, of 20 bits."""
+        return self.place if self.kind != MASK else _key_of_mask(self.place, self.left, self.right)
 
     def holds(self, version: int) -> bool:
         """Whether the rule is in force under a version."""

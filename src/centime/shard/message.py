@@ -14,7 +14,8 @@ from enum import IntFlag
 import msgspec
 import numpy as np
 
-from centime.change.noise import NO_ADVICE, Advice, Seen
+from centime.change.advice import NO_ADVICE, Advice
+from centime.change.seen import Seen
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.people.subscriptions import Subscription, Watched

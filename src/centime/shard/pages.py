@@ -237,7 +237,7 @@ class KnownPages:
             address=visit.address,
             state=state,
             state_at=before.state_at if before else 0,
-            hidden=(visit.seen.hidden if visit.seen else b"") or (before.hidden if before else b""),
+            hidden=b"" if state else (visit.seen.hidden if visit.seen else b"") or (before.hidden if before else b""),
         )
 
 

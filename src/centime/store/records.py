@@ -62,7 +62,8 @@ _TEXT_FIELDS = (
 )
 _HEAD = Struct("<" + "".join(code * len(names) for (code, _), names in _NUMBERS.items()))
 _LENGTHS = Struct(f"<{len(_TEXT_FIELDS) + 1}H")
-REFERENCE = Struct("<I16s")
+REFERENCE = Struct("<BI")  # a zero in place of STATE, and the place of a record; then its hidden bytes
+STATE = b"\1"
 _NAMES = [name for names in _NUMBERS.values() for name in names if name != "reserved"]
 _VALIDATORS = 2  # the first two texts, etag and modified: useless if truncated
 _head_of, _texts_of = attrgetter(*_NAMES), attrgetter(*_TEXT_FIELDS)
@@ -84,10 +85,10 @@ def size_at(data: npt.NDArray[np.uint8], at: int) -> int:
 def move_state(piece: npt.NDArray[np.uint8], places: Mapping[int, int]) -> None:
     """Moves the reference of a record to the state of an older one; a reference to a record that is lost becomes 0."""
     lengths: tuple[int, ...] = _LENGTHS.unpack(piece[_HEAD.size : HEAD_BYTES_OF_RECORD].tobytes())
-    if lengths[-1] == REFERENCE.size:
-        begin = HEAD_BYTES_OF_RECORD + sum(lengths[:-1])
-        place, hidden = REFERENCE.unpack(piece[begin : begin + REFERENCE.size].tobytes())
-        moved = REFERENCE.pack(places.get(place, 0), hidden)
+    begin = HEAD_BYTES_OF_RECORD + sum(lengths[:-1])
+    if lengths[-1] and piece[begin] != STATE[0]:
+        tag, place = REFERENCE.unpack(piece[begin : begin + REFERENCE.size].tobytes())
+        moved = REFERENCE.pack(tag, places.get(place, 0))
         piece[begin : begin + REFERENCE.size] = np.frombuffer(moved, dtype=np.uint8)
 
 
@@ -141,7 +142,13 @@ class Records:
             head[_PREVIOUS] = previous
             head[_FAILURES] = min(record.failures, 255)
             texts = [_cut(text, place) if text else b"" for place, text in enumerate(_texts_of(record))]
-            texts.append(record.state or (REFERENCE.pack(record.state_at, record.hidden) if record.state_at else b""))
+            texts.append(
+                STATE + record.state
+                if record.state
+                else REFERENCE.pack(0, record.state_at) + record.hidden
+                if record.state_at
+                else b""
+            )
             piece = b"".join((_HEAD.pack(*head), _LENGTHS.pack(*map(len, texts)), *texts))
             units = -(-len(piece) // UNIT)
             pieces += (piece, bytes(units * UNIT - len(piece)))
@@ -161,10 +168,12 @@ class Records:
         for name, length in zip(_TEXT_FIELDS, lengths, strict=True):
             values[name] = self.file.read(begin, length).decode()
             begin += length
-        if state_length == REFERENCE.size:
-            values["state_at"], values["hidden"] = REFERENCE.unpack(self.file.read(begin, state_length))
-        elif state_length:
-            values["state"], values["state_at"] = bytes(self.file.read(begin, state_length)), at
+        if state_length:
+            octets = bytes(self.file.read(begin, state_length))
+            if octets[:1] == STATE:
+                values["state"], values["state_at"] = octets[1:], at
+            else:
+                values["state_at"], values["hidden"] = REFERENCE.unpack_from(octets)[1], octets[REFERENCE.size :]
         for name, kind in (("outcome", Outcome), ("kind", PageKind), ("marks", Mark), ("loading", Loading)):
             values[name] = kind(values[name])
         return Record(**values)

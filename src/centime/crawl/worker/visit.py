@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from centime.change.look import Look, seen_again
-from centime.change.noise import Seen
 from centime.change.part import WHOLE, ComparedPart
+from centime.change.seen import Seen
 from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.hook import Hook, called
 from centime.crawl.worker.needs import NeedReader, Needs

@@ -1,0 +1,58 @@
+"""What a page itself has shown at one of its places: whether it differed, in each of its last comparisons.
+
+A history is a number of 6 bits: a leading one, then one bit for each of the last five comparisons, the newest last. So
+1 is the history of a place that was never compared.
+
+    odds that a difference is noise = q / (1 - q) * (r / C)^d * ((1 - r) / (1 - C))^s
+
+    r   how often the place differs on pages on which it is volatile
+    q   the share of such pages among those of the host that have the place
+    C   how often content differs on a page that is still there
+    d   differences of this page at the place, the one in question included
+    s   comparisons in which it did not differ
+
+So what is learned on some pages of a host hides nothing on a page that has been still at that place.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.words import Column
+
+FRESH = 1
+BITS = 6
+_FULL = 1 << (BITS - 1)
+_MASK = _FULL - 1
+CONTENT = 0.1  # C
+LEAST_ODDS = 3.0  # below, a difference is a change
+TWIN_ODDS = 10.0  # below, a twin read is wanted
+CERTAIN = 1e9
+MOST_STILL = BITS - 1
+
+
+def pushed(histories: Column, differed: npt.NDArray[np.bool_]) -> Column:
+    """Histories with one more comparison each."""
+    longer = histories << 1 | differed
+    found: Column = np.where(histories < _FULL, longer, _FULL | longer & _MASK)
+    return found
+
+
+def rested(histories: Column, comparisons: int) -> Column:
+    """Histories with some more comparisons in which nothing differed."""
+    still = np.zeros(len(histories), dtype=np.bool_)
+    for _ in range(min(comparisons, MOST_STILL)):
+        histories = pushed(histories, still)
+    return histories
+
+
+def counts(history: int) -> tuple[int, int]:
+    """In how many of the last comparisons a place differed, and in how many it did not."""
+    differed = history.bit_count() - 1
+    return differed, history.bit_length() - 1 - differed
+
+
+def noise_odds(history: int, rate: float, share: float) -> float:
+    """The odds that a difference is noise, after this history, if `rate` is r and `share` is q."""
+    differed, still = counts(history)
+    of_noise = (rate / CONTENT) ** (differed + 1) * ((1 - rate) / (1 - CONTENT)) ** still
+    return of_noise * share / (1 - share)

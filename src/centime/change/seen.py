@@ -1,0 +1,21 @@
+"""What a fetcher found out about the content of a page, as it tells the shard."""
+
+import msgspec
+
+from centime.change.reading import Difference
+from centime.change.rule import Rule
+
+
+class Seen(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The verdict of a fetcher, which the host's noise may overrule, and what both learn from."""
+
+    verdict: int
+    differences: tuple[Difference, ...] = ()
+    hidden: bytes = b""  # what is written of the read if the last state stays
+    state: bytes = b""  # the new state; empty if the last one stays
+    twin: bool = False  # the page was read twice
+    lessons: tuple[Rule, ...] = ()  # in force since the version after that of the fetcher's table
+    covered: tuple[int, ...] = ()
+    plain: bytes = b""  # the new state without the lessons, in case the table has changed meanwhile
+    stirred: tuple[int, ...] = ()  # keys of the rules that hide something else than before
+    surprises: tuple[int, ...] = ()  # those of them that were not expected to, on this page
