@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.parse.names import BREAKS, LOWER, RAW, ROLES, TAG_END, TEXTAREA, TITLE, XMP, element_of, name_at
-from centime.parse.tokens import MARKS, attributes, declaration_end, is_cdata, raw_end
+from centime.parse.tokens import TOKENS_SIZE, attributes, declaration_end, is_cdata, raw_end
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ def text_sample(page: bytes, url: str) -> bytes:
     """
     own = np.array(list({_code(word) for word in _words(unquote(url))}), dtype=np.int64)
     smallest = np.full(SAMPLED, _ITEM + 1, dtype=np.int64)
-    found = np.empty(MARKS + 1, dtype=np.int64)
+    found = np.empty(TOKENS_SIZE, dtype=np.int64)
     count = _sample(np.frombuffer(page, dtype=np.uint8), own, smallest, found)
     return np.append(found[0] & _ITEM, smallest[:count]).astype("<u4").tobytes() if found[0] else b""
 
@@ -166,7 +166,7 @@ def _sample(data: Bytes, own: Numbers, smallest: Numbers, found: Numbers) -> Who
         name, at = name_at(data, first, size, TAG_END)
         number = element_of(name)
         role = ROLES[number]
-        at = attributes(data, at, -1, -1, -1, found)
+        at = attributes(data, at, number, False, found)
         if at < 0:
             break
         if role & BREAKS:
