@@ -17,7 +17,7 @@ from centime.parse.about import PAGE_RELS
 from centime.parse.elements import ELEMENTS_SIZE
 from centime.parse.names import AREA, CODE_MASK, LINK, LOWER, META, A, code_of
 from centime.parse.references import IN_VALUE, reference
-from centime.parse.tokens import FIRST, SECOND, THIRD
+from centime.parse.tokens import FIRST, SECOND, THIRD, VALUE_COUNT, VALUES
 
 Bytes = npt.NDArray[np.uint8]
 Scratch = npt.NDArray[np.int64]
@@ -57,8 +57,9 @@ def is_new(data: Bytes, scratch: Scratch) -> bool | np.bool_:
     """Whether the table does not have an href; adds it, unless the element has a rel."""
     start, end = np.int64(scratch[FIRST]), np.int64(scratch[FIRST + 1])
     code = np.int64(0)
-    for at in range(start, end):
-        code = (257 * code + data[at]) & CODE_MASK
+    for value in range(scratch[VALUE_COUNT]):  # its words were hashed
+        if scratch[VALUES + 4 * value] == start:
+            code = scratch[VALUES + 4 * value + 2]
     slot = SEEN_AT + ((code ^ (code >> 10) ^ (code >> 20)) % SEEN)
     before = np.int64(scratch[slot])
     if before >= 0 and scratch[slot + SEEN] - before == end - start:

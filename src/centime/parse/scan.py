@@ -225,13 +225,11 @@ def _scan(
             elif scratch[LAST + number] >= 0 or scratch[FOREIGN_AT] >= 0 or role & BREAKS:
                 close_element(scratch, number)
             continue
-        if role & NOTED and not scratch[IN_TEMPLATE]:
-            if number == A:
-                _end_anchor(rows, scratch)
-                if scratch[FIRST] < 0 and scratch[FOREIGN_AT] >= 0:  # xlink:href of SVG
-                    scratch[FIRST], scratch[FIRST + 1] = scratch[THIRD], scratch[THIRD + 1]
-            if scratch[FIRST] >= 0:
-                _note(data, number, anchors, rows, hrefs, anchor_text, scratch)
+        is_noted = role & NOTED and not scratch[IN_TEMPLATE]
+        if is_noted and number == A:
+            _end_anchor(rows, scratch)
+            if scratch[FIRST] < 0 and scratch[FOREIGN_AT] >= 0:  # xlink:href of SVG
+                scratch[FIRST], scratch[FIRST + 1] = scratch[THIRD], scratch[THIRD + 1]
         is_raw = role & RAW and scratch[FOREIGN_AT] < 0
         named = np.int64(0) if role & ROOT else scratch[NAMED]
         how: Whole = np.int64(NOT_OPENED)
@@ -251,6 +249,8 @@ def _scan(
             segment = mixed(segment, mixed(code, named))
         if scratch[VALUE_COUNT] and (xml or (number != LINK and code != _SCRIPT)):
             _add_values(data, before, segment, columns, scratch)
+        if is_noted and scratch[FIRST] >= 0:
+            _note(data, number, anchors, rows, hrefs, anchor_text, scratch)
         if is_raw:
             start = at
             at = np.int64(size) if number == PLAINTEXT else raw_end(data, at, code)
@@ -299,12 +299,14 @@ def _no_tag(
 
 @bare_part
 def _add_values(data: Bytes, before: Whole, segment: Whole, columns: Scratch, scratch: Scratch) -> None:
-    """Adds the words of the values of an element on a path."""
+    """Adds the words of the values of an element on a path; the hash of each value takes the place of its name."""
     path = mixed(before, segment)
     for value in range(scratch[VALUE_COUNT]):
         row = VALUES + 4 * value
         place = place_of(path, mixed(scratch[row + 2], scratch[SAID]))
-        value_words(data, scratch[row], scratch[row + 1], scratch[row + 3] == URL, place, columns, scratch)
+        scratch[row + 2] = value_words(
+            data, scratch[row], scratch[row + 1], scratch[row + 3] == URL, place, columns, scratch
+        )
 
 
 @bare_part

@@ -217,9 +217,10 @@ def text_words(
 @bare_part
 def value_words(
     data: Bytes, at: Whole, end: Whole, is_url: bool | np.bool_, place: Whole, columns: Columns, scratch: Scratch
-) -> None:
-    """Adds the words of an attribute's value, which is a block."""
+) -> Whole:
+    """Adds the words of an attribute's value, which is a block; returns the hash of the value."""
     code, any_byte = np.int64(0), False
+    own = np.int64(0)
     begin = at
     block = scratch[BLOCK] | ATTRIBUTE
     hashed = np.int64(scratch[VALUE_HASH])
@@ -230,7 +231,7 @@ def value_words(
             if any_byte:
                 word = _finished(code)
                 _add(place, block, word, begin, columns, scratch)
-                hashed = mixed(hashed, word)
+                hashed, own = mixed(hashed, word), own * 3 + word & _WORDS
             code, any_byte = np.int64(0), False
             begin = at + 1
             if splits:
@@ -241,6 +242,7 @@ def value_words(
         at += 1
     scratch[VALUE_HASH] = hashed
     scratch[BLOCK] += 1
+    return own
 
 
 @bare_part
