@@ -18,7 +18,7 @@ from centime.change.look import Look, seen_again
 from centime.change.noise import Seen
 from centime.change.part import WHOLE, ComparedPart
 from centime.crawl.worker.chain import MOST_HOPS, Chains
-from centime.crawl.worker.hook import Hook, called
+from centime.crawl.worker.hook import HookCaller
 from centime.crawl.worker.needs import NeedReader, Needs
 from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
 from centime.crawl.worker.xpath import watched
@@ -42,7 +42,7 @@ async def visit(
     chains: Chains,
     links: LinkReader,
     archive: Archive | None,
-    hook: Hook | None = None,
+    hook: HookCaller | None = None,
     needs: NeedReader | None = None,
     part: ComparedPart = WHOLE,
 ) -> Visit:
@@ -99,7 +99,7 @@ async def visit(
             noarchive=noarchive,
         )
     document = part.of(with_header_links(document, response.headers, lease.url), lease.url, response.body)
-    trouble = called(hook, response, document) if hook is not None else ""
+    trouble = await hook.call(lease.page, response, document, skip=lease.skips_hook) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
     sitemap, lacking = _sitemap(lease, document, response.body)
     found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
