@@ -23,6 +23,7 @@ from centime.crawl.worker.needs import NeedReader, Needs
 from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
+from centime.discover.refusal import Reason
 from centime.discover.sitemap import Sitemap, read_sitemap
 from centime.fetch.directives import parse_directives
 from centime.fetch.watch import NOT_CONNECTED
@@ -33,7 +34,7 @@ from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
 from centime.parse.text_sample import text_sample
-from centime.shard.message import LIE, NOT_DOUBTED, PLAIN, TRUE, WITHOUT_TLS, Lease, Role, Visit
+from centime.shard.message import LIE, NOT_DOUBTED, PLAIN, TEXT_FOLLOWS, TRUE, WITHOUT_TLS, Lease, Role, Visit
 from centime.store.archive import Archive
 
 
@@ -207,7 +208,12 @@ def _without_document(
     elif response.outcome.redirect and found.links[0] == fingerprint(lease.url):
         detail = "redirects to itself"
     elif found.texts and lease.hops >= MOST_HOPS:
-        found = NO_LINKS._replace(links=found.links)
+        found = NO_LINKS._replace(
+            links=found.links,
+            refused=found.links.tobytes(),
+            refused_for=bytes([Reason.REDIRECTS | TEXT_FOLLOWS]),
+            refused_texts=found.texts,
+        )
         detail = f"{MOST_HOPS} redirects in a row led here: its target is followed only if it is known"
     return _visit(
         lease,
