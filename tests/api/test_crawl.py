@@ -85,6 +85,24 @@ def test_on_page_is_called_in_the_fetchers_for_every_page_that_was_read(
     assert web.seed_url in {line.split()[4] for line in lines}
 
 
+@pytest.mark.parametrize("how", ["exit", "crash"])
+def test_a_page_for_which_on_page_ends_the_process_is_read_without_it(
+    tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setenv("CENTIME_TEST_HOOK", f"{web.seed_url} {how}")
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    )
+    with Crawl(tmp_path / "c", web.seed_url, on_page="tests.api.hooks:end", workers=1, **web.settings) as crawl:
+        crawl.run()
+        assert crawl.hook_failures == 1
+        assert crawl.statistics()["outcomes"]["read"] > 5
+        with crawl.reader() as reader:
+            page = reader.page(web.seed_url)
+            assert "on_page: it is not called for this page, because it ended the fetcher 2 times" in str(page)
+            assert page["links_out"] > 0
+
+
 def test_what_on_page_raises_is_counted_and_stops_nothing(
     tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:

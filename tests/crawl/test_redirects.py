@@ -35,6 +35,8 @@ def test_an_endless_chain_of_redirects_ends_after_twenty(tmp_path: Path) -> None
     crawl = crawled(tmp_path / "c", routes, "/0")
     assert asked(crawl) == [f"/{number}" for number in range(MOST_HOPS + 1)]
     assert crawl.page(f"/{MOST_HOPS}")["visits"][0]["detail"].startswith("20 redirects in a row led here")
+    assert crawl.statistics()["refused"] == crawl.statistics()["refused_links"] == {"redirects": 1}
+    assert crawl.page(f"/{MOST_HOPS}")["refused_links"][0]["url"] == f"{crawl.url}/{MOST_HOPS + 1}"
     assert check_crawl(tmp_path / "c").problems == []
 
 

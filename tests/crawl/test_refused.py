@@ -101,7 +101,14 @@ def strange(path: str) -> bytes | None:
         return b"User-agent: *\nDisallow: /private/"
     if path == "/":
         real = (*(f"/en/en/en/p{number}" for number in range(40)), f"/search?{PARAMETERS}", DEEP, LONG)
-        refused = ("/private/1", "/film.mp4", "gopher://old.example/", "/" + "z" * 3_000, "/skip/this")
+        refused = (
+            "/private/1",
+            "/film.mp4",
+            "gopher://old.example/",
+            "ftp://old.example/pub/",
+            "/" + "z" * 3_000,
+            "/skip/this",
+        )
         traps = ("/loop/a/a/a/", "/same/a/a/a/", "/session-0a1b2c3d4e5f6a7b/start")
         return navigation + links(*real, *refused, *traps) + b'<a rel="nofollow" href="/unfollowed">x</a>'
     if path.startswith("/loop/"):
@@ -140,7 +147,7 @@ def test_the_end_of_a_crawl_says_how_many_links_were_refused(crawl: tuple[Crawle
         "robots": 1,
         "exclude": 1,
         "longest-url": 1,
-        "not-http": 1,
+        "not-http": 2,
         "trap": 0,
     }
     assert all_statistics(look_at(ran.folder), 0.0)["refused"] == counts
@@ -161,6 +168,7 @@ def test_every_refused_url_is_listed_with_its_reason_and_the_option_that_lets_it
         (f"{site.url}/private/1", "robots", "no option"),
         (f"{site.url}/{'z' * 3_000}", "longest-url", "--longest-url"),
         ("gopher://old.example/", "not-http", "no option"),
+        ("ftp://old.example/pub/", "not-http", "no option"),
     ]:
         assert rows[url]["reason"] == reason
         assert rows[url]["option"].startswith(option)
@@ -238,14 +246,13 @@ def test_the_counts_and_the_list_are_checked_and_survive(crawl: tuple[Crawled, S
 
 def test_other_options_let_in_what_was_refused_without_fetching_a_page_again(tmp_path: Path) -> None:
     def simple(path: str) -> bytes | None:
-        return links("/paper.pdf", f"{other.url}/x", "/a/a/a") if path == "/" else words_of(path)
+        return links("/paper.pdf", "/b.mp3", f"{other.url}/x", "/a/a/a") if path == "/" else words_of(path)
 
     with serving(words_of) as other, serving(simple) as site:
         first = Crawled(tmp_path / "c", f"{site.url}/", traps="shape")
-        assert first.facts["refused"] == {"scope": 1, "suffix": 1, "trap": 1}
+        assert first.facts["refused"] == first.facts["refused_links"] == {"scope": 1, "suffix": 2, "trap": 1}
         second = Crawled(tmp_path / "c", also="pdf", scope="any", traps="off")
-        assert second.facts["refused"] == {}
-        assert second.ended == "everything known was read"
+        assert second.facts["refused"] == second.facts["refused_links"] == {"suffix": 1}
         assert (site.fetched["/"], site.fetched["/paper.pdf"], site.fetched["/a/a/a"]) == (1, 1, 1)
         assert other.fetched["/x"] == 1
         assert second.reader.page(f"{site.url}/")["links_out"] == 3, "the links are links now"

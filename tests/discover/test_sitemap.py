@@ -200,3 +200,18 @@ def test_bombs_are_harmless() -> None:
 def test_any_bytes_are_some_sitemap(body: bytes, head: bytes) -> None:
     sitemap = read_sitemap(head + body)
     assert all(entry.url for entry in sitemap.entries)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "</urlset><url><loc>https://h/b</loc></url>",
+        "</urlset>\n<url><loc>https://h/b</loc></url>\n</urlset>",
+        "</urlset>" + HEAD + "<url><loc>https://h/b</loc></url></urlset>",
+    ],
+)
+def test_entries_after_the_end_of_a_sitemap_are_taken_and_it_says_so(rest: str) -> None:
+    sitemap = read_sitemap((HEAD + ENTRY + rest).encode())
+    assert [entry.url for entry in sitemap.entries] == [READ.url, "https://h/b"]
+    assert sitemap.trouble == "Entries follow the end of urlset."
+    assert not read_sitemap((HEAD + ENTRY + "</urlset><!-- the end -->").encode()).trouble

@@ -22,6 +22,7 @@ class Reason(IntEnum):
     PAGES_PER_HOST = 10
     MOST_PAGES = 11
     ROBOTS = 12
+    REDIRECTS = 13
 
     @property
     def label(self) -> str:
@@ -43,5 +44,6 @@ OPTIONS = {
     Reason.PAGES_PER_HOST: "--pages-per-host",
     Reason.MOST_PAGES: "--most-pages, --most-memory",
     Reason.ROBOTS: "no option: its host disallows it",
+    Reason.REDIRECTS: "give it as a seed",
 }
 """What a person changes to let in URLs that were refused for a reason."""

@@ -23,6 +23,8 @@ _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s++|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?>)*+<(?:[^\s<>/:]++:)?(?:urlset|sitemapindex)[\s/>]",
     re.DOTALL,
 )
+_ROOT_END = re.compile(rb"</((?:[^\s<>/:]{1,64}:)?(?:urlset|sitemapindex))\s{0,64}>")
+_ENTRY = re.compile(rb"<(?:[^\s<>/:]{1,64}:)?(?:url|sitemap)[\s>]")
 _LINES = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))++\s*+")
 _FREQUENCIES = frozenset(["always", "hourly", "daily", "weekly", "monthly", "yearly", "never"])
 
@@ -76,7 +78,9 @@ def read_sitemap(body: bytes) -> Sitemap:
     body, trouble = _unpacked(body)
     if not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<")):
         return _read_lines(body, trouble)
+    body, misplaced = _with_one_root(body)
     found = read_records(body, ("url", "sitemap"), most=MOST_ENTRIES)
+    trouble = trouble or misplaced
     is_index = found.root == "sitemapindex"
     wanted = "sitemap" if is_index else "url"
     if found.root not in ("urlset", "sitemapindex"):
@@ -87,6 +91,17 @@ def read_sitemap(body: bytes) -> Sitemap:
         )
     entries = [_entry(record, url) for record in found.records if record.name == wanted for url in record.texts("loc")]
     return Sitemap(entries=tuple(entries[:MOST_ENTRIES]), is_index=is_index, trouble=trouble or found.trouble)
+
+
+def _with_one_root(body: bytes) -> tuple[bytes, str]:
+    """A body whose root element ends at its end, and what is wrong if entries follow the end of its root, as in
+    sitemaps to which programs append.
+    """
+    end = _ROOT_END.search(body)
+    if end is None or not _ENTRY.search(body, end.end()):
+        return body, ""
+    name = end[1].decode("ascii", "replace")
+    return _ROOT_END.sub(b"", body) + end[0], f"Entries follow the end of {name}."
 
 
 def _entry(record: Record, url: str) -> SitemapEntry:

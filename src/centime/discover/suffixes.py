@@ -10,6 +10,7 @@ DTD, RSS, RDF, XSL and plain text are fetched, and so is a path without a suffix
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from centime.model.errors import BadSetting
 
@@ -56,6 +57,18 @@ def check_suffix(word: str) -> None:
             f"a suffix has up to 12 letters and digits, as in pdf,css,js; kinds of files are {', '.join(KINDS)} and "
             f"{ALL}; {word!r} is none of them"
         )
+
+
+def check_also(word: str) -> None:
+    """The same for `--also`: also if it is almost the name of a kind."""
+    check_suffix(word)
+    if word not in SUFFIXES and word not in KINDS and (meant := get_close_matches(word, KINDS, 1, 0.75)):
+        raise BadSetting(f"there is no kind of files {word!r}: did you mean {meant[0]}?")
+
+
+def unlisted(words: Iterable[str]) -> list[str]:
+    """Those of the words that are neither a kind of files nor a suffix that a crawl refuses by default."""
+    return [word for word in words if word not in SUFFIXES and word not in KINDS and word != ALL]
 
 
 def refused_suffixes(also: Iterable[str] = (), refused: Iterable[str] = ()) -> frozenset[str]:

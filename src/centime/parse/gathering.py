@@ -10,7 +10,7 @@ LONGEST_ANCHOR = 500  # characters of anchor text kept per link
 # First characters of hrefs that may not be pages; only these are matched against the expression.
 _PERHAPS = frozenset("#jJmMdDtTsSaAbBvVwWfF")
 _NOT_A_PAGE = re.compile(
-    r"#|(?:javascript|mailto|data|tel|sms|about|blob|vbscript|whatsapp|ftp|file|skype):", re.IGNORECASE
+    r"#|(?:javascript|mailto|data|tel|sms|about|blob|vbscript|whatsapp|file|skype):", re.IGNORECASE
 ).match
 _AROUND = "".join(map(chr, range(33)))  # C0 controls and space, which WHATWG strips
 

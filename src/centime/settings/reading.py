@@ -25,7 +25,7 @@ from msgspec import inspect, structs
 
 from centime.change.part import check_rule, check_selection
 from centime.discover.canonical import canonical
-from centime.discover.suffixes import check_suffix
+from centime.discover.suffixes import check_also, check_suffix
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.model.pattern import check_pattern
@@ -63,7 +63,7 @@ _CHECKS: dict[str, Callable[[str], None]] = {
     "select": check_selection,
     "ignore": check_rule,
     "focus": lambda rule: FocusRule.parse(rule).check(),
-    "also": check_suffix,
+    "also": check_also,
     "least-intervals": check_interval,
     "greatest-intervals": check_interval,
     "header": check_header,

@@ -50,6 +50,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     state: bytes = b""  # what the stored copy is compared by
     advice: Advice = NO_ADVICE  # what the host's pages are compared by
     doubt: bool = False  # an answer that the page is unchanged (304) is checked by another request
+    skips_hook: bool = False  # `on_page` is not called, because it ended fetchers for this page
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -210,3 +211,12 @@ pack = msgspec.msgpack.Encoder().encode
 unpack_leases = msgspec.msgpack.Decoder(list[Lease]).decode
 unpack_visit = msgspec.msgpack.Decoder(Visit).decode
 unpack_batch = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+unpack_page = msgspec.msgpack.Decoder(PageId).decode
+
+
+def is_visit(packed: bytes) -> bool:
+    """Whether a part of a batch is a visit; otherwise it is the number of a page."""
+    return packed[0] in _ARRAYS
+
+
+_ARRAYS = frozenset([*range(0x90, 0xA0), 0xDC, 0xDD])  # first bytes of arrays in msgpack

@@ -47,7 +47,6 @@ def test_counts_and_list_are_those_of_a_plain_dictionary(
     refusals = Refusals()
     reasons: dict[int, Reason] = {}
     times: Counter[int] = Counter()
-    links: Counter[Reason] = Counter()
     for place, (refused, admitted) in enumerate(steps):
         if place == cut:
             refusals = again(refusals)
@@ -55,14 +54,16 @@ def test_counts_and_list_are_those_of_a_plain_dictionary(
         for number, reason, _ in refused:
             reasons[number] = reason
             times[number] += 1
-            links[reason] += 1
         refusals.admitted(np.array([fingerprint(url(number)) for number in admitted], dtype=np.uint64))
         for number in admitted:
             reasons.pop(number, None)
+            times.pop(number, None)
         refusals.check(UrlTable())
     assert refusals.counts() == Counter(reasons.values())
     assert len(refusals) == len(reasons)
-    assert {reason: refusals.links[reason] for reason in links} == links
+    assert {reason: refusals.links[reason] for reason in Reason} == {
+        reason: sum(times[number] for number, its in reasons.items() if its is reason) for reason in Reason
+    }
     assert {one.url: (one.reason, one.times) for one in refusals.listed()} == {
         url(number): (reason, times[number]) for number, reason in reasons.items()
     }

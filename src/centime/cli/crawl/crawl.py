@@ -317,6 +317,7 @@ def _crawl(
     from centime.crawl.engine import loop as engine
     from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.opening import open_writer
+    from centime.discover.suffixes import KINDS, unlisted
     from centime.settings.reading import NONE, read_config
     from centime.settings.secrets import proxies_in_words
 
@@ -416,6 +417,11 @@ def _crawl(
             say(f"{folder}: {note}; --trust-folder is needed again in the next run")
         if given.get("continuous") and opened.settings.keep == "none":
             say(f"{folder}: no copies are kept, only what was learned of pages; --keep all stores them as WARC files")
+        if given.get("also") and (others := unlisted(opened.settings.also)):
+            say(
+                f"{folder}: --also: taken as suffixes of files, which pages may have: {', '.join(others)}; kinds of "
+                f"files are {', '.join(KINDS)}"
+            )
         if through := proxies_in_words(crawl.fetching):
             say(f"{folder}: requests go through the proxy {through}, which resolves names: see SECURITY.md")
         if crawl.fetching.insecure:

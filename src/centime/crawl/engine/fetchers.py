@@ -4,22 +4,29 @@ A host belongs to one fetcher (its lane modulo the number of fetchers), so one p
 connections and the pace of a host. A fetcher that dies closes its socket; the engine gets its leases back and a new
 process takes its place.
 
+A batch of a fetcher has visits, and the number of a page before the function of a user's program is called for it
+(`on_page`). If a fetcher dies then, the function is blamed, and after MOST_DEATHS such ends not called for that page.
+
 `Transport` is all that the engine needs: the tests drive it without processes or a network.
 """
 
 import contextlib
 import os
 import selectors
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from msgspec import structs
+
+from centime.crawl.worker.hook import MOST_DEATHS
 from centime.model.errors import CentimeError
 from centime.model.ids import PageId
 from centime.processes.handle import ChildProcess
 from centime.processes.spare import Spare, fork_spares
 from centime.settings.crawl import FetcherSettings
-from centime.shard.message import Lease, pack, unpack_batch
+from centime.shard.message import Lease, is_visit, pack, unpack_batch, unpack_page
 
 LEASES_PER_FETCHER = 256  # half of them for hosts that answer (frontier/standing.py)
 MOST_RESTARTS = 100  # a fetcher that dies again and again is not the web's fault
@@ -63,6 +70,7 @@ class _Fetcher(ChildProcess):
         super().__init__(MODULE, pack(settings), spare)
         self.number = number
         self.held: set[PageId] = set()
+        self.calling: PageId | None = None  # the page for which `on_page` was called last
 
 
 def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spare]]:
@@ -84,6 +92,7 @@ class Fetchers:
         self._selector = selectors.DefaultSelector()
         self._started = 0
         self.restarts = 0
+        self._deaths: Counter[PageId] = Counter()  # of fetchers while `on_page` was called, by page
         self._all = [self._start(number) for number in range(count)]
 
     @property
@@ -104,6 +113,8 @@ class Fetchers:
         for number, part in parts.items():
             fetcher = self._all[number]
             fetcher.held.update(lease.page for lease in part)
+            if self._deaths:
+                part = [structs.replace(one, skips_hook=self._deaths[one.page] >= MOST_DEATHS) for one in part]
             fetcher.say(pack(part))
             with contextlib.suppress(OSError):  # it has died; `receive` notices and returns its leases
                 self._flush(fetcher)
@@ -119,9 +130,10 @@ class Fetchers:
                     self._flush(fetcher)
                 if events & selectors.EVENT_READ:
                     for message in fetcher.receive():
-                        visits.extend(bytes(raw) for raw in unpack_batch(message))
+                        visits.extend(self._visits(fetcher, message))
             except (OSError, EOFError, ValueError):
                 lost.extend(fetcher.held)
+                self._read_the_rest(fetcher)
                 self._replace(fetcher)
         return visits, lost
 
@@ -145,12 +157,33 @@ class Fetchers:
         self._selector.register(fetcher, selectors.EVENT_READ | selectors.EVENT_WRITE, fetcher)
         return fetcher
 
+    def _visits(self, fetcher: _Fetcher, message: bytes) -> Iterator[bytes]:
+        """The visits of a message; notes for which page `on_page` is called."""
+        for raw in map(bytes, unpack_batch(message)):
+            if is_visit(raw):
+                yield raw
+            else:
+                fetcher.calling = unpack_page(raw)
+
+    def _read_the_rest(self, fetcher: _Fetcher) -> None:
+        """Notes for which page a dead fetcher called `on_page`; the leases of its last visits are lost already."""
+        with contextlib.suppress(OSError, EOFError, ValueError):
+            while messages := fetcher.receive():
+                for message in messages:
+                    list(self._visits(fetcher, message))
+
     def _replace(self, fetcher: _Fetcher) -> None:
         self._selector.unregister(fetcher)
         fetcher.end()
         self.restarts += 1
+        is_hooks = fetcher.calling in fetcher.held
+        if fetcher.calling is not None and is_hooks:
+            self._deaths[fetcher.calling] += 1
         if self.restarts > MOST_RESTARTS:
-            raise CentimeError(f"fetchers died {self.restarts} times; the last one with code {fetcher.returncode}")
+            where = ", while on_page was called" if is_hooks else ""
+            raise CentimeError(
+                f"fetchers died {self.restarts} times; the last one with code {fetcher.returncode}{where}"
+            )
         self._all[fetcher.number] = self._start(fetcher.number)
 
     def _flush(self, fetcher: _Fetcher) -> None:

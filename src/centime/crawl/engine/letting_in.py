@@ -19,6 +19,7 @@ from centime.shard.shard import Shard
 from centime.store.record import NO_PAGE
 
 URLS_PER_FRAME = 10_000
+NEVER = (Reason.NOT_HTTP, Reason.REDIRECTS)  # no option lets them in
 
 
 def let_in(shard: Shard, now: float) -> int:
@@ -40,7 +41,7 @@ def _is_accepted(shard: Shard, scope: Scope, traps: Traps, taken: Counter[int], 
     """Whether the settings accept a URL that was refused."""
     settings = shard.settings
     depth = 0 if one.source == NO_PAGE else int(shard.pages.origin(one.source)["depth"]) + 1
-    if one.reason is Reason.NOT_HTTP or (settings.max_depth is not None and depth > settings.max_depth):
+    if one.reason in NEVER or (settings.max_depth is not None and depth > settings.max_depth):
         return False
     if not one.url.startswith(("http://", "https://")) or scope.reason(one.url) is not None:
         return False

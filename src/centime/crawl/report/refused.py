@@ -12,6 +12,7 @@ import numpy as np
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.visits import last_visits
+from centime.crawl.worker.chain import MOST_HOPS
 from centime.discover.refusal import OPTIONS, REASONS, Reason
 from centime.discover.suffixes import suffix_of
 from centime.discover.traps import Traps
@@ -111,6 +112,8 @@ class Words:
                 return "the crawl had no room for it, or only for more important ones"
             case Reason.ROBOTS:
                 return "robots.txt disallows it"
+            case Reason.REDIRECTS:
+                return f"more than {MOST_HOPS} redirects in a row lead to it"
             case Reason.LONGEST_URL:
                 return f"it is longer than {settings.longest_url or 'a URL may be'} characters"
             case _:

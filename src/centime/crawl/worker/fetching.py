@@ -10,18 +10,20 @@ import asyncio
 import contextlib
 import gc
 import time
+from collections.abc import Sequence
 
 import msgspec
 
 from centime.change.part import ComparedPart
 from centime.crawl.worker.chain import Chains
-from centime.crawl.worker.hook import load_hook
+from centime.crawl.worker.hook import HookCaller, load_hook
 from centime.crawl.worker.needs import NeedReader
 from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.discover.traps import Traps
 from centime.fetch.fetcher import Fetcher
 from centime.model.errors import NoRoom
+from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
@@ -57,7 +59,8 @@ class FetchingProcess:
             )
             fetcher.on_robots = self.archive.answered
         self.part = ComparedPart(settings.select, settings.ignore, refreshes=settings.refreshes)
-        self.hook = load_hook(settings.on_page) if settings.on_page else None
+        self.hook = HookCaller(load_hook(settings.on_page), self._announce) if settings.on_page else None
+        self._writer: asyncio.StreamWriter | None = None
         self._done: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
         self._work = Work()
@@ -87,14 +90,25 @@ class FetchingProcess:
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._flush)
 
+    async def _announce(self, page: PageId) -> None:
+        """Returns when the engine's socket has all visits so far, and the number of the page that comes now."""
+        self._flush()
+        self._send([page])
+        while self._writer is not None and self._writer.transport.get_write_buffer_size():
+            await asyncio.sleep(0.0)
+
+    def _send(self, batch: Sequence[msgspec.Raw | PageId]) -> None:
+        if self._writer is not None and not self._writer.is_closing():  # if the engine is gone, nobody reads it
+            message = pack(batch)
+            self._writer.write(LENGTH.pack(len(message)) + message)
+
     def _flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._done and not self._writer.is_closing():  # if the engine is gone, nobody reads the visits
-            message = pack([msgspec.Raw(one) for one in self._done])
+        if self._done:
+            self._send([msgspec.Raw(one) for one in self._done])
             self._done.clear()
-            self._writer.write(LENGTH.pack(len(message)) + message)
 
 
 async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -4,23 +4,30 @@ The function is named by MODULE:NAME, or by FILE.py:NAME for one of the main pro
 page's body stays in the process that fetched it. The function sees a `FetchedPage`. What it returns is ignored. What it
 raises, also SystemExit and KeyboardInterrupt, does not stop the crawl: the record of the visit contains it, and the
 engine counts it. It runs in the fetcher's event loop, so other pages wait while it runs.
+
+A function that ends its process (`os._exit`, a crash in a library) takes the fetcher with it. So the engine is told for
+which page it is called before it is called, and after MOST_DEATHS such ends the page is read without calling it
+(`crawl/engine/fetchers.py`).
 """
 
+import asyncio
 import importlib
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from centime.model.document import Document
 from centime.model.errors import BadSetting
+from centime.model.ids import PageId
 from centime.model.outcome import PageKind
 from centime.model.response import Response
 
 FAILED = "on_page: "  # the detail of a visit starts with this if the function raised
 LONGEST_DETAIL = 200
+MOST_DEATHS = 2  # of fetchers, for one page
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,25 @@ def called(hook: Hook, response: Response, document: Document) -> str:
     except BaseException as trouble:  # the user's code may raise anything, and one page must not stop the others
         return f"{FAILED}{_in_words(trouble)}"[:LONGEST_DETAIL]
     return ""
+
+
+class HookCaller:
+    """Calls a hook for one page at a time, after `announce` has told the engine for which."""
+
+    def __init__(self, hook: Hook, announce: Callable[[PageId], Awaitable[None]]) -> None:
+        self._hook = hook
+        self._announce = announce
+        self._turn = asyncio.Lock()
+
+    async def call(self, page: PageId, response: Response, document: Document, *, skip: bool = False) -> str:
+        """Calls the hook, unless `skip` says that it would end the process; returns what it raised, in one line, or
+        "".
+        """
+        if skip:
+            return f"{FAILED}it is not called for this page, because it ended the fetcher {MOST_DEATHS} times"
+        async with self._turn:
+            await self._announce(page)
+            return called(self._hook, response, document)
 
 
 def _in_words(trouble: BaseException) -> str:

@@ -18,11 +18,12 @@ from centime.change.look import Look, seen_again
 from centime.change.part import WHOLE, ComparedPart
 from centime.change.seen import Seen
 from centime.crawl.worker.chain import MOST_HOPS, Chains
-from centime.crawl.worker.hook import Hook, called
+from centime.crawl.worker.hook import HookCaller
 from centime.crawl.worker.needs import NeedReader, Needs
 from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
 from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
+from centime.discover.refusal import Reason
 from centime.discover.sitemap import Sitemap, read_sitemap
 from centime.fetch.directives import parse_directives
 from centime.fetch.watch import NOT_CONNECTED
@@ -33,7 +34,7 @@ from centime.model.response import Request, Response
 from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
 from centime.parse.text_sample import text_sample
-from centime.shard.message import LIE, NOT_DOUBTED, PLAIN, TRUE, WITHOUT_TLS, Lease, Role, Visit
+from centime.shard.message import LIE, NOT_DOUBTED, PLAIN, TEXT_FOLLOWS, TRUE, WITHOUT_TLS, Lease, Role, Visit
 from centime.store.archive import Archive
 
 
@@ -42,7 +43,7 @@ async def visit(
     chains: Chains,
     links: LinkReader,
     archive: Archive | None,
-    hook: Hook | None = None,
+    hook: HookCaller | None = None,
     needs: NeedReader | None = None,
     part: ComparedPart = WHOLE,
 ) -> Visit:
@@ -99,7 +100,7 @@ async def visit(
             noarchive=noarchive,
         )
     document = part.of(with_header_links(document, response.headers, lease.url), lease.url, response.body)
-    trouble = called(hook, response, document) if hook is not None else ""
+    trouble = await hook.call(lease.page, response, document, skip=lease.skips_hook) if hook is not None else ""
     nofollow = document.nofollow or directives.nofollow
     sitemap, lacking = _sitemap(lease, document, response.body)
     found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
@@ -207,7 +208,12 @@ def _without_document(
     elif response.outcome.redirect and found.links[0] == fingerprint(lease.url):
         detail = "redirects to itself"
     elif found.texts and lease.hops >= MOST_HOPS:
-        found = NO_LINKS._replace(links=found.links)
+        found = NO_LINKS._replace(
+            links=found.links,
+            refused=found.links.tobytes(),
+            refused_for=bytes([Reason.REDIRECTS | TEXT_FOLLOWS]),
+            refused_texts=found.texts,
+        )
         detail = f"{MOST_HOPS} redirects in a row led here: its target is followed only if it is known"
     return _visit(
         lease,

@@ -3,12 +3,15 @@
     a URL is refused      if a page that was read links to it and the crawl does not know it as a page
     its reason            the latest one; a URL that is admitted later is refused no more
     urls                  distinct refused URLs: a link that every page of a site repeats counts once
-    links                 refused links of all visits: a URL counts once for each visit to a page that links to it
+    links                 refused links of all visits: a URL counts once for each visit to a page that links to it,
+                          under its reason; those of a URL that is admitted count no more
+
+    links of a reason  =  sum of `times` over its URLs, unless it is estimated
 
 Counts of URLs are exact up to MOST_COUNTED in all, by their fingerprints. Beyond, of the reason with most URLs only
 every second one is kept, by a bit of the fingerprint; then every fourth, and so on. `2 ** level` times the number kept
 is an unbiased estimate, with a standard error of one part in the root of the number kept: at most 0.5 %, because the
-largest of the 11 reasons has at least MOST_COUNTED / 11 URLs when it is halved. A reason with few URLs stays exact.
+largest of the 12 reasons has at least MOST_COUNTED / 12 URLs when it is halved. A reason with few URLs stays exact.
 
 The list has the text of the first LISTED URLs of each reason, with the page on which each was first seen.
 """
@@ -79,13 +82,16 @@ class Refusals:
         """Counts refused links, one for each place."""
         if not len(fingerprints):
             return
-        self.links += np.bincount(reasons, minlength=REASONS)
         kept = self._kept(fingerprints, reasons)
+        self.links += np.bincount(reasons[~kept], minlength=REASONS)
         fingerprints, reasons = fingerprints[kept], reasons[kept]
         numbers, _ = self._table.find_or_add(fingerprints)
         self._columns.reach(self._table.count)
+        changed = np.unique(numbers)
+        self.links -= self._links_of(changed)  # the reason of a URL may be another one now
         self._columns["reasons"][numbers] = reasons
         np.add.at(self._columns["times"], numbers, 1)
+        self.links += self._links_of(changed)
         while self._table.count > MOST_COUNTED:
             self._thin_out()
 
@@ -113,8 +119,11 @@ class Refusals:
         """Takes URLs that have become pages from the refused ones."""
         if not self._table.count and not self._listed:
             return
-        numbers = self._table.find(fingerprints)
-        self._columns["reasons"][numbers[numbers >= 0]] = 0
+        numbers = np.unique(self._table.find(fingerprints))
+        numbers = numbers[numbers >= 0]
+        self.links = np.maximum(self.links - (self._links_of(numbers) << self.levels), 0)
+        self._columns["reasons"][numbers] = 0
+        self._columns["times"][numbers] = 0
         for fingerprint in fingerprints.tolist():
             listed = self._listed.get(fingerprint)
             if listed is not None:
@@ -156,6 +165,9 @@ class Refusals:
         refused = np.concatenate([self._table.fingerprints[self._columns["reasons"] > 0], listed])
         if (known.find(refused) >= 0).any():
             raise StoreBroken("a URL is refused, and is a known page too")
+        links = self._links_of(np.arange(self._table.count))
+        if (links != self.links)[(self.levels == 0) & (np.arange(REASONS) > 0)].any():
+            raise StoreBroken("the counts of refused links are not those of their URLs")
         used = np.bincount([one.reason for one in self._listed.values()], minlength=REASONS)
         if (LISTED - used != self._room).any():
             raise StoreBroken("the list of refused URLs has another length than is counted")
@@ -183,13 +195,22 @@ class Refusals:
             items, room = msgspec.msgpack.decode(
                 arrays["listed"].tobytes(), type=tuple[list[tuple[int, Listed]], list[int]]
             )
-            refusals._listed, refusals._room = dict(items), room
+            refusals._listed = dict(items)
+            refusals._room[: len(room)] = room
             for fingerprint, one in items:
                 if one.key:
                     refusals._pending.setdefault(one.key, {})[fingerprint] = None
         return refusals
 
     # ---- inside
+
+    def _links_of(self, numbers: npt.NDArray[np.integer[Any]]) -> Numbers:
+        """How many links lead to these URLs, by reason."""
+        reasons, times = self._columns["reasons"][numbers], self._columns["times"][numbers]
+        counts = np.zeros(REASONS, dtype=np.int64)
+        np.add.at(counts, reasons, times.astype(np.int64))
+        counts[0] = 0
+        return counts
 
     def _forget(self, fingerprint: int, listed: Listed) -> None:
         del self._listed[fingerprint]
