@@ -185,7 +185,7 @@ class Refreshing:
                 self.moments.remove(page)
                 beat = None
         elif beat is None and verdict in (Verdict.CHANGED, Verdict.DATED) and one.record.changes in RHYTHM_AT:
-            rhythm = _rhythm_of(records, page)
+            rhythm = find_rhythm(*reads_of(records, page, ENOUGH))
             if rhythm is not None:
                 beat = self.beats[page] = Beat(rhythm, now)
         if beat is not None:
@@ -337,14 +337,16 @@ def _is_closed(record: Record) -> bool:
     return not (outcome.present or outcome.redirect or outcome.transient)
 
 
-def _rhythm_of(records: Records, page: PageId) -> Rhythm | None:
-    """The rhythm of a page's changes over its last visits, or None."""
+def reads_of(records: Records, page: PageId, enough: int) -> tuple[npt.NDArray[np.float64], Flags]:
+    """When a page was read at its last visits, and whether each read found a change. The visits back to the change
+    number `enough` suffice.
+    """
     times: list[float] = []
     changed: list[bool] = []
     for number, record in enumerate(records.history(page)):
-        if number == HISTORY or sum(changed) == ENOUGH:
+        if number == HISTORY or sum(changed) == enough:
             break
         if record.outcome in (Outcome.READ, Outcome.UNCHANGED):
             times.append(record.time)
             changed.append(Mark.CHANGED in record.marks)
-    return find_rhythm(np.array(times[::-1]), np.array(changed[::-1], dtype=np.bool_))
+    return np.array(times[::-1]), np.array(changed[::-1], dtype=np.bool_)
