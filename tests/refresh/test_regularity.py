@@ -24,7 +24,7 @@ def in_bursts(chance: Chance, rate: float, end: float) -> np.ndarray:
     """On for a seventh of the time, four mean gaps long."""
     edges = np.cumsum(chance.exponential(np.tile([24.0, 4.0], int(rate * end / 10) + 20) / rate))
     changes = poisson(chance, 7 * rate, end)
-    return changes[np.searchsorted(edges, changes) % 2 == 1]
+    return np.asarray(changes[np.searchsorted(edges, changes) % 2 == 1])
 
 
 def by_the_clock(chance: Chance, rate: float, end: float) -> np.ndarray:

@@ -71,7 +71,8 @@ def dispersion(times: Vector, changed: Flags) -> Dispersion | None:
     expected = -np.expm1(-rate * intervals)
     slopes = intervals * (1.0 - expected)
     total = variance = before = bias = slopes_before = known = 0.0
-    for p, residual, slope in zip(expected.tolist(), (seen - expected).tolist(), slopes.tolist(), strict=True):
+    residuals: Vector = seen - expected
+    for p, residual, slope in zip(expected.tolist(), residuals.tolist(), slopes.tolist(), strict=True):
         total += residual * before
         variance += p * (1.0 - p) * before * before
         bias += slope * slopes_before

@@ -55,11 +55,11 @@ def check_interval(rule: str) -> None:
 
 def split_words(given: object) -> tuple[list[object], list[str]]:
     """What is given for all pages, and the rules by pattern."""
-    words = given if isinstance(given, list) else [given]
-    if not words or not all(isinstance(word, str) for word in words):
+    given_words = given if isinstance(given, list) else [given]
+    words = [word for word in given_words if isinstance(word, str)]
+    if not words or len(words) < len(given_words):  # refused by its type later
         return [given], []
-    rules = [word for word in words if "=" in word]
-    return [word for word in words if "=" not in word], rules
+    return [word for word in words if "=" not in word], [word for word in words if "=" in word]
 
 
 def _parsed(rule: str) -> tuple[str, float | None]:
