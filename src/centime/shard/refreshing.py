@@ -19,11 +19,12 @@ import numpy.typing as npt
 
 from centime.frontier.timers import Timers
 from centime.model.ids import HostId, PageId, page_ids
-from centime.model.outcome import Outcome
+from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
 from centime.refresh.book import RefreshBook
 from centime.refresh.credit import frequency_verdict, period_of_max_age, verified, weight
 from centime.refresh.dates import observe, reliable, stood, verdict_of
+from centime.refresh.mortality import Mortality
 from centime.refresh.rhythm import Rhythm, find_rhythm, holds, next_moment
 from centime.refresh.settings import RefreshSettings
 from centime.refresh.spending import Spending
@@ -77,6 +78,7 @@ class Refreshing:
         self.deadlines = Timers()
         self.beats: dict[PageId, Beat] = {}
         self.spending = Spending()
+        self.mortality = Mortality()
         self.configure(settings)
 
     def configure(self, settings: CrawlSettings) -> None:
@@ -107,6 +109,7 @@ class Refreshing:
         if not len(self.book):
             self.book = RefreshBook(now, self._rules(), self._hosts_of)
         closed = [one.visit.page for one in filed if one.ended or _is_closed(one.record)]
+        self._count_deaths(now, filed)
         if closed:
             self.book.forget(np.array(closed, dtype=np.int64))
             for page in closed:
@@ -137,6 +140,18 @@ class Refreshing:
         )
         for one, verdict in zip(observed, verdicts, strict=True):
             self._update_beat(now, one, verdict, records)
+
+    def _count_deaths(self, now: float, filed: Sequence[Filed]) -> None:
+        """Counts pages that are gone, and the time that the others were seen to live (`refresh/mortality.py`)."""
+        before = self.book.read_times(np.array([one.visit.page for one in filed], dtype=np.int64)).tolist()
+        for one, read in zip(filed, before, strict=True):
+            if read != read:  # not in the book
+                if one.before is not None and one.before.kind == PageKind.DEAD and one.visit.outcome.present:
+                    self.mortality.returned()
+            elif one.visit.outcome is Outcome.GONE:
+                self.mortality.died(now - read)
+            elif one.visit.outcome.present:
+                self.mortality.lived(now - read)
 
     def _verdict(self, now: float, one: Filed, read_before: float, hosts: Hosts) -> tuple[Verdict, float]:
         outcome, record, before = one.visit.outcome, one.record, one.before
@@ -304,6 +319,7 @@ class Refreshing:
         for name, heap in (("moments", self.moments), ("deadlines", self.deadlines)):
             kept |= {f"{name}_{title}": array for title, array in heap.state()[1].items()}
         kept["spending"] = np.frombuffer(msgspec.msgpack.encode(self.spending), dtype=np.uint8)
+        kept["mortality"] = np.frombuffer(msgspec.msgpack.encode(self.mortality), dtype=np.uint8)
         kept["beats"] = np.frombuffer(msgspec.msgpack.encode(self.beats), dtype=np.uint8)
         return {"book": facts}, kept
 
@@ -321,6 +337,8 @@ class Refreshing:
         made.moments = Timers.from_state({}, part("moments"))
         made.deadlines = Timers.from_state({}, part("deadlines"))
         made.spending = msgspec.msgpack.decode(arrays["spending"].tobytes(), type=Spending)
+        if "mortality" in arrays:  # a snapshot of an older format lacks it
+            made.mortality = msgspec.msgpack.decode(arrays["mortality"].tobytes(), type=Mortality)
         made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[PageId, Beat])
         return made
 
