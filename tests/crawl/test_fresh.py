@@ -89,6 +89,8 @@ def test_pages_that_change_more_often_are_estimated_so_and_the_budget_is_kept(tm
         assert (
             facts["changes_per_day_90_percent"][0] < facts["changes_per_day"] < facts["changes_per_day_90_percent"][1]
         )
+        assert facts["change_pattern"] in ("chance", "unknown")
+        assert not facts["irregular"]
         assert 0 < facts["probably_fresh"] <= 1
         assert facts["worth_needed"] > 0
 

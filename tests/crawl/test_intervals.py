@@ -7,6 +7,7 @@ import numpy as np
 
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.report.page import about_page
+from centime.settings.live import Value
 from centime.shard.people.command import SetCommand, new_id
 from tests.crawl.changing import DAY, FOREVER, HOUR, START, ChangingWorld, live
 from tests.crawl.world import crawl, url_of
@@ -44,8 +45,8 @@ def test_a_page_is_read_by_its_greatest_interval_although_it_never_changes(tmp_p
         assert max(gaps(world, 2, late)) < 3.5 * HOUR
         others = np.concatenate([gaps(world, page, late) for page in range(20) if page != 2])
         assert others.max() > 4 * HOUR
-        lifted = SetCommand(id=new_id(), time=now, values={"greatest-intervals": ["p2$=none", "p3$=2h"]})
-        opened.shard.command(now, lifted)
+        values: dict[str, Value] = {"greatest-intervals": ["p2$=none", "p3$=2h"]}
+        opened.shard.command(now, SetCommand(id=new_id(), time=now, values=values))
         live(opened, world, START + 6 * DAY, start=now)
         assert max(gaps(world, 3, START + 5 * DAY)) < 2.5 * HOUR, "also for pages that were read before the rule"
         assert max(gaps(world, 2, START + 4.5 * DAY), default=DAY) > 4 * HOUR

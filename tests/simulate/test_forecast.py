@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -142,3 +143,31 @@ def test_beliefs_that_know_the_rates_foretell_the_closed_form_and_what_the_simul
     history = poisson_history(rates, importance, 200, seed=4)
     realised = simulate(history, Oracle(history), budget, warm=80 * DAY)
     assert realised.freshness == pytest.approx(steady.freshness, abs=0.012)
+
+
+@given(shapes, st.floats(0.05, 50.0), st.floats(0.0, 0.3))
+def test_with_deaths_the_steady_state_is_the_mean_of_both_chances(shape: float, interval: float, deaths: float) -> None:
+    beliefs = replace(one(shape, DAY), death_rate=deaths / DAY)
+    expected = quad(lambda u: fresh(shape, u) * math.exp(-deaths * u), 0, interval, limit=200)[0] / interval
+    assert expected_steady(beliefs, np.array([interval * DAY])).freshness == pytest.approx(expected, rel=1e-3)
+    assert expected_now(replace(beliefs, age=np.array([2 * DAY]))).freshness == pytest.approx(
+        fresh(shape, 2.0) * math.exp(-2.0 * deaths)
+    )
+
+
+def test_the_forecast_with_deaths_is_what_a_simulation_of_pages_that_die_realises() -> None:
+    chance, shape, interval, deaths, age, horizon = np.random.default_rng(1), 1.5, 3.0, 0.1, 1.0, 20.0
+    fresh_time = counted = 0.0
+    for _ in range(20_000):
+        rate, death = chance.gamma(shape, 1.0), chance.exponential(1 / deaths)
+        read = -age
+        while read < horizon:
+            stale = min(read + chance.exponential(1 / rate), death - age)
+            fresh_time += max(0.0, min(stale, read + interval, horizon) - max(read, 0.0))
+            counted += min(read + interval, horizon) - max(read, 0.0)
+            read += interval
+            if read > death - age:
+                break
+    beliefs = replace(one(shape, DAY, age * DAY), death_rate=deaths / DAY)
+    expected = expected_coming(beliefs, np.array([interval * DAY]), horizon * DAY).freshness
+    assert expected == pytest.approx(fresh_time / counted, abs=0.006)

@@ -55,9 +55,9 @@ def check_interval(rule: str) -> None:
 
 def split_words(given: object) -> tuple[list[object], list[str]]:
     """What is given for all pages, and the rules by pattern."""
-    said = given if isinstance(given, list) else [given]
-    words = [word for word in said if isinstance(word, str)]
-    if not said or len(words) < len(said):
+    given_words = given if isinstance(given, list) else [given]
+    words = [word for word in given_words if isinstance(word, str)]
+    if not words or len(words) < len(given_words):  # refused by its type later
         return [given], []
     return [word for word in words if "=" not in word], [word for word in words if "=" in word]
 

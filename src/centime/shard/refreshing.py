@@ -19,11 +19,12 @@ import numpy.typing as npt
 
 from centime.frontier.timers import Timers
 from centime.model.ids import HostId, PageId, page_ids
-from centime.model.outcome import Outcome
+from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
 from centime.refresh.book import RefreshBook
 from centime.refresh.credit import frequency_verdict, period_of_max_age, verified, weight
 from centime.refresh.dates import observe, reliable, stood, verdict_of
+from centime.refresh.mortality import Mortality
 from centime.refresh.rhythm import Rhythm, find_rhythm, holds, next_moment
 from centime.refresh.settings import RefreshSettings
 from centime.refresh.spending import Spending
@@ -77,6 +78,7 @@ class Refreshing:
         self.deadlines = Timers()
         self.beats: dict[PageId, Beat] = {}
         self.spending = Spending()
+        self.mortality = Mortality()
         self.configure(settings)
 
     def configure(self, settings: CrawlSettings) -> None:
@@ -107,6 +109,7 @@ class Refreshing:
         if not len(self.book):
             self.book = RefreshBook(now, self._rules(), self._hosts_of)
         closed = [one.visit.page for one in filed if one.ended or _is_closed(one.record)]
+        self._count_deaths(now, filed)
         if closed:
             self.book.forget(np.array(closed, dtype=np.int64))
             for page in closed:
@@ -137,6 +140,18 @@ class Refreshing:
         )
         for one, verdict in zip(observed, verdicts, strict=True):
             self._update_beat(now, one, verdict, records)
+
+    def _count_deaths(self, now: float, filed: Sequence[Filed]) -> None:
+        """Counts pages that are gone, and the time that the others were seen to live (`refresh/mortality.py`)."""
+        before = self.book.read_times(np.array([one.visit.page for one in filed], dtype=np.int64)).tolist()
+        for one, read in zip(filed, before, strict=True):
+            if read != read:  # not in the book
+                if one.before is not None and one.before.kind == PageKind.DEAD and one.visit.outcome.present:
+                    self.mortality.returned()
+            elif one.visit.outcome is Outcome.GONE:
+                self.mortality.died(now - read)
+            elif one.visit.outcome.present:
+                self.mortality.lived(now - read)
 
     def _verdict(self, now: float, one: Filed, read_before: float, hosts: Hosts) -> tuple[Verdict, float]:
         outcome, record, before = one.visit.outcome, one.record, one.before
@@ -185,7 +200,7 @@ class Refreshing:
                 self.moments.remove(page)
                 beat = None
         elif beat is None and verdict in (Verdict.CHANGED, Verdict.DATED) and one.record.changes in RHYTHM_AT:
-            rhythm = _rhythm_of(records, page)
+            rhythm = find_rhythm(*reads_of(records, page, ENOUGH))
             if rhythm is not None:
                 beat = self.beats[page] = Beat(rhythm, now)
         if beat is not None:
@@ -304,6 +319,7 @@ class Refreshing:
         for name, heap in (("moments", self.moments), ("deadlines", self.deadlines)):
             kept |= {f"{name}_{title}": array for title, array in heap.state()[1].items()}
         kept["spending"] = np.frombuffer(msgspec.msgpack.encode(self.spending), dtype=np.uint8)
+        kept["mortality"] = np.frombuffer(msgspec.msgpack.encode(self.mortality), dtype=np.uint8)
         kept["beats"] = np.frombuffer(msgspec.msgpack.encode(self.beats), dtype=np.uint8)
         return {"book": facts}, kept
 
@@ -321,6 +337,8 @@ class Refreshing:
         made.moments = Timers.from_state({}, part("moments"))
         made.deadlines = Timers.from_state({}, part("deadlines"))
         made.spending = msgspec.msgpack.decode(arrays["spending"].tobytes(), type=Spending)
+        if "mortality" in arrays:  # a snapshot of an older format lacks it
+            made.mortality = msgspec.msgpack.decode(arrays["mortality"].tobytes(), type=Mortality)
         made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[PageId, Beat])
         return made
 
@@ -337,14 +355,16 @@ def _is_closed(record: Record) -> bool:
     return not (outcome.present or outcome.redirect or outcome.transient)
 
 
-def _rhythm_of(records: Records, page: PageId) -> Rhythm | None:
-    """The rhythm of a page's changes over its last visits, or None."""
+def reads_of(records: Records, page: PageId, enough: int) -> tuple[npt.NDArray[np.float64], Flags]:
+    """When a page was read at its last visits, and whether each read found a change. The visits back to the change
+    number `enough` suffice.
+    """
     times: list[float] = []
     changed: list[bool] = []
     for number, record in enumerate(records.history(page)):
-        if number == HISTORY or sum(changed) == ENOUGH:
+        if number == HISTORY or sum(changed) == enough:
             break
         if record.outcome in (Outcome.READ, Outcome.UNCHANGED):
             times.append(record.time)
             changed.append(Mark.CHANGED in record.marks)
-    return find_rhythm(np.array(times[::-1]), np.array(changed[::-1], dtype=np.bool_))
+    return np.array(times[::-1]), np.array(changed[::-1], dtype=np.bool_)

@@ -17,6 +17,11 @@ book, decisions use the wider belief Gamma(w S, w B), w = TRUST (`centime.refres
 that the last read has drawn (`centime.refresh.page_record`): this holds for
 `worth_of`, `intervals_at` and all that follows from them. The results, `expected_...`, use the belief itself.
 
+Pages go away at a rate δ (`centime.refresh.mortality`), and a page that is gone is a stale copy until a read finds it
+out; from then on it does not count. So a copy of age a is fresh with the probability F(a) e^(-δa), a page is still
+there for the next round with the probability e^(-δT), and freshness is the expected fresh time over the expected time
+that pages count. Pages that are born in the meantime are assumed to be like those that went. Ages leave deaths out.
+
 A forecast assumes that the beliefs stay as they are; a crawl goes on learning and does a little better.
 
 Traps: E has the factor 1/(S - 1), its integral also 1/(S - 2). Both are computed through expm1, and S is moved away
@@ -56,6 +61,7 @@ class Beliefs:
     least_interval: float = 0.0
     drawn: Vector | None = None  # the factor of the rate in decisions, 1 by default
     probe_share: float = 0.0  # of the budget
+    death_rate: float = 0.0  # of a page, per second
 
     def __len__(self) -> int:
         return len(self.shape)
@@ -141,10 +147,26 @@ def _write_intervals(
         intervals[page] = max(least, math.exp(high))
 
 
+# the nodes and weights of Gauss and Legendre on [-1, 1]
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+
+
+@inlined
+def _living(shape: float, scale: float, begin: float, end: float, death_rate: float) -> float:
+    """The integral of F(u) e^(-δu) from one age to another, over v = log(1 + u/B), in which F is e^(-Sv)."""
+    end = min(end, begin + 20.0 / death_rate)  # what is beyond is nothing
+    low, high = math.log1p(begin / scale), math.log1p(end / scale)
+    total = 0.0
+    for node in range(len(_NODES)):
+        v = 0.5 * (low + high + (high - low) * _NODES[node])
+        total += _WEIGHTS[node] * math.exp((1.0 - shape) * v - death_rate * scale * math.expm1(v))
+    return scale * 0.5 * (high - low) * total
+
+
 @kernel
-def _write_now(shape: Vector, scale: Vector, age: Vector, fresh: Vector, stale: Vector) -> None:
+def _write_now(shape: Vector, scale: Vector, age: Vector, death_rate: float, fresh: Vector, stale: Vector) -> None:
     for page in range(len(shape)):
-        fresh[page] = _fresh(shape[page], scale[page], age[page])
+        fresh[page] = _fresh(shape[page], scale[page], age[page]) * math.exp(-death_rate * age[page])
         stale[page] = age[page] - _whole(shape[page], scale[page], age[page])
 
 
@@ -160,43 +182,65 @@ def _twice(shape: float, scale: float, age: float) -> float:
 
 
 @inlined
-def _over(shape: float, scale: float, begin: float, end: float) -> tuple[float, float]:
+def _over(shape: float, scale: float, begin: float, end: float, death_rate: float) -> tuple[float, float]:
     """The fresh time, and the integral of the age, of a copy from one age to another."""
-    fresh = _whole(shape, scale, end) - _whole(shape, scale, begin)
+    if death_rate > 0.0:
+        fresh = _living(shape, scale, begin, end, death_rate)
+    else:
+        fresh = _whole(shape, scale, end) - _whole(shape, scale, begin)
     stale = (end * end - begin * begin) / 2.0 - (_twice(shape, scale, end) - _twice(shape, scale, begin))
     return fresh, max(0.0, stale)
 
 
 @kernel
 def _write_coming(
-    shape: Vector, scale: Vector, age: Vector, intervals: Vector, horizon: float, fresh: Vector, stale: Vector
+    shape: Vector,
+    scale: Vector,
+    age: Vector,
+    intervals: Vector,
+    horizon: float,
+    death_rate: float,
+    fresh: Vector,
+    stale: Vector,
+    counted: Vector,
 ) -> None:
-    """Writes the means of every page over the horizon if it is read at its interval, and at once if that is over."""
+    """Writes the means of every page over the horizon if it is read at its interval, and at once if that is over; and
+    the share of the horizon for which it counts.
+    """
     for page in range(len(shape)):
         left = horizon
         begin = age[page]
         if begin >= intervals[page]:
             begin = 0.0
         part = min(left, intervals[page] - begin)
-        total, older = _over(shape[page], scale[page], begin, begin + part)
+        total, older = _over(shape[page], scale[page], begin, begin + part, death_rate)
+        time = part
         left -= part
         if left > 0.0:
             rounds = math.floor(left / intervals[page])
-            more, older_more = _over(shape[page], scale[page], 0.0, intervals[page])
-            rest, older_rest = _over(shape[page], scale[page], 0.0, left - rounds * intervals[page])
-            total += rounds * more + rest
+            more, older_more = _over(shape[page], scale[page], 0.0, intervals[page], death_rate)
+            rest, older_rest = _over(shape[page], scale[page], 0.0, left - rounds * intervals[page], death_rate)
+            first = math.exp(-death_rate * (begin + part))  # it is still there at the first read of all rounds
+            kept = math.exp(-death_rate * intervals[page])
+            last = kept**rounds
+            whole = rounds if kept == 1.0 else (1.0 - last) / (1.0 - kept)  # rounds, each by its probability
+            total += first * (whole * more + last * rest)
+            time += first * (whole * intervals[page] + last * (left - rounds * intervals[page]))
             older += rounds * older_more + older_rest
         fresh[page] = total / horizon
         stale[page] = older / horizon
+        counted[page] = time / horizon
 
 
 @kernel
-def _write_steady(shape: Vector, scale: Vector, intervals: Vector, fresh: Vector, stale: Vector) -> None:
+def _write_steady(
+    shape: Vector, scale: Vector, intervals: Vector, death_rate: float, fresh: Vector, stale: Vector
+) -> None:
     for page in range(len(shape)):
         fresh[page] = 0.0
         stale[page] = math.inf
         if intervals[page] < math.inf:
-            total, older = _over(shape[page], scale[page], 0.0, intervals[page])
+            total, older = _over(shape[page], scale[page], 0.0, intervals[page], death_rate)
             fresh[page] = total / intervals[page]
             stale[page] = older / intervals[page]
 
@@ -265,30 +309,32 @@ def _write_index(
 def expected_now(beliefs: Beliefs) -> Expected:
     """The expected freshness and age now."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
-    _write_now(beliefs.shape, beliefs.scale, beliefs.age, fresh, stale)
-    return _weighted(beliefs, fresh, stale)
+    _write_now(beliefs.shape, beliefs.scale, beliefs.age, beliefs.death_rate, fresh, stale)
+    return _weighted(beliefs, fresh, stale, np.ones(len(beliefs)))
 
 
 def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expected:
     """The expected means over the coming `seconds` if pages are read at these intervals, starting from the copies'
     ages now.
     """
-    fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
-    _write_coming(beliefs.shape, beliefs.scale, beliefs.age, intervals, seconds, fresh, stale)
-    return _weighted(beliefs, fresh, stale)
+    fresh, stale, counted = np.empty(len(beliefs)), np.empty(len(beliefs)), np.empty(len(beliefs))
+    _write_coming(
+        beliefs.shape, beliefs.scale, beliefs.age, intervals, seconds, beliefs.death_rate, fresh, stale, counted
+    )
+    return _weighted(beliefs, fresh, stale, counted)
 
 
 def expected_steady(beliefs: Beliefs, intervals: Vector) -> Expected:
     """The expected means in the long run; the age is that of the pages that are read at all."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
-    _write_steady(beliefs.shape, beliefs.scale, intervals, fresh, stale)
+    _write_steady(beliefs.shape, beliefs.scale, intervals, beliefs.death_rate, fresh, stale)
     read = np.isfinite(intervals)
     weights = beliefs.importance
     age = float((weights[read] * stale[read]).sum() / weights[read].sum()) if weights[read].sum() > 0 else math.inf
     return Expected(float((weights * fresh).sum() / weights.sum()), age / 86_400.0)
 
 
-def _weighted(beliefs: Beliefs, fresh: Vector, stale: Vector) -> Expected:
+def _weighted(beliefs: Beliefs, fresh: Vector, stale: Vector, counted: Vector) -> Expected:
     weights = beliefs.importance
-    whole = float(weights.sum())
-    return Expected(float((weights * fresh).sum() / whole), float((weights * stale).sum() / whole) / 86_400.0)
+    freshness = float((weights * fresh).sum() / (weights * counted).sum())
+    return Expected(freshness, float((weights * stale).sum() / weights.sum()) / 86_400.0)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.refresh.book import RefreshBook
+from centime.refresh.mortality import Mortality
 from centime.refresh.settings import RefreshSettings
 from centime.refresh.spending import Spending
 from centime.refresh.verdict import Verdict
@@ -32,11 +33,14 @@ class Ours:
         self._every = np.arange(history.pages)
         self._settings = settings
         self._spending = Spending()
+        self._now = history.begin
+        self.mortality = Mortality()
         self._unit = float(history.costs.mean()) if settings.by_bytes else 1.0
         self.book = RefreshBook(history.begin, settings, lambda pages: history.hosts[pages])
 
     def choose(self, now: float, count: int) -> Numbers:
         """The due pages of the largest worth."""
+        self._now = now
         due, worth = self.book.inspect(now, self._importance, count * INSPECTED_PER_READ)
         self._worth[due] = worth
         chosen = first_by(self._worth, count)
@@ -47,6 +51,7 @@ class Ours:
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
         """Records the reads in the book."""
         history = self._history
+        self.mortality.lived(float(np.nansum(now - self.book.read_times(pages))))
         self._worth[pages] = 0.0
         first = verdicts == Verdict.FIRST
         self._stood[pages[first]] = since[first]
@@ -65,19 +70,27 @@ class Ours:
     def drop(self, pages: Numbers) -> None:
         """Forgets them."""
         self._worth[pages] = 0.0
+        self.mortality.died(float((self._now - self.book.read_times(pages)).sum()), len(pages))
         self.book.forget(pages)
 
     def beliefs(self, now: float) -> Beliefs:
         """The book's beliefs about all pages that were read."""
         history = self._history
         pages = self._every[self.book.contains(self._every)]
-        return beliefs_of(self.book, pages, history.importance[pages], history.costs[pages], now)
+        return beliefs_of(self.book, pages, history.importance[pages], history.costs[pages], now, self.mortality)
 
     def _importance(self, pages: Numbers) -> Times:
         return self._history.importance[pages]
 
 
-def beliefs_of(book: RefreshBook, pages: npt.NDArray[np.int64], importance: Times, cost: Times, now: float) -> Beliefs:
+def beliefs_of(
+    book: RefreshBook,
+    pages: npt.NDArray[np.int64],
+    importance: Times,
+    cost: Times,
+    now: float,
+    mortality: Mortality,
+) -> Beliefs:
     """A book's beliefs about pages that it contains, at a time."""
     shape, scale = book.beliefs(pages)
     settings = book.settings
@@ -92,4 +105,5 @@ def beliefs_of(book: RefreshBook, pages: npt.NDArray[np.int64], importance: Time
         least_interval=settings.least_interval,
         drawn=book.drawn_factors(pages),
         probe_share=book.probe_share,
+        death_rate=mortality.rate,
     )

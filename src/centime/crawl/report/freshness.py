@@ -6,10 +6,14 @@ import numpy as np
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
-from centime.model.ids import HostId, PageId
+from centime.model.ids import HostId, PageId, page_ids
 from centime.refresh.dates import reliability
+from centime.refresh.regularity import Pattern, dispersion, pattern_of, pooled
+from centime.shard.refreshing import HISTORY, reads_of
 
 DAY = 86_400.0
+HOST_SAMPLE = 200  # pages whose reads show how the pages of a host change
+IRREGULAR = {Pattern.CHANCE: False, Pattern.UNKNOWN: None}  # True for all others
 
 
 def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) -> dict[str, Any]:
@@ -23,9 +27,12 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
     shape, scale = (float(value[0]) for value in book.beliefs(pages))
     importance = shard.ledger.importance(pages)
     age = max(0.0, now - float(book.read_times(pages)[0]))
+    pattern = change_pattern(opened, page, host)
     facts: dict[str, Any] = {
         "changes_per_day": mean,
         "changes_per_day_90_percent": [low, high],
+        "irregular": IRREGULAR.get(pattern, True),
+        "change_pattern": str(pattern),
         "age_seconds": age,
         "probably_fresh": float(np.exp(-shape * np.log1p(age / scale))),
         "host_dates_right": reliability(shard.hosts[host].dates),
@@ -40,6 +47,17 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
         facts["rhythm_seconds"] = rhythm.period
         facts["rhythm_next"] = moment(shard.refreshing.next_beat(page, now))
     return facts
+
+
+def change_pattern(opened: CrawlState, page: PageId, host: HostId) -> Pattern:
+    """How the changes of a page are spread over time, by its reads and by those of some pages of its host."""
+    records = opened.shard.pages.records
+    hosts = opened.shard.hosts_of_pages(np.arange(opened.shard.pages.count, dtype=np.int64))
+    others = np.flatnonzero(hosts == host)
+    others = others[records.visited(others)]
+    others = others[:: 1 + len(others) // HOST_SAMPLE]
+    own = dispersion(*reads_of(records, page, HISTORY))
+    return pattern_of(own, pooled(dispersion(*reads_of(records, other, HISTORY)) for other in page_ids(others)))
 
 
 def due_moment(time: float) -> str:

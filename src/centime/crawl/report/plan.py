@@ -59,7 +59,8 @@ def plan(
     costs = np.maximum(
         last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
     )
-    present = beliefs_of(book, pages, opened.shard.ledger.importance(pages), costs, now)
+    mortality = opened.shard.refreshing.mortality
+    present = beliefs_of(book, pages, opened.shard.ledger.importance(pages), costs, now, mortality)
     rule = present
     if settings.policy == "paper":
         rule = present.with_weights(alpha=2.0, beta=0.0)
@@ -100,6 +101,7 @@ def plan(
         "beta": rule.beta,
         "fresh_now": is_now.freshness,
         "age_now_days": is_now.age_days,
+        "deaths_per_page_and_day": mortality.rate * DAY,
         "gain_of_10_percent_more": rows[-1]["fresh_in_the_long_run"] - rows[-2]["fresh_in_the_long_run"],
         "budgets": rows,
         "next": _next(opened, pages, given, budget, count, now, uniform=uniform),
