@@ -7,7 +7,12 @@ LOCKED := .venv/locked
 READY := .venv/ready
 SECONDS ?= 120
 BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
+# The tests of a file stay together, so that what they share is made once.
+SPREAD := --dist loadfile --no-loadscope-reorder
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
+
+# Bytecode is kept, that of tests with their rewritten assertions above all: every process would make it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes lock clean
@@ -20,14 +25,14 @@ demo: $(READY) ## set up, crawl a simulated web, show what was found beside the 
 
 # Half as many processes again as cores, because some tests wait.
 test: lint ## set up, check and run all tests
-	$(BIN)/pytest --numprocesses 3
+	$(BIN)/pytest --numprocesses 3 $(SPREAD)
 
 test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage, then with bounds checked: the second step of CI
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto -m "not compiled" --cov --cov-report=term tests/ledger tests/model
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(BOUNDED)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto $(SPREAD) -m "not compiled" --cov --cov-report=term tests/ledger tests/model
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(SPREAD) $(BOUNDED)
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
-	$(BIN)/pytest --quiet --numprocesses auto -m "not slow"
+	$(BIN)/pytest --quiet --numprocesses auto $(SPREAD) -m "not slow"
 
 fuzz: $(READY) ## mutated inputs for all readers, then property tests with new examples, for SECONDS=120
 	$(BIN)/python -m bench.fuzz --seconds $(SECONDS)
@@ -79,7 +84,7 @@ lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all 
 
 clean: ## remove the environment and everything generated
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo fuzz lab site src/centime.egg-info
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find bench src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LOCKED): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Centime needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'

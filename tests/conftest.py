@@ -71,12 +71,20 @@ SLOW = (  # these start processes, serve HTTP, compile much or run for long: `ma
 )
 
 
+# These come first, so that no process is left alone with them at the end.
+LONG = ("test_documents.py", "cli/", "crawl/")
+
+
 def pytest_unconfigure() -> None:
     shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        place = item.nodeid.partition("::")[0].removeprefix("tests/")
-        if place.startswith(SLOW):
+        if _place(item).startswith(SLOW):
             item.add_marker("slow")
+    items.sort(key=lambda item: not _place(item).startswith(LONG))
+
+
+def _place(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0].removeprefix("tests/")

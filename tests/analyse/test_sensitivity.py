@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,6 +131,8 @@ def test_section_6_gauss_seidel_is_never_slower_than_jacobi(graph: Graph, d: flo
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=40))
 def test_kendall_tau_is_that_of_scipy_ties_included(pairs: list[tuple[int, int]]) -> None:
+    import scipy.stats  # takes a second, which every process that collects tests would spend
+
     first, second = (np.array(values, dtype=np.float64) for values in zip(*pairs, strict=True))
     expected = scipy.stats.kendalltau(first, second).statistic if len(set(first)) > 1 and len(set(second)) > 1 else 1.0
     assert kendall_tau(first, second, 1e-3) == close(expected)

@@ -15,6 +15,7 @@ child watches it: one that sleeps for STUCK_SECONDS without using the processor 
 import contextlib
 import gc
 import os
+import select
 import signal
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from pathlib import Path
 from centime.processes.parent import die_with_parent
 
 STUCK_SECONDS = 20.0
+LOOKING_SECONDS = 0.05  # from one look at a child that is waited for to the next
 LONGEST_TROUBLE = 4000  # bytes; less than the capacity of a pipe, so the child never waits
 
 
@@ -53,13 +55,10 @@ class Background:
 
     def _waited(self) -> tuple[int, int]:
         """Waits for the child; kills it if it is stuck."""
-        seen, since, pause = _work_of(self.process), time.monotonic(), 0.001
+        seen, since = _work_of(self.process), time.monotonic()
         while True:
-            process, status = os.waitpid(self.process, os.WNOHANG)
-            if process:
-                return process, status
-            time.sleep(pause)
-            pause = min(2 * pause, 0.05)
+            if select.select([self._pipe], [], [], LOOKING_SECONDS)[0]:  # a message, or the end: it is exiting
+                return os.waitpid(self.process, 0)
             now = _work_of(self.process)
             if now != seen or now is None:
                 seen, since = now, time.monotonic()

@@ -12,6 +12,7 @@ first page; rows are sorted.
 Memory: 12 bytes per link that is kept, and the names of the sites.
 """
 
+from functools import cache
 from ipaddress import ip_address
 from math import isfinite
 
@@ -55,10 +56,15 @@ def sites_of(names: PageNames, by: str) -> tuple[Targets, PageNames]:
 
 
 def _domains(host_of: Targets, hosts: PageNames) -> tuple[Targets, PageNames]:
-    suffixes = PublicSuffixList()
     table = NameTable()
-    domain_of = table.add([registrable_domain(host, suffixes) for host in hosts])
+    domain_of = table.add([registrable_domain(host, _suffix_list()) for host in hosts])
     return domain_of[host_of], table.names()
+
+
+@cache
+def _suffix_list() -> PublicSuffixList:
+    """The public suffix list; reading it takes longer than ranking a small graph."""
+    return PublicSuffixList()
 
 
 def registrable_domain(host: str, suffixes: PublicSuffixList) -> str:
