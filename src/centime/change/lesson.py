@@ -6,14 +6,16 @@ the place is volatile if that would leave too little. Two reads that have little
 """
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 import numpy as np
 
 from centime.change.groups import common_hash, sequence_of
-from centime.change.mask import ends_of_lefts, masked, masks_between
+from centime.change.mask import MERGED, ends_of_lefts, masked, masks_between
 from centime.change.reading import Page
 from centime.change.rule import ANYWHERE, MASK, MOST_MASKS, SET, WATCHED, WHOLE, Rule, Table
+from centime.model.words import Column
 
 SAMPLE = 60  # characters of a sample
 _TAG = re.compile(rb"<[^>]*>?|^[^<]*>")
@@ -70,15 +72,33 @@ def _rules(first: Page, second: Page, table: Table) -> list[Rule]:
 def _of_place(first: Page, second: Page, place: int, known: list[Rule]) -> list[Rule]:
     (x, attribute), (y, _) = sequence_of(first.words, place), sequence_of(second.words, place)
     in_force = [rule for rule in known if rule.kind == MASK]
-    x, y = masked(x, in_force, attribute)[0], masked(y, in_force, attribute)[0]
-    if len(x) == len(y) and (x == y).all():
+    if _alike(x, y, in_force, attribute):
         return []
-    if common_hash(x) == common_hash(y):
+    a, b = masked(x, in_force, attribute)[0], masked(y, in_force, attribute)[0]
+    if common_hash(a) == common_hash(b):
         return [] if _has(known, SET) else [Rule(place, SET)]
-    masks = masks_between(x, y, place, attribute)
+    masks = masks_between(a, b, place, attribute)
     if masks is None or sum(rule.place == place for rule in [*known, *masks]) > MOST_MASKS:
         return [Rule(place, WHOLE)]
+    for better in (masks, *_other_masks(x, y, a, b, place, attribute)):
+        if better is not None and _alike(x, y, [*in_force, *better], attribute):
+            return better
     return masks
+
+
+def _other_masks(
+    x: Column, y: Column, a: Column, b: Column, place: int, attribute: bool
+) -> Iterator[list[Rule] | None]:
+    """Masks to try if the plain ones do not make two reads alike: because the word after a gap occurs in it too, what
+    surrounds a gap is masked, or words in between are the same by chance.
+    """
+    yield masks_between(a, b, place, attribute, words_right=2)
+    for apart in (MERGED, len(x)):
+        yield masks_between(x, y, place, attribute, apart=apart, words_right=2)
+
+
+def _alike(x: Column, y: Column, masks: list[Rule], attribute: bool) -> bool:
+    return np.array_equal(masked(x, masks, attribute)[0], masked(y, masks, attribute)[0])
 
 
 def _has(rules: list[Rule], kind: int) -> bool:

@@ -85,9 +85,8 @@ class Look:
         )
         learned = Table(table.version + 1, (*table.rules, *lessons)) if lessons else table
         if self._before and compared.verdict is not Verdict.MARKUP:
-            own = frozenset(rule.key for rule in lessons)
             advice = msgspec.structs.replace(self._advice, table=learned)
-            compared = compare(self.page, self._before, advice, again, own)
+            compared = compare(self.page, self._before, advice, again)
         covered = tuple(sorted({*self.page.groups.places.tolist(), *again.groups.places.tolist()}))
         return msgspec.structs.replace(
             self._seen(compared, learned),
