@@ -21,6 +21,8 @@ Twin reads are few: at most 2 + pages/16 when pages are first read, from the thi
 fourth change of a place; and then at most 4 + reads * (1 % + 4 % of the recent success) in all.
 """
 
+from math import sqrt
+
 import msgspec
 import numpy as np
 
@@ -49,8 +51,9 @@ LEAST_COMING = 0.25  # share of the reads in which it does
 MOST_STILL = 0.02  # probability that a page with noise is still for so long
 COMES_AND_GOES = 4  # times after which that is what a place is expected to do
 MOST_SHARE = 0.98
-WEIGHT = 3  # comparisons that the usual share of a rule counts as
-MOST_COUNTED = 64
+DEVIATIONS = 0.5  # of the share of pages on which a rule hides something
+WEIGHT = 5  # comparisons that the usual share of a rule counts as
+MOST_COUNTED = 1_024  # comparisons; half of them are forgotten then
 LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
 
 
@@ -88,11 +91,14 @@ class Evidence(msgspec.Struct, array_like=True):
     def found(self) -> tuple[int, int, float]:
         """a, b and q of `history.py`."""
         still = self.following - self.following_differed
-        rate = (self.following_differed + PRIOR[0]) / (self.following + sum(PRIOR))
-        if rate < 2 * CONTENT:
-            return self.following_differed, still, MOST_SHARE
-        prior = USUAL_SHARE * rate + (1 - USUAL_SHARE) * CONTENT
-        share = ((self.differed + WEIGHT * prior) / (self.all + WEIGHT) - CONTENT) / (rate - CONTENT)
+        following, comparisons = self.following + sum(PRIOR), self.all + WEIGHT
+        usual = PRIOR[0] / sum(PRIOR)
+        rate = (self.following_differed + PRIOR[0]) / following
+        differed = (self.differed + WEIGHT * (USUAL_SHARE * usual + (1 - USUAL_SHARE) * CONTENT)) / comparisons
+        # as large as chance allows: pages count as still only if there is no doubt
+        least_rate = rate - DEVIATIONS * sqrt(rate * (1 - rate) / following)
+        most_differed = differed + DEVIATIONS * sqrt(differed * (1 - differed) / comparisons)
+        share = (most_differed - CONTENT) / max(CONTENT, least_rate - CONTENT)
         return self.following_differed, still, round(min(MOST_SHARE, max(1 - MOST_SHARE, share)), 2)
 
 
@@ -170,6 +176,8 @@ class Noise(msgspec.Struct, array_like=True):
         self._count(old, seen, seconds)
         self._note(seen, page, seconds)
         self._weigh(old, seen)
+        if state:
+            self._inherit(old, unpacked(state))
         return verdict, state
 
     # ---- twin reads
@@ -262,8 +270,10 @@ class Noise(msgspec.Struct, array_like=True):
         if not self.suspects:
             return
         changed = {one.place: one.words for one in seen.differences}
-        for place in (before.places() | changed.keys()) & self.suspects.keys():
-            suspect = self.suspects[place]
+        present = before.places() | changed.keys()
+        for place, suspect in self.suspects.items():
+            if place not in present and not suspect.lone:
+                continue
             interval = max(seconds, LEAST_SECONDS)
             suspect.reads = [*suspect.reads, interval if place in changed else -interval][-MOST_READS:]
             was = suspect.restless
@@ -286,16 +296,24 @@ class Noise(msgspec.Struct, array_like=True):
         hides = before.hides()
         for key, history in before.veiled_histories().items():
             stirred = key in seen.stirred
-            if key not in seen.surprises:
-                self.evidence.setdefault(key, Evidence()).add(history, differed=stirred)
-            elif seen.twin:
-                self.evidence.setdefault(key, Evidence()).add(history, differed=False)
+            surprising = key in seen.surprises
+            if not surprising or seen.twin or history == FRESH:
+                differed = stirred and not (surprising and seen.twin)
+                self.evidence.setdefault(key, Evidence()).add(history, differed=differed)
             if stirred:
                 self.quiet[key] = 0
             elif hides[key]:
                 self.quiet[key] = self.quiet.get(key, 0) + 1
                 if self.quiet[key] >= QUIET_READS << min(self._ended(key), 8):
                     self._end(key)
+
+    def _inherit(self, before: PageState, now: PageState) -> None:
+        """Counts what pages have shown at the place of a rule before they had it."""
+        for key, history in now.veiled_histories().items():
+            if key not in before.hides():
+                one = self.evidence.setdefault(key, Evidence())
+                for length in range(history.bit_length() - 2, -1, -1):
+                    one.add(history >> length + 1, differed=bool(history >> length & 1))
 
     def _ended(self, key: int) -> int:
         """How often a rule has ended: one that came back is given more time."""
