@@ -4,6 +4,7 @@ import msgspec
 
 from centime.change.history import USUAL_SHARE, noise_odds
 from centime.change.rule import NO_TABLE, Table
+from centime.change.specimen import Specimen
 
 NOTHING_KNOWN = (0, 0, USUAL_SHARE)
 
@@ -16,6 +17,8 @@ class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     late: bool = False  # a twin read is allowed if a place changed that is not settled
     covered: bytes = b""
     settled: tuple[int, ...] = ()  # changed places that need no twin read
+    specimen: Specimen | None = None  # of the page
+    takes_specimen: bool = False  # a specimen is wanted if a place differs again and again
     evidence: dict[int, tuple[int, int, float]] = {}  # by the key of a rule: a, b and q of `history.py`
 
     def odds(self, key: int, history: int, *, steady: bool = False) -> float:

@@ -3,6 +3,9 @@
 A place that only one of them has is volatile as a whole, unless its words stand on another place of the other read. A
 place with the same blocks in another order is a set. Otherwise the words that differ are masked (`mask.py`), or all of
 the place is volatile if that would leave too little. Two reads that have little in common teach nothing.
+
+What two reads far apart show of one place is less: gaps, of which those that differ again and again will be rules
+(`specimen.py`).
 """
 
 import re
@@ -12,9 +15,10 @@ import msgspec
 import numpy as np
 
 from centime.change.groups import common_hash, sequence_of
-from centime.change.mask import MERGED, ends_of_lefts, masked, masks_between
+from centime.change.mask import MERGED, NARROW, ends_of_lefts, masked, masks_between
 from centime.change.reading import Page
 from centime.change.rule import ANYWHERE, MASK, MOST_MASKS, SET, WATCHED, WHOLE, Rule, Table
+from centime.change.specimen import MOST_WORDS, Specimen
 from centime.model.words import Column
 
 SAMPLE = 60  # characters of a sample
@@ -99,6 +103,23 @@ def _other_masks(
 
 def _alike(x: Column, y: Column, masks: list[Rule], attribute: bool) -> bool:
     return np.array_equal(masked(x, masks, attribute)[0], masked(y, masks, attribute)[0])
+
+
+def specimen_of(page: Page, place: int) -> Specimen:
+    """The specimen of a place; without words if there are none, or too many."""
+    sequence, _ = sequence_of(page.words, place)
+    useful = 2 < len(sequence) <= MOST_WORDS
+    return Specimen(place, (sequence & NARROW).astype("<u4").tobytes() if useful else b"")
+
+
+def gaps_from(specimen: Specimen, page: Page) -> tuple[Rule, ...]:
+    """The rules that would hide in which words a place differs from its specimen."""
+    sequence, attribute = sequence_of(page.words, specimen.place)
+    if len(sequence) <= 2 or not specimen.words:
+        return ()
+    before = np.frombuffer(specimen.words, dtype="<u4").astype(np.int64)
+    masks = masks_between(sequence, before, specimen.place, attribute) or []
+    return tuple(msgspec.structs.replace(rule, sample=_sample(rule, page), slow=True) for rule in masks)
 
 
 def _has(rules: list[Rule], kind: int) -> bool:

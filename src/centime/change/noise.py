@@ -27,11 +27,12 @@ import msgspec
 import numpy as np
 
 from centime.change.advice import Advice
-from centime.change.history import CONTENT, FRESH, PRIOR, USUAL_SHARE, counts
+from centime.change.history import CONTENT, FRESH, LEAST_ODDS, PRIOR, USUAL_SHARE, counts, noise_odds
 from centime.change.page_state import PageState, unpacked
 from centime.change.reading import Difference, Verdict
 from centime.change.rule import MASK, MOST_RULES, SET, WATCHED, WHOLE, Rule, Table
 from centime.change.seen import Seen
+from centime.change.specimen import MOST_COMPARISONS, MOST_SPECIMENS, Kept, restless
 
 MOST_RESTLESS_WORDS = 48
 LEAST_READS, MOST_READS = 6, 16
@@ -46,6 +47,7 @@ MOST_SUSPECTS = 64
 MOST_COVERED = 2_048
 PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many hosts have no more
 KINDS = {WHOLE: "differs at every read", SET: "comes in any order", MASK: "words that differ in a text that stays"}
+RESTLESS = "changes at most reads"
 TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wanted
 LEAST_COMING = 0.25  # share of the reads in which it does
 MOST_STILL = 0.02  # probability that a page with noise is still for so long
@@ -96,8 +98,8 @@ class Evidence(msgspec.Struct, array_like=True):
         rate = (self.following_differed + PRIOR[0]) / following
         differed = (self.differed + WEIGHT * (USUAL_SHARE * usual + (1 - USUAL_SHARE) * CONTENT)) / comparisons
         # as large as chance allows: pages count as still only if there is no doubt
-        least_rate = rate - DEVIATIONS * sqrt(rate * (1 - rate) / following)
-        most_differed = differed + DEVIATIONS * sqrt(differed * (1 - differed) / comparisons)
+        least_rate = rate - DEVIATIONS * self.following / following * sqrt(rate * (1 - rate) / following)
+        most_differed = differed + DEVIATIONS * self.all / comparisons * sqrt(differed * (1 - differed) / comparisons)
         share = (most_differed - CONTENT) / max(CONTENT, least_rate - CONTENT)
         return self.following_differed, still, round(min(MOST_SHARE, max(1 - MOST_SHARE, share)), 2)
 
@@ -115,6 +117,7 @@ class Noise(msgspec.Struct, array_like=True):
     suspects: dict[int, Suspect] = {}
     quiet: dict[int, int] = {}  # by the key of a rule: reads in which it hid nothing new
     evidence: dict[int, Evidence] = {}  # by the key of a rule
+    specimens: dict[int, Kept] = {}  # by page
     pages: int = 0
     reads: int = 0
     early: int = 0
@@ -128,16 +131,25 @@ class Noise(msgspec.Struct, array_like=True):
     def volatile_parts(self, state: bytes) -> list[tuple[str, str]]:
         """The volatile parts of a page with this state: what kind each is of, and a sample of its text."""
         page = unpacked(state)
-        veiled, present = page.hides().keys(), page.places()
+        veiled, own = page.veiled_histories(), page.histories()
         found = [
             (KINDS[rule.kind], rule.sample)
             for rule in self.rules
-            if rule.kind in KINDS and rule.key in veiled and rule.holds(self.version)
+            if rule.kind in KINDS and rule.key in veiled and rule.holds(self.version) and self._hides(rule, veiled)
         ]
-        restless = [place for place, suspect in self.suspects.items() if place in present and suspect.restless]
-        return list(dict.fromkeys([*found, *(("changes at most reads", "") for _ in restless)]))
+        restless = [
+            place
+            for place, suspect in self.suspects.items()
+            if place in own and suspect.restless and not _was_still(suspect, own[place])
+        ]
+        return list(dict.fromkeys([*found, *((RESTLESS, "") for _ in restless)]))
 
-    def advice(self, *, first: bool, twins: bool = True) -> Advice:
+    def _hides(self, rule: Rule, histories: dict[int, int]) -> bool:
+        """Whether a rule would hide a difference of a page with these histories."""
+        evidence = self.evidence.get(rule.key, Evidence()).found()
+        return noise_odds(histories[rule.key], evidence) >= LEAST_ODDS
+
+    def advice(self, page: int, *, first: bool, twins: bool = True) -> Advice:
         """What a fetcher needs for the next read of a page; without `twins`, no page is read twice."""
         affordable = self.twins < 4 + self.reads * (0.01 + 0.04 * self.success)
         early = twins and first and self.pages >= PAGES_BEFORE and self.early < 2 + self.pages / 16
@@ -151,8 +163,10 @@ class Noise(msgspec.Struct, array_like=True):
                 if self._at_rest(suspect) or not _deserves_twin(suspect)
             )
         )
+        kept = self.specimens[page].specimen if page in self.specimens else None
+        room = not first and len(self.specimens) < MOST_SPECIMENS
         evidence = {} if first else {key: one.found() for key, one in self.evidence.items()}
-        return Advice(self.table(), early, late, self.covered if early else b"", settled, evidence)
+        return Advice(self.table(), early, late, self.covered if early else b"", settled, kept, room, evidence)
 
     def observe(self, page: int, before: bytes, seen: Seen, seconds: float) -> tuple[Verdict, bytes]:
         """Learns from a read; returns its verdict and the new state of the page, empty if the last one stays.
@@ -176,6 +190,7 @@ class Noise(msgspec.Struct, array_like=True):
         self._count(old, seen, seconds)
         self._note(seen, page, seconds)
         self._weigh(old, seen)
+        self._compare_specimen(page, seen)
         if state:
             self._inherit(old, unpacked(state))
         return verdict, state
@@ -288,6 +303,24 @@ class Noise(msgspec.Struct, array_like=True):
     def _watch(self, place: int) -> None:
         if not any(rule.place == place and rule.kind == WATCHED for rule in self.rules):
             self._add((Rule(place, WATCHED),))
+
+    # ---- specimens
+
+    def _compare_specimen(self, page: int, seen: Seen) -> None:
+        """Learns from the specimen of a page, and keeps the new one."""
+        if page in self.specimens:
+            kept = self.specimens[page]
+            kept.add(seen.gaps)
+            known = {rule.key for rule in self.rules if not rule.until}
+            learned = [rule for rule in restless(list(self.specimens.values())) if rule.key not in known]
+            if learned:
+                self._add(tuple(learned))
+            if kept.comparisons >= MOST_COMPARISONS or (seen.specimen is not None and not seen.specimen.words):
+                del self.specimens[page]
+            elif seen.specimen is not None:
+                kept.specimen = seen.specimen
+        elif seen.specimen is not None and seen.specimen.words and len(self.specimens) < MOST_SPECIMENS:
+            self.specimens[page] = Kept(seen.specimen)
 
     # ---- what rules hide
 

@@ -23,11 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from centime.change.history import BITS, FRESH, pushed, rested
+from centime.change.history import BITS, FRESH, counts, pushed, rested
 from centime.model.words import Column
 
 MOST_ENTRIES = 98
 MOST_APART, MOST_VEILED = 24, 24
+RESTIVE = 3  # of the last five comparisons
 MOST_GONE = 4  # room for veiled entries of what is not on the page now
 VALUE_BITS = 20 - BITS
 _HEAD = struct.Struct("<IBBBB")
@@ -94,6 +95,11 @@ class PageState:
     def veiled_histories(self) -> dict[int, int]:
         """The histories of the veiled entries, by the keys of their rules."""
         return _histories(self.veiled)
+
+    def restive(self) -> int:
+        """How many entries that are not veiled differed in most of the last comparisons of the page."""
+        histories = np.concatenate([self.apart, self.entries]) >> VALUE_BITS & _HISTORY
+        return sum(differed >= RESTIVE for differed, _ in map(counts, histories.tolist()))
 
     def compared_with(self, old: "PageState", unstirred: frozenset[int] = frozenset()) -> "PageState":
         """This state with the histories of an older one of the same version, and the comparison of both. Veiled

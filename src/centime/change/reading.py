@@ -135,15 +135,18 @@ def compare(
     again = twin.state(table, old.version, old.shift).hides() if twin is not None else {}
     here, there, histories = new.hides(), old.hides(), old.veiled_histories()
     stirred, odds, steady = [], {}, set()
+    slow = {rule.key for rule in table.rules if rule.slow}
     for key in sorted(here.keys() | there.keys()):
         if here.get(key, 0) == there.get(key, 0):
             continue
         stirred.append(key)
         odds[key] = advice.odds(key, histories.get(key, FRESH))
-        if twin is not None and here.get(key, 0) == again.get(key, 0):
+        if twin is None or key in slow:
+            continue
+        if here.get(key, 0) == again.get(key, 0):
             steady.add(key)
             odds[key] = advice.odds(key, histories.get(key, FRESH), steady=True)
-        elif twin is not None:
+        else:
             odds[key] = CERTAIN
     surprises = tuple(key for key in stirred if odds[key] < LEAST_ODDS)
     found = new.differences(old)
@@ -175,7 +178,7 @@ def _unexplained(
     index = page.groups.index() if old.shift == 0 else {}
     later: dict[int, list[Rule]] = {}
     for rule in advice.table.rules:
-        if rule.since > old.version and rule.kind != WATCHED and rule.holds(advice.table.version):
+        if rule.since > old.version and rule.kind != WATCHED and not rule.slow and rule.holds(advice.table.version):
             for place in places_around(page.words, [rule]) if rule.place == ANYWHERE else (rule.place,):
                 later.setdefault(place, []).append(rule)
     histories = old.histories()
