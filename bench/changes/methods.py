@@ -53,7 +53,7 @@ class Ours:
         if before and digest == new_digest:
             seen = seen_again(words, before, self.noise.table())
         else:
-            look = Look(words, before, self.noise.advice(first=not before), signature)
+            look = Look(words, before, self.noise.advice(page, first=not before), signature)
             again = None
             if look.wants_twin:
                 self.twins += 1

@@ -28,7 +28,7 @@ class Host:
         words = words_of(body)
         seen = seen_again(words, before, self.noise.table())
         if xxhash.xxh3_64_intdigest(body) != digest:
-            look = Look(words, before, self.noise.advice(first=not before), signature)
+            look = Look(words, before, self.noise.advice(page, first=not before), signature)
             self.twins += look.wants_twin
             seen = look.seen(words_of(write().encode()) if look.wants_twin else None)
         verdict, state = self.noise.observe(page, before, seen, seconds)

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from centime.change.history import noise_odds
+from centime.change.history import USUAL_SHARE, noise_odds
 from centime.change.rule import NO_TABLE, Table
+from centime.change.specimen import Specimen
 
-NONE: frozenset[int] = frozenset()
-USUAL_RATE, USUAL_SHARE = 0.9, 0.7  # of a rule of which nothing is known yet
+NOTHING_KNOWN = (0, 0, USUAL_SHARE)
 
 
 class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -17,12 +17,13 @@ class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     late: bool = False  # a twin read is allowed if a place changed that is not settled
     covered: bytes = b""
     settled: tuple[int, ...] = ()  # changed places that need no twin read
-    rates: dict[int, tuple[float, float]] = {}  # by the key of a rule: r and q of `history.py`
+    specimen: Specimen | None = None  # of the page
+    takes_specimen: bool = False  # a specimen is wanted if a place differs again and again
+    evidence: dict[int, tuple[int, int, float]] = {}  # by the key of a rule: a, b and q of `history.py`
 
     def odds(self, key: int, history: int, *, steady: bool = False) -> float:
         """The odds that a difference of what a rule hides is noise; `steady` if a twin read did not differ."""
-        rate, share = self.rates.get(key, (USUAL_RATE, USUAL_SHARE))
-        return noise_odds(history, rate, share) * ((1 - rate) / rate if steady else 1.0)
+        return noise_odds(history, self.evidence.get(key, NOTHING_KNOWN), steady=steady)
 
 
 NO_ADVICE = Advice()

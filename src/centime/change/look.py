@@ -9,13 +9,16 @@ import msgspec
 import numpy as np
 
 from centime.change.advice import NO_ADVICE, Advice
-from centime.change.lesson import lesson
+from centime.change.history import FRESH, counts
+from centime.change.lesson import gaps_from, lesson, specimen_of
 from centime.change.page_state import hidden_after, unpacked, version_of, with_hidden
 from centime.change.reading import Compared, Page, Verdict, compare
-from centime.change.rule import Table
+from centime.change.rule import Rule, Table
 from centime.change.seen import Seen
+from centime.change.specimen import Specimen
 from centime.model.words import Words
 
+OFTEN = 2  # differences among the last comparisons of a place, after which a specimen is taken
 MOST_UNCOVERED = 0.2  # share of words on places that no twin read has tested
 
 
@@ -85,9 +88,8 @@ class Look:
         )
         learned = Table(table.version + 1, (*table.rules, *lessons)) if lessons else table
         if self._before and compared.verdict is not Verdict.MARKUP:
-            own = frozenset(rule.key for rule in lessons)
             advice = msgspec.structs.replace(self._advice, table=learned)
-            compared = compare(self.page, self._before, advice, again, own)
+            compared = compare(self.page, self._before, advice, again)
         covered = tuple(sorted({*self.page.groups.places.tolist(), *again.groups.places.tolist()}))
         return msgspec.structs.replace(
             self._seen(compared, learned),
@@ -98,13 +100,34 @@ class Look:
         )
 
     def _seen(self, compared: Compared, table: Table) -> Seen:
-        seen = Seen(int(compared.verdict), compared.differences, stirred=compared.stirred, surprises=compared.surprises)
+        specimen, gaps = self._specimen(compared)
+        seen = Seen(
+            int(compared.verdict),
+            compared.differences,
+            stirred=compared.stirred,
+            surprises=compared.surprises,
+            specimen=specimen,
+            gaps=gaps,
+        )
         if self._before and compared.verdict.minor and version_of(self._before) == table.version:
             if compared.state is None:
                 return msgspec.structs.replace(seen, hidden=hidden_after(self._before))
             if compared.state.hides().keys() == unpacked(self._before).hides().keys():
                 return msgspec.structs.replace(seen, hidden=hidden_after(self._before, compared.state))
         return msgspec.structs.replace(seen, state=self._state(compared, table))
+
+    def _specimen(self, compared: Compared) -> tuple[Specimen | None, tuple[Rule, ...]]:
+        """The specimen to keep of the page, and what differs from the last one."""
+        last = self._advice.specimen
+        if last is not None:
+            return specimen_of(self.page, last.place), gaps_from(last, self.page)
+        if not self._advice.takes_specimen or compared.state is None:
+            return None, ()
+        own = compared.state.histories()
+        often = [
+            one.place for one in compared.differences if not one.lone and counts(own.get(one.place, FRESH))[0] >= OFTEN
+        ]
+        return (specimen_of(self.page, often[0]), ()) if often else (None, ())
 
     def _state(self, compared: Compared, table: Table) -> bytes:
         """The state of the page under the rules of a table."""

@@ -1,8 +1,9 @@
 """Masks: volatile words inside a place, between words that stay.
 
 A mask is a gap with its surroundings. Inside a block, `left` is the hash of the two words before the gap (of one, in a
-value; fewer at the beginning of the block), and `right` is the word after it. A gap of whole blocks is bound to the two
-entries before and after it instead. So a counter in a sentence is masked, and the price beside it is not.
+value; fewer at the beginning of the block), and `right` is the word after it, or the hash of two if one occurs in the
+gap too. A gap of whole blocks is bound to the two entries before and after it instead. So a counter in a sentence is
+masked, and the price beside it is not.
 
 Gaps with fewer than MERGED equal words between them are one gap: else a date beside a clock would be the surroundings
 of the clock.
@@ -24,7 +25,9 @@ MOST_GAPS = 8
 MERGED = 4
 LEAST_EQUAL = 0.4  # share of equal words below which masks make no sense
 LONGEST_COMPARED = 3_000  # words that differ, beyond which all of a place is volatile
+NARROW = (1 << 32) - 1  # of a word: enough to see whether two are the same
 _OF_BLOCKS = 1 << 54  # marks the left surroundings of a gap of whole blocks
+_TWO_WORDS = 1 << 55  # marks right surroundings of two words
 
 
 def masked(sequence: Column, masks: list[Rule], attribute: bool) -> tuple[Column, list[int]]:
@@ -38,9 +41,33 @@ def masked(sequence: Column, masks: list[Rule], attribute: bool) -> tuple[Column
     return out[:count], hidden.tolist()
 
 
-def masks_between(before: Column, after: Column, place: int, attribute: bool) -> list[Rule] | None:
-    """The masks under which two sequences are alike; None if too little would stay."""
-    a, b = before.tolist(), after.tolist()
+def masks_between(
+    before: Column, after: Column, place: int, attribute: bool, *, apart: int = MERGED, words_right: int = 1
+) -> list[Rule] | None:
+    """The masks under which two sequences are alike, with the surroundings in the first; None if too little would stay.
+
+    Gaps with fewer than `apart` equal words between them are one. The second sequence may have NARROW words.
+    """
+    a, b = (before & NARROW).tolist(), (after & NARROW).tolist()
+    gaps = _gaps(a, b, attribute, apart)
+    if gaps is None:
+        return None
+    found = []
+    for i, j, k, m in gaps:
+        blocks = BLOCK in a[i:j] or BLOCK in b[k:m] or (a[i - 1] == BLOCK and j < len(a) and a[j] == BLOCK)
+        if blocks and i <= 1 and j >= len(a) - 1:
+            return None
+        left = int(_blocks_left(before, i)) if blocks else int(_left(before, i, attribute))
+        right = int(_blocks_right(before, j)) if blocks else int(_right(before, j, words_right))
+        marks = (BLOCK, GAP)
+        inside = not blocks and not attribute and i >= 2 and j < len(a)
+        surrounded = inside and a[i - 1] not in marks and a[i - 2] not in marks and a[j] not in marks
+        found.append(Rule(ANYWHERE if surrounded else place, MASK, left, right, 2 * max(j - i, m - k) + 4))
+    return found
+
+
+def _gaps(a: list[int], b: list[int], attribute: bool, apart: int) -> list[list[int]] | None:
+    """Where two sequences differ: begin and end in the first, begin and end in the second."""
     begin = 0
     while begin < min(len(a), len(b)) and a[begin] == b[begin]:
         begin += 1
@@ -57,24 +84,13 @@ def masks_between(before: Column, after: Column, place: int, attribute: bool) ->
             equal += j - i
             continue
         i, j, k, m = i + begin, j + begin, k + begin, m + begin
-        if gaps and i - gaps[-1][1] < (2 if attribute else MERGED) and BLOCK not in a[gaps[-1][1] : i]:
+        if gaps and i - gaps[-1][1] < (apart // 2 if attribute else apart) and BLOCK not in a[gaps[-1][1] : i]:
             gaps[-1][1], gaps[-1][3] = j, m
         else:
             gaps.append([i, j, k, m])
     if equal < LEAST_EQUAL * max(len(a), len(b)) or len(gaps) > MOST_GAPS * (1 + attribute):
         return None
-    found = []
-    for i, j, k, m in gaps:
-        blocks = BLOCK in a[i:j] or BLOCK in b[k:m] or (a[i - 1] == BLOCK and j < len(a) and a[j] == BLOCK)
-        if blocks and i <= 1 and j >= len(a) - 1:
-            return None
-        left = int(_blocks_left(before, i)) if blocks else int(_left(before, i, attribute))
-        right = int(_blocks_right(before, j)) if blocks else int(a[j]) if j < len(a) else BLOCK
-        marks = (BLOCK, GAP)
-        inside = not blocks and not attribute and i >= 2 and j < len(a)
-        surrounded = inside and a[i - 1] not in marks and a[i - 2] not in marks and a[j] not in marks
-        found.append(Rule(ANYWHERE if surrounded else place, MASK, left, right, 2 * max(j - i, m - k) + 4))
-    return found
+    return gaps
 
 
 def places_around(words: Words, rules: list[Rule]) -> list[int]:
@@ -115,6 +131,16 @@ def _left(sequence: Column, at: Whole, attribute: bool) -> Whole:
         if sequence[at - back] == BLOCK:
             break
     return found
+
+
+@bare_inlined
+def _right(sequence: Column, at: Whole, words: Whole) -> Whole:
+    """The surroundings after a gap inside a block."""
+    if at >= len(sequence):
+        return np.int64(BLOCK)
+    if words == 1 or sequence[at] == BLOCK or at + 1 >= len(sequence):
+        return np.int64(sequence[at])
+    return mixed(np.int64(sequence[at]), np.int64(sequence[at + 1])) | np.int64(_TWO_WORDS)
 
 
 @bare_inlined
@@ -159,7 +185,8 @@ def _mask(sequence: Column, masks: npt.NDArray[np.int64], attribute: bool, out: 
                             covered = np.int64(end)
                             break
                     else:
-                        if sequence[end] == masks[number, 1]:
+                        words = 2 if masks[number, 1] & _TWO_WORDS != 0 else 1
+                        if _right(sequence, end, words) == masks[number, 1]:
                             covered = np.int64(end)
                             break
                         if sequence[end] == BLOCK:

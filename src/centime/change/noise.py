@@ -21,33 +21,41 @@ Twin reads are few: at most 2 + pages/16 when pages are first read, from the thi
 fourth change of a place; and then at most 4 + reads * (1 % + 4 % of the recent success) in all.
 """
 
+from math import sqrt
+
 import msgspec
 import numpy as np
 
-from centime.change.advice import USUAL_RATE, USUAL_SHARE, Advice
-from centime.change.history import CONTENT, FRESH
+from centime.change.advice import Advice
+from centime.change.history import CONTENT, FRESH, LEAST_ODDS, PRIOR, USUAL_SHARE, counts, noise_odds
 from centime.change.page_state import PageState, unpacked
 from centime.change.reading import Difference, Verdict
 from centime.change.rule import MASK, MOST_RULES, SET, WATCHED, WHOLE, Rule, Table
 from centime.change.seen import Seen
+from centime.change.specimen import MOST_COMPARISONS, MOST_SPECIMENS, Kept, restless
 
 MOST_RESTLESS_WORDS = 48
 LEAST_READS, MOST_READS = 6, 16
 ENTER, ENTER_SHORT, LEAVE = 0.6, 0.55, 0.3
 HINTED = 0.45  # of these suffices for a place of which a part is masked
 SHARED_AFTER, SHARED_VALUES, TICKS = 4, 2, 5
-RETURNED = 4  # former values that are remembered
+RETURNED = 4  # former values of which none may return if a place shows what all pages share
+REMEMBERED = 24  # former values by which it is seen that a page takes part in that
 LEAST_SECONDS = 1e-3  # between two reads of a page
 QUIET_READS = 8
 MOST_SUSPECTS = 64
 MOST_COVERED = 2_048
 PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many hosts have no more
 KINDS = {WHOLE: "differs at every read", SET: "comes in any order", MASK: "words that differ in a text that stays"}
+RESTLESS = "changes at most reads"
 TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wanted
-COMES_AND_GOES = 6  # times after which that is what a place is expected to do
-MOST_RATE, MOST_SHARE = 0.97, 0.98
-PRIOR = 3  # comparisons that the usual rate and share of a rule count as
-MOST_COUNTED = 64
+LEAST_COMING = 0.25  # share of the reads in which it does
+MOST_STILL = 0.02  # probability that a page with noise is still for so long
+COMES_AND_GOES = 4  # times after which that is what a place is expected to do
+MOST_SHARE = 0.98
+DEVIATIONS = 0.5  # of the share of pages on which a rule hides something
+WEIGHT = 5  # comparisons that the usual share of a rule counts as
+MOST_COUNTED = 1_024  # comparisons; half of them are forgotten then
 LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
 
 
@@ -65,6 +73,7 @@ class Suspect(msgspec.Struct, array_like=True):
     former: list[int] = []
     words: int = 0
     lone: int = 0  # how often the place came or went
+    taught: bool = False  # a twin read has shown a part of it to be volatile
 
 
 class Evidence(msgspec.Struct, array_like=True):
@@ -81,14 +90,18 @@ class Evidence(msgspec.Struct, array_like=True):
         if history & 1 and history != FRESH:
             self.following, self.following_differed = _halved(self.following + 1, self.following_differed + differed)
 
-    def rates(self) -> tuple[float, float]:
-        """r and q of `history.py`, to two places."""
-        rate = min(MOST_RATE, (self.following_differed + USUAL_RATE * PRIOR) / (self.following + PRIOR))
-        if rate < 2 * CONTENT:
-            return round(rate, 2), MOST_SHARE
-        prior = USUAL_SHARE * rate + (1 - USUAL_SHARE) * CONTENT
-        share = ((self.differed + PRIOR * prior) / (self.all + PRIOR) - CONTENT) / (rate - CONTENT)
-        return round(rate, 2), round(min(MOST_SHARE, max(1 - MOST_SHARE, share)), 2)
+    def found(self) -> tuple[int, int, float]:
+        """a, b and q of `history.py`."""
+        still = self.following - self.following_differed
+        following, comparisons = self.following + sum(PRIOR), self.all + WEIGHT
+        usual = PRIOR[0] / sum(PRIOR)
+        rate = (self.following_differed + PRIOR[0]) / following
+        differed = (self.differed + WEIGHT * (USUAL_SHARE * usual + (1 - USUAL_SHARE) * CONTENT)) / comparisons
+        # as large as chance allows: pages count as still only if there is no doubt
+        least_rate = rate - DEVIATIONS * self.following / following * sqrt(rate * (1 - rate) / following)
+        most_differed = differed + DEVIATIONS * self.all / comparisons * sqrt(differed * (1 - differed) / comparisons)
+        share = (most_differed - CONTENT) / max(CONTENT, least_rate - CONTENT)
+        return self.following_differed, still, round(min(MOST_SHARE, max(1 - MOST_SHARE, share)), 2)
 
 
 def _halved(comparisons: int, differed: int) -> tuple[int, int]:
@@ -104,6 +117,7 @@ class Noise(msgspec.Struct, array_like=True):
     suspects: dict[int, Suspect] = {}
     quiet: dict[int, int] = {}  # by the key of a rule: reads in which it hid nothing new
     evidence: dict[int, Evidence] = {}  # by the key of a rule
+    specimens: dict[int, Kept] = {}  # by page
     pages: int = 0
     reads: int = 0
     early: int = 0
@@ -117,16 +131,25 @@ class Noise(msgspec.Struct, array_like=True):
     def volatile_parts(self, state: bytes) -> list[tuple[str, str]]:
         """The volatile parts of a page with this state: what kind each is of, and a sample of its text."""
         page = unpacked(state)
-        veiled, present = page.hides().keys(), page.places()
+        veiled, own = page.veiled_histories(), page.histories()
         found = [
             (KINDS[rule.kind], rule.sample)
             for rule in self.rules
-            if rule.kind in KINDS and rule.key in veiled and rule.holds(self.version)
+            if rule.kind in KINDS and rule.key in veiled and rule.holds(self.version) and self._hides(rule, veiled)
         ]
-        restless = [place for place, suspect in self.suspects.items() if place in present and suspect.restless]
-        return list(dict.fromkeys([*found, *(("changes at most reads", "") for _ in restless)]))
+        restless = [
+            place
+            for place, suspect in self.suspects.items()
+            if place in own and suspect.restless and not _was_still(suspect, own[place])
+        ]
+        return list(dict.fromkeys([*found, *((RESTLESS, "") for _ in restless)]))
 
-    def advice(self, *, first: bool, twins: bool = True) -> Advice:
+    def _hides(self, rule: Rule, histories: dict[int, int]) -> bool:
+        """Whether a rule would hide a difference of a page with these histories."""
+        evidence = self.evidence.get(rule.key, Evidence()).found()
+        return noise_odds(histories[rule.key], evidence) >= LEAST_ODDS
+
+    def advice(self, page: int, *, first: bool, twins: bool = True) -> Advice:
         """What a fetcher needs for the next read of a page; without `twins`, no page is read twice."""
         affordable = self.twins < 4 + self.reads * (0.01 + 0.04 * self.success)
         early = twins and first and self.pages >= PAGES_BEFORE and self.early < 2 + self.pages / 16
@@ -137,11 +160,13 @@ class Noise(msgspec.Struct, array_like=True):
             else tuple(
                 place
                 for place, suspect in self.suspects.items()
-                if self._at_rest(suspect) or not (suspect.changes + 1 in TWIN_AT or 0 < suspect.lone < LONE_TWINS)
+                if self._at_rest(suspect) or not _deserves_twin(suspect)
             )
         )
-        rates = {} if first else {key: one.rates() for key, one in self.evidence.items()}
-        return Advice(self.table(), early, late, self.covered if early else b"", settled, rates)
+        kept = self.specimens[page].specimen if page in self.specimens else None
+        room = not first and len(self.specimens) < MOST_SPECIMENS
+        evidence = {} if first else {key: one.found() for key, one in self.evidence.items()}
+        return Advice(self.table(), early, late, self.covered if early else b"", settled, kept, room, evidence)
 
     def observe(self, page: int, before: bytes, seen: Seen, seconds: float) -> tuple[Verdict, bytes]:
         """Learns from a read; returns its verdict and the new state of the page, empty if the last one stays.
@@ -157,14 +182,17 @@ class Noise(msgspec.Struct, array_like=True):
             state = self._twin(seen, first=not before)
         if not before or verdict is Verdict.UNKNOWN:
             return verdict, state
+        old = unpacked(before)
         if verdict is Verdict.CHANGED and not seen.surprises:
-            restful = [one for one in seen.differences if not self._excused(one, page)]
+            restful = [one for one in seen.differences if not self._excused(one, page, old)]
             if not restful:
                 verdict = Verdict.VOLATILE
-        old = unpacked(before)
         self._count(old, seen, seconds)
-        self._note(seen.differences, page, seconds)
+        self._note(seen, page, seconds)
         self._weigh(old, seen)
+        self._compare_specimen(page, seen)
+        if state:
+            self._inherit(old, unpacked(state))
         return verdict, state
 
     # ---- twin reads
@@ -191,15 +219,24 @@ class Noise(msgspec.Struct, array_like=True):
 
     # ---- places that changed
 
-    def _excused(self, one: Difference, page: int) -> bool:
+    def _excused(self, one: Difference, page: int, before: PageState) -> bool:
         """Whether a difference says nothing about the page itself."""
         suspect = self.suspects.get(one.place)
-        return suspect is not None and (
-            (suspect.restless and one.words <= MOST_RESTLESS_WORDS)
-            or (self._shared(suspect) and one.value >= 0 and suspect.value == one.value and suspect.page != page)
-            or (one.lone and one.value in (-1, *_values(suspect)) and _comes_and_goes(suspect))
-            or (self._shared(suspect) and suspect.values > TICKS and suspect.confirmed >= 2 * suspect.values)
+        if suspect is None:
+            return False
+        if self._shared(suspect) and one.value >= 0 and suspect.value == one.value and suspect.page != page:
+            return True
+        if (
+            self._shared(suspect)
+            and suspect.values > TICKS
+            and suspect.confirmed >= 2 * suspect.values
+            and before.values().get(one.place, -1) in _values(suspect)
+        ):
+            return True
+        excused = (suspect.restless and one.words <= MOST_RESTLESS_WORDS) or (
+            one.lone and one.value in (-1, *_values(suspect)) and _comes_and_goes(suspect)
         )
+        return excused and not _was_still(suspect, before.histories().get(one.place, FRESH))
 
     def _at_rest(self, suspect: Suspect) -> bool:
         return suspect.restless or self._shared(suspect) or _comes_and_goes(suspect)
@@ -212,9 +249,9 @@ class Noise(msgspec.Struct, array_like=True):
             and suspect.confirmed >= suspect.values - 1
         )
 
-    def _note(self, differences: tuple[Difference, ...], page: int, seconds: float) -> None:
+    def _note(self, seen: Seen, page: int, seconds: float) -> None:
         """Notes the values of the places that differ."""
-        for one in differences:
+        for one in seen.differences:
             if one.place < 0:
                 continue
             suspect = self.suspects.get(one.place)
@@ -224,13 +261,15 @@ class Noise(msgspec.Struct, array_like=True):
                     self._forget_one(one.place)
             suspect.changes += 1
             suspect.lone += one.lone
+            if seen.lessons:
+                suspect.taught, suspect.changes, suspect.lone = True, 0, 0
             suspect.words = one.words
             was = self._at_rest(suspect)
             if one.value == suspect.value:
                 suspect.confirmed += suspect.page != page
             else:
-                suspect.returned = suspect.returned or one.value in suspect.former
-                suspect.former = [*suspect.former, suspect.value][-RETURNED:]
+                suspect.returned = suspect.returned or one.value in suspect.former[-RETURNED:]
+                suspect.former = [*suspect.former, suspect.value][-REMEMBERED:]
                 suspect.value, suspect.page = one.value, page
                 suspect.values += 1
             if self._at_rest(suspect) and not was:
@@ -246,8 +285,10 @@ class Noise(msgspec.Struct, array_like=True):
         if not self.suspects:
             return
         changed = {one.place: one.words for one in seen.differences}
-        for place in (before.places() | changed.keys()) & self.suspects.keys():
-            suspect = self.suspects[place]
+        present = before.places() | changed.keys()
+        for place, suspect in self.suspects.items():
+            if place not in present and not suspect.lone:
+                continue
             interval = max(seconds, LEAST_SECONDS)
             suspect.reads = [*suspect.reads, interval if place in changed else -interval][-MOST_READS:]
             was = suspect.restless
@@ -263,6 +304,24 @@ class Noise(msgspec.Struct, array_like=True):
         if not any(rule.place == place and rule.kind == WATCHED for rule in self.rules):
             self._add((Rule(place, WATCHED),))
 
+    # ---- specimens
+
+    def _compare_specimen(self, page: int, seen: Seen) -> None:
+        """Learns from the specimen of a page, and keeps the new one."""
+        if page in self.specimens:
+            kept = self.specimens[page]
+            kept.add(seen.gaps)
+            known = {rule.key for rule in self.rules if not rule.until}
+            learned = [rule for rule in restless(list(self.specimens.values())) if rule.key not in known]
+            if learned:
+                self._add(tuple(learned))
+            if kept.comparisons >= MOST_COMPARISONS or (seen.specimen is not None and not seen.specimen.words):
+                del self.specimens[page]
+            elif seen.specimen is not None:
+                kept.specimen = seen.specimen
+        elif seen.specimen is not None and seen.specimen.words and len(self.specimens) < MOST_SPECIMENS:
+            self.specimens[page] = Kept(seen.specimen)
+
     # ---- what rules hide
 
     def _weigh(self, before: PageState, seen: Seen) -> None:
@@ -270,16 +329,24 @@ class Noise(msgspec.Struct, array_like=True):
         hides = before.hides()
         for key, history in before.veiled_histories().items():
             stirred = key in seen.stirred
-            if key not in seen.surprises:
-                self.evidence.setdefault(key, Evidence()).add(history, differed=stirred)
-            elif seen.twin:
-                self.evidence.setdefault(key, Evidence()).add(history, differed=False)
+            surprising = key in seen.surprises
+            if not surprising or seen.twin or history == FRESH:
+                differed = stirred and not (surprising and seen.twin)
+                self.evidence.setdefault(key, Evidence()).add(history, differed=differed)
             if stirred:
                 self.quiet[key] = 0
             elif hides[key]:
                 self.quiet[key] = self.quiet.get(key, 0) + 1
                 if self.quiet[key] >= QUIET_READS << min(self._ended(key), 8):
                     self._end(key)
+
+    def _inherit(self, before: PageState, now: PageState) -> None:
+        """Counts what pages have shown at the place of a rule before they had it."""
+        for key, history in now.veiled_histories().items():
+            if key not in before.hides():
+                one = self.evidence.setdefault(key, Evidence())
+                for length in range(history.bit_length() - 2, -1, -1):
+                    one.add(history >> length + 1, differed=bool(history >> length & 1))
 
     def _ended(self, key: int) -> int:
         """How often a rule has ended: one that came back is given more time."""
@@ -298,6 +365,16 @@ class Noise(msgspec.Struct, array_like=True):
         self.evidence.pop(key, None)
 
 
+def _deserves_twin(suspect: Suspect) -> bool:
+    """Whether a twin read at the next change of a place may teach something: at the first few, or if it comes and goes;
+    at the second, fourth, eighth and so on if twin reads have taught something, in case its rules hold no longer.
+    """
+    following = suspect.changes + 1
+    return (
+        following in TWIN_AT or 0 < suspect.lone < LONE_TWINS or (suspect.taught and following & (following - 1) == 0)
+    )
+
+
 def _values(suspect: Suspect) -> set[int]:
     """The last values of a place that is there."""
     return {value for value in (suspect.value, *suspect.former) if value >= 0}
@@ -305,14 +382,30 @@ def _values(suspect: Suspect) -> set[int]:
 
 def _comes_and_goes(suspect: Suspect) -> bool:
     """Whether a place has often come and gone, and always said the same."""
-    return suspect.lone >= COMES_AND_GOES and suspect.changes == suspect.lone and len(_values(suspect)) == 1
+    return (
+        suspect.lone >= COMES_AND_GOES
+        and suspect.changes == suspect.lone
+        and len(_values(suspect)) == 1
+        and _share(suspect) >= LEAST_COMING
+    )
+
+
+def _share(suspect: Suspect) -> float:
+    """The share of the last reads in which a place has changed."""
+    return sum(read > 0 for read in suspect.reads) / max(1, len(suspect.reads))
+
+
+def _was_still(suspect: Suspect, history: int) -> bool:
+    """Whether a page was still at a place for so long that it has no part in the noise of others there."""
+    differed, still = counts(history)
+    return not differed and (1 - _share(suspect)) ** still < MOST_STILL
 
 
 def _is_restless(suspect: Suspect, factor: float) -> bool:
     """Whether a place changes in most reads, however short the interval; with a smaller factor, in fewer."""
     if suspect.words > MOST_RESTLESS_WORDS or len(suspect.reads) < LEAST_READS:
         return False
-    share = sum(read > 0 for read in suspect.reads) / len(suspect.reads)
+    share = _share(suspect)
     if suspect.restless:
         return share >= factor * LEAVE
     reads = sorted(suspect.reads, key=abs)

@@ -23,11 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from centime.change.history import BITS, FRESH, pushed, rested
+from centime.change.history import BITS, FRESH, counts, pushed, rested
 from centime.model.words import Column
 
 MOST_ENTRIES = 98
 MOST_APART, MOST_VEILED = 24, 24
+RESTIVE = 3  # of the last five comparisons
 MOST_GONE = 4  # room for veiled entries of what is not on the page now
 VALUE_BITS = 20 - BITS
 _HEAD = struct.Struct("<IBBBB")
@@ -95,6 +96,11 @@ class PageState:
         """The histories of the veiled entries, by the keys of their rules."""
         return _histories(self.veiled)
 
+    def restive(self) -> int:
+        """How many entries that are not veiled differed in most of the last comparisons of the page."""
+        histories = np.concatenate([self.apart, self.entries]) >> VALUE_BITS & _HISTORY
+        return sum(differed >= RESTIVE for differed, _ in map(counts, histories.tolist()))
+
     def compared_with(self, old: "PageState", unstirred: frozenset[int] = frozenset()) -> "PageState":
         """This state with the histories of an older one of the same version, and the comparison of both. Veiled
         entries that are `unstirred` count as if they did not differ.
@@ -110,7 +116,8 @@ class PageState:
 
     def continuing(self, old: "PageState", place_of: Mapping[int, int]) -> "PageState":
         """This state with the histories of one of the same or an older version. `place_of` gives the place of each rule
-        in force, by its key: a veiled entry that is new has the history of its place.
+        in force, by its key: a veiled entry that is new has the history of its place, or none if another rule hid words
+        there.
         """
         gone = sorted((old.hides().keys() - self.hides().keys()) & place_of.keys())[: MOST_ENTRIES - self.count]
         added = np.array(gone, dtype=np.int64) << 20 | FRESH << VALUE_BITS
@@ -121,6 +128,7 @@ class PageState:
         order = np.argsort(starts, kind="stable")
         starts, ends, known = starts[order], ends[order], known[order]
         of_keys = old.veiled_histories()
+        veiled_places = {place_of.get(key, -1) for key in of_keys}
 
         def of_places(places: Column) -> Column:
             at = np.searchsorted(starts, places, side="right") - 1
@@ -129,8 +137,10 @@ class PageState:
             return found
 
         keys = (listed >> 20).tolist()
-        at_place = of_places(np.array([place_of.get(key, 0) for key in keys], dtype=np.int64)).tolist()
-        veiled = np.array([of_keys.get(key, own) for key, own in zip(keys, at_place, strict=True)], dtype=np.int64)
+        own = [place_of.get(key, -1) for key in keys]
+        bare = [-1 if place in veiled_places or -1 in veiled_places else place for place in own]
+        at_place = of_places(np.array(bare, dtype=np.int64)).tolist()
+        veiled = np.array([of_keys.get(key, one) for key, one in zip(keys, at_place, strict=True)], dtype=np.int64)
         return replace(
             self,
             apart=_with_histories(self.apart, of_places(self.apart >> 20)),

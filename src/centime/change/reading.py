@@ -18,7 +18,7 @@ from enum import IntEnum
 import msgspec
 import numpy as np
 
-from centime.change.advice import NONE, Advice
+from centime.change.advice import Advice
 from centime.change.groups import common_hash, groups_of, ordered_hash, sequence_of
 from centime.change.history import CERTAIN, FRESH, LEAST_ODDS, TWIN_ODDS
 from centime.change.mask import ends_of_lefts, masked, places_around
@@ -121,31 +121,37 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
 
 
 def compare(
-    page: Page, before: bytes, advice: Advice, twin: Page | None = None, own: frozenset[int] = NONE
+    page: Page,
+    before: bytes,
+    advice: Advice,
+    twin: Page | None = None,
 ) -> Compared:
     """Compares a read, whose bytes differ, with the packed state of the last one.
 
-    `twin` is the same page, read again, and `own` are the keys of rules that both have taught.
+    `twin` is the same page, read again.
     """
     table, old = advice.table, unpacked(before)
     new = page.state(table, old.version, old.shift)
     again = twin.state(table, old.version, old.shift).hides() if twin is not None else {}
     here, there, histories = new.hides(), old.hides(), old.veiled_histories()
     stirred, odds, steady = [], {}, set()
+    slow = {rule.key for rule in table.rules if rule.slow}
     for key in sorted(here.keys() | there.keys()):
         if here.get(key, 0) == there.get(key, 0):
             continue
         stirred.append(key)
         odds[key] = advice.odds(key, histories.get(key, FRESH))
-        if twin is not None and here.get(key, 0) == again.get(key, 0):
+        if twin is None or key in slow:
+            continue
+        if here.get(key, 0) == again.get(key, 0):
             steady.add(key)
             odds[key] = advice.odds(key, histories.get(key, FRESH), steady=True)
-        elif twin is not None:
+        else:
             odds[key] = CERTAIN
     surprises = tuple(key for key in stirred if odds[key] < LEAST_ODDS)
     found = new.differences(old)
     moved = _moved(found)
-    differences, doubts = ((), []) if moved else _unexplained(page, found, old, advice, twin, own)
+    differences, doubtful = ((), False) if moved else _unexplained(page, found, old, advice, twin)
     verdict = Verdict.CHANGED
     if not differences and not surprises:
         verdict = Verdict.VOLATILE if stirred or (found and not moved) else Verdict.MARKUP
@@ -155,7 +161,7 @@ def compare(
         new.compared_with(old, frozenset(steady.intersection(surprises))),
         tuple(stirred),
         surprises,
-        any(one < TWIN_ODDS for one in (*odds.values(), *doubts)),
+        doubtful or any(one < TWIN_ODDS for one in odds.values()),
     )
 
 
@@ -165,31 +171,30 @@ def _unexplained(
     old: PageState,
     advice: Advice,
     twin: Page | None,
-    own: frozenset[int],
-) -> tuple[tuple[Difference, ...], list[float]]:
-    """The differences that no rule explains which was learned since the last read, and the odds of those explained."""
+) -> tuple[tuple[Difference, ...], bool]:
+    """The differences that no rule explains which was learned since the last read, and whether some of the others are
+    explained in doubt.
+    """
     index = page.groups.index() if old.shift == 0 else {}
     later: dict[int, list[Rule]] = {}
     for rule in advice.table.rules:
-        if rule.since > old.version and rule.kind != WATCHED and rule.holds(advice.table.version):
+        if rule.since > old.version and rule.kind != WATCHED and not rule.slow and rule.holds(advice.table.version):
             for place in places_around(page.words, [rule]) if rule.place == ANYWHERE else (rule.place,):
                 later.setdefault(place, []).append(rule)
     histories = old.histories()
-    differences, doubts = [], []
+    differences, doubtful = [], False
     for place, exact, here, there in found:
         rules = later.get(place, []) if exact else []
         if rules:
             history = histories.get(place, FRESH)
             steady = twin is not None and _same_words(page, twin, place)
             odds = max(advice.odds(rule.key, history, steady=steady) for rule in rules)
-            if any(rule.key in own for rule in rules) or (twin is not None and not steady):
-                odds = CERTAIN
-            doubts.append(odds)
             if odds >= LEAST_ODDS:
+                doubtful = doubtful or odds < TWIN_ODDS
                 continue
         words = int(page.groups.counts[index[place]]) if place in index else 0
         differences.append(Difference(place if exact else -1, here, words, here < 0 or there < 0))
-    return tuple(differences), doubts
+    return tuple(differences), doubtful
 
 
 def _same_words(first: Page, second: Page, place: int) -> bool:

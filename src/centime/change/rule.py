@@ -38,6 +38,7 @@ class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
     since: int = 0
     until: int = 0
     sample: str = ""  # what stood there when the rule was learned, for people
+    slow: bool = False  # learned from reads far apart: two reads in a row need not differ
 
     @property
     def key(self) -> int:

@@ -4,6 +4,7 @@ import msgspec
 
 from centime.change.reading import Difference
 from centime.change.rule import Rule
+from centime.change.specimen import Specimen
 
 
 class Seen(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -18,4 +19,6 @@ class Seen(msgspec.Struct, array_like=True, frozen=True, gc=False):
     covered: tuple[int, ...] = ()
     plain: bytes = b""  # the new state without the lessons, in case the table has changed meanwhile
     stirred: tuple[int, ...] = ()  # keys of the rules that hide something else than before
+    specimen: Specimen | None = None  # a new one, without words if the last one is of no use any more
+    gaps: tuple[Rule, ...] = ()  # that would hide what differs from the last specimen
     surprises: tuple[int, ...] = ()  # those of them that were not expected to, on this page

@@ -182,7 +182,7 @@ class Shard(ShardState):
             role=role,
             hops=hops,
             nesting=nesting,
-            advice=(host.noise or Noise()).advice(first=not state, twins=self.settings.refreshes()),
+            advice=(host.noise or Noise()).advice(page, first=not state, twins=self.settings.refreshes()),
         )
         if record is None or not record.signature:
             return lease

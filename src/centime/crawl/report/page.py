@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from centime.change.noise import RESTLESS
 from centime.change.page_state import unpacked
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import refresh_facts
@@ -25,6 +26,7 @@ from centime.model.outcome import Outcome, PageKind
 from centime.store.record import NO_PAGE, Mark, Record
 
 MOST_SHOWN = 20  # payers and links
+RESTIVE = "changed at most of the last reads, and counts as a change"
 MOST_COMPARED = 100_000  # pages of a host that are searched for similar URLs
 HINTS = 3
 
@@ -263,10 +265,13 @@ def _volatile_facts(opened: CrawlState, last: Record | None, number: HostId) -> 
     state, noise = opened.shard.pages.compared_by(last), opened.shard.hosts[number].noise
     if not state or noise is None:
         return {}
-    parts = noise.volatile_parts(state)
-    places = max(1, unpacked(state).count)
+    parts, page = noise.volatile_parts(state), unpacked(state)
+    places = max(1, page.count)
+    share = 100 * min(len(parts), places) / places
+    if page.restive() and not any(kind == RESTLESS for kind, _ in parts):
+        parts.append((RESTIVE, ""))
     return {
-        "volatile_share_percent": 100 * min(len(parts), places) / places,
+        "volatile_share_percent": share,
         "volatile_parts": [{"part": kind, "sample": sample} for kind, sample in parts],
     }
 
