@@ -59,10 +59,10 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
         shard = opened.shard
         now = live(opened, world, START + 2 * HOUR)
         assert shard.read_count == world.pages
-        now = live(opened, world, START + DAY, start=now)
+        now = live(opened, world, START + DAY / 2, start=now)
         opened._start()
         opened._finish()
-        live(opened, world, START + 2 * DAY, start=now)
+        live(opened, world, START + DAY, start=now)
         leased = shard.placement.frontier.statistics()["leased"]
         assert leased[5] == world.pages
         assert leased[4] > 500
@@ -77,15 +77,15 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
 def test_pages_that_change_more_often_are_estimated_so_and_the_budget_is_kept(tmp_path: Path) -> None:
     world = ChangingWorld()
     with crawl(tmp_path / "c", **FOREVER) as opened:
-        live(opened, world, START + 5 * DAY)
+        live(opened, world, START + 3 * DAY)
         pages = np.array([page_of(opened, number) for number in range(world.pages) if number != 7])
         mean, low, high = opened.shard.refreshing.book.rates(pages)
         true = np.array([1 / ((number % 10 + 1) * HOUR) for number in range(world.pages) if number != 7])
         assert np.median(np.abs(np.log(mean / true))) < 0.4
         assert np.mean((low < true) & (true < high)) > 0.7
-        spent = len(world.read) / (5 * DAY)
+        spent = len(world.read) / (3 * DAY)
         assert 0.7 * FOREVER["rate"] < spent <= FOREVER["rate"]
-        facts = about_page(opened, url_of(3), now=START + 5 * DAY)
+        facts = about_page(opened, url_of(3), now=START + 3 * DAY)
         assert (
             facts["changes_per_day_90_percent"][0] < facts["changes_per_day"] < facts["changes_per_day_90_percent"][1]
         )
@@ -101,7 +101,7 @@ def test_once_the_dates_of_a_host_are_reliable_that_of_the_first_read_counts_too
     for page in range(100, 200):
         world.changes[page] = np.array([START + 1000 * DAY])
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.05}) as opened:
-        live(opened, world, START + DAY / 2, step=20.0)
+        live(opened, world, START + DAY / 3, step=20.0)
         counts = Counter(page for _, page in world.read)
         quiet = np.array([page for page in range(100, 200) if counts[page] > 1])
         assert len(quiet) > 50
@@ -116,8 +116,8 @@ def test_once_the_dates_of_a_host_are_reliable_that_of_the_first_read_counts_too
 def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> None:
     world = ChangingWorld(pages=12, period=40 * HOUR)
     world.changes[7] = np.arange(0, 4000) * DAY + START + 600.0
-    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002}) as opened:
-        live(opened, world, START + 25 * DAY, step=400.0)
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.001}) as opened:
+        live(opened, world, START + 25 * DAY, step=800.0)
         page = page_of(opened, 7)
         assert opened.shard.refreshing.beats[PageId(page)].rhythm.period == DAY
         late = [(now - START - 600.0) % DAY for now, number in world.read if number == 7 and now > START + 15 * DAY]
@@ -420,7 +420,7 @@ def test_a_page_that_was_gone_for_a_while_is_found_again_and_one_that_stays_gone
 
     world = Interrupted()
     with crawl(tmp_path / "c", **FOREVER) as opened:
-        live(opened, world, START + 2 * DAY)
+        live(opened, world, START + 1.25 * DAY)
         reads = [now for now, number in world.read if number == 3]
         gone, back = world.gone, world.gone + 2 * HOUR
         assert min(now for now in reads if now >= back) < back + 2.5 * HOUR, "the waits double"

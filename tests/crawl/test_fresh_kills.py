@@ -17,6 +17,7 @@ from centime.crawl.check.check import check_crawl
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
+from centime.processes.parent import die_with_parent
 from centime.shard.people.command import SetCommand, SubscribeCommand, new_id
 from centime.shard.people.subscriptions import Subscription
 
@@ -26,7 +27,8 @@ PATIENCE = 300.0  # a busy machine takes long to start a process
 
 def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "centime", "crawl", str(folder), *options, "--json"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    ends_with_us = partial(die_with_parent, os.getpid())  # also if these tests are killed
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=ends_with_us)
 
 
 def has_made(visits: int, opened: CrawlReader) -> bool:

@@ -24,7 +24,7 @@ from pathlib import Path
 from centime.processes.parent import die_with_parent
 
 STUCK_SECONDS = 20.0
-LOOKING_SECONDS = 0.05  # from one look at a child that is waited for to the next
+LOOKING_MILLISECONDS = 50  # from one look at a child that is waited for to the next
 LONGEST_TROUBLE = 4000  # bytes; less than the capacity of a pipe, so the child never waits
 
 
@@ -55,9 +55,10 @@ class Background:
 
     def _waited(self) -> tuple[int, int]:
         """Waits for the child; kills it if it is stuck."""
-        seen, since = _work_of(self.process), time.monotonic()
+        seen, since, ending = _work_of(self.process), time.monotonic(), select.poll()  # `select` ends at file 1023
+        ending.register(self._pipe, select.POLLIN)
         while True:
-            if select.select([self._pipe], [], [], LOOKING_SECONDS)[0]:  # a message, or the end: it is exiting
+            if ending.poll(LOOKING_MILLISECONDS):  # a message, or the end of the pipe: the child exits
                 return os.waitpid(self.process, 0)
             now = _work_of(self.process)
             if now != seen or now is None:
