@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.analyse.contribution import contributions
-from centime.analyse.energy import Balance, balance, internal_scores, leaks
+from centime.analyse.energy import Balance, balance, certain_internal_scores, internal_scores, leaks
 from centime.analyse.fate import NEVER, fate
 from centime.analyse.subgraph import subgraph
 from centime.analyse.transition import error_bound, transition
@@ -302,3 +302,18 @@ def test_without_damping_every_page_has_its_default_energy_alone() -> None:
     walk = transition(graph)
     found = balance(walk, solved(matrix(graph), 0.0), 0.0, subgraph(walk, [0, 1]))
     assert (found.energy, found.received, found.spread, found.lost, found.least) == (2, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_internal_scores_near_a_damping_of_one_take_bounded_work_and_say_their_error(periodic: bool) -> None:
+    count, d = 60, 0.99999
+    random = np.random.default_rng(7)
+    links = [(page, (page + 1) % count) for page in range(count)]
+    links += [] if periodic else [(page, int(other)) for page in range(count) for other in random.integers(0, count, 4)]
+    links.append((0, count))  # a single way out
+    graph = linked(count + 1, [(source + 1, target + 1) for source, target in links])
+    part = subgraph(transition(graph), np.arange(count))
+    scores, error = certain_internal_scores(part, d)
+    exact = np.linalg.solve(np.eye(count) - d * matrix(graph)[:count, :count], np.full(count, 1 - d))
+    assert np.abs(scores - exact).mean() <= error + 1e-9
+    assert error < (0.1 if periodic else 1e-6)

@@ -27,6 +27,10 @@ from centime.analyse.transition import Marks, Transition, Vector, brought, check
 from centime.model.graph import Offsets, Targets
 from centime.model.kernel import kernel
 
+MOST_STEPS = 100_000  # of a sum of gains
+IDLE = 1_000  # steps in a row that leave no less: only rounding is left
+TINY = 1e-300
+
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -78,18 +82,36 @@ def shortest_way_out(walk: Transition, community: Subgraph, into: Vector) -> int
 
 
 def internal_scores(community: Subgraph, damping: float, error: float = 1e-10) -> Vector:
-    """x^i of Definition 4.1: the score of each page if no page outside linked to the community.
+    """x^i of Definition 4.1: the score of each page if no page outside linked to the community, with the error of
+    `certain_internal_scores`.
+    """
+    return certain_internal_scores(community, damping, error)[0]
 
-    On average, it is at most `error` too low.
+
+def certain_internal_scores(community: Subgraph, damping: float, error: float = 1e-10) -> tuple[Vector, float]:
+    """The same, and a bound on its mean error: `error`, unless rounding or MOST_STEPS end the work before.
+
+    The scores are sums of gains, g' = d W g. Once all gains shrink alike, by a factor r, the sum of all later ones is
+    g / (1-r); what this leaves is t = g + (g' - g) / (1-r), and |x - x^i|_1 <= |t|_1 / (1-d).
     """
     check_damping(damping)
-    scores = np.full(len(community.pages), 1.0 - damping)
-    gained = scores.copy()
-    # The remaining gain is at most d/(1-d) of the last gain.
-    while damping * float(gained.mean()) > error * (1.0 - damping):
-        gained = damping * brought(community.inside, gained)
+    scores = np.zeros(len(community.pages))
+    gained = np.full(len(community.pages), 1.0 - damping)
+    best, least, idle = scores, np.inf, 0
+    for _ in range(MOST_STEPS):
+        following = damping * brought(community.inside, gained)
+        # the factor is at most d; of gains that have ended, none is left
+        more = 1.0 / (1.0 - min(damping, float(following.sum()) / max(float(gained.sum()), TINY)))
+        left = float(np.abs(gained + more * (following - gained)).mean()) / (1.0 - damping)
+        if left < least:
+            best, least, idle = scores + more * gained, left, 0
+        else:
+            idle += 1
+        if least <= error or idle >= IDLE:
+            break
         scores += gained
-    return scores
+        gained = following
+    return best, least
 
 
 def leaks(community: Subgraph, scores: Vector, damping: float) -> Vector:

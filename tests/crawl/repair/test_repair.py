@@ -157,6 +157,7 @@ def _both(first: Callable[[Path], None], second: Callable[[Path], None]) -> Call
 
 
 STATE = ["texts.bin", "text_ends.bin", "origins.bin", "records.bin", "rows-*.bin"]
+UNREADABLE = (_no_journal, _no_newest_segment, _hole_in_journal, _cut_journal)
 DAMAGES = {
     "all segments removed": _no_journal,
     "the newest segment removed": _no_newest_segment,
@@ -188,6 +189,9 @@ def test_larger_damage_is_said_and_what_can_be_proven_is_salvaged(damage: Callab
         planned.pages_lost,
     )
     assert report.lost or report.restored
+    said = " ".join(report.lost)
+    assert ("at least" in said) == (report.frames_unreadable > 0), "visits in frames that cannot be read are unknown"
+    assert (report.frames_unreadable > 0) == (damage in UNREADABLE)
     assert check_crawl(folder).problems == []
     reader = read_crawl(folder)
     assert reader.shard.frame >= confirmed.frame

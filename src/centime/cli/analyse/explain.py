@@ -49,7 +49,7 @@ def _explain(
     import numpy as np
 
     from centime.analyse.community import page_named
-    from centime.analyse.energy import internal_scores
+    from centime.analyse.energy import certain_internal_scores
     from centime.analyse.explanation import explanation
     from centime.analyse.sensitivity import rank_of
     from centime.analyse.subgraph import subgraph
@@ -61,7 +61,8 @@ def _explain(
         raise BadInput(f"community {around.name}: page {page} is not in it")
     found = explanation(web.walk, web.scores, damping, number)
     part = subgraph(web.walk, around.pages)
-    internal = float(internal_scores(part, damping)[np.searchsorted(around.pages, number)])
+    own_scores, internal_error = certain_internal_scores(part, damping)
+    internal = float(own_scores[np.searchsorted(around.pages, number)])
     row = web.graph.row(number)
     report = {
         **web.facts(),
@@ -74,6 +75,7 @@ def _explain(
         "community": around.name,
         "community_pages": len(around.pages),
         "internal": internal,
+        "internal_error": internal_error * len(around.pages),
         "external": found.score - internal,
         "out_links": len(row),
         "kept_inside": found.passed_on * float(part.kept[np.searchsorted(around.pages, number)]),

@@ -261,13 +261,19 @@ def _salvage(folder: CrawlFolder, report: Repaired) -> None:
         ) from trouble
     applied = sum(_apply(shard, kind, payload, known, report) for _, kind, payload in usable.behind)
     report.frames_lost = max(0, end - shard.frame - applied)
+    report.frames_unreadable = max(0, end - shard.frame - len(usable.behind))
     report.bytes_lost += usable.bytes_lost
     if end > shard.frame:
         report.lost.append(
             f"{report.frames_lost} frames of the journal after frame {shard.frame - 1}; {applied} frames behind "
             f"the first lost one were applied, with {report.visits_salvaged} visits"
         )
-    if report.visits_lost:
+    if report.frames_unreadable:
+        report.lost.append(
+            f"at least {report.visits_lost} visits: {report.frames_unreadable} of the lost frames cannot be read, and "
+            "how many visits they had is not known; pages without a visit are fetched again"
+        )
+    elif report.visits_lost:
         report.lost.append(f"{report.visits_lost} visits; their pages are fetched again")
     recount(shard)
     shard.frame, shard.chain = max(end, shard.frame), usable.chain
