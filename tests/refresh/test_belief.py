@@ -10,6 +10,9 @@ from scipy import integrate, optimize
 from centime.model.kernel import kernel_of
 from centime.refresh import belief
 from centime.refresh.belief import MOST_S, SLOWNESS, SWITCHING, UNIT
+from centime.refresh.book import RefreshBook
+from centime.refresh.settings import RefreshSettings
+from centime.refresh.verdict import Verdict
 
 quiet = kernel_of(belief.quiet)
 dated = kernel_of(belief.dated)
@@ -161,3 +164,20 @@ def test_ten_irregular_observations_tell_the_rate_within_35_percent_and_better_t
     assert np.median(ours) < 0.35
     assert np.median(ours) < np.median(theirs)
     assert abs(sums[0] / sums[1] - 1) < 0.05
+
+
+def test_a_page_that_is_read_often_and_falls_silent_is_soon_believed_to_be_slow() -> None:
+    book = RefreshBook(0.0, RefreshSettings(budget=1.0), lambda pages: np.zeros(len(pages), dtype=np.int64))
+    one, hour, rates = np.array([0]), 3600.0, []
+
+    def read(hours: float, verdict: Verdict, since: float = 0.0) -> None:
+        book.record(one, one, hours * hour, np.array([verdict]), np.array([since * hour]), np.ones(1), np.ones(1))
+        rates.append(float(book.rates(one)[0][0]) * 24 * hour)
+
+    read(0.0, Verdict.FIRST)
+    for number in range(1, 161):  # 20 days of 8 changes a day, each read shows when the last one was
+        read(3.0 * number, Verdict.DATED, 1.0)
+    assert rates[-1] > 8.0
+    for number in range(1, 81):  # ten quiet days
+        read(480.0 + 3.0 * number, Verdict.QUIET)
+    assert rates[-1] < 2.0, "and not 3.6, as if all evidence counted alike"

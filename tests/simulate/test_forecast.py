@@ -12,6 +12,7 @@ from centime.simulate import forecast
 from centime.simulate.change_history import Times, poisson_history
 from centime.simulate.forecast import (
     Beliefs,
+    Rhythms,
     demand_at,
     expected_coming,
     expected_now,
@@ -171,3 +172,20 @@ def test_the_forecast_with_deaths_is_what_a_simulation_of_pages_that_die_realise
     beliefs = replace(one(shape, DAY, age * DAY), death_rate=deaths / DAY)
     expected = expected_coming(beliefs, np.array([interval * DAY]), horizon * DAY).freshness
     assert expected == pytest.approx(fresh_time / counted, abs=0.006)
+
+
+def test_a_page_with_a_rhythm_is_read_in_every_period_or_never() -> None:
+    beliefs = replace(
+        surely(np.full(3, 1.0 / DAY), np.array([1.0, 1.0, 0.01])),
+        rhythms=Rhythms(
+            period=np.array([0.0, 7 * DAY, 7 * DAY]), caught=np.array([0.0, 0.95, 0.9]), fresh=np.array([0.0, 1.0, 0.0])
+        ),
+    )
+    worth = DAY
+    intervals = intervals_at(beliefs, worth)
+    assert intervals[1] == 7 * DAY
+    assert math.isinf(intervals[2])
+    assert intervals[0] == intervals_at(replace(beliefs, rhythms=None), worth)[0]
+    alone = expected_steady(beliefs.taken(np.array([1])), intervals[1:2]).freshness
+    assert alone == expected_coming(beliefs.taken(np.array([1])), intervals[1:2], 30 * DAY).freshness == 0.95
+    assert expected_now(beliefs.taken(np.array([1, 2]))).freshness == pytest.approx(1.0 / 1.01)

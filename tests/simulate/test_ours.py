@@ -7,8 +7,10 @@ from centime.model.errors import BadSetting
 from centime.refresh.settings import RefreshSettings
 from centime.simulate.change_history import ChangeHistory, poisson_history
 from centime.simulate.forecast import expected_coming, expected_now, intervals_at, threshold_for, worth_of
+from centime.simulate.informed import Informed
 from centime.simulate.named import POLICIES, checked_names, policy_named
 from centime.simulate.ours import Ours
+from centime.simulate.processes import world_named
 from centime.simulate.simulation import DAY, Run, simulate
 
 PAGES = 1000
@@ -90,3 +92,20 @@ def test_names_are_put_in_order_and_unknown_ones_refused(history: ChangeHistory)
         checked_names(["best"])
     with pytest.raises(BadSetting, match="unknown policy 'best'"):
         policy_named("best", history, RefreshSettings(budget=1.0))
+
+
+def test_rhythms_are_found_used_and_planned_with_as_in_a_crawl() -> None:
+    world = world_named("rhythms", 200, 120, seed=1)
+    budget, warm = 0.3 * 200 / DAY, 60 * DAY
+    policy = Ours(world.history, RefreshSettings(budget=budget))
+    run = Run(world.history, policy, budget, warm=warm)
+    run.advance(warm)
+    assert world.period is not None
+    found = [page for page, beat in policy.beats.items() if beat.rhythm.period == world.period[page]]
+    assert len(found) > 0.95 * len(policy.beats) > 20
+    beliefs = policy.beliefs(run.now)
+    planned = expected_coming(beliefs, intervals_at(beliefs, threshold_for(beliefs, budget)), 60 * DAY).freshness
+    run.advance(world.history.end)
+    assert planned == pytest.approx(run.result().freshness, abs=0.05)
+    oracle = simulate(world.history, Informed(world, budget), budget, warm=warm)
+    assert run.result().freshness > 0.85 * oracle.freshness

@@ -39,7 +39,6 @@ from centime.refresh.calendar import RECORD, Calendar, advance, earliest_opening
 from centime.refresh.curves import curves_for
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.gamma import quantile
-from centime.refresh.page_record import LEAST_IMPORTANCE
 from centime.refresh.settings import POLICIES, RefreshSettings
 from centime.refresh.tables import (
     ALPHA,
@@ -65,7 +64,6 @@ from centime.refresh.tables import (
     OBSERVATIONS,
     PAGE_COUNT,
     PASSES,
-    PROBING,
     ROOTS,
     RULE,
     SHAPE,
@@ -419,13 +417,6 @@ class RefreshBook:
     def probe_share(self) -> float:
         """The share of the budget that reads pages which are not worth it yet, to learn about them."""
         return sweep.probe_share(self._t) if self._settings.policy == "optimal" else 0.0
-
-    def probe_intervals(self, importance: Floats) -> Floats | None:
-        """The mean seconds between two probes of pages of this importance; None if pages are not probed."""
-        level = self._t.facts[PROBING]
-        if self._settings.policy != "optimal" or level == 0.0:
-            return None
-        return np.asarray(level / np.sqrt(np.maximum(importance, LEAST_IMPORTANCE)))
 
     def drawn_factors(self, pages: npt.NDArray[Any]) -> Floats:
         """For each page, the factor of its estimated rate in decisions, which its last read has drawn."""

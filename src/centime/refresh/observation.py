@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
-from centime.refresh.belief import UNIT, changed, dated, kept_share, quiet, stored
+from centime.refresh.belief import SHORT, UNIT, changed, dated, kept_share, mixed, quiet, stored
 from centime.refresh.calendar import Calendar, file_page
 from centime.refresh.page_record import belief_of, cost_of, mean_of_page, next_age, read_time, set_class, tally
 from centime.refresh.tables import (
@@ -43,6 +43,7 @@ CHANGED: Final = Verdict.CHANGED.value
 DATED: Final = Verdict.DATED.value
 FAILED: Final = Verdict.FAILED.value
 VERDICTS: Final = len(Verdict)
+SURE: Final = 0.9995  # a larger share of kept evidence is all of it
 
 CLAIMED_FACTOR: Final = 16.0
 """A published period counts as at most CLAIMED_FACTOR^weight times longer or shorter than the usual one: 4-fold for the
@@ -65,6 +66,20 @@ def _tally_kept(t: RefreshTables, page: Whole, host: Whole, importance: float, s
 
 
 @bare_inlined
+def _with_interval(
+    s: float, b: float, k: float, m: float, verdict: Whole, interval: float, shown: float
+) -> tuple[float, float]:
+    """The evidence with that of an interval."""
+    if verdict == QUIET:
+        s, b = quiet(s, b, interval)
+    elif verdict == CHANGED:
+        s, b = changed(s, b, k, m, interval)
+    else:
+        s, b = dated(s, b, shown)
+    return s, b
+
+
+@bare_inlined
 def _learn(
     t: RefreshTables, page: Whole, host: Whole, verdict: Whole, interval: float, since: float, stood: float
 ) -> None:
@@ -75,14 +90,12 @@ def _learn(
     k, m = t.facts[SHAPE], mean_of_page(t, page, host)
     shown = math.inf if verdict == QUIET else -1.0 if verdict == CHANGED else min(max(since, 0.0), interval)
     kept = kept_share(s, b, k, m, interval, shown)
-    s *= kept
-    b *= kept
-    if verdict == QUIET:
-        s, b = quiet(s, b, interval)
-    elif verdict == CHANGED:
-        s, b = changed(s, b, k, m, interval)
+    if interval >= SHORT:
+        s, b = _with_interval(kept * s, kept * b, k, m, verdict, interval, shown)
     else:
-        s, b = dated(s, b, shown)
+        s, b = _with_interval(s, b, k, m, verdict, interval, shown)
+        if kept < SURE:
+            s, b = mixed(kept, s, b, _with_interval(0.0, 0.0, k, m, verdict, interval, shown), k, m)
     whole, b32 = stored(s, b)
     record["s"] = np.uint16(whole)
     record["b"] = b32

@@ -76,7 +76,7 @@ COUNTS: Final = 11
 NO_PASS: Final = -1
 FAR: Final = 2
 
-_MOST_AHEAD = 1 << 16  # the kernel moves a large array by its page table without a copy, so steps may be small
+_MOST_AHEAD = 1 << 14  # the kernel moves a large array by its page table without a copy, so steps may be small
 
 
 class RefreshTables(NamedTuple):

@@ -10,6 +10,7 @@ A part of the shard's state: time is an argument, and everything follows from th
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import nan
 from typing import Any
 
@@ -21,11 +22,12 @@ from centime.frontier.timers import Timers
 from centime.model.ids import HostId, PageId, page_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
+from centime.refresh.beats import ENOUGH, Beat, due_beats, update_beat, without_beat
 from centime.refresh.book import RefreshBook
 from centime.refresh.credit import frequency_verdict, period_of_max_age, verified, weight
 from centime.refresh.dates import observe, reliable, stood, verdict_of
 from centime.refresh.mortality import Mortality
-from centime.refresh.rhythm import Rhythm, find_rhythm, holds, next_moment
+from centime.refresh.rhythm import next_moment
 from centime.refresh.settings import RefreshSettings
 from centime.refresh.spending import Spending
 from centime.refresh.verdict import Verdict
@@ -36,9 +38,7 @@ from centime.store.record import Mark, Record
 from centime.store.records import Records
 
 MOST_INSPECTED = 4_096  # pages due in one call: more are returned over several calls
-HISTORY, ENOUGH = 400, 12  # visits in which a rhythm is searched at most, and changes among them that suffice
-RHYTHM_AT = frozenset({6, 9, 14, 21, 32})  # the numbers of observed changes at which a rhythm is searched
-MOST_MISSES = 2  # visits in a row that contradict a rhythm, before it is given up
+HISTORY = 400  # visits in which a rhythm is searched at most
 JUDGED_AFTER = 8  # visits, after which a published period is compared with the observed changes
 ANY_HOST = np.array([-1])  # stands for all hosts together
 SAMPLE = 200_000  # pages from which the freshness of all is estimated
@@ -48,14 +48,6 @@ Importance = Callable[[Pages], npt.NDArray[np.float64]]
 Flags = npt.NDArray[np.bool_]
 UrlsOf = Callable[[Pages], Sequence[str]]
 HostsOf = Callable[[Pages], npt.NDArray[np.uint32]]
-
-
-class Beat(msgspec.Struct, array_like=True):
-    """The rhythm of a page, and how many visits in a row contradicted it."""
-
-    rhythm: Rhythm
-    read: float  # when the page was last read
-    misses: int = 0
 
 
 class Filed(msgspec.Struct, frozen=True, gc=False):
@@ -139,7 +131,8 @@ class Refreshing:
             np.array(stood_for),
         )
         for one, verdict in zip(observed, verdicts, strict=True):
-            self._update_beat(now, one, verdict, records)
+            reads = partial(reads_of, records, one.visit.page, ENOUGH)
+            update_beat(self.beats, self.moments, one.visit.page, now, verdict, one.record.changes, reads)
 
     def _count_deaths(self, now: float, filed: Sequence[Filed]) -> None:
         """Counts pages that are gone, and the time that the others were seen to live (`refresh/mortality.py`)."""
@@ -188,24 +181,6 @@ class Refreshing:
             if right is not None:
                 host.claims = verified(host.claims, right)
 
-    def _update_beat(self, now: float, one: Filed, verdict: Verdict, records: Records) -> None:
-        """Tests the rhythm of a page, or searches one, and sets the page's next moment."""
-        page = one.visit.page
-        beat = self.beats.get(page)
-        if beat is not None and verdict in (Verdict.QUIET, Verdict.CHANGED, Verdict.DATED):
-            beat.misses = 0 if holds(beat.rhythm, beat.read, now, verdict != Verdict.QUIET) else beat.misses + 1
-            beat.read = now
-            if beat.misses > MOST_MISSES:
-                del self.beats[page]
-                self.moments.remove(page)
-                beat = None
-        elif beat is None and verdict in (Verdict.CHANGED, Verdict.DATED) and one.record.changes in RHYTHM_AT:
-            rhythm = find_rhythm(*reads_of(records, page, ENOUGH))
-            if rhythm is not None:
-                beat = self.beats[page] = Beat(rhythm, now)
-        if beat is not None:
-            self.moments.add(page, next_moment(beat.rhythm, now))
-
     # ---- what is due
 
     def inspect(
@@ -218,11 +193,11 @@ class Refreshing:
             return None
         pages, worth = self.book.inspect(now, importance, MOST_INSPECTED)
         if self.beats and self.settings.beta:
-            without_beat = np.array([page not in self.beats for page in page_ids(pages)], dtype=np.bool_)
-            pages, worth = pages[without_beat], worth[without_beat]
+            others = without_beat(self.beats, pages)
+            pages, worth = pages[others], worth[others]
         pages, worth = self._held(pages, worth, now, urls_of)
         due = self.moments.due(now)
-        held = np.array([page not in self.beats for page in page_ids(due)], dtype=np.bool_)
+        held = without_beat(self.beats, due)
         if held.any():
             again, worth_again = self._due_at_last(due[held], now, importance)
             pages, worth, due = np.concatenate([pages, again]), np.concatenate([worth, worth_again]), due[~held]
@@ -230,14 +205,8 @@ class Refreshing:
             worth_now = np.array(
                 [self.beat_worth(page, float(x)) for page, x in zip(page_ids(due), importance(due), strict=True)]
             )
-            kept = worth_now >= self.book.threshold
-            for place, (page, url) in enumerate(zip(page_ids(due), urls_of(due), strict=True)):
-                beat = self.beats[page]
-                # half a period early: a read is never exactly at its moment
-                over = beat.read + self.settings.least_times().of(url) - beat.rhythm.period / 2
-                kept[place] &= now >= over
-                if not kept[place]:  # not worth a read yet: after the next moment, a read is worth more
-                    self.moments.add(page, next_moment(beat.rhythm, max(now, over)))
+            least = np.array([self.settings.least_times().of(url) for url in urls_of(due)])
+            kept = due_beats(self.beats, self.moments, due, worth_now, self.book.threshold, least, now)
             pages, worth = np.concatenate([pages, due[kept]]), np.concatenate([worth, worth_now[kept]])
         return pages, worth
 
@@ -261,9 +230,8 @@ class Refreshing:
 
     def beat_worth(self, page: PageId, importance: float) -> float:
         """The worth of reading a page just after its moment: proportional to the time that its copy would be stale."""
-        beat = self.beats[page]
         cost = 1.0 if not self.book.settings.by_bytes else self.book.cost(page)
-        return importance * self.settings.beta * max(0.0, next_moment(beat.rhythm, beat.read) - beat.read) / cost
+        return self.beats[page].worth(importance, self.settings.beta, cost)
 
     def next_beat(self, page: PageId, now: float) -> float:
         """The time after which a page with a rhythm has surely changed again."""

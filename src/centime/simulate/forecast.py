@@ -22,6 +22,9 @@ out; from then on it does not count. So a copy of age a is fresh with the probab
 there for the next round with the probability e^(-δT), and freshness is the expected fresh time over the expected time
 that pages count. Pages that are born in the meantime are assumed to be like those that went. Ages leave deaths out.
 
+A page with a rhythm (`centime.refresh.beats`) is read just after its moment in every period P if x·beta·P / cost
+reaches the threshold, and never otherwise. It is then fresh, except for half of the time that its phase is uncertain.
+
 A forecast assumes that the beliefs stay as they are; a crawl goes on learning and does a little better.
 
 Traps: E has the factor 1/(S - 1), its integral also 1/(S - 2). Both are computed through expm1, and S is moved away
@@ -46,6 +49,21 @@ MOST_PAGES = 200_000  # in the sample from which a threshold is computed
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rhythms:
+    """The rhythms of some pages: the period in seconds, 0 for a page without one; the share of it for which a page that
+    is read just after its moments is fresh; and whether the copy is fresh now.
+    """
+
+    period: Vector
+    caught: Vector
+    fresh: Vector
+
+    def taken(self, places: npt.NDArray[np.int64]) -> "Rhythms":
+        """The rhythms of some of the pages."""
+        return Rhythms(period=self.period[places], caught=self.caught[places], fresh=self.fresh[places])
+
+
+@dataclass(frozen=True, kw_only=True)
 class Beliefs:
     """The beliefs about some pages (shape S and scale B of their rates), with their importance, the cost of a read, and
     the seconds since the last read.
@@ -62,6 +80,7 @@ class Beliefs:
     drawn: Vector | None = None  # the factor of the rate in decisions, 1 by default
     probe_share: float = 0.0  # of the budget
     death_rate: float = 0.0  # of a page, per second
+    rhythms: Rhythms | None = None
 
     def __len__(self) -> int:
         return len(self.shape)
@@ -72,6 +91,7 @@ class Beliefs:
             self,
             **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")},
             drawn=None if self.drawn is None else self.drawn[places],
+            rhythms=None if self.rhythms is None else self.rhythms.taken(places),
         )
 
     def decided_scale(self) -> Vector:
@@ -259,6 +279,10 @@ def intervals_at(beliefs: Beliefs, worth: float) -> Vector:
         worth,
         intervals,
     )
+    if beliefs.rhythms is not None and beliefs.beta > 0.0:
+        period = beliefs.rhythms.period
+        by_the_clock = np.where(weight * beliefs.beta * period >= worth, period, math.inf)
+        intervals = np.where(period > 0.0, by_the_clock, intervals)
     return intervals
 
 
@@ -310,6 +334,8 @@ def expected_now(beliefs: Beliefs) -> Expected:
     """The expected freshness and age now."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
     _write_now(beliefs.shape, beliefs.scale, beliefs.age, beliefs.death_rate, fresh, stale)
+    if beliefs.rhythms is not None:
+        fresh = np.where(beliefs.rhythms.period > 0.0, beliefs.rhythms.fresh, fresh)
     return _weighted(beliefs, fresh, stale, np.ones(len(beliefs)))
 
 
@@ -321,17 +347,26 @@ def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expe
     _write_coming(
         beliefs.shape, beliefs.scale, beliefs.age, intervals, seconds, beliefs.death_rate, fresh, stale, counted
     )
-    return _weighted(beliefs, fresh, stale, counted)
+    return _weighted(beliefs, _by_the_clock(beliefs, intervals, fresh, counted), stale, counted)
 
 
 def expected_steady(beliefs: Beliefs, intervals: Vector) -> Expected:
     """The expected means in the long run; the age is that of the pages that are read at all."""
     fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
     _write_steady(beliefs.shape, beliefs.scale, intervals, beliefs.death_rate, fresh, stale)
+    fresh = _by_the_clock(beliefs, intervals, fresh, np.ones(len(beliefs)))
     read = np.isfinite(intervals)
     weights = beliefs.importance
     age = float((weights[read] * stale[read]).sum() / weights[read].sum()) if weights[read].sum() > 0 else math.inf
     return Expected(float((weights * fresh).sum() / weights.sum()), age / 86_400.0)
+
+
+def _by_the_clock(beliefs: Beliefs, intervals: Vector, fresh: Vector, counted: Vector) -> Vector:
+    """The fresh shares, with those of pages with a rhythm that are read at their moments or never."""
+    if beliefs.rhythms is None or not beliefs.beta > 0.0:
+        return fresh
+    caught = np.where(np.isfinite(intervals), beliefs.rhythms.caught * counted, 0.0)
+    return np.where(beliefs.rhythms.period > 0.0, caught, fresh)
 
 
 def _weighted(beliefs: Beliefs, fresh: Vector, stale: Vector, counted: Vector) -> Expected:

@@ -2,21 +2,27 @@
 
 The book returns due pages with their worth, and returns a page that was not read again at 1.25 times its age. The pool
 keeps the last worth of each page and returns the best pages first, as the frontier does. If the due pages do not use
-the whole budget, more pages become due, as in a crawl (`refresh/spending.py`).
+the whole budget, more pages become due, as in a crawl (`refresh/spending.py`). Rhythms are found and used as there
+(`refresh/beats.py`).
 """
 
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from centime.frontier.timers import Timers
+from centime.model.ids import PageId, page_ids
+from centime.refresh.beats import ENOUGH, Beats, due_beats, update_beat, without_beat
 from centime.refresh.book import RefreshBook
 from centime.refresh.mortality import Mortality
+from centime.refresh.rhythm import next_moment
 from centime.refresh.settings import RefreshSettings
 from centime.refresh.spending import Spending
 from centime.refresh.verdict import Verdict
-from centime.simulate.change_history import ChangeHistory, Numbers, Times
-from centime.simulate.forecast import Beliefs
+from centime.simulate.change_history import ChangeHistory, Flags, Numbers, Times
+from centime.simulate.forecast import Beliefs, Rhythms
 from centime.simulate.scanning import first_by
 from centime.simulate.simulation import Verdicts
 
@@ -35,6 +41,11 @@ class Ours:
         self._spending = Spending()
         self._now = history.begin
         self.mortality = Mortality()
+        self.beats: Beats = {}
+        self._moments = Timers()
+        self._reads: dict[PageId, list[tuple[float, bool]]] = defaultdict(list)
+        self._changes = np.zeros(history.pages, dtype=np.int64)
+        self._ones = np.ones(history.pages)
         self._unit = float(history.costs.mean()) if settings.by_bytes else 1.0
         self.book = RefreshBook(history.begin, settings, lambda pages: history.hosts[pages])
 
@@ -42,11 +53,28 @@ class Ours:
         """The due pages of the largest worth."""
         self._now = now
         due, worth = self.book.inspect(now, self._importance, count * INSPECTED_PER_READ)
-        self._worth[due] = worth
+        others = without_beat(self.beats, due)
+        self._worth[due[others]] = worth[others]
+        self._choose_beats(now)
         chosen = first_by(self._worth, count)
         if self._spending.observe(now, len(chosen) * self._unit, self._settings.budget, self._unit):
             self.book.configure(replace(self._settings, budget=self._settings.budget * self._spending.factor))
         return chosen
+
+    def _choose_beats(self, now: float) -> None:
+        """Puts the pages with a rhythm whose moment has come, and which are worth a read, into the pool."""
+        due = self._moments.due(now)
+        if len(due):
+            settings, costs = self._settings, self._history.costs if self._settings.by_bytes else self._ones
+            worth = np.array(
+                [
+                    self.beats[page].worth(float(self._history.importance[page]), settings.beta, float(costs[page]))
+                    for page in page_ids(due)
+                ]
+            )
+            least = np.full(len(due), settings.least_interval)
+            kept = due_beats(self.beats, self._moments, due, worth, self.book.threshold, least, now)
+            self._worth[due[kept]] = worth[kept]
 
     def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
         """Records the reads in the book."""
@@ -66,10 +94,32 @@ class Ours:
             history.importance[pages],
             self._stood[pages],
         )
+        if self._settings.policy == "optimal" and self._settings.beta:
+            for page, verdict in zip(page_ids(pages), verdicts.tolist(), strict=True):
+                self._update_beat(page, now, Verdict(verdict))
+
+    def _update_beat(self, page: PageId, now: float, verdict: Verdict) -> None:
+        changed = verdict in (Verdict.CHANGED, Verdict.DATED)
+        if verdict is not Verdict.FAILED:
+            self._reads[page].append((now, changed))
+        self._changes[page] += changed
+        update_beat(
+            self.beats, self._moments, page, now, verdict, int(self._changes[page]), lambda: self._last_reads(page)
+        )
+
+    def _last_reads(self, page: PageId) -> tuple[Times, Flags]:
+        """The reads of a page back to the change number ENOUGH."""
+        times, changed = map(np.array, zip(*self._reads[page], strict=True))
+        places = np.flatnonzero(changed)
+        first = places[-ENOUGH] if len(places) > ENOUGH else 0
+        return times[first:].astype(np.float64), changed[first:].astype(np.bool_)
 
     def drop(self, pages: Numbers) -> None:
         """Forgets them."""
         self._worth[pages] = 0.0
+        for page in page_ids(pages):
+            self.beats.pop(page, None)
+            self._moments.remove(page)
         self.mortality.died(float((self._now - self.book.read_times(pages)).sum()), len(pages))
         self.book.forget(pages)
 
@@ -77,7 +127,8 @@ class Ours:
         """The book's beliefs about all pages that were read."""
         history = self._history
         pages = self._every[self.book.contains(self._every)]
-        return beliefs_of(self.book, pages, history.importance[pages], history.costs[pages], now, self.mortality)
+        importance, costs = history.importance[pages], history.costs[pages]
+        return beliefs_of(self.book, pages, importance, costs, now, self.mortality, self.beats)
 
     def _importance(self, pages: Numbers) -> Times:
         return self._history.importance[pages]
@@ -90,6 +141,7 @@ def beliefs_of(
     cost: Times,
     now: float,
     mortality: Mortality,
+    beats: Beats,
 ) -> Beliefs:
     """A book's beliefs about pages that it contains, at a time."""
     shape, scale = book.beliefs(pages)
@@ -106,4 +158,17 @@ def beliefs_of(
         drawn=book.drawn_factors(pages),
         probe_share=book.probe_share,
         death_rate=mortality.rate,
+        rhythms=_rhythms(pages, beats, now) if beats else None,
     )
+
+
+def _rhythms(pages: npt.NDArray[np.int64], beats: Beats, now: float) -> Rhythms:
+    """The rhythms of pages, which are in ascending order."""
+    period, caught, fresh = np.zeros((3, len(pages)))
+    for place, page in zip(np.searchsorted(pages, np.array(list(beats))).tolist(), beats, strict=True):
+        if place < len(pages) and pages[place] == page:
+            rhythm = beats[page].rhythm
+            period[place] = rhythm.period
+            caught[place] = 1.0 - (rhythm.phase_high - rhythm.phase_low) / 2.0 / rhythm.period
+            fresh[place] = next_moment(rhythm, beats[page].read) > now
+    return Rhythms(period=period, caught=caught, fresh=fresh)

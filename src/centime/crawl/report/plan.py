@@ -59,8 +59,8 @@ def plan(
     costs = np.maximum(
         last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
     )
-    mortality = opened.shard.refreshing.mortality
-    present = beliefs_of(book, pages, opened.shard.ledger.importance(pages), costs, now, mortality)
+    mortality, beats = opened.shard.refreshing.mortality, opened.shard.refreshing.beats
+    present = beliefs_of(book, pages, opened.shard.ledger.importance(pages), costs, now, mortality, beats)
     rule = present
     if settings.policy == "paper":
         rule = present.with_weights(alpha=2.0, beta=0.0)
