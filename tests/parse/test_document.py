@@ -130,3 +130,23 @@ def test_what_is_no_page_has_a_digest_and_no_links() -> None:
     assert document.kind is PageKind.OTHER
     assert document.hrefs == ()
     assert document.signature == int.from_bytes(document.digest[:8], "big")
+
+
+XHTML = b'<html xmlns="http://www.w3.org/1999/xhtml"><head><script src="a.js"/></head><body>%b</body></html>'
+
+
+@pytest.mark.parametrize("before", [b"", b"<!DOCTYPE html>\n", b'<?xml version="1.0"?>'])
+def test_a_script_that_closes_itself_swallows_no_links_of_a_page_served_as_xhtml(before: bytes) -> None:
+    body = before + XHTML % b"<p><a href='/x'>one</a> <a href='/y'>two</a></p>"
+    document = read_document(body, url="http://h/", content_type="application/xhtml+xml; charset=utf-8")
+    assert document.kind is PageKind.XML
+    assert {"/x", "/y"} <= set(document.hrefs)
+    swallowed = read_document(body, url="http://h/", content_type="text/html")
+    assert "/x" not in swallowed.hrefs
+
+
+def test_broken_xhtml_gives_the_links_that_html_would_give_and_says_that_it_is_broken() -> None:
+    body = XHTML.replace(b"/>", b"></script>") % b"<p>a < b & c<a href=/x>one<br><a href='/y'>two</a><a href=/z>"
+    document = read_document(body, url="http://h/", content_type="application/xhtml+xml")
+    assert {"/x", "/y", "/z"} <= set(document.hrefs)
+    assert "broken" in document.trouble

@@ -51,13 +51,20 @@ def read_document(
     text, encoding = as_utf8(body, content_type, xml=kind is not PageKind.HTML, url=url)
     read = read_html if kind is PageKind.HTML else read_dtd if kind is PageKind.DTD else read_xml
     document = read(text, url=url, encoding=encoding, digest=digest, anchors=anchors, trouble=_cut(truncated))
+    if document.trouble and kind is PageKind.XML and "xhtml+xml" in content_type:
+        document = _most_links(document, read_html(text, url=url, encoding=encoding, digest=digest, anchors=anchors))
     if not requisites or kind is PageKind.DTD:
         return document
     found = requisites_of(text, xml=kind is PageKind.XML or "xhtml+xml" in content_type)
-    if kind is PageKind.XML:  # its style sheets are links
+    if document.kind is PageKind.XML:  # its style sheets are links
         links = zip(document.hrefs, document.flags, strict=True)
         found = tuple(dict.fromkeys((*found, *(href for href, flags in links if flags & EMBEDDED))))
     return replace(document, requisites=found)
+
+
+def _most_links(broken: Document, html: Document) -> Document:
+    """Broken XHTML as XML or as HTML, whichever finds more links, so that less is left out: browsers show an error."""
+    return broken if len(broken.hrefs) >= len(html.hrefs) else replace(html, trouble=broken.trouble)
 
 
 def _requisites_of_other(body: bytes, url: str, content_type: str) -> tuple[str, ...]:

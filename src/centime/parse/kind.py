@@ -2,8 +2,8 @@
 
 - A declared HTML type is HTML, unless the body begins with an XML declaration and its root is not `html`: then it is
   XML. So XHTML served as text/html is parsed as browsers parse it; the XML parser would take five times as long.
-- A declared XML type is XML, unless its root is `html` without the XHTML namespace: then it is HTML. Other XHTML is
-  parsed as XML.
+- A declared XML type is XML, also `application/xhtml+xml`, unless its root is `html` without the XHTML namespace: then
+  it is HTML. Browsers go by the type too: in XML, `<script/>` ends at once, in HTML it swallows what follows.
 - A DTD is declared as such, or begins with declarations (`<!ELEMENT`, `<!ENTITY`, `<!ATTLIST`) and no element.
 - Without a type, or with `text/plain` or `application/octet-stream`, the beginning of the body decides. But plain text
   is never HTML, as in browsers, because people publish source code that way.
@@ -17,7 +17,6 @@ from centime.model.outcome import PageKind
 
 LOOK = 2_048  # bytes at the beginning that decide
 
-_HTML_TYPES = frozenset(["text/html", "application/xhtml+xml"])
 _VAGUE_TYPES = frozenset(
     [
         "",
@@ -64,9 +63,8 @@ def kind_of(body: bytes, content_type: str = "") -> PageKind:
     head = _beginning(body)
     if declared in _DTD_TYPES:
         return PageKind.DTD
-    if declared in _HTML_TYPES:
-        is_xml = _is_no_page if declared == "text/html" else lambda head: _root_kind(head) is PageKind.XML
-        return _binary(head) or (PageKind.XML if head.startswith(b"<?xml") and is_xml(head) else PageKind.HTML)
+    if declared == "text/html":
+        return _binary(head) or (PageKind.XML if head.startswith(b"<?xml") and _is_no_page(head) else PageKind.HTML)
     if declared in ("text/xml", "application/xml") or declared.endswith("+xml"):
         return _binary(head) or _root_kind(head, declared_xml=True) or PageKind.XML
     if declared in _VAGUE_TYPES:
