@@ -104,8 +104,8 @@ def test_types_of_files_are_remembered_as_suffixes_and_words_that_are_none_are_r
     assert "'no suffix' is none of them" in refusal
     assert "did you mean images?" in said(capsys, 2, "crawl", tmp_path / "c", SEED, "--also", "image")
     assert not (tmp_path / "c").exists()
-    taken = said(capsys, 1, "crawl", tmp_path / "d", SEED, "--also", "pdf,fotos")
-    assert "--also: taken as suffixes of files, which pages may have: fotos; kinds of files are images" in taken
+    taken = said(capsys, 1, "crawl", tmp_path / "d", SEED, "--also", "pdf,qwe")
+    assert "--also: taken as suffixes of files, which pages may have: qwe; kinds of files are images" in taken
     said(capsys, 1, "crawl", tmp_path / "c", SEED, "--also", "PDF,.css", "--also", "images", "--requisites")
     assert kept(tmp_path / "c")["also"] == ["pdf", "css", "images"]
     assert kept(tmp_path / "c")["requisites"] is True
