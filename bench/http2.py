@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 
-from bench.crawl_server import CACHE, NGINX, UNPACKED, free_port, running, unpack, wait_for
+from bench.crawl_server import CACHE, CONFIGURATION, NGINX, UNPACKED, free_port, running, unpack, wait_for
 from bench.exchange_server import page
 from bench.figure import Figure
 from bench.report import Benchmarks, run_parts
@@ -25,29 +25,8 @@ REPEATS = 3
 REQUESTS = {"one": 800, "ten": 800, "fresh": 200}
 SIZES = (1_000, 26_000)
 CLIENTS = ("exchange", "h2", "jh2", "httpx")
-CONFIGURATION = """
-worker_processes 1;
-daemon off;
-error_log {work}/error.log;
-pid {work}/nginx.pid;
-events {{ worker_connections 4096; }}
-http {{
-    access_log off;
-    types {{ text/html html; }}
-    keepalive_requests 100000000;
-    client_body_temp_path {work}/body;
-    proxy_temp_path {work}/proxy;
-    fastcgi_temp_path {work}/fastcgi;
-    uwsgi_temp_path {work}/uwsgi;
-    scgi_temp_path {work}/scgi;
-    server {{
-        listen {port} ssl http2;
-        ssl_certificate {work}/certificate.pem;
-        ssl_certificate_key {work}/key.pem;
-        root {work}/tree;
-    }}
-}}
-"""
+PLAIN = "listen 127.0.0.1:{port};"
+SECURE = "listen {port} ssl http2; ssl_certificate {work}/certificate.pem; ssl_certificate_key {work}/key.pem;"
 
 
 @contextmanager
@@ -61,7 +40,9 @@ def server() -> Iterator[int]:
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(work / "key.pem")]
     certificate = ["-x509", "-days", "9", "-subj", "/CN=localhost", "-out", str(work / "certificate.pem")]
     subprocess.run(["openssl", "req", *key, *certificate], check=True, capture_output=True)
-    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, port=port))
+    assert PLAIN in CONFIGURATION
+    configuration = CONFIGURATION.replace(PLAIN, SECURE).format(work=work, port=port, tree=work / "tree")
+    (work / "nginx.conf").write_text(configuration)
     with running([UNPACKED / NGINX, "-c", work / "nginx.conf", "-e", work / "error.log"]):
         wait_for(port)
         yield port
