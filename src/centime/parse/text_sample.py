@@ -8,10 +8,10 @@ The runs that two pages share are in both samples, or in none, in proportion: th
 estimates the share of the text that is new. So one rotating line does not make a page new, and a few texts in random
 order are soon all known.
 
-What a trap makes anew for every URL is no text: the values of attributes, and with them the targets of links, and the
-words of the page's own URL. Runs leave out words with a digit, with one of `/=?` or of more than LONGEST letters as
-well: sessions, times, counters. The hash of the whole text has these too. Words in other scripts than Latin may contain
-digits, because some of these scripts have no blanks. Case and punctuation do not count.
+What a trap makes anew for every URL is no text: the values of attributes, and with them the targets of links, the words
+of the page's own URL, and words with one of `/=?`, which may be URLs. Runs leave out words with a digit or of more than
+LONGEST letters as well: sessions, times, counters. The hash of the whole text has these too. Words in other scripts
+than Latin may contain all of that, because some of these scripts have no blanks. Case and punctuation do not count.
 
 Trap: arithmetic stays below 2**63, so that plain Python and compiled code give the same numbers.
 """
@@ -144,7 +144,8 @@ def _sample(data: Bytes, own: Numbers, smallest: Numbers, found: Numbers) -> Who
                 seen |= kind
                 at += 1
             if full and not ((bits >> (full % _BITS)) & 1 and _is_own(own, full)):
-                whole = _mixed(whole, full) | 1
+                if is_foreign or not letters or not seen & _URL:
+                    whole = _mixed(whole, full) | 1
                 if letters and (is_foreign or (not seen & (_DIGIT | _URL) and letters <= LONGEST)):
                     words += 1
                     if words >= 3:
