@@ -8,6 +8,7 @@ import pytest
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
+from centime.crawl.report.plan import plan
 from centime.crawl.worker.fetching import FetchingProcess
 from centime.crawl.worker.visit import visit
 from centime.model.address import fingerprint
@@ -56,6 +57,8 @@ def test_a_page_that_stays_gone_is_looked_for_after_the_least_interval_and_then_
         died, *looks = world.looks(START + HOUR)
         waits = [(later - sooner) / HOUR for sooner, later in zip([died, *looks], looks, strict=False)]
         assert waits == pytest.approx([1, 2, 4, 8, 16, 32], abs=0.5)
+        assert opened.shard.refreshing.mortality.deaths == 1.0, "a page dies once"
+        assert plan(opened, now=START + 5 * DAY)["deaths_per_page_and_day"] > 0.0
 
 
 @pytest.mark.parametrize("anew", [True, False])
@@ -78,6 +81,7 @@ def test_a_new_link_on_a_page_that_was_read_before_is_followed_at_once(tmp_path:
             last = opened.shard.pages.last(number_of(opened, 5))
             assert last is not None
             assert last.outcome is Outcome.READ
+            assert opened.shard.refreshing.mortality.deaths == 0.0, "it was not dead"
         opened.shard.journal.flush()
         same(opened.shard, read_crawl(tmp_path / "c").shard)
 

@@ -21,16 +21,16 @@ def gaps(world: ChangingWorld, page: int, after: float = 0.0) -> list[float]:
 
 def test_each_page_keeps_its_own_least_interval_and_the_budget_is_spent_on_others(tmp_path: Path) -> None:
     world = ChangingWorld(pages=20, period=HOUR / 4)
-    given = FOREVER | {"rate": 0.005, "least_interval": ["30m", "p3$=6h", "p[45]$=2m"]}
+    given = FOREVER | {"rate": 0.01, "least_interval": ["1h", "p3$=6h", "p[45]$=2m"]}
     with crawl(tmp_path / "c", **given) as opened:
         live(opened, world, START + 3 * DAY)
         assert min(gaps(world, 3)) >= 6 * HOUR - 2.0
         assert np.median(gaps(world, 3)) < 7 * HOUR, "it is due as soon as its interval is over"
-        assert min(gap for page in range(20) if page not in (3, 4, 5) for gap in gaps(world, page)) >= HOUR / 2 - 2.0
-        assert min(gaps(world, 4) + gaps(world, 5)) < HOUR / 2
+        assert min(gap for page in range(20) if page not in (3, 4, 5) for gap in gaps(world, page)) >= HOUR - 2.0
+        assert np.median(gaps(world, 4) + gaps(world, 5)) < HOUR / 2
         facts = about_page(opened, url_of(3), now=START + 3 * DAY)
         assert facts["due"] != "now"
-        assert len(world.read) / (3 * DAY) > 0.9 * 0.005
+        assert len(world.read) / (3 * DAY) > 0.7 * 0.01
         opened.shard.journal.flush()
         same(opened.shard, read_crawl(tmp_path / "c").shard)
 

@@ -58,6 +58,7 @@ from centime.refresh.tables import (
     LIMIT,
     MEAN,
     MOVED,
+    NEXT_DEATHS,
     NEXT_MEAN,
     NEXT_SHAPE,
     NO_PASS,
@@ -195,6 +196,10 @@ class RefreshBook:
     def forget(self, pages: npt.NDArray[Any]) -> None:
         """Stops refreshing pages and drops their evidence; ignores those that are not inside."""
         observation.forget_pages(self._t, np.asarray(pages, dtype=np.int64))
+
+    def expect_deaths(self, rate: float) -> None:
+        """Sets how often a page goes away, per second, for decisions from the next pass on."""
+        self._t.facts[NEXT_DEATHS] = rate
 
     def _make_room(self, pages: Pages, hosts: Pages) -> None:
         make_room_for_records(self._t, int(pages.max()) + 1)

@@ -2,6 +2,7 @@
 
 `belief_of` returns the belief itself. The index, the due age and the demand use the belief of decisions: it is wider
 (`worth.py`, TRUST), and its mean is drawn at each read, the more widely the less is known of the page and of all pages.
+The rate of deaths (`mortality.py`) is added to the mean, because a page that is gone is a stale copy too.
 Without that, a page that is judged wrongly stays judged wrongly: 189 pages that changed every eight days and were read
 every forty, because they were taken to change daily, showed a change at every read, which confirmed the mistake.
 
@@ -26,6 +27,7 @@ from centime.refresh.tables import (
     CLASSES,
     COST_STEPS,
     COSTS,
+    DEATHS,
     LEAST_INTERVAL,
     MEAN,
     PROBING,
@@ -140,7 +142,10 @@ def decided_belief(t: RefreshTables, page: Whole, shape: float, rate: float) -> 
     normal = (total - 254.0) / 73.9
     spread = t.facts[SPREADING]
     root = max(1.0 - spread / (9.0 * shape) + spread * normal / (3.0 * math.sqrt(shape)), 0.1)
-    return TRUST * shape, TRUST * rate / (root * root * root)
+    rate /= root * root * root
+    if t.facts[DEATHS] > 0.0:
+        rate = shape / (shape / rate + t.facts[DEATHS])
+    return TRUST * shape, TRUST * rate
 
 
 @bare_inlined

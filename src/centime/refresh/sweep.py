@@ -54,6 +54,7 @@ from centime.refresh.pooling import begin_pooling, end_pooling
 from centime.refresh.tables import (
     ASKED,
     CURSOR,
+    DEATHS,
     EXACT,
     FILED,
     GUESSED,
@@ -64,6 +65,7 @@ from centime.refresh.tables import (
     LEVEL,
     LIMIT,
     MOVED,
+    NEXT_DEATHS,
     NO_PASS,
     OBSERVATIONS,
     OBSERVED,
@@ -131,6 +133,7 @@ def begin_pass(t: RefreshTables, calendar: Calendar, budget: float) -> None:
     t.counts[SOUND] = 1
     t.facts[[LEVEL, HIGHEST_THRESHOLD]] = t.facts[THRESHOLD]
     t.facts[[ASKED, GUESSED, PROBED]] = 0.0
+    t.facts[DEATHS] = t.facts[NEXT_DEATHS]
     t.facts[SPREADING] = SPREAD_AT_FIRST / (1.0 + _reads_again(t) / SPREAD_HALVED_AFTER)
 
 

@@ -46,7 +46,9 @@ EXACT: Final = 15  # ASKED / GUESSED of the last complete pass: the factor of th
 PROBING: Final = 16  # the mean seconds between two probes of a page of importance 1; 0 before the first pass
 PROBED: Final = 17  # sum of cost·sqrt(x) of the pages that the pass has reached
 SPREADING: Final = 18  # how far the rates of decisions are drawn from their means, in standard deviations
-FACTS: Final = 19
+DEATHS: Final = 19  # per page and second, in decisions
+NEXT_DEATHS: Final = 20  # of the next pass
+FACTS: Final = 21
 
 # columns of sums; row 0 holds the current ones, row 1 the new ones
 ROOTS: Final = 0  # Σ sqrt(x λ)

@@ -143,6 +143,7 @@ class Refreshing:
                     self.mortality.returned()
             elif one.visit.outcome is Outcome.GONE:
                 self.mortality.died(now - read)
+                self.book.expect_deaths(self.mortality.rate)
             elif one.visit.outcome.present:
                 self.mortality.lived(now - read)
 
@@ -199,7 +200,8 @@ class Refreshing:
         due = self.moments.due(now)
         held = without_beat(self.beats, due)
         if held.any():
-            again, worth_again = self._due_at_last(due[held], now, importance)
+            late = np.setdiff1d(due[held], pages)  # the book may have returned them too
+            again, worth_again = self._due_at_last(late, now, importance)
             pages, worth, due = np.concatenate([pages, again]), np.concatenate([worth, worth_again]), due[~held]
         if len(due) and self.settings.beta:  # without beta only age counts, to which a rhythm makes no difference
             worth_now = np.array(

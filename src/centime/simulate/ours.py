@@ -121,6 +121,7 @@ class Ours:
             self.beats.pop(page, None)
             self._moments.remove(page)
         self.mortality.died(float((self._now - self.book.read_times(pages)).sum()), len(pages))
+        self.book.expect_deaths(self.mortality.rate)
         self.book.forget(pages)
 
     def beliefs(self, now: float) -> Beliefs:
