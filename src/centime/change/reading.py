@@ -22,7 +22,7 @@ from centime.change.advice import Advice
 from centime.change.groups import common_hash, groups_of, ordered_hash, sequence_of
 from centime.change.history import CERTAIN, FRESH, LEAST_ODDS, TWIN_ODDS
 from centime.change.mask import ends_of_lefts, masked, places_around
-from centime.change.page_state import PageState, state_of, unpacked
+from centime.change.page_state import MOST_VEILED, PageState, state_of, unpacked
 from centime.change.rule import ANYWHERE, MASK, SET, WATCHED, WHOLE, Rule, Table
 from centime.model.words import Words
 from centime.parse.words import mixed
@@ -136,7 +136,7 @@ def compare(
     here, there, histories = new.hides(), old.hides(), old.veiled_histories()
     stirred, odds, steady = [], {}, set()
     slow = {rule.key for rule in table.rules if rule.slow}
-    for key in sorted(here.keys() | there.keys()):
+    for key in sorted(there if len(there) >= MOST_VEILED else here.keys() | there.keys()):
         if here.get(key, 0) == there.get(key, 0):
             continue
         stirred.append(key)
@@ -154,7 +154,8 @@ def compare(
     differences, doubtful = ((), False) if moved else _unexplained(page, found, old, advice, twin)
     verdict = Verdict.CHANGED
     if not differences and not surprises:
-        verdict = Verdict.VOLATILE if stirred or (found and not moved) else Verdict.MARKUP
+        hidden = stirred or len(there) >= MOST_VEILED  # there may be more than what is listed
+        verdict = Verdict.VOLATILE if hidden or (found and not moved) else Verdict.MARKUP
     return Compared(
         verdict,
         differences,
