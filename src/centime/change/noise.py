@@ -312,7 +312,8 @@ class Noise(msgspec.Struct, array_like=True):
             kept = self.specimens[page]
             kept.add(seen.gaps)
             known = {rule.key for rule in self.rules if not rule.until}
-            learned = [rule for rule in restless(list(self.specimens.values())) if rule.key not in known]
+            useful = [one for one in self.specimens.values() if one.short or not self._restless(one.specimen.place)]
+            learned = [rule for rule in restless(useful) if rule.key not in known]
             if learned:
                 self._add(tuple(learned))
             if kept.comparisons >= MOST_COMPARISONS or (seen.specimen is not None and not seen.specimen.words):
@@ -321,6 +322,9 @@ class Noise(msgspec.Struct, array_like=True):
                 kept.specimen = seen.specimen
         elif seen.specimen is not None and seen.specimen.words and len(self.specimens) < MOST_SPECIMENS:
             self.specimens[page] = Kept(seen.specimen)
+
+    def _restless(self, place: int) -> bool:
+        return place in self.suspects and self.suspects[place].restless
 
     # ---- what rules hide
 
