@@ -117,6 +117,7 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
     state: PageState | None = None  # of this read under the rules of the last one, with the histories of its places
     stirred: tuple[int, ...] = ()  # keys of the rules that hide something else than before
     surprises: tuple[int, ...] = ()  # those of them that are not expected to, on this page
+    merged: tuple[int, ...] = ()  # places of which one has differed, and it is not known which
     doubtful: bool = False  # whether a twin read would tell noise from a change
 
 
@@ -162,6 +163,7 @@ def compare(
         new.compared_with(old, frozenset(steady.intersection(surprises))),
         tuple(stirred),
         surprises,
+        _places_in(page, old, differences, found),
         doubtful or any(one < TWIN_ODDS for one in odds.values()),
     )
 
@@ -196,6 +198,17 @@ def _unexplained(
         words = int(page.groups.counts[index[place]]) if place in index else 0
         differences.append(Difference(place if exact else -1, here, words, here < 0 or there < 0))
     return tuple(differences), doubtful
+
+
+def _places_in(
+    page: Page, old: PageState, differences: tuple[Difference, ...], found: list[tuple[int, bool, int, int]]
+) -> tuple[int, ...]:
+    """The places of a page that are merged where it differs."""
+    if not old.shift or not any(one.place < 0 for one in differences):
+        return ()
+    merged = [place for place, exact, _, _ in found if not exact]
+    places = page.groups.places
+    return tuple(places[np.isin(places >> old.shift, merged)].tolist())
 
 
 def _same_words(first: Page, second: Page, place: int) -> bool:
