@@ -142,3 +142,16 @@ def test_a_state_is_small_however_many_places_a_page_has() -> None:
         host.read(0, lambda: many)
         changed = many.replace(f"<p>word {k}</p>", "<p>word other</p>")
         assert host.read(0, lambda: changed) is Verdict.CHANGED  # noqa: B023
+
+
+def test_a_clock_on_pages_with_too_many_places_to_tell_apart_is_learned() -> None:
+    host, number = Host(), count()
+
+    def write(one: int, text: str = "word") -> str:
+        names = [f"{chr(97 + k % 26)}{chr(97 + k // 26)}{chr(97 + one)}" for k in range(200)]
+        many = "".join(f"<div class={name}><p>{k or text}</p></div>" for k, name in enumerate(names))
+        return f"{many}<footer><p>It is day {next(number) // 30}</p></footer>"
+
+    verdicts = [[host.read(one, lambda: write(one)) for one in range(6)] for _ in range(60)]  # noqa: B023
+    assert sum(row.count(Verdict.CHANGED) for row in verdicts[30:]) <= 6
+    assert host.read(0, lambda: write(0, "other")) is Verdict.CHANGED

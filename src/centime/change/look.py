@@ -18,6 +18,7 @@ from centime.change.seen import Seen
 from centime.change.specimen import Specimen
 from centime.model.words import Words
 
+MOST_MERGED = 64  # places that are reported
 OFTEN = 2  # differences among the last comparisons of a place, after which a specimen is taken
 MOST_UNCOVERED = 0.2  # share of words on places that no twin read has tested
 
@@ -106,6 +107,7 @@ class Look:
             compared.differences,
             stirred=compared.stirred,
             surprises=compared.surprises,
+            merged=compared.merged[:MOST_MERGED],
             specimen=specimen,
             gaps=gaps,
         )

@@ -44,6 +44,8 @@ REMEMBERED = 24  # former values by which it is seen that a page takes part in t
 LEAST_SECONDS = 1e-3  # between two reads of a page
 QUIET_READS = 8
 MOST_SUSPECTS = 64
+MOST_MERGED, MERGED_CHANGES = 256, 2  # places that are counted, and times after which one is watched
+MOST_WATCHED, MOST_TOGETHER = 24, 4
 MOST_COVERED = 2_048
 PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many hosts have no more
 KINDS = {WHOLE: "differs at every read", SET: "comes in any order", MASK: "words that differ in a text that stays"}
@@ -118,6 +120,7 @@ class Noise(msgspec.Struct, array_like=True):
     quiet: dict[int, int] = {}  # by the key of a rule: reads in which it hid nothing new
     evidence: dict[int, Evidence] = {}  # by the key of a rule
     specimens: dict[int, Kept] = {}  # by page
+    merged: dict[int, int] = {}  # by place: how often it was one of those of which one had changed
     pages: int = 0
     reads: int = 0
     early: int = 0
@@ -189,6 +192,7 @@ class Noise(msgspec.Struct, array_like=True):
                 verdict = Verdict.VOLATILE
         self._count(old, seen, seconds)
         self._note(seen, page, seconds)
+        self._watch_merged(seen)
         self._weigh(old, seen)
         self._compare_specimen(page, seen)
         if state:
@@ -296,6 +300,22 @@ class Noise(msgspec.Struct, array_like=True):
             if suspect.restless and not was:
                 self._watch(place)
 
+    def _watch_merged(self, seen: Seen) -> None:
+        """Watches places that are merged with others on large pages, once they were suspected together with different
+        ones: those that change are among them at every change, the others are not.
+        """
+        for place in seen.merged:
+            self.merged[place] = self.merged.get(place, 0) + 1
+        most = max((self.merged[place] for place in seen.merged), default=0)
+        if most >= MERGED_CHANGES and sum(rule.kind == WATCHED for rule in self.rules) < MOST_WATCHED:
+            places = [place for place in seen.merged if self.merged[place] == most]
+            if len(places) <= MOST_TOGETHER:
+                for place in places:
+                    self._watch(place)
+                    del self.merged[place]
+        while len(self.merged) > MOST_MERGED:
+            del self.merged[min(self.merged, key=lambda place: (self.merged[place], place))]
+
     def _is_masked(self, place: int) -> bool:
         """Whether a part of a place is known to be volatile: then it takes less to see that all of it is."""
         return any(rule.place == place and rule.kind == MASK and not rule.until for rule in self.rules)
@@ -312,7 +332,8 @@ class Noise(msgspec.Struct, array_like=True):
             kept = self.specimens[page]
             kept.add(seen.gaps)
             known = {rule.key for rule in self.rules if not rule.until}
-            learned = [rule for rule in restless(list(self.specimens.values())) if rule.key not in known]
+            useful = [one for one in self.specimens.values() if one.short or not self._restless(one.specimen.place)]
+            learned = [rule for rule in restless(useful) if rule.key not in known]
             if learned:
                 self._add(tuple(learned))
             if kept.comparisons >= MOST_COMPARISONS or (seen.specimen is not None and not seen.specimen.words):
@@ -321,6 +342,9 @@ class Noise(msgspec.Struct, array_like=True):
                 kept.specimen = seen.specimen
         elif seen.specimen is not None and seen.specimen.words and len(self.specimens) < MOST_SPECIMENS:
             self.specimens[page] = Kept(seen.specimen)
+
+    def _restless(self, place: int) -> bool:
+        return place in self.suspects and self.suspects[place].restless
 
     # ---- what rules hide
 

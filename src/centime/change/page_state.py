@@ -17,7 +17,7 @@ written of it.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +27,7 @@ from centime.change.history import BITS, FRESH, counts, pushed, rested
 from centime.model.words import Column
 
 MOST_ENTRIES = 98
-MOST_APART, MOST_VEILED = 24, 24
+MOST_APART, MOST_VEILED = 24, 32
 RESTIVE = 3  # of the last five comparisons
 MOST_GONE = 4  # room for veiled entries of what is not on the page now
 VALUE_BITS = 20 - BITS
@@ -51,9 +51,10 @@ class PageState:
 
     def packed(self) -> bytes:
         """The state as bytes."""
-        everything = np.concatenate([self.apart, self.entries, self.veiled]).astype("<u8")
+        veiled = self.veiled[:MOST_VEILED]
+        everything = np.concatenate([self.apart, self.entries, veiled]).astype("<u8")
         octets = everything.view(np.uint8).reshape(-1, 8)[:, :5].tobytes()
-        return _HEAD.pack(self.version, self.shift, len(self.apart), len(self.veiled), 0) + octets
+        return _HEAD.pack(self.version, self.shift, len(self.apart), len(veiled), 0) + octets
 
     @property
     def count(self) -> int:
@@ -105,13 +106,19 @@ class PageState:
         """This state with the histories of an older one of the same version, and the comparison of both. Veiled
         entries that are `unstirred` count as if they did not differ.
         """
-        gone = np.array(sorted(old.hides().keys() - self.hides().keys()), dtype=np.int64)
-        veiled = np.sort(np.concatenate([self.veiled, gone << 20 | FRESH << VALUE_BITS]))[:MOST_VEILED]
         return replace(
             self,
             apart=_compared(self.apart, old.apart),
             entries=_compared(self.entries, old.entries),
-            veiled=_compared(veiled, old.veiled, unstirred),
+            veiled=_compared(self._listed(old.hides().keys(), MOST_VEILED), old.veiled, unstirred),
+        )
+
+    def _listed(self, known: Set[int], room: int) -> Column:
+        """Veiled entries, at most `room`: those of known keys first, whether the page has them now or not."""
+        here = self.hides()
+        keys = [*sorted(known), *sorted(here.keys() - known)][:room]
+        return _fresh(
+            np.array(sorted(keys), dtype=np.int64), np.array([here.get(key, 0) for key in sorted(keys)], dtype=np.int64)
         )
 
     def continuing(self, old: "PageState", place_of: Mapping[int, int]) -> "PageState":
@@ -119,9 +126,8 @@ class PageState:
         in force, by its key: a veiled entry that is new has the history of its place, or none if another rule hid words
         there.
         """
-        gone = sorted((old.hides().keys() - self.hides().keys()) & place_of.keys())[: MOST_ENTRIES - self.count]
-        added = np.array(gone, dtype=np.int64) << 20 | FRESH << VALUE_BITS
-        listed = np.sort(np.concatenate([self.veiled, added]))
+        room = min(MOST_VEILED, MOST_ENTRIES - len(self.apart) - len(self.entries))
+        listed = self._listed(old.hides().keys() & place_of.keys(), room)
         starts = np.concatenate([old.apart >> 20, (old.entries >> 20) << old.shift])
         known = np.concatenate([old.apart, old.entries]) >> VALUE_BITS & _HISTORY
         ends = np.concatenate([old.apart >> 20, ((old.entries >> 20) + 1 << old.shift) - 1])
@@ -233,7 +239,7 @@ def state_of(
     """The state with these values, and nothing known of the past. `hidden` are the hashes of what rules hide, by their
     keys. `shift` as given, or as small as the places allow.
     """
-    keys = np.array(sorted(hidden)[:MOST_VEILED], dtype=np.int64)
+    keys = np.array(sorted(hidden), dtype=np.int64)
     concealed = np.array([hidden[key] & _VALUE or 1 for key in keys.tolist()], dtype=np.int64)
     veiled = _fresh(keys, concealed)
     if len(volatile):
@@ -242,7 +248,7 @@ def state_of(
         watched = watched & (np.cumsum(watched) <= MOST_APART)
     apart = np.sort(_fresh(places[watched], values[watched]))
     rest, of_rest = places[~watched], values[~watched]
-    room = MOST_ENTRIES - len(apart) - len(veiled) - MOST_GONE
+    room = MOST_ENTRIES - len(apart) - min(len(veiled) + MOST_GONE, MOST_VEILED)
     if shift < 0:
         shift = _least_shift(rest, room)
     if not shift:

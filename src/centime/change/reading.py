@@ -22,7 +22,7 @@ from centime.change.advice import Advice
 from centime.change.groups import common_hash, groups_of, ordered_hash, sequence_of
 from centime.change.history import CERTAIN, FRESH, LEAST_ODDS, TWIN_ODDS
 from centime.change.mask import ends_of_lefts, masked, places_around
-from centime.change.page_state import PageState, state_of, unpacked
+from centime.change.page_state import MOST_VEILED, PageState, state_of, unpacked
 from centime.change.rule import ANYWHERE, MASK, SET, WATCHED, WHOLE, Rule, Table
 from centime.model.words import Words
 from centime.parse.words import mixed
@@ -117,6 +117,7 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
     state: PageState | None = None  # of this read under the rules of the last one, with the histories of its places
     stirred: tuple[int, ...] = ()  # keys of the rules that hide something else than before
     surprises: tuple[int, ...] = ()  # those of them that are not expected to, on this page
+    merged: tuple[int, ...] = ()  # places of which one has differed, and it is not known which
     doubtful: bool = False  # whether a twin read would tell noise from a change
 
 
@@ -136,7 +137,7 @@ def compare(
     here, there, histories = new.hides(), old.hides(), old.veiled_histories()
     stirred, odds, steady = [], {}, set()
     slow = {rule.key for rule in table.rules if rule.slow}
-    for key in sorted(here.keys() | there.keys()):
+    for key in sorted(there if len(there) >= MOST_VEILED else here.keys() | there.keys()):
         if here.get(key, 0) == there.get(key, 0):
             continue
         stirred.append(key)
@@ -154,13 +155,15 @@ def compare(
     differences, doubtful = ((), False) if moved else _unexplained(page, found, old, advice, twin)
     verdict = Verdict.CHANGED
     if not differences and not surprises:
-        verdict = Verdict.VOLATILE if stirred or (found and not moved) else Verdict.MARKUP
+        hidden = stirred or len(there) >= MOST_VEILED  # there may be more than what is listed
+        verdict = Verdict.VOLATILE if hidden or (found and not moved) else Verdict.MARKUP
     return Compared(
         verdict,
         differences,
         new.compared_with(old, frozenset(steady.intersection(surprises))),
         tuple(stirred),
         surprises,
+        _places_in(page, old, differences, found),
         doubtful or any(one < TWIN_ODDS for one in odds.values()),
     )
 
@@ -195,6 +198,17 @@ def _unexplained(
         words = int(page.groups.counts[index[place]]) if place in index else 0
         differences.append(Difference(place if exact else -1, here, words, here < 0 or there < 0))
     return tuple(differences), doubtful
+
+
+def _places_in(
+    page: Page, old: PageState, differences: tuple[Difference, ...], found: list[tuple[int, bool, int, int]]
+) -> tuple[int, ...]:
+    """The places of a page that are merged where it differs."""
+    if not old.shift or not any(one.place < 0 for one in differences):
+        return ()
+    merged = [place for place, exact, _, _ in found if not exact]
+    places = page.groups.places
+    return tuple(places[np.isin(places >> old.shift, merged)].tolist())
 
 
 def _same_words(first: Page, second: Page, place: int) -> bool:

@@ -21,4 +21,5 @@ class Seen(msgspec.Struct, array_like=True, frozen=True, gc=False):
     stirred: tuple[int, ...] = ()  # keys of the rules that hide something else than before
     specimen: Specimen | None = None  # a new one, without words if the last one is of no use any more
     gaps: tuple[Rule, ...] = ()  # that would hide what differs from the last specimen
+    merged: tuple[int, ...] = ()  # places of which one has differed, and it is not known which
     surprises: tuple[int, ...] = ()  # those of them that were not expected to, on this page

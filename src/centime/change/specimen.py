@@ -13,6 +13,7 @@ from centime.change.rule import Rule
 MOST_SPECIMENS = 3  # of a host
 MOST_COMPARISONS = 16
 MOST_WORDS = 1_500
+SHORT = 8  # words and marks of blocks
 LEAST_COMPARISONS, LEAST_SHARE = 5, 0.8  # of a gap, and the share of them in which it differed
 MOST_GAPS = 16  # of a specimen
 
@@ -38,6 +39,13 @@ class Kept(msgspec.Struct, array_like=True):
     specimen: Specimen
     comparisons: int = 0
     gaps: dict[int, Gap] = {}
+
+    @property
+    def short(self) -> bool:
+        """Whether a rule leaves so little of the place that it is worth having although the place is restless: in a
+        longer one, what stays may still be restless, like a date beside a clock.
+        """
+        return len(self.specimen.words) <= 4 * SHORT
 
     def add(self, gaps: tuple[Rule, ...]) -> None:
         """Counts a comparison in which these gaps differed."""

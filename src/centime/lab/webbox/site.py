@@ -89,7 +89,8 @@ class SiteAnswers:
             return answer(request, 301 if form == MOVED else 302, b"text/plain", b"This page has moved.\n", target)
         if form == DEAD:
             return sentence(request, 410 if page % 4 == 0 else 404, "There is no page here.")
-        etag, modified = self._etag(page, version, traits), self._modified(traits, now)
+        noisy = self.webbox.noise and form == HTML  # such a page has no validators: its bytes are never the same
+        etag, modified = (b"", b"") if noisy else (self._etag(page, version, traits), self._modified(traits, now))
         headers = (b"ETag: %s\r\n" % etag if etag else b"") + (b"Last-Modified: %s\r\n" % modified if modified else b"")
         headers += b"Date: %s\r\n" % http_date(int(now))
         delay = self.webbox.delay_seconds if quirk == SLOW else 0.0
@@ -101,7 +102,7 @@ class SiteAnswers:
         if traits & NOISY and form == HTML:
             self._served += 1
             body += b"<p>Served at %s, session %08x.</p>\n" % (http_date(int(now)), self._served)
-        if self.webbox.noise and form == HTML:
+        if noisy:
             self._served += 1
             body += noise(self._served)
         if traits & COMPRESSES:
