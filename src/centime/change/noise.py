@@ -4,6 +4,8 @@
     rules       from twin reads (`lesson.py`), each with the version from which it is in force
     covered     places that a twin read has tested
     suspects    places that have changed: how often, in which of the last reads, and with which values
+    evidence    how often each rule hides something new (`evidence.py`)
+    specimens   words of places that differ again and again (`specimen.py`)
 
 A restless place has at most MOST_RESTLESS_WORDS words and changed in at least 60 % of its last 6 to 16 reads, and in
 the shorter intervals among them too; it counts as volatile until it changes in fewer than 30 %. Less suffices if a part
@@ -19,15 +21,16 @@ has twice the time.
 
 Twin reads are few: at most 2 + pages/16 when pages are first read, from the third page on; at the first, second and
 fourth change of a place; and then at most 4 + reads * (1 % + 4 % of the recent success) in all.
-"""
 
-from math import sqrt
+The module is long because everything that a host has learned changes together, at each read.
+"""
 
 import msgspec
 import numpy as np
 
 from centime.change.advice import Advice
-from centime.change.history import CONTENT, FRESH, LEAST_ODDS, PRIOR, USUAL_SHARE, counts, noise_odds
+from centime.change.evidence import Evidence
+from centime.change.history import FRESH, LEAST_ODDS, counts, noise_odds
 from centime.change.page_state import PageState, unpacked
 from centime.change.reading import Difference, Verdict
 from centime.change.rule import MASK, MOST_RULES, SET, WATCHED, WHOLE, Rule, Table
@@ -54,10 +57,6 @@ TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wan
 LEAST_COMING = 0.25  # share of the reads in which it does
 MOST_STILL = 0.02  # probability that a page with noise is still for so long
 COMES_AND_GOES = 4  # times after which that is what a place is expected to do
-MOST_SHARE = 0.98
-DEVIATIONS = 0.5  # of the share of pages on which a rule hides something
-WEIGHT = 5  # comparisons that the usual share of a rule counts as
-MOST_COUNTED = 1_024  # comparisons; half of them are forgotten then
 LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
 
 
@@ -76,38 +75,6 @@ class Suspect(msgspec.Struct, array_like=True):
     words: int = 0
     lone: int = 0  # how often the place came or went
     taught: bool = False  # a twin read has shown a part of it to be volatile
-
-
-class Evidence(msgspec.Struct, array_like=True):
-    """How often a rule hides something else than before: in all comparisons, and in those after one in which it did."""
-
-    all: int = 0
-    differed: int = 0
-    following: int = 0
-    following_differed: int = 0
-
-    def add(self, history: int, *, differed: bool) -> None:
-        """Counts a comparison of a page that had this history."""
-        self.all, self.differed = _halved(self.all + 1, self.differed + differed)
-        if history & 1 and history != FRESH:
-            self.following, self.following_differed = _halved(self.following + 1, self.following_differed + differed)
-
-    def found(self) -> tuple[int, int, float]:
-        """a, b and q of `history.py`."""
-        still = self.following - self.following_differed
-        following, comparisons = self.following + sum(PRIOR), self.all + WEIGHT
-        usual = PRIOR[0] / sum(PRIOR)
-        rate = (self.following_differed + PRIOR[0]) / following
-        differed = (self.differed + WEIGHT * (USUAL_SHARE * usual + (1 - USUAL_SHARE) * CONTENT)) / comparisons
-        # as large as chance allows: pages count as still only if there is no doubt
-        least_rate = rate - DEVIATIONS * self.following / following * sqrt(rate * (1 - rate) / following)
-        most_differed = differed + DEVIATIONS * self.all / comparisons * sqrt(differed * (1 - differed) / comparisons)
-        share = (most_differed - CONTENT) / max(CONTENT, least_rate - CONTENT)
-        return self.following_differed, still, round(min(MOST_SHARE, max(1 - MOST_SHARE, share)), 2)
-
-
-def _halved(comparisons: int, differed: int) -> tuple[int, int]:
-    return (comparisons, differed) if comparisons < MOST_COUNTED else (comparisons // 2, differed // 2)
 
 
 class Noise(msgspec.Struct, array_like=True):
