@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.refresh.rates import likeliest_rate
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.rates import likeliest_rate
+from centime.refresh.learning.verdict import Verdict
 from centime.simulate.likelihood import START_RATE, RateEstimates
 
 DAY = 86_400.0

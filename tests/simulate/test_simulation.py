@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.model.errors import BadInput, BadSetting
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.verdict import Verdict
 from centime.simulate.change_history import ChangeHistory, Numbers, Times, poisson_history
 from centime.simulate.rules import threshold, weighted_freshness
 from centime.simulate.rules import uniform as uniform_intervals

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.verdict import Verdict
 from centime.simulate.change_history import poisson_history
 from centime.simulate.stepping import DAY, HOUR, NUTCH, STORM, Stepping, Steps
 

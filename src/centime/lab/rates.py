@@ -1,9 +1,9 @@
 """The error of estimated change rates by the number of observations: the paper's formulas, their corrections, and ours.
 
 Pages and reads are those of `rates_seen`; an observation is an interval between two reads. The graph of the experiment
-gives only the number of pages. Compared are the four formulas of `centime.refresh.rates`, a finite form of one of them,
-and our belief (`rates_belief`) from change observations alone and with dates. After 10 observations, the posterior
-under the true law of all rates (`rates_known`) is also compared, on at most 20 000 pages: no estimate with less
+gives only the number of pages. Compared are the four formulas of `refresh/learning/rates.py`, a finite form of one of
+them, and our belief (`rates_belief`) from change observations alone and with dates. After 10 observations, the
+posterior under the true law of all rates (`rates_known`) is also compared, on at most 20 000 pages: no estimate with less
 knowledge is expected to be better. Measured for each, over pages:
 
     median_error_percent    the median of |estimate - truth| / truth median_bias_percent     the median of estimate /
@@ -43,7 +43,7 @@ from centime.lab.rates_seen import (
     read_pages,
 )
 from centime.model.graph import Graph
-from centime.refresh.rates import estimates
+from centime.refresh.learning.rates import estimates
 
 OBSERVATIONS = (1, 2, 3, 5, 10, 20, 50)
 PROMISED = 10

@@ -1,5 +1,5 @@
-"""Our rates: the gamma belief of `centime.refresh.belief`, two numbers per page, under a prior pooled from the page's
-host.
+"""Our rates: the gamma belief of `refresh/learning/belief.py`, two numbers per page, under a prior pooled from the
+page's host.
 
 The prior is learned during the crawl, without any knowledge of the truth. It starts at shape 1 and the mean rate
 changes/time of the first column; after every column of observations follows one step of expectation maximisation,
@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from centime.lab.rates_seen import Pages, Seen, Vector
 from centime.model.kernel import kernel
-from centime.refresh.belief import MOST_S, changed, dated, kept_share, quiet
-from centime.refresh.gamma import digamma, shape_of_spread
+from centime.refresh.learning.belief import MOST_S, changed, dated, kept_share, quiet
+from centime.refresh.learning.gamma import digamma, shape_of_spread
 
 STRANGERS = 3.0  # pages of the mean rate of the whole web that are added to every host
 LEAST_SHAPE, MOST_SHAPE = 0.05, 50.0

@@ -3,7 +3,7 @@ and every observation.
 
     posterior of u = log(rate / rate of the host):   exp(-u² / (2 SPREAD²)) · likelihood of the observations
 
-with the likelihood of `centime.refresh.rates`, on a grid of u, which is the only approximation. The estimate is the
+with the likelihood of `refresh/learning/rates.py`, on a grid of u, which is the only approximation. The estimate is the
 median: the truth lies above and below it with equal probability, whatever was seen. No estimate from the same
 observations with less knowledge is expected to be closer.
 """

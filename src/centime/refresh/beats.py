@@ -1,4 +1,4 @@
-"""Pages that have a rhythm (`rhythm.py`): it is found, tested at every visit, and they are due just after its moments.
+"""Pages that have a rhythm (`learning/rhythm.py`): it is found, tested at every visit, and they are due just after it.
 
 A beat is kept in a dictionary by page, and its next moment in a heap of times, both of which belong to the caller: the
 shard of a crawl, or the simulation of one.
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.ids import PageId, page_ids
-from centime.refresh.rhythm import Flags, Rhythm, Vector, find_rhythm, holds, next_moment
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.rhythm import Flags, Rhythm, Vector, find_rhythm, holds, next_moment
+from centime.refresh.learning.verdict import Verdict
 
 ENOUGH = 12  # changes that suffice to search a rhythm in
 RHYTHM_AT = frozenset({6, 9, 14, 21, 32})  # the numbers of observed changes at which a rhythm is searched

@@ -32,13 +32,14 @@ import numpy.typing as npt
 
 from centime.model.errors import ScheduleBroken
 from centime.model.ids import PageId
-from centime.refresh import observation, pooling, sweep, verifier
-from centime.refresh.belief import UNIT
+from centime.refresh import observation, sweep, verifier
 from centime.refresh.book_state import copy_tables, restore_tables
 from centime.refresh.calendar import RECORD, Calendar, advance, earliest_opening, empty_calendar, set_clocks, take
 from centime.refresh.curves import curves_for
 from centime.refresh.demand import demand_at, solve_threshold
-from centime.refresh.gamma import quantile
+from centime.refresh.learning import pooling
+from centime.refresh.learning.belief import UNIT
+from centime.refresh.learning.gamma import quantile
 from centime.refresh.settings import POLICIES, RefreshSettings
 from centime.refresh.tables import (
     ALPHA,
@@ -151,7 +152,7 @@ class RefreshBook:
         importance: npt.NDArray[Any],
         stood: npt.NDArray[Any] | float = math.nan,
     ) -> None:
-        """Records reads with their verdicts (`verdict.py`).
+        """Records reads with their verdicts (`learning/verdict.py`).
 
         `since` counts for DATED only: the seconds from the last change to the read. `stood` is the age that the content
         had at the previous read, by its date; NaN if unknown.

@@ -1,4 +1,4 @@
-"""Observations: the verdict of a read (`verdict.py`) or a published period updates the record of a page and the sums.
+"""Observations: the verdict of a read (`learning/verdict.py`) or a published period updates a page's record and sums.
 
 A page joins the book with its first read, whatever the verdict. A read that is not later than the last one is no
 evidence. The age that the content had at the first read, by a reliable date, is evidence too, and exact, because a
@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
-from centime.refresh.belief import SHORT, UNIT, changed, dated, kept_share, mixed, quiet, stored
 from centime.refresh.calendar import Calendar, file_page
+from centime.refresh.learning.belief import SHORT, UNIT, changed, dated, kept_share, mixed, quiet, stored
+from centime.refresh.learning.verdict import Verdict
 from centime.refresh.page_record import belief_of, cost_of, mean_of_page, next_age, read_time, set_class, tally
 from centime.refresh.tables import (
     COST_STEPS,
@@ -34,7 +35,6 @@ from centime.refresh.tables import (
     TICKS,
     RefreshTables,
 )
-from centime.refresh.verdict import Verdict
 
 # plain numbers, for kernels
 FIRST: Final = Verdict.FIRST.value

@@ -2,7 +2,7 @@
 
 `belief_of` returns the belief itself. The index, the due age and the demand use the belief of decisions: it is wider
 (`worth.py`, TRUST), and its mean is drawn at each read, the more widely the less is known of the page and of all pages.
-The rate of deaths (`mortality.py`) is added to the mean, because a page that is gone is a stale copy too.
+The rate of deaths (`learning/mortality.py`) is added to the mean, because a page that is gone is a stale copy too.
 Without that, a page that is judged wrongly stays judged wrongly: 189 pages that changed every eight days and were read
 every forty, because they were taken to change daily, showed a change at every read, which confirmed the mistake.
 
@@ -16,9 +16,9 @@ import math
 import numpy as np
 
 from centime.model.kernel import Whole, bare_inlined, bare_part
-from centime.refresh.belief import UNIT
 from centime.refresh.curves import guess_ratio, row_of
 from centime.refresh.demand import add_demand
+from centime.refresh.learning.belief import UNIT
 from centime.refresh.tables import (
     ALPHA,
     BETA,

@@ -31,7 +31,8 @@ import numpy.typing as npt
 from centime.model.kernel import bare_kernel
 from centime.refresh.calendar import Calendar, clear, file_page, open_page
 from centime.refresh.demand import demand_at
-from centime.refresh.gamma import digamma
+from centime.refresh.learning.gamma import digamma
+from centime.refresh.learning.pooling import begin_pooling, end_pooling
 from centime.refresh.observation import Floats, Pages
 from centime.refresh.page_record import (
     LEAST_IMPORTANCE,
@@ -50,7 +51,6 @@ from centime.refresh.page_record import (
     set_class,
     tally,
 )
-from centime.refresh.pooling import begin_pooling, end_pooling
 from centime.refresh.tables import (
     ASKED,
     CURSOR,

@@ -2,7 +2,8 @@
 
 A copy of age a costs its users penalty(a) = x·[alpha·λ·a + beta·P(it is stale)] per second. The index, per unit of
 cost, is I(a) = a·penalty(a) - ∫_0^a penalty. It is compared with the Lagrange multiplier μ of the budget: reading every
-page when I(a) ≥ μ is the optimal use of the budget. With the belief Gamma(S, B) of `belief.py` and u = a/B it is
+page when I(a) ≥ μ is the optimal use of the budget. With the belief Gamma(S, B) of `learning/belief.py` and u = a/B it
+is
 
     I(a) = (x/cost) · B · G(u)
     optimal, mixed   G(u) = alpha·S·u²/2 + beta·J(u)

@@ -15,8 +15,8 @@ import xxhash
 from centime.change.noise import Noise
 from centime.fetch.politeness import HostState
 from centime.model.ids import HostId, host_ids
-from centime.refresh.credit import STRANGER, Credit
-from centime.refresh.dates import NOTHING_KNOWN, DateRecord
+from centime.refresh.learning.credit import STRANGER, Credit
+from centime.refresh.learning.dates import NOTHING_KNOWN, DateRecord
 
 NEW = HostState()  # of all hosts that were never visited: there may be many
 MOST_ADDRESSES = 1 << 20  # with a delay of their own; further ones share it with one of these

@@ -24,13 +24,13 @@ from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
 from centime.refresh.beats import ENOUGH, Beat, due_beats, update_beat, without_beat
 from centime.refresh.book import RefreshBook
-from centime.refresh.credit import frequency_verdict, period_of_max_age, verified, weight
-from centime.refresh.dates import observe, reliable, stood, verdict_of
-from centime.refresh.mortality import Mortality
-from centime.refresh.rhythm import next_moment
+from centime.refresh.learning.credit import frequency_verdict, period_of_max_age, verified, weight
+from centime.refresh.learning.dates import observe, reliable, stood, verdict_of
+from centime.refresh.learning.mortality import Mortality
+from centime.refresh.learning.rhythm import next_moment
+from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
 from centime.refresh.spending import Spending
-from centime.refresh.verdict import Verdict
 from centime.settings.crawl import CrawlSettings
 from centime.shard.host_table import Hosts
 from centime.shard.message import Visit
@@ -135,7 +135,7 @@ class Refreshing:
             update_beat(self.beats, self.moments, one.visit.page, now, verdict, one.record.changes, reads)
 
     def _count_deaths(self, now: float, filed: Sequence[Filed]) -> None:
-        """Counts pages that are gone, and the time that the others were seen to live (`refresh/mortality.py`)."""
+        """Counts pages that are gone, and how long the others were seen to live (`refresh/learning/mortality.py`)."""
         before = self.book.read_times(np.array([one.visit.page for one in filed], dtype=np.int64)).tolist()
         for one, read in zip(filed, before, strict=True):
             if read != read:  # not in the book
@@ -314,7 +314,7 @@ class Refreshing:
 
 
 def _stood(one: Filed, read_before: float, hosts: Hosts) -> float:
-    """The age that the content of the previous copy had when it was read, by its date (`refresh/dates.py`)."""
+    """The age that the content of the previous copy had when it was read, by its date (`refresh/learning/dates.py`)."""
     date = one.before.modified_time if one.before is not None else 0.0
     return stood(read_before, date or nan, reliable(hosts[one.host].dates))
 

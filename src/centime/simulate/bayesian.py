@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from centime.model.kernel import kernel
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.verdict import Verdict
 from centime.simulate.change_history import ChangeHistory, Numbers, Times
 from centime.simulate.likelihood import RateEstimates
 from centime.simulate.scanning import first_by, write_freshness_index

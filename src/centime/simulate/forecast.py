@@ -17,8 +17,8 @@ book, decisions use the wider belief Gamma(w S, w B), w = TRUST (`centime.refres
 that the last read has drawn (`centime.refresh.page_record`): this holds for
 `worth_of`, `intervals_at` and all that follows from them. The results, `expected_...`, use the belief itself.
 
-Pages go away at a rate δ (`centime.refresh.mortality`), and a page that is gone is a stale copy until a read finds it
-out; from then on it does not count. So a copy of age a is fresh with the probability F(a) e^(-δa), a page is still
+Pages go away at a rate δ (`refresh/learning/mortality.py`), and a page that is gone is a stale copy until a read finds
+it out; from then on it does not count. So a copy of age a is fresh with the probability F(a) e^(-δa), a page is still
 there for the next round with the probability e^(-δT), and freshness is the expected fresh time over the expected time
 that pages count. Pages that are born in the meantime are assumed to be like those that went. Ages leave deaths out.
 

@@ -13,7 +13,7 @@ was read once has the rate m.
 The changed intervals are kept as counts and sums in classes of a factor of sqrt(2), and each class counts as its mean:
 memory does not grow with the visits. The relative error of the rate is below 2 % while L c < 2 for the shortest changed
 interval c; beyond that, where nearly every read finds a change, it reaches 10 % (measured on 200 000 random lists).
-(`centime.refresh.rates` has the same estimator for complete lists of intervals.)
+(`centime.refresh.learning.rates` has the same estimator for complete lists of intervals.)
 """
 
 import math
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import kernel
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.verdict import Verdict
 from centime.simulate.change_history import Numbers, Times
 from centime.simulate.simulation import Verdicts
 

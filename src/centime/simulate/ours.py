@@ -16,11 +16,11 @@ from centime.frontier.timers import Timers
 from centime.model.ids import PageId, page_ids
 from centime.refresh.beats import ENOUGH, Beats, due_beats, update_beat, without_beat
 from centime.refresh.book import RefreshBook
-from centime.refresh.mortality import Mortality
-from centime.refresh.rhythm import next_moment
+from centime.refresh.learning.mortality import Mortality
+from centime.refresh.learning.rhythm import next_moment
+from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
 from centime.refresh.spending import Spending
-from centime.refresh.verdict import Verdict
 from centime.simulate.change_history import ChangeHistory, Flags, Numbers, Times
 from centime.simulate.forecast import Beliefs, Rhythms
 from centime.simulate.scanning import first_by

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from centime.model.errors import BadSetting
 from centime.model.kernel import kernel
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.verdict import Verdict
 from centime.simulate.change_history import ChangeHistory, Flags, Numbers, Times
 
 DAY = 86_400.0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.verdict import Verdict
 from centime.simulate.change_history import ChangeHistory, Numbers, Times
 from centime.simulate.scanning import first_by
 from centime.simulate.simulation import Verdicts

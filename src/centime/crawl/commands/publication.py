@@ -27,7 +27,7 @@ from centime.discover.seeds import without_comment
 from centime.discover.sitemap import read_sitemap
 from centime.model.address import host_of
 from centime.model.errors import BadInput
-from centime.refresh.credit import CHANGE_FREQUENCIES
+from centime.refresh.learning.credit import CHANGE_FREQUENCIES
 from centime.settings.crawl import CrawlSettings
 from centime.shard.people.command import PublishCommand, Source, publications
 

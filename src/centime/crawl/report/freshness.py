@@ -7,8 +7,8 @@ import numpy as np
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.model.ids import HostId, PageId, page_ids
-from centime.refresh.dates import reliability
-from centime.refresh.regularity import Pattern, dispersion, pattern_of, pooled
+from centime.refresh.learning.dates import reliability
+from centime.refresh.learning.regularity import Pattern, dispersion, pattern_of, pooled
 from centime.shard.refreshing import HISTORY, reads_of
 
 DAY = 86_400.0

@@ -23,7 +23,7 @@ from centime.crawl.engine.state import CrawlState
 from centime.model.errors import BadInput
 from centime.model.kernel import Whole, kernel
 from centime.model.outcome import Outcome
-from centime.refresh.dates import MOMENT, reliable
+from centime.refresh.learning.dates import MOMENT, reliable
 from centime.shard.refreshing import LEAST_COST
 from centime.simulate.change_history import ChangeHistory, Flags, Numbers, Times
 from centime.store.record import Mark

@@ -29,7 +29,7 @@ from centime.model.address import fingerprint
 from centime.model.document import NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.encoding import with_queries_in
-from centime.refresh.credit import CHANGE_FREQUENCIES
+from centime.refresh.learning.credit import CHANGE_FREQUENCIES
 from centime.shard.message import CLAIM, TEXT_FOLLOWS, Lease
 
 Fingerprints = npt.NDArray[np.uint64]

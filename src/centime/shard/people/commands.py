@@ -8,7 +8,7 @@ from centime.model.address import host_of
 from centime.model.errors import BadSetting
 from centime.model.ids import HostId, host_ids, page_ids
 from centime.model.row_batch import Pages
-from centime.refresh.credit import weight
+from centime.refresh.learning.credit import weight
 from centime.settings.crawl import CrawlSettings
 from centime.settings.live import changed, changed_again
 from centime.shard.joining import believe, fingerprints_of, join

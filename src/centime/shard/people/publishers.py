@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.ids import PageId
-from centime.refresh.credit import STRANGER, Credit, claimed, credit, verified
+from centime.refresh.learning.credit import STRANGER, Credit, claimed, credit, verified
 
 LEAST_CREDIT = 0.25  # an unknown publisher falls below it with its third wrong announcement
 JUDGED_AT_ONCE = 500  # pages of one publication, evenly spread, that are remembered to be judged

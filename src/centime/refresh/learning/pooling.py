@@ -30,8 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import bare_kernel
-from centime.refresh.belief import UNIT
-from centime.refresh.gamma import shape_of_spread
+from centime.refresh.learning.belief import UNIT
+from centime.refresh.learning.gamma import shape_of_spread
 from centime.refresh.tables import (
     CLASS_BIT,
     CLASSES,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.refresh.credit import (
+from centime.refresh.learning.credit import (
     CHANGE_FREQUENCIES,
     DAY,
     FULL,

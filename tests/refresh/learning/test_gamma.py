@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from centime.refresh.gamma import digamma, quantile, shape_of_spread, share_below
+from centime.refresh.learning.gamma import digamma, quantile, shape_of_spread, share_below
 
 SHAPES = st.floats(0.05, 200.0)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from centime.refresh.mortality import Mortality
+from centime.refresh.learning.mortality import Mortality
 
 
 def test_the_rate_is_that_of_a_simulation_in_which_pages_die() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.refresh.dates import (
+from centime.refresh.learning.dates import (
     FULL,
     MOMENT,
     NOTHING_KNOWN,
@@ -17,7 +17,7 @@ from centime.refresh.dates import (
     stood,
     verdict_of,
 )
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.verdict import Verdict
 
 NOW, BEFORE = 1_000_000.0, 900_000.0
 RIGHT = (True, 800_000.0, 950_000.0)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from centime.refresh.book import RefreshBook
+from centime.refresh.learning.pooling import FIRST_SHAPE
 from centime.refresh.observation import DATED, FIRST, QUIET
-from centime.refresh.pooling import FIRST_SHAPE
 from centime.refresh.settings import FIRST_RATE, RefreshSettings
 from centime.simulate.change_history import poisson_history
 from centime.simulate.ours import Ours

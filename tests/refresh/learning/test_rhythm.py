@@ -5,7 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.refresh.rhythm import DAY, HOUR, PERIODS, WEEK, Flags, Rhythm, Vector, find_rhythm, holds, next_moment
+from centime.refresh.learning.rhythm import (
+    DAY,
+    HOUR,
+    PERIODS,
+    WEEK,
+    Flags,
+    Rhythm,
+    Vector,
+    find_rhythm,
+    holds,
+    next_moment,
+)
 
 START = 1_700_000_000.0
 phases = st.floats(0, 1, exclude_max=True)

@@ -25,7 +25,7 @@ rightly.
 import math
 from typing import NamedTuple
 
-from centime.refresh.verdict import Verdict
+from centime.refresh.learning.verdict import Verdict
 
 SKEW = 60.0  # seconds by which a date may lie in the future
 MOMENT = 2.0  # seconds: a date this close to the read is the time of the read itself

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from centime.refresh.book import RefreshBook
-from centime.refresh.regularity import BOUND, Dispersion, Pattern, dispersion, pattern_of, pooled
+from centime.refresh.learning.regularity import BOUND, Dispersion, Pattern, dispersion, pattern_of, pooled
+from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
-from centime.refresh.verdict import Verdict
 
 DAY = 86_400.0
 PAGES, READS = 300, 60

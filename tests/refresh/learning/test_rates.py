@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.refresh.rates import (
+from centime.refresh.learning.rates import (
     ESTIMATORS,
     Vector,
     dated_rate,

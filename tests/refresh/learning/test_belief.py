@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize
 
 from centime.model.kernel import kernel_of
-from centime.refresh import belief
-from centime.refresh.belief import MOST_S, SLOWNESS, SWITCHING, UNIT
 from centime.refresh.book import RefreshBook
+from centime.refresh.learning import belief
+from centime.refresh.learning.belief import MOST_S, SLOWNESS, SWITCHING, UNIT
+from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
-from centime.refresh.verdict import Verdict
 
 quiet = kernel_of(belief.quiet)
 dated = kernel_of(belief.dated)

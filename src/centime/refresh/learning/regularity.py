@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from centime.refresh.rates import likeliest_rate
+from centime.refresh.learning.rates import likeliest_rate
 
 MEMORY = 0.7
 FEWEST_INTERVALS = 8

@@ -25,7 +25,7 @@ The score of L, sum c/(exp(lambda c) - 1) + D/lambda - (sum l + sum v), falls an
 1/lambda - c/2 <= c/(exp(lambda c) - 1) <= 1/lambda, its zero lies between (C + D)/(sum l + sum v + sum c/2) and
 (C + D)/(sum l + sum v). Newton's steps from the left end never pass the zero, so they need no bracket.
 
-These estimators need all observations; `centime.refresh.belief` does the same with two numbers per page. They serve the
+These estimators need all observations; `belief.py` does the same with two numbers per page. They serve the
 lab, the detection of rhythms (`rhythm.py`), and the tests as a reference.
 """
 

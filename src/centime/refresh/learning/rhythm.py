@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import kernel
-from centime.refresh.rates import likeliest_rate, log_likelihood
+from centime.refresh.learning.rates import likeliest_rate, log_likelihood
 
 Vector = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
