@@ -3,8 +3,8 @@
 Pages and reads are those of `rates_seen`; an observation is an interval between two reads. The graph of the experiment
 gives only the number of pages. Compared are the four formulas of `refresh/learning/rates.py`, a finite form of one of
 them, and our belief (`rates_belief`) from change observations alone and with dates. After 10 observations, the
-posterior under the true law of all rates (`rates_known`) is also compared, on at most 20 000 pages: no estimate with less
-knowledge is expected to be better. Measured for each, over pages:
+posterior under the true law of all rates (`rates_known`) is also compared, on at most 20 000 pages: no estimate with
+less knowledge is expected to be better. Measured for each, over pages:
 
     median_error_percent    the median of |estimate - truth| / truth median_bias_percent     the median of estimate /
     truth, minus 1: the bias of a typical page mean_log_bias_percent   exp(mean log(estimate / truth)) - 1, over the
