@@ -42,6 +42,8 @@ def digest(folder: Path, name: str, parts: str) -> str:
     (folder / f"{name}_parts.py").write_text(parts)
     (folder / f"{name}_kernel.py").write_text(KERNEL.format(parts=f"{name}_parts"))
     importlib.invalidate_caches()
+    for module in (f"{name}_parts", f"{name}_kernel"):
+        sys.modules.pop(module, None)
     run = importlib.import_module(f"{name}_kernel").run
     function = run.function if isinstance(run, Compiled) else run
     return digest_of(function)
@@ -52,8 +54,8 @@ def test_what_is_compiled_into_a_kernel_counts_and_what_is_said_about_it_does_no
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    first = digest(tmp_path, "first", PARTS)
-    names = iter(f"other{number}" for number in range(9))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    first = digest(tmp_path, "one", PARTS)
     for change in (
         ("x + TABLE[2]", "x - TABLE[2]"),
         ("STEP = 1", "STEP = 2"),
@@ -62,9 +64,10 @@ def test_what_is_compiled_into_a_kernel_counts_and_what_is_said_about_it_does_no
         ("deeper(x) + STEP", "deeper(x + 0) + STEP"),
         ("x + TABLE[2]", "x + 2"),
     ):
-        assert digest(tmp_path, next(names), PARTS.replace(*change)) != first, change
+        assert digest(tmp_path, "one", PARTS.replace(*change)) != first, change
     for change in (("What it does.", "What it says."), ("STEP = 1", "# A comment.\n\nSTEP = 1")):
-        assert digest(tmp_path, next(names), PARTS.replace(*change)) == first, change
+        assert digest(tmp_path, "one", PARTS.replace(*change)) == first, change
+    assert digest(tmp_path, "moved", PARTS) != first, "compiled code finds its parts by the names of their modules"
 
 
 @pytest.mark.compiled

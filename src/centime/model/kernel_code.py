@@ -2,8 +2,8 @@
 
 Numba keeps a compiled kernel as long as the file of the kernel is the same. A part or a table in another file may have
 changed meanwhile, by an upgrade or an edit, and the old code would go on in silence. With this digest as its stamp, a
-compiled kernel is used exactly as long as everything that was compiled into it is the same. Comments, docstrings and
-the places of lines do not count.
+compiled kernel is used exactly as long as everything that was compiled into it is the same, and in the same modules.
+Comments, docstrings and the places of lines do not count.
 """
 
 import hashlib
@@ -26,7 +26,8 @@ def digest_of(function: Callable[..., Any]) -> str:
         if one.__code__ in seen:
             continue
         seen.add(one.__code__)
-        total.update(repr(_described(one.__code__, one.__doc__)).encode())
+        where = one.__module__, one.__qualname__  # compiled code finds its parts by these when it is loaded
+        total.update(repr((where, _described(one.__code__, one.__doc__))).encode())
         for name in _names(one.__code__):
             value = one.__globals__.get(name, _MISSING)
             if isinstance(value, Compiled):
