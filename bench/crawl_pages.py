@@ -21,7 +21,7 @@ from bench.crawl_server import NotToBeHad, Served, documentation
 from bench.figure import Figure
 from centime.lab.webbox import WebBox, serve_in_process
 
-FEW, ALL = 200, 1_000_000
+FEW, ALL = 2_500, 1_000_000  # kernels are compiled or loaded within the first two thousand pages
 HOSTS = 2
 MANY_HOSTS, MANY = 20, 10_000  # by the clock: so many hosts that fetchers never wait for one
 REPEATS, PACE_REPEATS, SCRAPY_REPEATS = 3, 5, 2  # by the clock: both cores must be free at once, which is rarer
