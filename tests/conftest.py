@@ -56,6 +56,7 @@ SLOW = (  # these start processes, serve HTTP, compile much or run for long: `ma
     "model/test_kernel.py",
     "processes/",
     "rank/",
+    "refresh/learning/test_regularity.py",
     "refresh/test_book.py",
     "refresh/test_book_freshness.py",
     "refresh/test_rhythm.py",
