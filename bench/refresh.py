@@ -15,6 +15,7 @@ from rich.table import Table
 
 from bench.figure import Figure
 from bench.refresh_book import refresh_book
+from bench.refresh_bounds import bounds
 from bench.refresh_crawl import crawl_fresh
 from bench.refresh_flood import flood
 from bench.refresh_processes import processes
@@ -104,6 +105,7 @@ def policies() -> Iterator[Figure]:
 PARTS: Benchmarks = {
     "policies": policies,
     "processes": processes,
+    "bounds": bounds,
     "crawl": crawl_fresh,
     "book": refresh_book,
     "flood": flood,
@@ -111,6 +113,7 @@ PARTS: Benchmarks = {
 ABOUT = {
     "policies": "six policies on one simulated web",
     "processes": "change processes that nobody tuned for, beside Bayesian policies",
+    "bounds": "whether the 90 % bounds of rates hold on these processes",
     "crawl": "the real crawler over HTTP on such a web",
     "book": "what 10 million pages cost in time and memory",
     "flood": "a million pages published at once",

@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -74,6 +75,13 @@ SLOW = (  # these start processes, serve HTTP, compile much or run for long: `ma
 
 # These come first, so that no process is left alone with them at the end.
 LONG = ("test_documents.py", "cli/", "crawl/")
+
+
+def pytest_configure() -> None:
+    """Refuses names in the lists above that no file has: a test that moved would become quick unnoticed."""
+    missing = [name for name in (*SLOW, *LONG) if not any(Path(__file__).parent.glob(f"{name}*"))]
+    if missing:
+        raise pytest.UsageError(f"tests/conftest.py names what is not there: {', '.join(missing)}")
 
 
 def pytest_unconfigure() -> None:

@@ -1,0 +1,69 @@
+"""How often the mean rate of a page lies within the 90 % bounds that `centime page` shows, on the change processes of
+`refresh_processes.py`, and of how many pages it says that they are irregular, or that it cannot tell.
+
+Reads are those of our policy, so most pages are read seldom: figures count pages, not reads."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bench.figure import Figure
+from bench.refresh_processes import BUDGETS, MEASURED_DAYS, PAGES, SEEDS, TICKS, WARM_DAYS
+from centime.crawl.report.freshness import IRREGULAR
+from centime.refresh.learning.regularity import Pattern, dispersion, pattern_of, pooled
+from centime.refresh.learning.verdict import Verdict
+from centime.refresh.settings import RefreshSettings
+from centime.shard.refreshing import HISTORY
+from centime.simulate.change_history import ChangeHistory, Numbers, Times
+from centime.simulate.ours import Ours
+from centime.simulate.processes import world_named
+from centime.simulate.simulation import DAY, Run, Verdicts
+
+PROCESSES = ("pareto", "correlated", "bursts", "hawkes", "rhythms", "switching")
+
+
+class Remembered(Ours):
+    """Our policy, and the reads of each page."""
+
+    def __init__(self, history: ChangeHistory, settings: RefreshSettings) -> None:
+        super().__init__(history, settings)
+        self.reads: list[list[tuple[float, bool]]] = [[] for _ in range(history.pages)]
+
+    def record(self, pages: Numbers, now: float, verdicts: Verdicts, since: Times) -> None:
+        """Records the reads, also in the lists."""
+        super().record(pages, now, verdicts, since)
+        for page, verdict in zip(pages.tolist(), verdicts.tolist(), strict=True):
+            self.reads[page].append((now, verdict in (Verdict.CHANGED, Verdict.DATED)))
+
+
+def bounds() -> Iterator[Figure]:
+    """The shares of pages by process and budget, the mean of the seeds."""
+    for process in PROCESSES:
+        for budget in BUDGETS:
+            within, irregular, unknown = np.mean([_shares(process, budget, seed) for seed in SEEDS], axis=0)
+            what = f"{process}, {budget:g}"
+            yield Figure(f"{what}: within the bounds", within, "")
+            yield Figure(f"{what}: within the bounds, or called irregular", irregular, "", "at least", 0.85)
+            yield Figure(f"{what}: the same, or called unknown", unknown, "")
+
+
+def _shares(process: str, budget: float, seed: int) -> tuple[float, float, float]:
+    """The shares of one world that are within the bounds, or irregular, or unknown, each with those before it."""
+    history = world_named(process, PAGES, WARM_DAYS[budget] + MEASURED_DAYS[budget], seed).history
+    each_second = budget * PAGES / DAY
+    policy = Remembered(history, RefreshSettings(budget=each_second))
+    Run(history, policy, each_second, warm=WARM_DAYS[budget] * DAY, tick=TICKS[budget]).advance(history.end)
+    _, low, high = policy.book.rates(np.arange(PAGES))
+    within = (low <= history.rates) & (history.rates <= high)
+    own = []
+    for reads in policy.reads:
+        times, changed = map(np.array, zip(*reads[-HISTORY:], strict=True))
+        own.append(dispersion(times, changed))
+    hosts = {
+        host: pooled(own[page] for page in np.flatnonzero(history.hosts == host))
+        for host in set(history.hosts.tolist())
+    }
+    patterns = [pattern_of(one, hosts[host]) for one, host in zip(own, history.hosts.tolist(), strict=True)]
+    irregular = np.array([IRREGULAR.get(pattern, True) is True for pattern in patterns])
+    unknown = np.array([pattern is Pattern.UNKNOWN for pattern in patterns])
+    return float(within.mean()), float((within | irregular).mean()), float((within | irregular | unknown).mean())
