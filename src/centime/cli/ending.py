@@ -9,8 +9,9 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import typer
@@ -32,7 +33,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     _announce_compiling()
     logging.getLogger("centime.damage").addHandler(_SAID)
     try:
-        code = app(args=list(arguments), prog_name="centime", standalone_mode=False)
+        code = _command(app)(args=list(arguments), prog_name="centime", standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is an error of this command
     except BrokenPipeError:
         return UNREAD
@@ -51,6 +52,12 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     if code == STOPPED:
         return _say("stopped", STOPPED)
     return code if isinstance(code, int) else DONE
+
+
+@cache
+def _command(app: typer.Typer) -> Callable[..., object]:
+    """The program with all its options; to make it takes longer than many a command."""
+    return typer.main.get_command(app)
 
 
 def open_streams() -> None:

@@ -9,19 +9,17 @@ therefore forks nothing in a process with threads.
 """
 
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from centime.processes.parent import die_with_parent
-
-POLL_SECONDS = 0.005
 
 
 class Spare:
@@ -34,15 +32,14 @@ class Spare:
 
     def wait(self, timeout: float) -> None:
         """Waits up to `timeout` seconds until the child has ended; raises `subprocess.TimeoutExpired`."""
-        until = time.monotonic() + timeout
-        while self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.returncode = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > until:
-                raise subprocess.TimeoutExpired("a forked child", timeout)
-            else:
-                time.sleep(POLL_SECONDS)
+        if self.returncode is None:
+            ending = os.pidfd_open(self.pid)
+            try:
+                if not select.select([ending], [], [], timeout)[0]:
+                    raise subprocess.TimeoutExpired("a forked child", timeout)
+            finally:
+                os.close(ending)
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def kill(self) -> None:
         """Kills the child at once."""

@@ -182,7 +182,7 @@ def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats,
         t.counts[OBSERVED] += 1
 
 
-@bare_kernel
+@late_kernel(0.5)
 def forget_pages(t: RefreshTables, pages: Pages) -> None:
     """Stops refreshing pages; the calendar drops them when they are taken."""
     for i in range(pages.size):
