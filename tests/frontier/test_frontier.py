@@ -50,6 +50,7 @@ def test_pages_come_by_importance_whatever_the_number_of_hosts() -> None:
         frontier.check()
 
 
+@pytest.mark.slow
 def test_memory_given_back_by_one_host_serves_another() -> None:
     frontier = Frontier()
     sizes = []

@@ -92,6 +92,7 @@ def run(x):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_part_that_changed_in_another_file_is_compiled_again(tmp_path: Path) -> None:
     (tmp_path / "a_kernel.py").write_text(KERNEL)

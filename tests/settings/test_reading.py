@@ -3,7 +3,6 @@ remembered can be taken back, and what was accepted is never checked again."""
 
 import json
 import math
-from contextlib import suppress
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -93,6 +92,15 @@ def test_a_number_is_accepted_up_to_its_bounds_and_refused_beyond_them(name: str
             assert f"from {bounds[0]} to {bounds[1]}" in str(refused.value)
 
 
+def with_as_many(start: CrawlSettings, facts: list[tuple[str, Any]]) -> CrawlSettings:
+    """Settings with these facts, but without those that do not go with others."""
+    try:
+        return settings_from(dict(facts), where="c", start=start)
+    except BadSetting:
+        half = len(facts) // 2
+        return with_as_many(with_as_many(start, facts[:half]), facts[half:]) if half else start
+
+
 @st.composite
 def accepted(draw: st.DrawFn) -> CrawlSettings:
     """Settings that `settings_from` accepts."""
@@ -136,11 +144,7 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         elif get_origin(kind) is Literal:
             kinds[name] = st.sampled_from(get_args(kind))
     facts = draw(st.fixed_dictionaries({}, optional={name: kinds[name] for name in TYPES}))
-    start = CrawlSettings()
-    for name, value in facts.items():  # one by one, and without those that do not go with the others
-        with suppress(BadSetting):
-            start = settings_from({name: value}, where="c", start=start)
-    return start
+    return with_as_many(CrawlSettings(), list(facts.items()))
 
 
 @given(accepted())
