@@ -5,12 +5,14 @@ import shlex
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.core
 import typer.main
+from packaging.specifiers import SpecifierSet
 
 from centime.cli import main
 from centime.cli.main import app
@@ -242,3 +244,20 @@ def test_the_lock_pins_every_package_with_hashes_and_names_no_registry() -> None
     lock = re.sub(r"^\s*#.*\n", "", (PROJECT / "requirements.lock").read_text(), flags=re.MULTILINE)
     entry = r"[a-z0-9._-]+==[^\s;]+(?: ; [^\\\n]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
     assert re.fullmatch(rf"\n*(?:{entry}\n*)+", lock)
+
+
+def test_every_package_of_the_lock_works_with_the_oldest_python_that_the_readme_names() -> None:
+    assert "Python 3.11 or newer" in (PROJECT / "README.md").read_text()
+    names = re.findall(r"^([a-z0-9._-]+)==", (PROJECT / "requirements.lock").read_text(), flags=re.MULTILINE)
+    needed = {name: str(metadata(name)["Requires-Python"] or "") for name in names if _is_installed(name)}
+    assert len(needed) > 50
+    assert {name: versions for name, versions in needed.items() if "3.11.0" not in SpecifierSet(versions)} == {}
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a package is here: some are only for other systems or versions of Python."""
+    try:
+        metadata(name)
+    except PackageNotFoundError:
+        return False
+    return True
