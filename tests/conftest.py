@@ -4,12 +4,14 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from centime.model.kernel import compile_at_once
+from tests.forked_fetchers import fork_fetchers, start_fetchers
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
@@ -18,7 +20,16 @@ settings.load_profile("ci")
 # The secret by which crawls are recognised as one's own is not that of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 
+fork_fetchers()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
+
+
+@pytest.fixture
+def fetchers_are_programs() -> Iterator[None]:
+    """Starts fetchers as a Python program does that has other threads."""
+    start_fetchers()
+    yield
+    fork_fetchers()
 
 
 def pytest_collection_finish() -> None:

@@ -18,6 +18,8 @@ from centime.model.errors import BadInput, BadSetting, InUse
 from centime.testing import TestWeb, webbox
 from tests.api import hooks
 
+pytestmark = pytest.mark.usefixtures("fetchers_are_programs")
+
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[TestWeb]:

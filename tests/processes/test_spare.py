@@ -60,6 +60,20 @@ def test_waiting_for_a_spare_that_goes_on_takes_no_longer_than_allowed() -> None
         spare.wait(0.01)
 
 
+def test_a_spare_is_waited_for_in_a_process_with_very_many_open_files() -> None:
+    program = """
+import os, resource
+from centime.processes.spare import fork_spares
+resource.setrlimit(resource.RLIMIT_NOFILE, (2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1500)]
+with fork_spares(1, lambda number: os._exit(7)) as (spare,):
+    spare.wait(10.0)
+    print(spare.returncode)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "7\n"
+
+
 def test_a_spare_that_fails_says_why_and_ends(capfd: pytest.CaptureFixture[str]) -> None:
     with fork_spares(1, fail) as (spare,):
         spare.wait(10.0)

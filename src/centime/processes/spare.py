@@ -33,12 +33,13 @@ class Spare:
     def wait(self, timeout: float) -> None:
         """Waits up to `timeout` seconds until the child has ended; raises `subprocess.TimeoutExpired`."""
         if self.returncode is None:
-            ending = os.pidfd_open(self.pid)
+            ended, ending = os.pidfd_open(self.pid), select.poll()  # `select` ends at file 1023
             try:
-                if not select.select([ending], [], [], timeout)[0]:
+                ending.register(ended, select.POLLIN)
+                if not ending.poll(timeout * 1000.0):
                     raise subprocess.TimeoutExpired("a forked child", timeout)
             finally:
-                os.close(ending)
+                os.close(ended)
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def kill(self) -> None:
