@@ -33,7 +33,8 @@ NAMES = {"found": "moved_temporarily"}  # outcomes that were renamed
 def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A folder that an older version wrote, with `crawl.json` beside it: what that version said of it."""
     with tarfile.open(GOLDEN / f"{request.param}.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.2 has none
+        archive.extractall(tmp_path)
     shutil.copy(GOLDEN / f"{request.param}.json", tmp_path / "crawl.json")
     return tmp_path / "crawl"
 

@@ -20,11 +20,12 @@ from typing import NamedTuple
 from lxml import etree
 
 from centime.model.ampersands import by_number
+from centime.model.prologue import behind_subset
 
 LONGEST_FIELD = 4_096
 MOST_FIELDS = 64
 
-_DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*+(?:\[(?:[^\]\"']++|\"[^\"]*+\"|'[^']*+')*+\]\s*+)?>")
+_DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*+")
 
 
 class Field(NamedTuple):
@@ -62,13 +63,19 @@ class Records:
     trouble: str = ""
 
 
+def _without_doctype(text: bytes) -> bytes:
+    """The text without its first document type, if that is closed."""
+    kind = _DOCTYPE.search(text)
+    if kind is None:
+        return text
+    end = kind.end() + 1 if text.startswith(b">", kind.end()) else behind_subset(text, kind.end())
+    return text[: kind.start()] + text[end:] if end > 0 else text
+
+
 def read_records(text: bytes, names: Iterable[str], *, most: int) -> Records:
     """The elements with these names, at most `most` of them."""
     wanted = frozenset(names)
-    begin = text.find(b"<!DOCTYPE")
-    kind = _DOCTYPE.match(text, begin) if begin >= 0 else None  # a search would try each of a million of them
-    if kind is not None:
-        text = text[:begin] + text[kind.end() :]
+    text = _without_doctype(text)
     text = text.replace(b"<!DOCTYPE", b"<!doctype")
     found, stumbled = _read(text, wanted, most)
     if not stumbled or b"\x00" in text[:8]:  # UTF-16 is left as it is

@@ -12,20 +12,19 @@ from dataclasses import dataclass
 
 from centime.discover.moment import moment
 from centime.discover.records import Record, read_records
+from centime.model.prologue import behind_prologue
 
 MOST_ENTRIES = 50_000
 MOST_BYTES = 50 * 1024 * 1024
 LOOK = 4_096  # bytes from the beginning, enough to recognise a sitemap
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK = 4_096  # compressed bytes per step: the rest behind a gzip member is copied, and members may be tiny
 
-# Everything that is allowed before the root element, and the root, with or without a namespace prefix.
-_ROOT = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:\s++|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?>)*+<(?:[^\s<>/:]++:)?(?:urlset|sitemapindex)[\s/>]",
-    re.DOTALL,
-)
+_ROOT = re.compile(rb"<(?:[^\s<>/:]++:)?(?:urlset|sitemapindex)[\s/>]")  # with or without a namespace prefix
 _ROOT_END = re.compile(rb"</((?:[^\s<>/:]{1,64}:)?(?:urlset|sitemapindex))\s{0,64}>")
 _ENTRY = re.compile(rb"<(?:[^\s<>/:]{1,64}:)?(?:url|sitemap)[\s>]")
-_LINES = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))++\s*+")
+_LINE = re.compile(rb"[^\r\n]++")
+_URL = re.compile(rb"https?://\S++")
 _FREQUENCIES = frozenset(["always", "hourly", "daily", "weekly", "monthly", "yearly", "never"])
 
 
@@ -60,7 +59,8 @@ def is_sitemap(url: str, body: bytes) -> bool:
     head = _unpacked(body[: 4 * LOOK], LOOK)[0] if packed else body[:LOOK]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         head = head.decode("utf-16", "replace").encode()
-    if _ROOT.match(head):
+    head = head.removeprefix(BYTE_ORDER_MARK)
+    if _ROOT.match(head, behind_prologue(head)):
         return True
     url = url.lower()
     if "sitemap" not in url or (not packed and "sitemap" not in url.partition("?")[0].rpartition("/")[2]):
@@ -69,14 +69,16 @@ def is_sitemap(url: str, body: bytes) -> bool:
 
 
 def _lists_urls(body: bytes) -> bool:
-    """Whether every line that is not empty is a URL."""
-    return bool(_LINES.fullmatch(body))
+    """Whether there are lines that are not empty, and each of them is a URL."""
+    lines = (line[0].strip() for line in _LINE.finditer(body.removeprefix(BYTE_ORDER_MARK)))
+    judged = (_URL.fullmatch(line) is not None for line in lines if line)
+    return next(judged, False) and all(judged)
 
 
 def read_sitemap(body: bytes) -> Sitemap:
     """The entries of a sitemap in any of its forms; never raises."""
     body, trouble = _unpacked(body)
-    if not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<")):
+    if not body.lstrip(BYTE_ORDER_MARK + b" \t\r\n").startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<")):
         return _read_lines(body, trouble)
     body, misplaced = _with_one_root(body)
     found = read_records(body, ("url", "sitemap"), most=MOST_ENTRIES)

@@ -24,13 +24,11 @@ _TOKEN = re.compile(
     r"|@(?P<rule>import|namespace)(?![\w-])"
     r"|(?P<set>(?<![\w-])(?:-webkit-)?image-set\()"
     rf"|(?<![\w-])url\(\s*+(?:(?P<quoted>{_STRINGS})"
-    r"|(?P<bare>(?:[^\\\"'()\s]++|\\(?:[^\n\r\f]|\Z))*+)(?:(?P<whole>\s*+(?:\)|\Z))|(?:[^)\\]++|\\(?:.|\Z))*+\)?))"
+    r"|(?P<bare>(?:[^\\\"'()\s]++|\\[^\n\r\f]|\\\Z)*+)(?:(?P<whole>\s*+(?:\)|\Z))|(?:[^)\\]++|\\(?:.|\Z))*+\)?))"
     rf"|(?P<string>{_STRINGS})",
     re.DOTALL | re.IGNORECASE,
 )
-# The inside of an image-set up to its end, or to a parenthesis that contains another one or stays open: strings there
-# are files, but not those in parentheses, which are types.
-_IN_SET = re.compile(rf"(?:[^()\"']++|{_STRINGS}|\((?:[^()\"']++|{_STRINGS})*+\))*+", re.DOTALL)
+_FLAT = re.compile(rf"(?:[^()\"']++|{_STRINGS})*+", re.DOTALL)
 _OF_SET = re.compile(rf"\((?:[^()\"']++|{_STRINGS})*+\)?|(?P<string>{_STRINGS})", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{1,6})(?:\r\n|[ \t\n\r\f])?|(\r\n|[\n\r\f])|(.)|\Z)", re.DOTALL)
 _CHARSET = re.compile(rb'@charset "([^"]{1,40})";')
@@ -56,7 +54,7 @@ def files_of_css(text: str) -> Iterator[str]:
             continue
         written: str | None = None
         if kind == "set":
-            for inside in _OF_SET.finditer(_IN_SET.match(text, token.end())[0]):  # type: ignore[index]  # always matches
+            for inside in _OF_SET.finditer(text, token.end(), _end_of_set(text, token.end())):
                 if inside["string"]:
                     yield from _file(_unquoted(inside["string"]))
         elif kind == "quoted":
@@ -69,6 +67,23 @@ def files_of_css(text: str) -> Iterator[str]:
             yield from _file(written)
         if kind is not None:  # not a comment
             rule = ""
+
+
+def _end_of_set(text: str, at: int) -> int:
+    """The end of an image-set, or the place of a parenthesis in it that contains another one or stays open. Strings up
+    to there are files, but not those in parentheses, which are types.
+    """
+    while True:
+        at = _behind_flat(text, at)
+        end = _behind_flat(text, at + 1) if text.startswith("(", at) else len(text)
+        if not text.startswith(")", end):
+            return at
+        at = end + 1
+
+
+def _behind_flat(text: str, at: int) -> int:
+    found = _FLAT.match(text, at)
+    return found.end() if found else at
 
 
 def is_file(href: str) -> bool:

@@ -1,8 +1,8 @@
 """Document types: the external resources that an XML document or a DTD refers to.
 
 Regular expressions find the declarations; nothing interprets them. Entities are not expanded, nothing is fetched, and
-the XML parser never sees a document type at all, so entity bombs are harmless. All patterns are possessive, which makes
-them linear in time.
+the XML parser never sees a document type at all, so entity bombs are harmless. No pattern gives back what it took, so
+the time is linear.
 """
 
 import re
@@ -12,20 +12,16 @@ import xxhash
 
 from centime.model.document import EMBEDDED, Document
 from centime.model.outcome import PageKind
+from centime.model.prologue import behind_misc, behind_subset
 from centime.parse.gathering import Gathering
 
 _LITERAL = rb"(?:\"([^\"]*+)\"|'([^']*+)')"
-_PROLOGUE = rb"(?:\s++|<!--(?:[^-]++|-(?!->))*+-->|<\?(?:[^?]++|\?(?!>))*+\?>)*+"
 _EXTERNAL = rb"(?:SYSTEM|PUBLIC\s++(?:\"[^\"]*+\"|'[^']*+'))\s++" + _LITERAL
 _DOCTYPE = re.compile(
-    _PROLOGUE + rb"(<!DOCTYPE\s++[^\s>\[]++\s*+(?:" + _EXTERNAL + rb"|PUBLIC\s++(?:\"[^\"]*+\"|'[^']*+'))?\s*+)",
-    re.IGNORECASE,
+    rb"<!DOCTYPE\s++[^\s>\[]++\s*+(?:" + _EXTERNAL + rb"|PUBLIC\s++(?:\"[^\"]*+\"|'[^']*+'))?\s*+", re.IGNORECASE
 )
-_SUBSET = re.compile(
-    rb"\[(?:[^\]\"'<]++|\"[^\"]*+\"|'[^']*+'|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z)|<\?(?:[^?]++|\?(?!>))*+(?:\?>|\Z)|<)*+\]\s*+>"
-)
-_COMMENT = re.compile(rb"<!--(?:[^-]++|-(?!->))*+(?:-->)?+")
-_ENTITY = re.compile(rb"<!(?:ENTITY\s++(?:%\s++)?+|NOTATION\s++)[^\s>]++\s++" + _EXTERNAL)
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ENTITY = re.compile(rb"<!(?:ENTITY\s++(?:%\s++)?|NOTATION\s++)[^\s>]++\s++" + _EXTERNAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +36,15 @@ class DocumentType:
 
 def document_type_of(text: bytes) -> DocumentType:
     """The document type at the beginning of an XML document; an empty one if there is none."""
-    found = _DOCTYPE.match(text)
+    start = behind_misc(text)
+    found = _DOCTYPE.match(text, start)
     if found is None:
         return DocumentType()
-    start, at = found.start(1), found.end(1)
-    system = _literal(found[2], found[3])
-    subset = _SUBSET.match(text, at)
-    if subset is not None:
-        return DocumentType(start, subset.end(), system, external_entities(subset[0]))
+    at = found.end()
+    system = _literal(found[1], found[2])
+    end = behind_subset(text, at)
+    if end > 0:
+        return DocumentType(start, end, system, external_entities(text[at:end]))
     end = text.find(b">", at) + 1
     return DocumentType(start, end or len(text), system)
 

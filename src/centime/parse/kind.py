@@ -14,6 +14,7 @@
 import re
 
 from centime.model.outcome import PageKind
+from centime.model.prologue import behind_prologue
 
 LOOK = 2_048  # bytes at the beginning that decide
 
@@ -47,8 +48,6 @@ _BINARY = (
     b"ID3",
 )
 
-# Everything that is allowed before the root element: white space, comments, instructions, a document type.
-_SKIP = re.compile(rb"(?:\s++|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?>)*+", re.DOTALL | re.IGNORECASE)
 _ELEMENT = re.compile(rb"<([A-Za-z_][^\s/>]*+)([^>]*+)")
 _DECLARATION = re.compile(rb"<!(?:ELEMENT|ENTITY|ATTLIST|NOTATION)\s|<!\[\s*(?:%|INCLUDE|IGNORE)")
 _HTML_TAG = re.compile(
@@ -90,8 +89,7 @@ def _binary(head: bytes) -> PageKind | None:
 
 def _is_no_page(head: bytes) -> bool:
     """Whether the root element is anything but `html`, so that this is XML and not XHTML."""
-    skipped = _SKIP.match(head)
-    root = _ELEMENT.match(head, skipped.end() if skipped else 0)
+    root = _ELEMENT.match(head, behind_prologue(head))
     return root is not None and root[1].lower() != b"html"
 
 
@@ -99,8 +97,7 @@ def _root_kind(head: bytes, *, declared_xml: bool = False) -> PageKind | None:
     """The kind that the first element indicates; None if there is no element. In declared XML, only `html` indicates
     HTML.
     """
-    skipped = _SKIP.match(head)
-    at = skipped.end() if skipped else 0
+    at = behind_prologue(head)
     if _DECLARATION.match(head, at):
         return PageKind.DTD
     root = _ELEMENT.match(head, at)
