@@ -86,13 +86,13 @@ def test_no_host_sees_two_requests_closer_than_its_delay_nor_a_disallowed_one(tm
 
 
 def latest_stall(times: list[float], pause: float) -> float:
-    """How late the server must have noticed a request at least, if they were sent `pause` apart: a request does not wait
+    """How late the server must have noticed a request at least, if they were sent `pause` apart. A request does not wait
     for the response to the one before, so a server that stands still notices both at once.
     """
     sent, stall = math.inf, 0.0
-    for time in reversed(times):
-        sent = min(time, sent - pause)
-        stall = max(stall, time - sent)
+    for noticed in reversed(times):
+        sent = min(noticed, sent - pause)
+        stall = max(stall, noticed - sent)
     return stall
 
 
