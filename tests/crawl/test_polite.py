@@ -86,8 +86,8 @@ def test_no_host_sees_two_requests_closer_than_its_delay_nor_a_disallowed_one(tm
 
 
 def latest_stall(times: list[float], pause: float) -> float:
-    """How late the server must have noticed a request at least, if they were sent `pause` apart. A request does not wait
-    for the response to the one before, so a server that stands still notices both at once.
+    """How late the server must have noticed a request at least, if they were sent `pause` apart. A request does not
+    wait for the response to the one before, so a server that stands still notices both at once.
     """
     sent, stall = math.inf, 0.0
     for noticed in reversed(times):
