@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from centime.parse import text_sample as module
 from centime.parse.text_sample import SAMPLED, text_sample
+from centime.parse.tokens import TOKENS_SIZE
 
 URL = "http://h.example/session-0a1b2c/start?page=17"
 PAGE = b"<h1>The ship</h1><p>An old sailor went to sea in spring <a href=/next>and came home</a> in autumn."
@@ -75,11 +76,34 @@ def test_the_share_of_new_runs_is_the_share_of_new_text() -> None:
     assert 0.2 < np.mean(shares) < 0.45
 
 
-@given(st.binary(max_size=300) | st.text("<>/!-ab1 &#;='\"", max_size=200).map(str.encode))
+PIECES = [
+    "<p>",
+    "<a b='c'",
+    "</p>",
+    "<script>",
+    "</script>",
+    "<br/>",
+    "<!--",
+    "-->",
+    "<",
+    ">",
+    "ab",
+    "cd",
+    " ",
+    "1",
+    "&#12;",
+]
+
+
+@given(
+    st.binary(max_size=300)
+    | st.text("<>/!-ab1 &#;='\"", max_size=200).map(str.encode)
+    | st.lists(st.sampled_from(PIECES), max_size=40).map(lambda pieces: "".join(pieces).encode())
+)
 def test_any_bytes_have_a_sample_and_compiled_code_gives_the_same(page: bytes) -> None:
     sample = text_sample(page, URL)
     assert len(sample) % 4 == 0
-    found = np.zeros(7, dtype=np.int64)
+    found = np.zeros(TOKENS_SIZE, dtype=np.int64)
     smallest = np.full(SAMPLED, 1 << 32, dtype=np.int64)
     function = getattr(module._sample, "function", module._sample)
     own = np.array(list({module._code(word) for word in module._words(URL)}), dtype=np.int64)
