@@ -77,22 +77,6 @@ def test_the_share_of_new_runs_is_the_share_of_new_text() -> None:
 
 
 PIECES = "<p>|<a b='c'|</p>|<script>|</script>|<br/>|<!--|-->|<|>|ab|cd| |1|&#12;".split("|")
-    "<p>",
-    "<a b='c'",
-    "</p>",
-    "<script>",
-    "</script>",
-    "<br/>",
-    "<!--",
-    "-->",
-    "<",
-    ">",
-    "ab",
-    "cd",
-    " ",
-    "1",
-    "&#12;",
-]
 
 
 @given(
