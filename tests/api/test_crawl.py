@@ -14,6 +14,7 @@ import pytest
 
 import centime
 from centime import Crawl, open_crawl
+from centime.crawl.check.check import check_crawl
 from centime.model.errors import BadInput, BadSetting, InUse
 from centime.testing import TestWeb, webbox
 from tests.api import hooks
@@ -261,3 +262,64 @@ def test_importing_centime_loads_nothing_heavy() -> None:
     code = "import sys, centime; print([m for m in ('numpy', 'numba', 'pyarrow', 'httptools') if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
     assert set(centime.__all__) <= set(dir(centime))
+
+
+def stop_it(crawl: Crawl) -> bool:
+    crawl.stop()
+    return False
+
+
+def test_a_stop_ends_one_run_and_the_next_goes_on(tmp_path: Path, web: TestWeb) -> None:
+    with Crawl(tmp_path / "c", web.seed_url, workers=1, **web.settings) as crawl:
+        assert crawl.run(until=stop_it) == "stopped"
+        assert crawl.run(pages=1) == "read the 1 pages asked for"
+        crawl.stop()
+        assert crawl.step() is False
+        assert crawl.step() is True
+        crawl.stop()
+        assert crawl.run() == "stopped"
+
+        async def cancelled() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(crawl.run_async(), 0.0)
+
+        asyncio.run(cancelled())
+        assert crawl.run().startswith("everything known was read")
+
+
+def test_a_forked_child_leaves_the_crawl_to_its_parent(tmp_path: Path, web: TestWeb) -> None:
+    program = f"""
+import os, sys
+from centime import Crawl
+with Crawl({str(tmp_path / "c")!r}, {web.seed_url!r}, workers=1, **{web.settings!r}) as crawl:
+    crawl.run(pages=5)
+    if os.fork() == 0:
+        try:
+            crawl.run(pages=5)
+        except Exception as refused:
+            print(refused, flush=True)
+        sys.exit(0)
+    os.wait()
+    crawl.run(pages=5)
+    crawl.reader().close()
+    os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert done.stdout == "this crawl is open in the process that forked this one\n"
+    assert done.stderr == ""
+    assert not check_crawl(tmp_path / "c").problems
+    with open_crawl(tmp_path / "c") as reader:
+        assert reader.statistics()["read"] == 10
+
+
+def test_a_program_may_change_its_directory(tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Crawl("c", web.seed_url, workers=1, **web.settings) as crawl:
+        crawl.run(pages=3)
+        reader = open_crawl("c")
+        monkeypatch.chdir("/")
+        crawl.run(pages=3)
+        reader.follow()
+        reader.close()
+    assert (tmp_path / "c" / "centime.json").exists()

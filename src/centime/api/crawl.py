@@ -14,6 +14,7 @@ Trap: the processes of a crawl end with the thread that started them, so `run_as
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,7 @@ from typing import Any
 
 from centime.api.arguments import real_number, whole_number
 from centime.api.reader import Reader
-from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.loop import STOPPED, Engine, Limits
 from centime.crawl.engine.memory import tree_memory, tree_memory_above
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
@@ -51,7 +52,8 @@ class Crawl:
         with a `FetchedPage` for every page that was read. `trust_folder` lets subscriptions of a folder from elsewhere
         run programs and write files.
         """
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()  # the program may change its directory
+        self._process = os.getpid()
         hook = "" if on_page is None else name_of(on_page)
         words = [seeds] if isinstance(seeds, str) else list(seeds)
         given = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
@@ -72,6 +74,7 @@ class Crawl:
         """
         wait = _seconds(timeout, "timeout")
         with self._alone():
+            self._engine.limit(Limits())  # those of a run before do not count
             return self._engine.step(wait)
 
     def run(
@@ -113,7 +116,9 @@ class Crawl:
                 raise
 
     def stop(self) -> None:
-        """Ends `run`, or makes the next `step` return False; callable from any thread and from signal handlers."""
+        """Ends `run`, or makes the next `run` or `step` end at once; callable from any thread and from signal handlers.
+        Calls after that go on.
+        """
         self._stopped = True
         self._engine.stop()
 
@@ -152,9 +157,12 @@ class Crawl:
 
     def close(self) -> None:
         """Waits for pages under way, writes a snapshot and closes the folder; ends a run of another thread first.
+        In a forked child it does nothing: the crawl is the parent's.
 
         InUse: called by the run itself, from `until` or a signal handler, where `stop` is the way to end it.
         """
+        if os.getpid() != self._process:
+            return
         if self._lock.locked() and not self._closed:
             if self._runner == threading.get_ident():
                 raise InUse("this crawl is running; call stop, and close it when the run has ended")
@@ -163,6 +171,8 @@ class Crawl:
         with self._lock:
             if not self._closed:
                 self._closed = True
+                if not self._stopped:
+                    self.stop()  # so that one more call of it does not wait
                 with self._stack:
                     self._engine.finish()
 
@@ -183,10 +193,15 @@ class Crawl:
             raise InUse("this crawl is running already; one run at a time")
         try:
             self._runner = threading.get_ident()
+            if os.getpid() != self._process:
+                raise InUse("this crawl is open in the process that forked this one")
             if self._closed:
                 raise BadInput("this crawl is closed; make another Crawl of its folder to continue")
             yield
         finally:
+            if self._engine.run_facts.ending == STOPPED:
+                self._stopped = False
+                self._engine.go_on()
             self._runner = 0
             self._lock.release()
 

@@ -228,7 +228,7 @@ class Reader:
     """A crawl opened for reading; made by `open_crawl`, closed by `close` or at the end of a `with` block."""
 
     def __init__(self, folder: str | Path) -> None:
-        self._reader = look_at(Path(folder))
+        self._reader = look_at(Path(folder).absolute())  # the program may change its directory
 
     @property
     def folder(self) -> Path:

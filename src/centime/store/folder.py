@@ -262,9 +262,9 @@ class CrawlFolder:
             self._place = (about.st_dev, about.st_ino)
 
     def close(self) -> None:
-        """Releases the lock."""
-        if self._lock >= 0:
+        """Releases the lock; a forked child has none."""
+        if self._lock in _held:
             _held.discard(self._lock)
             fcntl.flock(self._lock, fcntl.LOCK_UN)  # also for a forked child that has not closed it yet
             os.close(self._lock)
-            self._lock = -1
+        self._lock = -1

@@ -46,6 +46,7 @@ DRAIN_SECONDS = 15.0  # how long a stopping run waits for pages under way
 GRACE_SECONDS = 1.0  # the same for a run whose time is over
 LAST_DELIVERY_SECONDS = 5.0  # and for notices under way
 FINAL_ERROR = 1e-6
+STOPPED = "stopped"  # the reason of an end that was asked for
 FINAL_PAYMENTS_PER_PAGE = 40
 NOT_ASKED = frozenset({Outcome.LOST, Outcome.DISALLOWED, Outcome.EXCLUDED, Outcome.NO_ROBOTS, Outcome.REFUSED_ADDRESS})
 
@@ -174,7 +175,7 @@ class Engine:
         finally:
             self.abandon()
         self._close()
-        return self.run_facts.ending or "stopped"
+        return self.run_facts.ending or STOPPED
 
     def pause(self) -> None:
         """Waits for pages under way, returns their leases and ends the fetchers; the next `step` starts others."""
@@ -196,6 +197,10 @@ class Engine:
     def stop(self, *_: object) -> None:
         """Asks the run to end; a second call ends it without waiting for pages under way."""
         self._stop += 1
+
+    def go_on(self) -> None:
+        """Forgets that the run was asked to end."""
+        self._stop = 0
 
     @property
     def transport(self) -> Transport:
@@ -237,7 +242,7 @@ class Engine:
     def _limit(self, now: float) -> str:
         run, limits = self.run_facts, self.limits
         if self._stop:
-            return "stopped"
+            return STOPPED
         if self._short_of_memory:
             return self._short_of_memory
         if limits.pages is not None and run.visits - self._visits_before >= limits.pages:
