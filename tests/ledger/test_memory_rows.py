@@ -65,3 +65,9 @@ def test_a_row_is_checked() -> None:
         row_batch([1, 7], None, 3)
     with pytest.raises(BadRow, match="page -2"):
         row_batch([-2], None, 3)
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-307, 1e-300, 1.0, 1e308])
+def test_only_the_proportion_of_weights_counts_however_small_or_large_they_are(weight: float) -> None:
+    assert row_batch([0, 1], [weight, weight], 2).weights.tolist() == [0.5, 0.5]
+    assert row_batch([0, 1], [0.0, weight], 2).weights.tolist() == [1.0]

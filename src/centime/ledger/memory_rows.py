@@ -30,8 +30,10 @@ def row_batch(targets: npt.ArrayLike, weights: npt.ArrayLike | None, pages: int)
         if not (np.isfinite(weight).all() and (weight >= 0).all()):
             raise BadRow("the weight of a link must be a finite number, zero or more")
         links, weight = links[weight > 0], weight[weight > 0]
-        share = weight / weight.max(initial=1.0)
-        share = share / max(share.sum(), 1e-300)
+        share = weight
+        if len(weight):
+            share = weight / weight.max()  # no sum of these overflows, or is 0
+            share = share / share.sum()
     return RowBatch(np.zeros(1, np.int64), np.array([len(links)], dtype=np.int64), links.astype(np.int32), share)
 
 
