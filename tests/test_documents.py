@@ -134,6 +134,10 @@ def test_the_command_line_document_has_the_groups_and_commands_of_help_in_their_
     for folder, names in main.COMMANDS.items():
         expected += [main.HEADINGS[folder], *(f"centime {name}" for name in names)]
     assert headings == expected
+    listed = re.findall(
+        r"\[[a-z]+\]\(#centime-([a-z]+)\)", (PROJECT / "docs/cli.md").read_text().partition("All commands")[0]
+    )
+    assert listed == [name for names in main.COMMANDS.values() for name in names], "the table at its beginning"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=by_name)

@@ -15,24 +15,36 @@ __all__ = [
     "ExactLedger",
     "FetchedPage",
     "Graph",
+    "InUse",
     "Ledger",
     "OpicLedger",
     "Reader",
     "__version__",
+    "as_graph",
+    "graph_from_links",
     "open_crawl",
     "pagerank",
+    "rank_together",
+    "read_named",
+    "site_graph",
+    "write_graph",
 ]
 
 if TYPE_CHECKING:
     from centime.api.crawl import Crawl
     from centime.api.reader import Reader, open_crawl
     from centime.crawl.worker.hook import FetchedPage
+    from centime.graphs.convert import write_graph
+    from centime.graphs.files import read_named
+    from centime.graphs.foreign import as_graph
     from centime.ledger.exact import ExactLedger
     from centime.ledger.named import Ledger
     from centime.ledger.opic import OpicLedger
-    from centime.model.errors import BadInput, CentimeError
-    from centime.model.graph import Graph
+    from centime.model.errors import BadInput, CentimeError, InUse
+    from centime.model.graph import Graph, graph_from_links
     from centime.rank.ranking import pagerank
+    from centime.rank.site import site_graph
+    from centime.rank.together import rank_together
 
     __version__: str
 else:
@@ -45,11 +57,18 @@ else:
         "ExactLedger": "centime.ledger.exact",
         "FetchedPage": "centime.crawl.worker.hook",
         "Graph": "centime.model.graph",
+        "InUse": "centime.model.errors",
         "Ledger": "centime.ledger.named",
         "OpicLedger": "centime.ledger.opic",
         "Reader": "centime.api.reader",
+        "as_graph": "centime.graphs.foreign",
+        "graph_from_links": "centime.model.graph",
         "open_crawl": "centime.api.reader",
         "pagerank": "centime.rank.ranking",
+        "rank_together": "centime.rank.together",
+        "read_named": "centime.graphs.files",
+        "site_graph": "centime.rank.site",
+        "write_graph": "centime.graphs.convert",
     }
 
     def __getattr__(name: str) -> object:
