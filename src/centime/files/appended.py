@@ -31,6 +31,7 @@ import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from centime.files.disk import room_for, write_whole
+from centime.files.presence import leads_to, must_lead_to, write_back
 from centime.files.replacement import replace_file
 from centime.model.errors import DamagedFile, NoRoom
 
@@ -133,8 +134,21 @@ class AppendedFile:
         del self._checksums[length // BLOCK :]
         self._digest = self._digest_of_rest()
 
+    def must_be_there(self) -> None:
+        """FileGone if the file was deleted or replaced while this writer had it open."""
+        if self.writable:
+            must_lead_to(self.path, self._handle)
+
+    def write_back(self) -> None:
+        """Writes the file again under its name if it was deleted or replaced."""
+        if self.writable and self._handle >= 0 and not leads_to(self.path, self._handle):
+            self._handle = write_back(self.path, self._handle, self.length)
+            self._room = self.length
+            self._map_file()
+
     def sync(self) -> None:
-        """Waits until all appended items are on the disk."""
+        """Waits until all appended items are on the disk, in a file that has its name."""
+        self.must_be_there()
         with room_for(self.path):
             os.fdatasync(self._handle)
 
@@ -163,6 +177,7 @@ class AppendedFile:
         """Closes the file; a writer also frees the disk space that it did not use."""
         if self._handle >= 0:
             if self.writable:
+                self.write_back()
                 os.ftruncate(self._handle, self.length)
                 self.sync()
             os.close(self._handle)

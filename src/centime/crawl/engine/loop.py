@@ -366,8 +366,8 @@ class Engine:
         """Writes frames to disk, starts snapshots that are due, and takes commands now and then."""
         now = self._clock()
         if now - self._synced >= SYNC_SECONDS:
+            self.opened.must_be_there()
             self.shard.journal.sync()
-            self.opened.folder.must_be_there()
             self._synced = now
         else:
             self.shard.journal.flush()
