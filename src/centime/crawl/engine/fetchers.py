@@ -25,6 +25,7 @@ from centime.crawl.worker.hook import MOST_DEATHS
 from centime.model.errors import CentimeError, FileGone
 from centime.model.ids import PageId
 from centime.processes.handle import ChildProcess
+from centime.processes.open_files import raise_limit
 from centime.processes.spare import Spare, fork_spares
 from centime.settings.crawl import FetcherSettings
 from centime.shard.message import Lease, is_visit, pack, unpack_batch, unpack_note
@@ -81,13 +82,16 @@ def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spar
     from centime.crawl.worker.fetching import main
 
     cores = len(os.sched_getaffinity(0))
-    return fork_spares(min(count or cores, 2 * cores), main)
+    some = min(count or cores, 2 * cores)
+    raise_limit(some)
+    return fork_spares(some, main)
 
 
 class Fetchers:
     """All fetcher processes of a crawl; a `Transport`. It takes `spares` first, then starts new programs."""
 
     def __init__(self, count: int, settings_of: Callable[[int], FetcherSettings], spares: list[Spare]) -> None:
+        raise_limit(count)
         self._settings_of = settings_of
         self._spares = spares
         self._selector = selectors.DefaultSelector()

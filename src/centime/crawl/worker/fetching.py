@@ -11,6 +11,7 @@ import contextlib
 import gc
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -28,6 +29,7 @@ from centime.model.outcome import Outcome
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
 from centime.processes.clock import RunClock
+from centime.processes.open_files import fitting_connections
 from centime.settings.crawl import FetcherSettings, unpack_fetcher
 from centime.shard.message import Lease, Visit, pack, unpack_leases
 from centime.store.archive import Archive
@@ -43,7 +45,8 @@ class FetchingProcess:
 
     def __init__(self, settings: FetcherSettings) -> None:
         clock = RunClock(settings.ahead)
-        fetcher = Fetcher(settings.fetch, clock=clock)
+        connections = fitting_connections(settings.fetch.connections)
+        fetcher = Fetcher(replace(settings.fetch, connections=connections), clock=clock)
         self.links = LinkReader(
             settings.scope(),
             settings.max_depth,
