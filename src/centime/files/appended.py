@@ -6,7 +6,8 @@
 
 The file does not contain its own length. Its `state`, which a snapshot keeps, has the length; bytes after it are
 garbage and are overwritten. Appending the same items again after a crash therefore gives the same file. Disk space is
-allocated before it is written to.
+allocated before it is written to: as much as the file has, from SMALLEST_STEP to LARGEST_STEP, or just for the item if
+there is no room for more.
 
     state     length, then xxh3-64 of each block of 4 KiB; the last block may be short
 
@@ -40,7 +41,7 @@ State = npt.NDArray[np.uint64]
 
 MAGIC = b"CENTIME\x01"
 HEAD_BYTES = 16
-SMALLEST_STEP, LARGEST_STEP = 16 << 20, 256 << 20
+SMALLEST_STEP, LARGEST_STEP = 256 << 10, 256 << 20  # a small crawl needs little room
 BLOCK = 1 << 12
 
 
@@ -204,11 +205,20 @@ class AppendedFile:
         if end <= self._room:
             return
         step = min(max(self._room, SMALLEST_STEP), LARGEST_STEP)
-        room = max(end, self._room + step)
-        with room_for(self.path):
-            os.posix_fallocate(self._handle, self._room, room - self._room)
-        self._room = room
+        try:
+            self._allocate(max(end, self._room + step))
+        except NoRoom:  # for so much; perhaps there is for this item
+            self._allocate(end)
         self._map_file()
+
+    def _allocate(self, room: int) -> None:
+        try:
+            with room_for(self.path):
+                os.posix_fallocate(self._handle, self._room, room - self._room)
+        except NoRoom:
+            os.ftruncate(self._handle, self._room)  # the system may have allocated a part
+            raise
+        self._room = room
 
     def _map_file(self) -> None:
         """Maps the file again; earlier views keep the old mapping alive."""
