@@ -15,7 +15,7 @@ import pytest
 import centime
 from centime import Crawl, open_crawl
 from centime.crawl.check.check import check_crawl
-from centime.model.errors import BadInput, BadSetting, InUse
+from centime.model.errors import BadInput, BadSetting, CentimeError, InUse
 from centime.testing import TestWeb, webbox
 from tests.api import hooks
 
@@ -256,6 +256,37 @@ def test_wrong_use_is_an_error_of_one_sentence(tmp_path: Path) -> None:
     for call in (crawl.run, crawl.step, lambda: asyncio.run(crawl.run_async())):
         with pytest.raises(BadInput, match="this crawl is closed"):
             call()
+
+
+def test_seeds_are_text_or_paths_of_files_one_or_many(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.txt", tmp_path / "a.example"
+    one.write_text("http://one.example/\n")
+    other.write_text("http://other.example/\n")
+    for number, (seeds, urls) in enumerate(
+        [
+            (one, ["http://one.example/"]),
+            ([one, "c.example", other], ["http://one.example/", "https://c.example/", "http://other.example/"]),
+            ({str(one): 1}.keys(), ["http://one.example/"]),
+        ]
+    ):
+        with Crawl(tmp_path / str(number), seeds) as crawl:  # type: ignore[arg-type]
+            crawl.stop()
+        with open_crawl(tmp_path / str(number)) as reader:
+            assert sorted(page.url for page in reader.pages) == sorted(urls)
+    for wrong in (tmp_path / "none.txt", [Path("a\0b")], Path("x" * 300), 5, None, b"http://a.example/", [5]):
+        with pytest.raises(BadInput, match=r"seed"):
+            Crawl(tmp_path / "wrong", wrong)  # type: ignore[arg-type]
+    assert not (tmp_path / "wrong").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["a\0b", "x" * 300, "/proc/x", "/proc/x/y", "/dev/null/x", "/" + "z/" * 3000, "", 5, None]
+)
+def test_what_cannot_be_a_folder_is_an_error_of_one_sentence(name: object) -> None:
+    with pytest.raises(CentimeError, match=r"^[^\n]+$"):
+        Crawl(name, "http://a.example/")  # type: ignore[arg-type]
+    with pytest.raises(CentimeError, match=r"^[^\n]+$"):
+        open_crawl(name)  # type: ignore[arg-type]
 
 
 def test_importing_centime_loads_nothing_heavy() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from centime.files import appended
 from centime.files.appended import BLOCK, HEAD_BYTES, AppendedFile
+from centime.files.disk import room_for
 from centime.model.errors import DamagedFile, NoRoom
 
 
@@ -179,6 +180,48 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pyte
     assert (file.read(place, 4), file.length) == (b"kept", place + 4)
     monkeypatch.setattr(os, "posix_fallocate", real)
     assert file.append(bytes(10_000)) == place + 4
+
+
+def test_a_small_file_takes_little_room_and_a_large_one_few_steps(tmp_path: Path) -> None:
+    file = AppendedFile.open(tmp_path / "items.bin", "items", None, writable=True)
+    file.append(b"small")
+    assert file.path.stat().st_blocks * 512 <= 300 << 10
+    maps = 0
+    for _ in range(64):
+        before = file._room
+        file.append(bytes(1 << 20))
+        assert file._room <= 2 * file.length
+        maps += file._room != before
+    assert maps <= 9
+
+
+def test_where_there_is_no_room_in_advance_an_item_takes_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, real = 10_000, os.posix_fallocate
+
+    def nearly_full(handle: int, at: int, length: int) -> None:
+        nonlocal free
+        if length > free:
+            real(handle, at, free)  # as ext4 does: a part is allocated, and stays so
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        free -= length
+        real(handle, at, length)
+
+    file = AppendedFile.open(tmp_path / "items.bin", "items", None, writable=True)
+    monkeypatch.setattr(os, "posix_fallocate", nearly_full)
+    places = [file.append(bytes([number]) * 3000) for number in range(3)]
+    with pytest.raises(NoRoom, match=r"items\.bin: the disk is full"):
+        file.append(bytes(3000))
+    assert [file.read(place, 3000)[:1] for place in places] == [b"\0", b"\1", b"\2"]
+    assert file.path.stat().st_size == file.length == HEAD_BYTES + 9000
+    state = file.state()
+    assert AppendedFile.open(file.path, "items", state, writable=False).damaged_blocks(state) == []
+
+
+def test_a_file_that_the_system_wants_smaller_is_not_called_a_full_disk(tmp_path: Path) -> None:
+    with pytest.raises(NoRoom, match=r"x: the file is too large for `ulimit -f`"), room_for(tmp_path / "x"):
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
 LIMITED = """

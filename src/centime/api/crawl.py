@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
+from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from centime.api.arguments import real_number, whole_number
+from centime.api.arguments import folder_path, opened_in, real_number, seed_words, whole_number
 from centime.api.reader import Reader
 from centime.crawl.engine.loop import STOPPED, Engine, Limits
 from centime.crawl.engine.memory import tree_memory, tree_memory_above
@@ -41,27 +41,28 @@ class Crawl:
 
     def __init__(
         self,
-        folder: str | Path,
-        seeds: str | Iterable[str] = (),
+        folder: str | PathLike[str],
+        seeds: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
         *,
         on_page: Hook | str | None = None,
         trust_folder: bool = False,
         **settings: Any,
     ) -> None:
-        """`on_page`: a function at the top level of a module, or its name "module:function". Fetcher processes call it
-        with a `FetchedPage` for every page that was read. `trust_folder` lets subscriptions of a folder from elsewhere
-        run programs and write files.
+        """`seeds`: words as `centime crawl` takes them, or paths of files of them. `on_page`: a function at the top
+        level of a module, or its name "module:function". Fetcher processes call it with a `FetchedPage` for every page
+        that was read. `trust_folder` lets subscriptions of a folder from elsewhere run programs and write files.
         """
-        self.folder = Path(folder).absolute()  # the program may change its directory
+        self.folder = folder_path(folder)
         self._process = os.getpid()
         hook = "" if on_page is None else name_of(on_page)
-        words = [seeds] if isinstance(seeds, str) else list(seeds)
+        words = seed_words(seeds)
         given = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
         before = tree_memory() or 0  # of the program, which is not the crawl's
         self._stack = ExitStack()
-        self._writer = self._stack.enter_context(
-            open_writer(self.folder, words, given, where="keywords", trust=trust_folder)
-        )
+        with opened_in(self.folder):
+            self._writer = self._stack.enter_context(
+                open_writer(self.folder, words, given, where="keywords", trust=trust_folder)
+            )
         self._engine = Engine(self._writer, on_page=hook, measure=partial(tree_memory_above, before))
         self._closed = self._stopped = False
         self._lock = threading.Lock()

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from centime.api.arguments import real_number, whole_number
+from centime.api.arguments import folder_path, opened_in, real_number, whole_number
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.engine.state import rows_of
@@ -227,8 +228,10 @@ class Bodies(_View):
 class Reader:
     """A crawl opened for reading; made by `open_crawl`, closed by `close` or at the end of a `with` block."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self._reader = look_at(Path(folder).absolute())  # the program may change its directory
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        path = folder_path(folder)
+        with opened_in(path):
+            self._reader = look_at(path)
 
     @property
     def folder(self) -> Path:
@@ -316,6 +319,6 @@ class Reader:
         self.close()
 
 
-def open_crawl(folder: str | Path) -> Reader:
+def open_crawl(folder: str | PathLike[str]) -> Reader:
     """The crawl in a folder, opened for reading, also while it runs; BadInput if there is none."""
     return Reader(folder)

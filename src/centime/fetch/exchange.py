@@ -62,6 +62,10 @@ class Exchange:
         """How many connections are open, in use or kept."""
         return len(self._pool)
 
+    def drop_kept(self) -> None:
+        """Closes the connections that wait for a request."""
+        self._pool.drop_kept()
+
     async def close(self) -> None:
         """Closes all connections."""
         self._watch.close()

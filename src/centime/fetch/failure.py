@@ -5,8 +5,10 @@ import ssl
 from centime.fetch.coding import BrokenCoding
 from centime.model.errors import CentimeError
 from centime.model.outcome import Outcome
+from centime.processes.open_files import LACKS
 
 MOST_DETAIL = 300
+LACKING = "this machine has no means for another connection"
 
 
 class RefusedAddress(CentimeError, OSError):
@@ -36,7 +38,14 @@ class BadAnswer(CentimeError):
 def failure_of(error: Exception) -> tuple[Outcome, str]:
     """The outcome that an exception stands for, with one sentence about it."""
     said = str(error) if isinstance(error, CentimeError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, OSError) and error.errno in LACKS:
+        return Outcome.LOST, lacking(error.strerror or said)
     return _outcome(error), one_line(said)
+
+
+def lacking(reason: str) -> str:
+    """A sentence about a connection that was never tried, because this machine cannot have more."""
+    return one_line(f"{LACKING} ({reason}); ulimit -n, or the memory of its network, is too small")
 
 
 def one_line(text: str) -> str:

@@ -7,7 +7,8 @@ whatever it is, is returned as a value.
 Guarantees. `fetch` never raises for anything that the network does. Within this fetcher, and whatever the caller does,
 no host receives two requests closer than its delay, robots.txt and its redirects included, and no address closer than
 `politeness.address_delay`. Redirects are not followed: the caller follows them by another `fetch`, which judges the
-target like any other page.
+target like any other page. A connection that this machine cannot have, because it lacks open files or memory, is tried
+again a few times with no connections kept; then the outcome is LOST, which says nothing about the server.
 """
 
 import asyncio
@@ -33,6 +34,7 @@ _SCHEMES = ("http://", "https://")
 _SILENT = (Outcome.NO_CONNECTION, Outcome.TIMED_OUT)
 _SOMEWHERE = Place("")  # behind a proxy
 _TRIES = 3  # of one request, while kept connections turn out to be dead
+_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds before further tries, while this machine lacks open files
 
 
 class Fetcher:
@@ -134,6 +136,8 @@ class Fetcher:
             place = self._resolver.fixed(name) or _SOMEWHERE
         else:
             place = self._resolver.known(name) or await self._resolver.find(name)
+        if place.outcome is Outcome.LOST:
+            await asyncio.sleep(_PAUSES[-1])  # or the page would be back at once, and as often as can be
         if place.outcome:
             return self._answerless(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
         place = _SOMEWHERE if proxied else place
@@ -143,7 +147,7 @@ class Fetcher:
         between = address_delay(place.address, self._settings) if place.address else 0.0
         slots = self._slots
         response: Response | None = None
-        tries = 0
+        tries, pauses = 0, iter(_PAUSES)
         while response is None:
             tries += 1
             if delay or between or slots.taken >= slots.most:
@@ -169,6 +173,10 @@ class Fetcher:
                     self._busy.discard(host)
                     self._hosts.hold(host, now - since + delay, now)
                     self._addresses.hold(place.address, now - since + between, now)
+            if response is not None and response.outcome is Outcome.LOST and (pause := next(pauses, 0.0)):
+                exchange.drop_kept()
+                await asyncio.sleep(pause)
+                response = None
         self._bytes += response.wire_bytes
         if not response.status and response.outcome in _SILENT:
             self._resolver.failed(name, place.address)

@@ -123,6 +123,11 @@ class Pool:
         if self._sweeper is None and self._kept:
             self._sweep_later()
 
+    def drop_kept(self) -> None:
+        """Closes the connections that wait for a request."""
+        for connection in [one for idle in self._idle.values() for one in idle]:
+            self._drop(connection)
+
     async def close(self) -> None:
         """Closes every connection."""
         if self._sweeper is not None:

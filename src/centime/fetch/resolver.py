@@ -18,9 +18,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from centime.fetch.failure import one_line
+from centime.fetch.failure import lacking, one_line
 from centime.fetch.guard import Guard, literal
 from centime.model.outcome import Outcome
+from centime.processes.open_files import is_lacking
 
 if TYPE_CHECKING:
     import aiodns
@@ -128,6 +129,9 @@ class Resolver:
                 answer = await self._lookup(host)
             except Exception as error:  # whatever a resolver library does, the result is a value
                 answer = Answer((), SILENT, f"{host} could not be resolved ({type(error).__name__}: {error})")
+            if not answer.addresses and is_lacking():  # whatever the library makes of it
+                self._keep(host, (Place("", Outcome.LOST, lacking(f"{host} was not looked up")),), 0.0)
+                return
             until = time.monotonic() + answer.seconds
             self._keep(host, self._judge(host, answer.addresses, answer.detail), until)
         finally:

@@ -4,8 +4,8 @@ By RFC 9309: a 2xx is parsed; a 4xx, and more than MOST_HOPS redirects, mean tha
 allowed; a server error means that nothing is allowed (NO_ROBOTS) until the file is fetched again: when Retry-After
 says, or after FIRST_RETRY_SECONDS, and twice as long each time up to `robots_retry_seconds`. 429 counts as a server
 error: the server has rules and cannot give them now. For a host that is not reached at all the outcome is the reason
-itself (no address, no connection, bad TLS) and nothing is cached: its pages cannot be reached either, and the caller
-already backs off.
+itself (no address, no connection, bad TLS, a lack of ours) and nothing is cached: its pages cannot be reached either,
+and the caller already backs off.
 
 Bounds: MOST_HOSTS files and MOST_BYTES of rules are cached; the least recently used are evicted first. Concurrent
 callers share one fetch of a host's file.
@@ -27,7 +27,9 @@ MOST_HOSTS = 50_000
 MOST_BYTES = 32 * 1024 * 1024
 FIRST_RETRY_SECONDS = 15.0
 
-_UNREACHED = frozenset({Outcome.NO_ADDRESS, Outcome.REFUSED_ADDRESS, Outcome.NO_CONNECTION, Outcome.BAD_TLS})
+_UNREACHED = frozenset(
+    {Outcome.NO_ADDRESS, Outcome.REFUSED_ADDRESS, Outcome.NO_CONNECTION, Outcome.BAD_TLS, Outcome.LOST}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,7 @@ class RobotsCache:
             return Robots(outcome=Outcome.READ, rules=rules, expires=expires, crawl_delay=delay, address=first.address)
         if response.outcome in (Outcome.GONE, Outcome.CLIENT_ERROR) or response.outcome.redirect:
             return Robots(outcome=Outcome.READ, expires=now + self._settings.robots_seconds, address=first.address)
-        if response is first and response.outcome in _UNREACHED:
+        if (response is first and response.outcome in _UNREACHED) or response.outcome is Outcome.LOST:
             return Robots(outcome=response.outcome, address=first.address, detail=response.detail)
         own = min(FIRST_RETRY_SECONDS * 2 ** min(failures, 16), self._settings.robots_retry_seconds)
         wait = min(response.retry_after, MOST_RETRY_SECONDS) or own

@@ -6,7 +6,8 @@
 
 The file does not contain its own length. Its `state`, which a snapshot keeps, has the length; bytes after it are
 garbage and are overwritten. Appending the same items again after a crash therefore gives the same file. Disk space is
-allocated before it is written to.
+allocated before it is written to: as much as the file has, from SMALLEST_STEP to LARGEST_STEP, or just for the item if
+there is no room for more.
 
     state     length, then xxh3-64 of each block of 4 KiB; the last block may be short
 
@@ -31,6 +32,7 @@ import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from centime.files.disk import room_for, write_whole
+from centime.files.presence import leads_to, must_lead_to, write_back
 from centime.files.replacement import replace_file
 from centime.model.errors import DamagedFile, NoRoom
 
@@ -39,7 +41,7 @@ State = npt.NDArray[np.uint64]
 
 MAGIC = b"CENTIME\x01"
 HEAD_BYTES = 16
-SMALLEST_STEP, LARGEST_STEP = 16 << 20, 256 << 20
+SMALLEST_STEP, LARGEST_STEP = 256 << 10, 256 << 20  # a small crawl needs little room
 BLOCK = 1 << 12
 
 
@@ -133,8 +135,21 @@ class AppendedFile:
         del self._checksums[length // BLOCK :]
         self._digest = self._digest_of_rest()
 
+    def must_be_there(self) -> None:
+        """FileGone if the file was deleted or replaced while this writer had it open."""
+        if self.writable:
+            must_lead_to(self.path, self._handle)
+
+    def write_back(self) -> None:
+        """Writes the file again under its name if it was deleted or replaced."""
+        if self.writable and self._handle >= 0 and not leads_to(self.path, self._handle):
+            self._handle = write_back(self.path, self._handle, self.length)
+            self._room = self.length
+            self._map_file()
+
     def sync(self) -> None:
-        """Waits until all appended items are on the disk."""
+        """Waits until all appended items are on the disk, in a file that has its name."""
+        self.must_be_there()
         with room_for(self.path):
             os.fdatasync(self._handle)
 
@@ -163,6 +178,7 @@ class AppendedFile:
         """Closes the file; a writer also frees the disk space that it did not use."""
         if self._handle >= 0:
             if self.writable:
+                self.write_back()
                 os.ftruncate(self._handle, self.length)
                 self.sync()
             os.close(self._handle)
@@ -189,11 +205,20 @@ class AppendedFile:
         if end <= self._room:
             return
         step = min(max(self._room, SMALLEST_STEP), LARGEST_STEP)
-        room = max(end, self._room + step)
-        with room_for(self.path):
-            os.posix_fallocate(self._handle, self._room, room - self._room)
-        self._room = room
+        try:
+            self._allocate(max(end, self._room + step))
+        except NoRoom:  # for so much; perhaps there is for this item
+            self._allocate(end)
         self._map_file()
+
+    def _allocate(self, room: int) -> None:
+        try:
+            with room_for(self.path):
+                os.posix_fallocate(self._handle, self._room, room - self._room)
+        except NoRoom:
+            os.ftruncate(self._handle, self._room)  # the system may have allocated a part
+            raise
+        self._room = room
 
     def _map_file(self) -> None:
         """Maps the file again; earlier views keep the old mapping alive."""

@@ -1,4 +1,5 @@
-"""Durable writing: complete writes, full disks as `NoRoom`, synced folders, and files that only their owner can read.
+"""Durable writing: complete writes, full disks and too large files as `NoRoom`, synced folders, and files that only
+their owner can read.
 
 A crawl may hold secrets of subscribers, so everything in its folder is private, whatever the umask: files have mode
 0600 (`create_file`), folders 0700 (`make_folder`).
@@ -23,7 +24,12 @@ def room_for(path: Path) -> Iterator[None]:
         yield
     except OSError as trouble:
         if trouble.errno in FULL:
-            raise NoRoom(f"{path}: the disk is full ({os.strerror(trouble.errno or 0)})") from trouble
+            reason = os.strerror(trouble.errno)
+            if trouble.errno == errno.EFBIG:
+                raise NoRoom(
+                    f"{path}: the file is too large for `ulimit -f` or the file system ({reason})"
+                ) from trouble
+            raise NoRoom(f"{path}: the disk is full ({reason})") from trouble
         raise
 
 

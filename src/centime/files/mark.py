@@ -16,6 +16,7 @@ from typing import NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from centime.files.disk import write_whole
+from centime.files.presence import leads_to, must_lead_to, write_back
 from centime.files.replacement import replace_file
 
 MAGIC = b"CENTMARK"
@@ -81,6 +82,16 @@ class MarkFile:
         mark = Mark(self.last.identity, self.last.number + 1, segment, frame, chain)
         write_whole(self._handle, _packed(mark), mark.number % 2 * SLOT_BYTES, self.path)
         self.last = mark
+
+    def must_be_there(self) -> None:
+        """FileGone if the file was deleted or replaced."""
+        must_lead_to(self.path, self._handle)
+
+    def write_back(self) -> None:
+        """Writes the file again if it was deleted or replaced."""
+        if not leads_to(self.path, self._handle):
+            os.close(write_back(self.path, self._handle, 2 * SLOT_BYTES))
+            self._handle = os.open(self.path, os.O_RDWR | os.O_DSYNC)
 
     def close(self) -> None:
         """Closes the file."""

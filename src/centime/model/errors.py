@@ -14,6 +14,7 @@
     ├── NoRoom                the disk is full, or a file has reached its largest size
     ├── InUse                 another process writes in this folder, or another call runs this crawl
     ├── FolderGone            the folder of a crawl was moved or deleted while the crawl ran
+    ├── FileGone              a file was deleted or replaced while a crawl wrote to it
     ├── JournalMismatch       a broken invariant: replaying the journal gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
     ├── ScheduleBroken        a broken invariant: the frontier or the refresh book contradicts itself
@@ -86,6 +87,10 @@ class InUse(CentimeError):
 
 class FolderGone(CentimeError):
     """The folder of a crawl was moved or deleted while the crawl ran."""
+
+
+class FileGone(CentimeError):
+    """A file was deleted or replaced while a crawl wrote to it."""
 
 
 class JournalMismatch(CentimeError):

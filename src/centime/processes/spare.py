@@ -83,6 +83,8 @@ def _fork(main: Callable[[int], object], others: list[Spare]) -> Spare:
         os.dup2(nothing, 0)
         os.close(nothing)
         main(theirs.fileno())
+    except OSError as error:  # no files or no memory: its parent notices that it has ended
+        sys.stderr.write(f"centime: a child process ended: {error}\n")
     except BaseException:  # whatever it is, it must not go up into the parent's program
         traceback.print_exc()
     finally:

@@ -211,11 +211,11 @@ pack = msgspec.msgpack.Encoder().encode
 unpack_leases = msgspec.msgpack.Decoder(list[Lease]).decode
 unpack_visit = msgspec.msgpack.Decoder(Visit).decode
 unpack_batch = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-unpack_page = msgspec.msgpack.Decoder(PageId).decode
+unpack_note = msgspec.msgpack.Decoder(PageId | str).decode  # the number of a page, or what is wrong
 
 
 def is_visit(packed: bytes) -> bool:
-    """Whether a part of a batch is a visit; otherwise it is the number of a page."""
+    """Whether a part of a batch is a visit; otherwise it is a note."""
     return packed[0] in _ARRAYS
 
 

@@ -87,8 +87,12 @@ class KnownPages:
     @property
     def own_bytes(self) -> int:
         """Bytes that a reader has appended in its own memory, behind the part of the files that it maps."""
-        files = (self.texts.texts, self.texts.ends, self.origins.file, self.rows.file, self.records.file)
-        return sum(len(file.tail) for file in files)
+        return sum(len(file.tail) for file in self.files)
+
+    @property
+    def files(self) -> tuple[AppendedFile, ...]:
+        """The append-only files."""
+        return self.texts.texts, self.texts.ends, self.origins.file, self.rows.file, self.records.file
 
     @property
     def count(self) -> int:

@@ -102,7 +102,7 @@ class HostPoliteness:
         host.read += outcome.present
         host.wire_bytes += visit.wire_bytes
         host.refused += outcome is Outcome.DISALLOWED
-        if outcome.transient:
+        if outcome.transient and outcome is not Outcome.LOST:
             host.failures += 1
             host.trouble = f"{outcome.name.lower().replace('_', ' ')}: {visit.detail}".removesuffix(": ")
 

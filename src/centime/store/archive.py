@@ -24,9 +24,10 @@ from typing import NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from centime.files.disk import create_file, make_folder, sync_folder, write_whole
+from centime.files.presence import must_lead_to, write_back
 from centime.files.replacement import replace_file
 from centime.model.document import Document
-from centime.model.errors import BadSetting
+from centime.model.errors import BadSetting, FileGone
 from centime.model.outcome import PageKind
 from centime.model.response import Response
 from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original, mime_of
@@ -117,9 +118,27 @@ class Archive:
             self._last[xxh3_64_intdigest(capture.url.encode())] = named, date
         return capture
 
+    def write_back(self) -> str:
+        """Writes the current file and its index again if they were deleted or replaced; returns what was wrong, or
+        "".
+        """
+        if self._handle < 0:
+            return ""
+        wrong, index = "", _index_of(self._path)
+        try:
+            must_lead_to(index, self._index)
+        except FileGone as gone:
+            wrong, self._index = str(gone), write_back(index, self._index, self._index_size)
+        try:
+            must_lead_to(self._path, self._handle)
+        except FileGone as gone:
+            wrong, self._handle = str(gone), write_back(self._path, self._handle, self._size)
+        return wrong
+
     def close(self) -> None:
         """Completes the current file: sorts its index and gives it its final name."""
         if self._handle >= 0:
+            self.write_back()
             os.fsync(self._handle)
             os.close(self._handle)
             os.close(self._index)

@@ -27,6 +27,7 @@ from typing import Any
 from xxhash import xxh3_64_hexdigest
 
 from centime.files.disk import create_file, make_folder, sync_folder
+from centime.files.presence import leads_to
 from centime.files.replacement import replace_file
 from centime.model.errors import BadInput, DamagedFile, FolderGone, InUse, NewFormat, OldFormat
 from centime.store.journal import HEAD_BYTES, Journal
@@ -214,7 +215,9 @@ class CrawlFolder:
         return sign(self.path, self.identity)
 
     def must_be_there(self) -> None:
-        """FolderGone if the folder that this process has locked was moved or deleted."""
+        """FolderGone if the folder that this process has locked was moved or deleted, or its lock was: then another
+        process may write here.
+        """
         try:
             about = self.path.stat()
             is_there = (about.st_dev, about.st_ino) == self._place
@@ -224,6 +227,11 @@ class CrawlFolder:
             raise FolderGone(
                 f"{self.path}: this folder was moved or deleted while the crawl ran; if it was moved, nothing is lost: "
                 "give its new place to continue"
+            )
+        if self._lock >= 0 and not leads_to(self.path / "lock", self._lock):
+            raise FolderGone(
+                f"{self.path / 'lock'}: this file was deleted or replaced while the crawl ran, so another process may "
+                "write here; the crawl ended, and the same command continues it"
             )
 
     def keep_settings(

@@ -31,6 +31,7 @@ from xxhash import xxh3_64_intdigest
 from centime.files.disk import make_folder, room_for, sync_folder, write_whole
 from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
 from centime.files.mark import Mark, MarkFile, create_mark, read_mark
+from centime.files.presence import leads_to, must_lead_to, write_back
 from centime.files.replacement import replace_file
 from centime.model.errors import DamagedFile, StoreBroken
 
@@ -143,9 +144,10 @@ class Journal:
 
     def sync(self) -> None:
         """Flushes, waits for the disk and marks all frames as confirmed; a failure closes the journal, because the
-        state of the disk is unknown.
+        state of the disk is unknown. FileGone leaves it open for `write_back`.
         """
         self.flush()
+        self.must_be_there()
         try:
             with room_for(self._path(self._last)):
                 os.fdatasync(self._handle)
@@ -154,6 +156,19 @@ class Journal:
         except BaseException:
             self._close_segment()
             raise
+
+    def must_be_there(self) -> None:
+        """FileGone if the last segment or the mark was deleted or replaced while this journal wrote to it."""
+        must_lead_to(self._path(self._last), self._handle)
+        if self._mark is not None:
+            self._mark.must_be_there()
+
+    def write_back(self) -> None:
+        """Writes the last segment and the mark again under their names if they were deleted or replaced."""
+        if self._handle >= 0 and not leads_to(self._path(self._last), self._handle):
+            self._handle = write_back(self._path(self._last), self._handle, self._size)
+        if self._mark is not None:
+            self._mark.write_back()
 
     def rotate(self) -> None:
         """Syncs and begins a new segment."""
@@ -165,7 +180,7 @@ class Journal:
         self._must_be_open()
         doomed = self.segments_before(index)
         for path in doomed:
-            path.unlink()
+            path.unlink(missing_ok=True)  # somebody else may have deleted it
             del self._heads[int(path.stem)]
         sync_folder(self.folder)
         return len(doomed)

@@ -1,6 +1,7 @@
 """Whole crawls of the simulated web, over real HTTP: everything is found, importance is true, limits hold."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from centime.crawl.engine.fetchers import Fetchers
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
@@ -22,6 +24,7 @@ from centime.lab.crawled import compare
 from centime.lab.webbox import Served, WebBox, serve_in_process
 from centime.ledger.exact import ExactLedger
 from centime.model.graph import graph_from_links
+from centime.model.ids import HostId
 from centime.model.outcome import Outcome
 from centime.rank.pagerank import pagerank
 
@@ -183,3 +186,28 @@ def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, 
         assert killed
         assert opened.shard.pages.count == PAGES
         assert len(opened.shard.placement.leases) == len(opened.shard.placement.frontier) == 0
+
+
+def test_a_fetcher_without_open_files_blames_no_server_and_all_pages_are_read_in_the_end(
+    tmp_path: Path, served: Served
+) -> None:
+    before: tuple[int, int] | None = None
+    with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 20.0}) as opened:
+        crawl = Engine(opened)
+        crawl.start()
+        assert isinstance(crawl.transport, Fetchers)
+        fetcher = crawl.transport._all[0].pid
+        while crawl.step():
+            if before is None and crawl.run_facts.visits >= 3:
+                before = resource.prlimit(fetcher, resource.RLIMIT_NOFILE)
+                resource.prlimit(fetcher, resource.RLIMIT_NOFILE, (3, before[1]))
+            elif before is not None and crawl.run_facts.lacked:
+                resource.prlimit(fetcher, resource.RLIMIT_NOFILE, before)
+        crawl.finish()
+        shard = opened.shard
+        assert shard.outcomes.pop(Outcome.LOST) > 0
+        assert sum(shard.outcomes.values()) == PAGES, "no page was recorded twice"
+        assert shard.outcomes[Outcome.NO_CONNECTION] == shard.outcomes[Outcome.NO_ROBOTS] == 0
+        assert sum(shard.hosts[HostId(number)].failures for number in range(len(shard.hosts))) == 0
+        assert len(crawl.run_facts.notes) == 1
+        assert "Too many open files" in crawl.run_facts.notes[0]

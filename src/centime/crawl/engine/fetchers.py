@@ -6,6 +6,7 @@ process takes its place.
 
 A batch of a fetcher has visits, and the number of a page before the function of a user's program is called for it
 (`on_page`). If a fetcher dies then, the function is blamed, and after MOST_DEATHS such ends not called for that page.
+It may also have a sentence: a file of the archive was deleted.
 
 `Transport` is all that the engine needs: the tests drive it without processes or a network.
 """
@@ -21,12 +22,13 @@ from typing import Protocol
 from msgspec import structs
 
 from centime.crawl.worker.hook import MOST_DEATHS
-from centime.model.errors import CentimeError
+from centime.model.errors import CentimeError, FileGone
 from centime.model.ids import PageId
 from centime.processes.handle import ChildProcess
+from centime.processes.open_files import raise_limit
 from centime.processes.spare import Spare, fork_spares
 from centime.settings.crawl import FetcherSettings
-from centime.shard.message import Lease, is_visit, pack, unpack_batch, unpack_page
+from centime.shard.message import Lease, is_visit, pack, unpack_batch, unpack_note
 
 LEASES_PER_FETCHER = 256  # half of them for hosts that answer (frontier/standing.py)
 MOST_RESTARTS = 100  # a fetcher that dies again and again is not the web's fault
@@ -80,19 +82,23 @@ def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spar
     from centime.crawl.worker.fetching import main
 
     cores = len(os.sched_getaffinity(0))
-    return fork_spares(min(count or cores, 2 * cores), main)
+    some = min(count or cores, 2 * cores)
+    raise_limit(some)
+    return fork_spares(some, main)
 
 
 class Fetchers:
     """All fetcher processes of a crawl; a `Transport`. It takes `spares` first, then starts new programs."""
 
     def __init__(self, count: int, settings_of: Callable[[int], FetcherSettings], spares: list[Spare]) -> None:
+        raise_limit(count)
         self._settings_of = settings_of
         self._spares = spares
         self._selector = selectors.DefaultSelector()
         self._started = 0
         self.restarts = 0
         self._deaths: Counter[PageId] = Counter()  # of fetchers while `on_page` was called, by page
+        self._gone = ""  # a sentence if a file of the archive was deleted or replaced
         self._all = [self._start(number) for number in range(count)]
 
     @property
@@ -120,7 +126,11 @@ class Fetchers:
                 self._flush(fetcher)
 
     def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
-        """Packed visits, waiting up to `timeout` seconds for the first; and the pages whose fetcher died."""
+        """Packed visits, waiting up to `timeout` seconds for the first; and the pages whose fetcher died. FileGone if a
+        fetcher has said, before, that somebody deleted its archive.
+        """
+        if self._gone:
+            raise FileGone(self._gone)
         visits: list[bytes] = []
         lost: list[PageId] = []
         for key, events in self._selector.select(max(0.0, timeout)):
@@ -162,8 +172,10 @@ class Fetchers:
         for raw in map(bytes, unpack_batch(message)):
             if is_visit(raw):
                 yield raw
+            elif isinstance(note := unpack_note(raw), str):
+                self._gone = note
             else:
-                fetcher.calling = unpack_page(raw)
+                fetcher.calling = note
 
     def _read_the_rest(self, fetcher: _Fetcher) -> None:
         """Notes for which page a dead fetcher called `on_page`; the leases of its last visits are lost already."""

@@ -26,6 +26,7 @@ from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
 from centime.crawl.worker.hook import FAILED
 from centime.discover.refusal import Reason
+from centime.fetch.failure import LACKING
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, NoRoom
 from centime.model.outcome import Outcome
@@ -67,6 +68,7 @@ class Run:
     visits: int = 0
     read: int = 0
     wire_bytes: int = 0
+    lacked: bool = False  # whether this machine had no means for a connection
     hook_failures: int = 0  # pages for which `on_page` raised
     ending: str = ""
     notes: list[str] = field(default_factory=list)  # what a person should know about visits
@@ -357,6 +359,9 @@ class Engine:
         for visit in visits:
             if visit.outcome is Outcome.LOST and visit.detail.startswith(NoRoom.__name__):
                 raise NoRoom(visit.detail.partition(": ")[2])  # fetching it again would end in the same way
+            if visit.outcome is Outcome.LOST and visit.detail.startswith(LACKING) and not run.lacked:
+                run.lacked = True
+                run.notes.append(f"{visit.detail}; pages wait for their turn, and no server is blamed")
             if visit.outcome not in NOT_ASKED:
                 run.visits += 1
                 run.read += visit.outcome == Outcome.READ
@@ -371,8 +376,8 @@ class Engine:
         """Writes frames to disk, starts snapshots that are due, and takes commands now and then."""
         now = self._clock()
         if now - self._synced >= SYNC_SECONDS:
+            self.opened.must_be_there()
             self.shard.journal.sync()
-            self.opened.folder.must_be_there()
             self._synced = now
         else:
             self.shard.journal.flush()

@@ -15,7 +15,7 @@ from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import must_fit, read_seeds
 from centime.frontier.kind import DISCOVERY, PUBLISHED
 from centime.model.address import fingerprint
-from centime.model.errors import BadInput, BadSetting, CentimeError, DamagedFile
+from centime.model.errors import BadInput, BadSetting, CentimeError, DamagedFile, FileGone
 from centime.model.ids import page_ids
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
@@ -109,6 +109,12 @@ def open_writer(
             _find_again(opened.shard, clock(), settings.seeds)
         try:
             yield opened
+        except FileGone as gone:
+            folder.must_be_there()
+            opened.write_back()
+            raise FileGone(
+                f"{gone}; what the crawl had written was written again, and the same command continues it"
+            ) from gone
         except (OSError, CentimeError):
             folder.must_be_there()  # says what is behind it, if that is why a file is missing
             raise

@@ -11,7 +11,7 @@ from contextlib import suppress
 from centime.crawl.engine.assembly import Arrays, object_state, shard_state
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.notify.delivering import acts_here
-from centime.model.errors import CentimeError, NoRoom
+from centime.model.errors import CentimeError, FileGone, NoRoom
 from centime.processes.background import Background, in_background
 from centime.processes.clock import RunClock
 from centime.shard.shard import Shard
@@ -76,6 +76,20 @@ class CrawlWriter(CrawlState):
         self.shard.journal.close()
         self.shard.pages.close()
 
+    def must_be_there(self) -> None:
+        """FolderGone or FileGone if the folder, or a file that is open in it, was deleted or replaced."""
+        self.folder.must_be_there()
+        self.shard.journal.must_be_there()
+        for file in self.shard.pages.files:
+            file.must_be_there()
+
+    def write_back(self) -> None:
+        """Writes files that were deleted or replaced again under their names, then a last snapshot; closes all."""
+        self.shard.journal.write_back()
+        for file in self.shard.pages.files:
+            file.write_back()
+        self.close()
+
     def make_safe(self) -> None:
         """Writes a snapshot at once if a damaged one left a single snapshot and the journal does not reach back."""
         if self.shard.journal.first_index and len(facts_of_all(self.folder.snapshots)) < 2:
@@ -121,8 +135,9 @@ class CrawlWriter(CrawlState):
         elif not self._writing.done():
             kind, _, trouble = self._writing.trouble.partition(": ")
             self._writing = None
-            if kind == NoRoom.__name__:
-                raise NoRoom(trouble)
+            for known in (NoRoom, FileGone):
+                if kind == known.__name__:
+                    raise known(trouble)
             raise CentimeError(
                 f"{self.folder.snapshots}: a snapshot could not be written: {kind}: {trouble}".removesuffix(": ")
             )

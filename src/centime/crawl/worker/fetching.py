@@ -11,6 +11,7 @@ import contextlib
 import gc
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -22,18 +23,20 @@ from centime.crawl.worker.outlinks import LinkReader
 from centime.crawl.worker.visit import visit
 from centime.discover.traps import Traps
 from centime.fetch.fetcher import Fetcher
-from centime.model.errors import NoRoom
+from centime.model.errors import CentimeError, NoRoom
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
 from centime.processes.clock import RunClock
+from centime.processes.open_files import fitting_connections
 from centime.settings.crawl import FetcherSettings, unpack_fetcher
 from centime.shard.message import Lease, Visit, pack, unpack_leases
 from centime.store.archive import Archive
 
 TITLE = "centime-fetch"
 BATCH = 32  # visits per message, at most
+LOOK_SECONDS = 1.0  # from one look whether the archive's files are there to the next
 PATIENCE = 0.02  # seconds that a visit waits for others, at most
 
 
@@ -42,7 +45,8 @@ class FetchingProcess:
 
     def __init__(self, settings: FetcherSettings) -> None:
         clock = RunClock(settings.ahead)
-        fetcher = Fetcher(settings.fetch, clock=clock)
+        connections = fitting_connections(settings.fetch.connections)
+        fetcher = Fetcher(replace(settings.fetch, connections=connections), clock=clock)
         self.links = LinkReader(
             settings.scope(),
             settings.max_depth,
@@ -68,9 +72,12 @@ class FetchingProcess:
     async def run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Visits the pages of leases until the engine closes the socket."""
         self._writer = writer
+        looking = asyncio.create_task(self._look_after(self.archive)) if self.archive is not None else None
         try:
             await self._work.go_on(reader, unpack_leases, self._visit)
         finally:
+            if looking is not None:
+                looking.cancel()
             if self.archive is not None:
                 with contextlib.suppress(NoRoom, OSError):  # the index stays open, and the next run closes it
                     self.archive.close()
@@ -90,6 +97,17 @@ class FetchingProcess:
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._flush)
 
+    async def _look_after(self, archive: Archive) -> None:
+        """Tells the engine when somebody deletes or replaces a file of the archive that is open."""
+        wrong = ""
+        while not wrong:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                wrong = archive.write_back()
+            except (OSError, CentimeError) as error:
+                wrong = str(error)
+        self._send([wrong])
+
     async def _announce(self, page: PageId) -> None:
         """Returns when the engine's socket has all visits so far, and the number of the page that comes now."""
         self._flush()
@@ -97,7 +115,7 @@ class FetchingProcess:
         while self._writer is not None and self._writer.transport.get_write_buffer_size():
             await asyncio.sleep(0.0)
 
-    def _send(self, batch: Sequence[msgspec.Raw | PageId]) -> None:
+    def _send(self, batch: Sequence[msgspec.Raw | PageId | str]) -> None:
         if self._writer is not None and not self._writer.is_closing():  # if the engine is gone, nobody reads it
             message = pack(batch)
             self._writer.write(LENGTH.pack(len(message)) + message)
