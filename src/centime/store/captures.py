@@ -18,12 +18,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from centime.files.listing import list_files
 from centime.model.errors import DamagedFile
 from centime.store.url_key import url_key
 from centime.store.warc import date_in, facts_of, header_of, payload_of, record_of
 
 REVISIT = "warc/revisit"
 OPEN = ".cdxj.open"
+CLOSED = "[!.]*.cdxj"
 
 _MEDIA_TYPE = re.compile("[!-~]{1,255}")
 
@@ -131,7 +133,7 @@ def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -
 
 def every_capture(folder: Path) -> Iterator[Capture]:
     """All captures of an archive, file by file, each file in the order of its index."""
-    for path in sorted([*folder.glob("[!.]*.cdxj"), *folder.glob("*" + OPEN)]):
+    for path in sorted([*list_files(folder, CLOSED), *list_files(folder, "*" + OPEN)]):
         try:
             with path.open("rb") as file:
                 yield from (_known(path, line) for line in file if line.endswith(b"\n"))
@@ -170,10 +172,10 @@ def date_of(folder: Path, capture: Capture) -> str:
 def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
     key = url_key(url).encode() + b" "
     lines: set[bytes] = set()
-    for path in folder.glob("[!.]*.cdxj"):
+    for path in list_files(folder, CLOSED):
         lines.update(_bisect(path, key))
     # Open indexes come after the sorted ones: one that is closed meanwhile is seen twice, and never missed.
-    for path in folder.glob("*" + OPEN) if with_open else ():
+    for path in list_files(folder, "*" + OPEN) if with_open else ():
         try:
             lines.update(
                 line

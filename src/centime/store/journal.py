@@ -30,6 +30,7 @@ from xxhash import xxh3_64_intdigest
 
 from centime.files.disk import make_folder, room_for, sync_folder, write_whole
 from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
+from centime.files.listing import list_files
 from centime.files.mark import Mark, MarkFile, create_mark, read_mark
 from centime.files.replacement import replace_file
 from centime.model.errors import DamagedFile, StoreBroken
@@ -39,6 +40,8 @@ VERSION = 2
 HEAD = Struct("<8sIIQQQ")
 HEAD_BYTES = HEAD.size + 8
 CHUNK = 1 << 20
+SEGMENTS = "[0-9]*.log"
+LISTINGS = 100  # a writer drops segments once in minutes
 
 
 class Cursor(NamedTuple):
@@ -92,7 +95,7 @@ class Journal:
         if mark is not None and mark.identity != identity:
             mark = None
         if writable:
-            for unfinished in folder.glob(".*.log"):
+            for unfinished in list_files(folder, ".*.log"):
                 unfinished.unlink()
         journal._list_segments()
         journal._find_end(mark)
@@ -113,7 +116,7 @@ class Journal:
     @property
     def nbytes(self) -> int:
         """Bytes on disk."""
-        return sum(path.stat().st_size for path in self.folder.glob("[0-9]*.log"))
+        return sum(path.stat().st_size for path in list_files(self.folder, SEGMENTS))
 
     def append(self, kind: int, payload: bytes) -> int:
         """Buffers one frame; returns its index."""
@@ -282,12 +285,14 @@ class Journal:
 
     def _list_segments(self) -> None:
         """Finds the segments; retries if the writer deletes the oldest ones meanwhile."""
-        while True:
-            found = sorted(int(path.stem) for path in self.folder.glob("[0-9]*.log"))
+        for attempt in range(LISTINGS):
+            found = sorted(int(path.stem) for path in list_files(self.folder, SEGMENTS))
             gaps = [number for number, follower in pairwise(found) if follower != number + 1]
             try:
                 self._heads = {segment: self._head_of(segment) for segment in found}
             except FileNotFoundError:
+                if attempt == LISTINGS - 1:
+                    raise
                 continue
             if gaps:
                 raise DamagedFile(f"{self._path(gaps[0] + 1)}: this segment of the journal is missing")

@@ -9,8 +9,9 @@ from xxhash import xxh3_64_intdigest
 from centime.crawl.repair.bits import flipped_bit, with_bit_flipped
 from centime.crawl.repair.report import Repaired
 from centime.files.frame import ALL_BITS, FRAME, frame_at, frame_behind, index_of, linked
+from centime.files.listing import list_files
 from centime.files.replacement import replace_file
-from centime.store.journal import HEAD, HEAD_BYTES, MAGIC, Cursor
+from centime.store.journal import HEAD, HEAD_BYTES, MAGIC, SEGMENTS, Cursor
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class Usable:
 
 def restore_bits(folder: Path, identity: int, report: Repaired) -> None:
     """Restores heads and frames of which one bit is wrong."""
-    for path in _segments(folder):
+    for path in list_files(folder, SEGMENTS):
         data = path.read_bytes()
         fixed = _with_good_head(data, int(path.stem), identity)
         if fixed is not None and fixed != data:
@@ -98,7 +99,7 @@ def read_usable(folder: Path, identity: int, start: int, chain: int) -> Usable:
     """
     found = Usable(chain=chain, end=start)
     base, expected = start, start
-    for path in _segments(folder):
+    for path in list_files(folder, SEGMENTS):
         data = path.read_bytes()
         head = _with_good_head(data, int(path.stem), identity)
         if head is not None:
@@ -144,7 +145,3 @@ def _frames_of(data: bytes, index: int) -> Iterator[tuple[int, int, bytes, int, 
         if behind is None:
             return
         at += behind
-
-
-def _segments(folder: Path) -> list[Path]:
-    return sorted(folder.glob("[0-9]*.log"))
