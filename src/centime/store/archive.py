@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import create_file, make_folder, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, read_file, sync_folder, write_whole
 from centime.files.listing import list_folder
 from centime.files.replacement import replace_file
 from centime.model.document import Document
@@ -199,7 +199,7 @@ def mend(folder: Path) -> list[Mended]:
             path.unlink()
     for index in list_folder(folder, "*" + OPEN):
         path = index.with_name(index.name.removesuffix(OPEN) + ".warc.gz")
-        named = [line for line in index.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        named = [line for line in read_file(index).splitlines(keepends=True) if line.endswith(b"\n")]
         whole = list(named)
         size = end = 0
         if path.is_file():

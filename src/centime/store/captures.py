@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from centime.files.disk import naming, read_file
 from centime.files.listing import list_files
 from centime.model.errors import DamagedFile
 from centime.store.url_key import url_key
@@ -135,7 +136,7 @@ def every_capture(folder: Path) -> Iterator[Capture]:
     """All captures of an archive, file by file, each file in the order of its index."""
     for path in sorted([*list_files(folder, CLOSED), *list_files(folder, "*" + OPEN)]):
         try:
-            with path.open("rb") as file:
+            with naming(path), path.open("rb") as file:
                 yield from (_known(path, line) for line in file if line.endswith(b"\n"))
         except FileNotFoundError:  # it has just been closed
             with path.with_suffix("").open("rb") as file:
@@ -150,7 +151,7 @@ def read_body(folder: Path, capture: Capture) -> bytes:
             raise DamagedFile(f"{folder}: the body that {capture.url} had at {capture.timestamp} is not in the archive")
         capture = original
     path = folder / capture.filename
-    with path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         file.seek(capture.offset)
         data = file.read(capture.length)
     body = payload_of(data)
@@ -179,7 +180,7 @@ def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
         try:
             lines.update(
                 line
-                for line in path.read_bytes().splitlines(keepends=True)
+                for line in read_file(path).splitlines(keepends=True)
                 if line.startswith(key) and line.endswith(b"\n")
             )
         except FileNotFoundError:

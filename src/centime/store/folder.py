@@ -26,7 +26,7 @@ from typing import Any
 
 from xxhash import xxh3_64_hexdigest
 
-from centime.files.disk import create_file, make_folder, sync_folder
+from centime.files.disk import create_file, make_folder, read_file, sync_folder
 from centime.files.listing import list_folder, not_a_file
 from centime.files.replacement import replace_file
 from centime.model.errors import BadInput, DamagedFile, FolderGone, InUse, NewFormat, OldFormat
@@ -130,11 +130,13 @@ def _read_about(file: Path) -> About | str:
     if trouble := not_a_file(file):
         return trouble
     try:
-        about = json.loads(file.read_bytes())
+        about = json.loads(read_file(file))
         parts = {str(part): int(number) for part, number in dict(about.get("parts", {})).items()}
         format = int(about["format"])
         if format >= FIRST_FORMAT_WITH_COPY and about.pop("checksum", "") != _checksum(about):
             return f"{file}: damaged, or changed by hand (options of centime crawl, and centime set, change settings)"
+        if format == FORMAT and any(parts.get(part, 0) < number for part, number in PARTS.items()):
+            return f"{file}: damaged, or changed by hand: it does not say the format of every part"
         return About(format, parts, float(about["created"]), dict(about["settings"]), int(about.get("identity", 0)))
     except FileNotFoundError:
         return f"{file}: missing"

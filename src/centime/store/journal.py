@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import make_folder, room_for, sync_folder, write_whole
+from centime.files.disk import make_folder, naming, room_for, sync_folder, write_whole
 from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
 from centime.files.listing import list_files
 from centime.files.mark import Mark, MarkFile, create_mark, read_mark
@@ -302,7 +302,7 @@ class Journal:
 
     def _head_of(self, segment: int) -> Head:
         path = self._path(segment)
-        with path.open("rb") as file:
+        with naming(path), path.open("rb") as file:
             head = file.read(HEAD_BYTES)
         if (
             len(head) < HEAD_BYTES
@@ -370,7 +370,8 @@ class Journal:
             while True:
                 frame = frame_at(data, at - begin, index, chain)
                 if frame is None:
-                    data, begin = _read_from(file.fileno(), at), at
+                    with naming(self._path(segment)):
+                        data, begin = _read_from(file.fileno(), at), at
                     frame = frame_at(data, 0, index, chain)
                 if frame is None and (not data or self._ends_at(last, Cursor(segment, at, index, chain))):
                     return
@@ -386,7 +387,7 @@ class Journal:
         segment, at, index, chain = cursor
         path = self._path(segment)
         mark = read_mark(mark_path(self.folder))  # before the data: these frames must be there
-        with path.open("rb") as file:
+        with naming(path), path.open("rb") as file:
             file.seek(at)
             data = file.read()
         if frame_at(data, 0, index, chain) is not None:

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
-from centime.files.disk import create_file, make_folder, room_for, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, naming, read_file, room_for, sync_folder, write_whole
 from centime.files.listing import list_folder
 from centime.model.errors import DamagedFile
 
@@ -197,7 +197,7 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
     if not path.is_dir():
         raise FileNotFoundError(path)
     try:
-        manifest = json.loads((path / "manifest.json").read_bytes())
+        manifest = json.loads(read_file(path / "manifest.json"))
         content: dict[str, Any] = manifest["snapshot"]
         right = manifest["checksum"] == _checksum(content)
         right = (
@@ -218,7 +218,8 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
 
 def _read_array(path: Path, name: str, described: Mapping[str, Any]) -> npt.NDArray[Any]:
     try:
-        array = np.fromfile(path / name, dtype=np.uint8)
+        with naming(path / name):
+            array = np.fromfile(path / name, dtype=np.uint8)
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, name) from trouble
     try:

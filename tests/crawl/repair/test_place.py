@@ -1,5 +1,6 @@
 """What is not a file in the place of one: it is said, and repaired as a missing file is."""
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -15,7 +16,9 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.repair.repair import repair_crawl
 from centime.crawl.repair.report import Repaired
 from centime.crawl.report.opening import folder_of
-from centime.model.errors import DamagedCrawl, DamagedFile
+from centime.model.errors import DamagedCrawl, DamagedFile, NewFormat
+from centime.store.captures import find_bodies
+from centime.store.folder import FORMAT, PARTS, CrawlFolder
 from tests.crawl.repair.test_repair import facts, killed
 from tests.crawl.world import World, advance, crawl
 
@@ -153,3 +156,94 @@ def test_a_link_to_a_part_that_is_not_there_is_left_alone(killed: Path, copied: 
         with pytest.raises(DamagedFile, match="state: this link leads to /nonexistent/disk, where nothing is"):
             repair_crawl(folder, dry_run=dry_run)
     assert (folder / "state").is_symlink()
+
+
+def refuse_listing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Lets the system refuse to list a folder; the tests may run as a user to whom it refuses nothing."""
+    listed = os.scandir
+
+    def refusing(path: Path) -> object:
+        if Path(path) == folder:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+
+
+@pytest.mark.parametrize("part", ["journal", "snapshots", "state", "bodies"])
+def test_a_part_that_may_not_be_listed_is_said_and_is_no_damage(
+    killed: Path, copied: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    folder = copied(killed)
+    with monkeypatch.context() as patch:
+        refuse_listing(patch, folder / part)
+        if part == "bodies":
+            assert [(one.file, one.what) for one in check_crawl(folder).problems] == [
+                (str(folder / part), "Permission denied")
+            ]
+        for dry_run in (True, False):
+            with pytest.raises(PermissionError) as caught:
+                repair_crawl(folder, dry_run=dry_run)
+            assert caught.value.filename == str(folder / part)
+        with pytest.raises(PermissionError) as caught:
+            _continue(folder)
+        assert caught.value.filename == str(folder / part)
+        looking = (_captures,) if part == "bodies" else (read_crawl, folder_of, check_crawl, Reader)
+        for look in looking:
+            with pytest.raises(PermissionError) as caught:
+                look(folder)
+            assert caught.value.filename == str(folder / part)
+    assert not repair_crawl(folder).changed
+
+
+def _captures(folder: Path) -> None:
+    find_bodies(folder / "bodies", "http://a.example/")
+
+
+def test_a_file_that_may_not_be_read_is_said_and_is_no_damage(
+    killed: Path, copied: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, opened = copied(killed), os.open
+    snapshot = max((folder / "snapshots").iterdir())
+
+    def refusing(path: Path, *given: int) -> int:
+        if Path(path) == snapshot / "hosts.bin":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return opened(path, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refusing)
+        for dry_run in (True, False):
+            with pytest.raises(PermissionError) as caught:
+                repair_crawl(folder, dry_run=dry_run)
+            assert caught.value.filename == str(snapshot / "hosts.bin")
+    assert not repair_crawl(folder).changed
+
+
+def test_a_rehearsal_names_the_folder_and_not_its_copy(killed: Path, copied: Callable[[Path], Path]) -> None:
+    folder = copied(killed)
+    (folder / "centime.json").unlink()
+    max((folder / "journal").iterdir()).unlink()
+    report = repair_crawl(folder, dry_run=True)
+    assert any(str(folder / "centime.json") in sentence for sentence in report.restored)
+    assert ".repair-" not in str((report.restored, report.lost))
+    (folder / "centime.copy.json").write_text("{}")
+    (folder / "centime.json").write_text("{}")
+    shutil.rmtree(folder / "snapshots")
+    with pytest.raises(DamagedFile, match=f"^{folder}: centime.json, its copy and all snapshots are damaged"):
+        repair_crawl(folder, dry_run=True)
+
+
+def test_a_crawl_of_a_newer_centime_is_not_repaired_and_not_upgraded(
+    killed: Path, copied: Callable[[Path], Path]
+) -> None:
+    folder = copied(killed)
+    about = CrawlFolder.open(folder, writable=False)
+    put(a_folder, folder / "state" / "records.bin")
+    for formats in ((FORMAT + 1, PARTS), (FORMAT, PARTS | {"journal": 9}), (FORMAT, PARTS | {"dreams": 1})):
+        about.keep_settings(about.settings, formats=formats)
+        for dry_run in (True, False):
+            with pytest.raises(NewFormat, match="made by a newer Centime"):
+                repair_crawl(folder, dry_run=dry_run)
+    assert (folder / "state" / "records.bin").is_dir()
+    assert not (folder / "damaged").exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from centime.crawl.check.findings import Findings
+from centime.files.disk import naming, read_file
 from centime.files.listing import list_folder, not_a_file
 from centime.model.errors import DamagedFile
 from centime.store.captures import CLOSED, OPEN, Capture, capture_of, read_body, recorded
@@ -73,7 +74,7 @@ def _index(path: Path, findings: Findings) -> tuple[list[Capture], bool] | None:
         if not_a_file(index):
             continue  # said already
         try:
-            data = index.read_bytes()
+            data = read_file(index)
         except FileNotFoundError:
             continue  # an open index is sorted and renamed when it is closed
         is_open = index.name.endswith(OPEN)
@@ -109,7 +110,7 @@ def _members(path: Path) -> tuple[dict[int, Member], int, int]:
     members: dict[int, Member] = {}
     begin = read = 0
     member, head = zlib.decompressobj(31), b""
-    with path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         data = file.read(CHUNK)
         while data:
             read += len(data)

@@ -14,6 +14,7 @@ from xxhash import xxh3_64_hexdigest
 from centime.crawl.check.findings import Findings
 from centime.crawl.engine.assembly import must_reach_back
 from centime.files.appended import AppendedFile
+from centime.files.disk import naming
 from centime.files.frame import FRAME
 from centime.files.listing import list_files
 from centime.files.mark import mark_trouble
@@ -63,7 +64,8 @@ def _all_wrong_arrays(path: Path, findings: Findings) -> None:
         if not file.is_file():
             findings.wrong("snapshot", "is missing", file)
             continue
-        octets = np.fromfile(file, dtype=np.uint8)
+        with naming(file):
+            octets = np.fromfile(file, dtype=np.uint8)
         if xxh3_64_hexdigest(octets.data) != checksum:
             findings.wrong("snapshot", f"damaged or cut short: the checksum of its {len(octets)} bytes is wrong", file)
 
@@ -84,7 +86,7 @@ def check_appended(folder: CrawlFolder, name: str, arrays: Arrays, findings: Fin
                 raise  # a running crawl has written a newer snapshot and removed older files
             findings.wrong("state", "is missing", path)
             continue
-        except CentimeError as trouble:
+        except (CentimeError, OSError) as trouble:
             findings.caught("state", trouble, path)
             continue
         size += int(arrays[title][0])

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from centime.crawl.repair.report import Repaired
-from centime.files.disk import create_file, make_folder, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, naming, read_file, sync_folder, write_whole
 from centime.files.listing import list_folder
 from centime.files.replacement import replace_file
 from centime.store.captures import CLOSED, OPEN, Capture, capture_of, recorded
@@ -55,7 +55,7 @@ def repair_archive(bodies: Path, damaged: Path, report: Repaired, *, write: bool
         _restore_index(path, kept, damaged, report, write=write)
     for index in _files(bodies, CLOSED):
         if not index.with_suffix(ENDING).is_file():
-            count = index.read_bytes().count(b"\n")
+            count = read_file(index).count(b"\n")
             report.lost.append(f"{index}: {count} captures, because {index.with_suffix(ENDING).name} is missing")
             if write:
                 _set_aside(index, damaged)
@@ -70,7 +70,7 @@ def _files(bodies: Path, pattern: str) -> list[Path]:
 def _restore_index(path: Path, kept: list[_Record], damaged: Path, report: Repaired, *, write: bool) -> None:
     index = path.with_name(path.name.removesuffix(ENDING) + ".cdxj")
     lines = b"".join(sorted(one.capture.line() for one in kept if one.capture is not None))
-    before = index.read_bytes() if index.is_file() else None
+    before = read_file(index) if index.is_file() else None
     if before is not None and _without_types(before) == _without_types(lines):
         return
     lost = _visits(before or b"") - _visits(lines)
@@ -88,7 +88,7 @@ def _restore_index(path: Path, kept: list[_Record], damaged: Path, report: Repai
 def _records(path: Path) -> Iterator[_Record]:
     """The whole records of a file; what is damaged between them is passed over."""
     at, size = 0, path.stat().st_size
-    with path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         while at < size:
             data = _member(file.fileno(), at)
             found = recorded(data, path.name, at) if data else None

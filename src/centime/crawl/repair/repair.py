@@ -33,7 +33,7 @@ from centime.crawl.repair.place import DAMAGED, REPAIRED, free_name, must_be_rea
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
 from centime.crawl.repair.surgery import bury, forget_visits, rebuild_ledger, recount
-from centime.files.disk import make_folder, sync_folder
+from centime.files.disk import make_folder, read_file, sync_folder
 from centime.files.frame import frame_head
 from centime.files.listing import list_files, list_folder, not_a_file
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
@@ -129,7 +129,7 @@ def _identity(path: Path) -> int:
     mark = read_mark(mark_path(path / "journal"))
     found = {mark.identity} if mark else set()
     for segment in list_files(path / "journal", SEGMENTS):
-        head = segment.read_bytes()[:HEAD_BYTES]
+        head = read_file(segment)[:HEAD_BYTES]
         if len(head) == HEAD_BYTES:
             found.add(int(HEAD.unpack_from(head)[3]))
     return found.pop() if len(found) == 1 else 0
