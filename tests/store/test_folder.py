@@ -11,6 +11,7 @@ import pytest
 from centime.model.errors import BadInput, DamagedFile, InUse, NewFormat
 from centime.processes.background import in_background
 from centime.store.folder import FORMAT, PARTS, CrawlFolder, is_crawl
+from centime.store.upgrade import upgrade
 
 
 def test_a_crawl_is_created_once_and_opened_again(tmp_path: Path) -> None:
@@ -61,6 +62,8 @@ def test_a_newer_or_unknown_part_is_refused_as_a_newer_format_is(tmp_path: Path)
         folder.keep_settings({}, formats=(FORMAT, PARTS | {part: number}))
         with pytest.raises(NewFormat, match=f"{part} of this crawl has format {number}, made by a newer Centime"):
             CrawlFolder.open(tmp_path, writable=False)
+        with pytest.raises(NewFormat, match="made by a newer Centime"):
+            upgrade(tmp_path)
 
 
 def test_a_description_that_lacks_a_part_is_damaged(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from centime.files.disk import naming, read_file
-from centime.files.listing import list_files
+from centime.files.listing import list_files, not_a_file
 from centime.model.errors import DamagedFile
 from centime.store.url_key import url_key
 from centime.store.warc import date_in, facts_of, header_of, payload_of, record_of
@@ -151,6 +151,8 @@ def read_body(folder: Path, capture: Capture) -> bytes:
             raise DamagedFile(f"{folder}: the body that {capture.url} had at {capture.timestamp} is not in the archive")
         capture = original
     path = folder / capture.filename
+    if not path.is_file():
+        raise DamagedFile(not_a_file(path) or f"{path}: is missing")
     with naming(path), path.open("rb") as file:
         file.seek(capture.offset)
         data = file.read(capture.length)

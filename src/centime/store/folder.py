@@ -117,12 +117,13 @@ def said_of(path: Path) -> About | None:
 
 def refuse_newer(path: Path, about: About) -> None:
     """NewFormat if a newer version made this crawl, or one of its parts."""
-    newer = f"made by a newer Centime; this version reads {FORMAT}"
+    newer = "made by a newer Centime; this version"
     if about.format > FORMAT:
-        raise NewFormat(f"{path}: this crawl has format {about.format}, {newer}")
+        raise NewFormat(f"{path}: this crawl has format {about.format}, {newer} reads {FORMAT}")
     for part, number in about.parts.items():
         if number > PARTS.get(part, 0):
-            raise NewFormat(f"{path}: {part} of this crawl has format {number}, {newer}, with {part} {PARTS.get(part)}")
+            known = f"reads {PARTS[part]}" if part in PARTS else "does not know this part"
+            raise NewFormat(f"{path}: the part {part} of this crawl has format {number}, {newer} {known}")
 
 
 def _read_about(file: Path) -> About | str:

@@ -45,6 +45,7 @@ def pending(path: Path) -> list[Step]:
 def upgrade(path: Path, report: Callable[[str], None] = lambda sentence: None) -> list[str]:
     """Brings a folder to the newest format; returns a sentence for each step that ran. InUse while a crawl runs."""
     about = read_about(path)
+    refuse_newer(path, about)
     if about.format == FORMAT:
         return []
     parts = _parts(about, path)
