@@ -81,3 +81,17 @@ def test_a_check_that_cannot_read_does_not_say_right(killed: Path, number: int) 
         except (CentimeError, OSError):
             return
     assert problems
+
+
+def test_a_read_that_fails_names_its_file(killed: Path) -> None:
+    with unreadable(0) as seen:
+        read_crawl(killed).close()
+    named = []
+    for number in range(1, seen[0] + 1):
+        try:
+            with unreadable(number):
+                _read(killed)
+        except OSError as trouble:
+            named.append(Path(trouble.filename or ""))
+    assert len(named) > 20
+    assert all(path.is_file() and path.is_relative_to(killed) for path in named)

@@ -200,6 +200,21 @@ def test_damage_is_found_by_reading(tmp_path: Path) -> None:
             read_body(tmp_path, capture)
 
 
+def test_a_body_whose_file_is_missing_or_no_file_is_said(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, "one")
+    capture = kept(archive.keep(response("http://a.example/", b"one"), HTML))
+    archive.close()
+    path = tmp_path / capture.filename
+    path.unlink()
+    with pytest.raises(DamagedFile, match=f"{path}: is missing"):
+        read_body(tmp_path, capture)
+    os.mkfifo(path)  # whoever opened it would wait for ever
+    with pytest.raises(DamagedFile, match=f"{path}: this is a pipe, not a file"):
+        read_body(tmp_path, capture)
+    with pytest.raises(DamagedFile, match=f"{path}: this is a pipe, not a file"):
+        mend(tmp_path)
+
+
 def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = Archive(tmp_path, "x")
     first = kept(archive.keep(response("http://a.example/", b"one"), HTML))

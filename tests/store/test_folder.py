@@ -10,7 +10,8 @@ import pytest
 
 from centime.model.errors import BadInput, DamagedFile, InUse, NewFormat
 from centime.processes.background import in_background
-from centime.store.folder import FORMAT, CrawlFolder, is_crawl
+from centime.store.folder import FORMAT, PARTS, CrawlFolder, is_crawl
+from centime.store.upgrade import upgrade
 
 
 def test_a_crawl_is_created_once_and_opened_again(tmp_path: Path) -> None:
@@ -52,6 +53,23 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         NewFormat, match=f"has format {FORMAT + 1}, made by a newer Centime; this version reads {FORMAT}"
     ):
+        CrawlFolder.open(tmp_path, writable=False)
+
+
+def test_a_newer_or_unknown_part_is_refused_as_a_newer_format_is(tmp_path: Path) -> None:
+    folder = CrawlFolder(tmp_path, 0.0, {}, 1)
+    for part, number in (("journal", PARTS["journal"] + 1), ("dreams", 1)):
+        folder.keep_settings({}, formats=(FORMAT, PARTS | {part: number}))
+        with pytest.raises(NewFormat, match=f"{part} of this crawl has format {number}, made by a newer Centime"):
+            CrawlFolder.open(tmp_path, writable=False)
+        with pytest.raises(NewFormat, match="made by a newer Centime"):
+            upgrade(tmp_path)
+
+
+def test_a_description_that_lacks_a_part_is_damaged(tmp_path: Path) -> None:
+    folder = CrawlFolder(tmp_path, 0.0, {}, 1)
+    folder.keep_settings({}, formats=(FORMAT, {part: number for part, number in PARTS.items() if part != "journal"}))
+    with pytest.raises(DamagedFile, match="it does not say the format of every part"):
         CrawlFolder.open(tmp_path, writable=False)
 
 
@@ -113,5 +131,5 @@ def test_a_pipe_in_the_place_of_a_file_is_said(tmp_path: Path, name: str) -> Non
     CrawlFolder.create(tmp_path / "c", 1.0, {}).close()
     (tmp_path / "c" / name).unlink(missing_ok=True)
     os.mkfifo(tmp_path / "c" / name)
-    with pytest.raises((DamagedFile, BadInput), match=r"neither a file nor a folder|not a crawl"):
+    with pytest.raises((DamagedFile, BadInput), match=r"this is a pipe, not a file|not a crawl"):
         CrawlFolder.open(tmp_path / "c", writable=False)

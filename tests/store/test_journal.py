@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.files.frame import FRAME, LARGEST_FRAME
+from centime.files.listing import list_files
 from centime.files.mark import SLOT_BYTES, Mark, create_mark, read_mark
 from centime.model.errors import DamagedFile, NoRoom, StoreBroken
 from centime.store.journal import CHUNK, HEAD_BYTES, Journal, mark_path
@@ -444,3 +445,13 @@ def test_killed_writers_leave_a_prefix_that_holds_all_that_was_synced(tmp_path: 
             payload == index.to_bytes(8, "little") * (index % 301) and kind == 1 + index % 200
             for index, kind, payload in found
         )
+
+
+def test_a_segment_that_is_listed_and_never_there_ends_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Journal.create(tmp_path / "journal", 1)
+    gone = tmp_path / "journal" / "000002.log"
+    monkeypatch.setattr("centime.store.journal.list_files", lambda *given: [*list_files(*given), gone])
+    with pytest.raises(FileNotFoundError, match=r"000002\.log"):
+        Journal.open(tmp_path / "journal", writable=False, identity=1)

@@ -25,9 +25,7 @@ def real_number(value: object, name: str, most: float = sys.float_info.max) -> f
 
 
 def folder_path(value: object) -> Path:
-    """The folder of a crawl, which a program may give as text or as a path; absolute, because the program may change its
-    directory.
-    """
+    """The folder of a crawl, given as text or as a path; absolute, because the program may change its directory."""
     if not isinstance(value, str | os.PathLike):
         raise BadSetting(f"folder must be text or a path, not {value!r}")
     name = os.fsdecode(value)

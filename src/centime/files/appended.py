@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_intdigest
 
-from centime.files.disk import room_for, write_whole
+from centime.files.disk import naming, room_for, write_whole
 from centime.files.presence import leads_to, must_lead_to, write_back
 from centime.files.replacement import replace_file
 from centime.model.errors import DamagedFile, NoRoom
@@ -79,7 +79,8 @@ class AppendedFile:
             handle = os.open(path, os.O_RDWR if writable else os.O_RDONLY)
         if state is None:
             state = np.array([HEAD_BYTES], dtype=np.uint64)
-        found, size, length = os.pread(handle, HEAD_BYTES, 0), os.fstat(handle).st_size, int(state[0])
+        with naming(path):
+            found, size, length = os.pread(handle, HEAD_BYTES, 0), os.fstat(handle).st_size, int(state[0])
         if found == head and size >= length:
             file = cls(path, state, writable, unit, handle)
             damaged = file.damaged_blocks(state) if verify and len(state) > 1 else []

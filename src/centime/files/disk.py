@@ -33,6 +33,23 @@ def room_for(path: Path) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Lets every OSError name `path`, if it names no file: that of a read or write of an open file does not."""
+    try:
+        yield
+    except OSError as trouble:
+        if trouble.filename is None:
+            trouble.filename = str(path)
+        raise
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file; an OSError names it."""
+    with naming(path):
+        return path.read_bytes()
+
+
 def create_file(path: Path, flags: int) -> int:
     """Opens a file, created if it is missing, that only its owner can read; returns the handle."""
     with room_for(path):

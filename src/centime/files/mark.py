@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import write_whole
+from centime.files.disk import read_file, write_whole
 from centime.files.presence import leads_to, must_lead_to, write_back
 from centime.files.replacement import replace_file
 
@@ -37,7 +37,7 @@ class Mark(NamedTuple):
 def read_mark(path: Path) -> Mark | None:
     """The newest mark; None if there is none that is whole."""
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except FileNotFoundError:
         return None
     found = [mark for slot in range(2) if (mark := _mark_in(data, slot)) is not None]
@@ -46,7 +46,7 @@ def read_mark(path: Path) -> Mark | None:
 
 def mark_trouble(path: Path) -> str:
     """What is wrong with the file of a mark, in a few words; empty if nothing is."""
-    data = path.read_bytes() if path.is_file() else b""
+    data = read_file(path) if path.is_file() else b""
     if not data:
         return "is missing or empty"
     rest = b"".join(data[slot * SLOT_BYTES :][_SLOT.size + 8 : SLOT_BYTES] for slot in range(2))

@@ -28,6 +28,7 @@ from msgspec import structs
 from centime.discover.canonical import canonical
 from centime.fetch.proxy import DIRECT, Proxy
 from centime.fetch.settings import FetchSettings
+from centime.files.disk import read_file
 from centime.files.replacement import replace_file
 from centime.model.address import host_of
 from centime.model.errors import BadSetting, DamagedFile
@@ -111,7 +112,7 @@ def check_one_host(settings: CrawlSettings) -> None:
 def read_secrets(folder: Path) -> Secrets:
     """The secrets of a crawl; none if it has none."""
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=Secrets)
+        return msgspec.json.decode(read_file(folder / FILE), type=Secrets)
     except FileNotFoundError:
         return Secrets()
     except msgspec.DecodeError as error:

@@ -23,14 +23,16 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import create_file, make_folder, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, read_file, sync_folder, write_whole
+from centime.files.listing import list_folder
 from centime.files.presence import must_lead_to, write_back
 from centime.files.replacement import replace_file
 from centime.model.document import Document
-from centime.model.errors import BadSetting, FileGone
+from centime.model.errors import BadSetting, DamagedFile, FileGone
 from centime.model.outcome import PageKind
 from centime.model.response import Response
 from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original, mime_of
+from centime.store.places import misplaced_bodies
 from centime.store.warc import LONGEST_URL, answer, moment_of, payload_of, request, warc_date, warcinfo
 
 LARGEST_FILE = 1 << 30
@@ -206,15 +208,17 @@ class Mended(NamedTuple):
 
 def mend(folder: Path) -> list[Mended]:
     """Completes the files that killed processes left open, truncated after the last complete record. No process may be
-    writing.
+    writing. DamagedFile if there is something in the place of a file.
     """
     mended = []
-    for path in folder.glob("*.warc.gz"):
+    if strange := misplaced_bodies(folder):  # the fetchers would meet it later
+        raise DamagedFile(next(iter(strange.values())))
+    for path in list_folder(folder, "*.warc.gz"):
         if not path.stat().st_size and not _index_of(path).exists():  # killed between the creation of file and index
             path.unlink()
-    for index in sorted(folder.glob("*" + OPEN)):
+    for index in list_folder(folder, "*" + OPEN):
         path = index.with_name(index.name.removesuffix(OPEN) + ".warc.gz")
-        named = [line for line in index.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        named = [line for line in read_file(index).splitlines(keepends=True) if line.endswith(b"\n")]
         whole = list(named)
         size = end = 0
         if path.is_file():

@@ -18,12 +18,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from centime.files.disk import naming, read_file
+from centime.files.listing import list_files, not_a_file
 from centime.model.errors import DamagedFile
 from centime.store.url_key import url_key
 from centime.store.warc import date_in, facts_of, header_of, payload_of, record_of
 
 REVISIT = "warc/revisit"
 OPEN = ".cdxj.open"
+CLOSED = "[!.]*.cdxj"
 
 _MEDIA_TYPE = re.compile("[!-~]{1,255}")
 
@@ -131,9 +134,9 @@ def find_original(folder: Path, url: str, digest: str, with_open: bool = True) -
 
 def every_capture(folder: Path) -> Iterator[Capture]:
     """All captures of an archive, file by file, each file in the order of its index."""
-    for path in sorted([*folder.glob("[!.]*.cdxj"), *folder.glob("*" + OPEN)]):
+    for path in sorted([*list_files(folder, CLOSED), *list_files(folder, "*" + OPEN)]):
         try:
-            with path.open("rb") as file:
+            with naming(path), path.open("rb") as file:
                 yield from (_known(path, line) for line in file if line.endswith(b"\n"))
         except FileNotFoundError:  # it has just been closed
             with path.with_suffix("").open("rb") as file:
@@ -148,7 +151,9 @@ def read_body(folder: Path, capture: Capture) -> bytes:
             raise DamagedFile(f"{folder}: the body that {capture.url} had at {capture.timestamp} is not in the archive")
         capture = original
     path = folder / capture.filename
-    with path.open("rb") as file:
+    if not path.is_file():
+        raise DamagedFile(not_a_file(path) or f"{path}: is missing")
+    with naming(path), path.open("rb") as file:
         file.seek(capture.offset)
         data = file.read(capture.length)
     body = payload_of(data)
@@ -170,14 +175,14 @@ def date_of(folder: Path, capture: Capture) -> str:
 def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
     key = url_key(url).encode() + b" "
     lines: set[bytes] = set()
-    for path in folder.glob("[!.]*.cdxj"):
+    for path in list_files(folder, CLOSED):
         lines.update(_bisect(path, key))
     # Open indexes come after the sorted ones: one that is closed meanwhile is seen twice, and never missed.
-    for path in folder.glob("*" + OPEN) if with_open else ():
+    for path in list_files(folder, "*" + OPEN) if with_open else ():
         try:
             lines.update(
                 line
-                for line in path.read_bytes().splitlines(keepends=True)
+                for line in read_file(path).splitlines(keepends=True)
                 if line.startswith(key) and line.endswith(b"\n")
             )
         except FileNotFoundError:

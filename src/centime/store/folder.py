@@ -19,27 +19,30 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from xxhash import xxh3_64_hexdigest
 
-from centime.files.disk import create_file, make_folder, sync_folder
+from centime.files.disk import create_file, make_folder, read_file, sync_folder
+from centime.files.listing import list_folder, not_a_file
 from centime.files.presence import leads_to
 from centime.files.replacement import replace_file
 from centime.model.errors import BadInput, DamagedFile, FolderGone, InUse, NewFormat, OldFormat
 from centime.store.journal import HEAD_BYTES, Journal
 from centime.store.ownership import OWNER, foreign, sign
+from centime.store.places import misplaced
 
 FORMAT = 3
 PARTS = {"journal": 2, "snapshots": 2, "state": 1, "bodies": 1, "commands": 2}  # the format of each part
 ABOUT = "centime.json"
 COPY = "centime.copy.json"
 MARK = "journal.mark"
+LOCK = "lock"
 BEGUN = (
-    "lock",
+    LOCK,
     OWNER,
     COPY,
     MARK,
@@ -68,14 +71,14 @@ def is_crawl(path: Path) -> bool:
 def _is_unused(path: Path) -> bool:
     """Whether a folder has nothing but what `create` makes first, because a process may have been killed there."""
     return all(
-        entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and all(map(_is_empty, entry.iterdir())))
-        for entry in path.iterdir()
+        entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and all(map(_is_empty, list_folder(entry))))
+        for entry in list_folder(path)
     )
 
 
 def _is_empty(file: Path) -> bool:
     """Whether a file is one of a journal without frames."""
-    return file.name in (f"{1:06}.log", f".{1:06}.log") and file.stat().st_size <= HEAD_BYTES
+    return file.name in (f"{1:06}.log", f".{1:06}.log") and file.is_file() and file.stat().st_size <= HEAD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,8 @@ def read_about(path: Path) -> About:
     """Reads `centime.json` of a crawl of any format, or its copy if it is damaged."""
     if not is_crawl(path):
         raise BadInput(f"{path}: this is not a crawl (there is no {ABOUT})")
-    _refuse_strange(path)
+    if strange := misplaced(path):
+        raise DamagedFile(next(iter(strange.values())))
     first, second = _read_about(path / ABOUT), _read_about(path / COPY)
     if isinstance(first, About) and (first.format < FIRST_FORMAT_WITH_COPY or isinstance(second, About)):
         return first
@@ -106,31 +110,35 @@ def read_about(path: Path) -> About:
     )
 
 
-def _refuse_strange(path: Path) -> None:
-    """DamagedFile if there is a pipe or the like in the place of a file: whoever opens it would wait for ever."""
-    for place in (path, path / "journal", path / "state", *(path / "snapshots").glob("*/")):
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:
-            for entry in entries:
-                if not (entry.is_file() or entry.is_dir() or entry.is_symlink()):
-                    raise DamagedFile(f"{entry.path}: this is neither a file nor a folder")
+def said_of(path: Path) -> About | None:
+    """What `centime.json` or its copy says, whatever the rest of the folder is; None if both are damaged."""
+    found = (_read_about(path / name) for name in (ABOUT, COPY))
+    return next((about for about in found if isinstance(about, About)), None)
 
 
 def refuse_newer(path: Path, about: About) -> None:
-    """NewFormat if a newer version made this crawl."""
+    """NewFormat if a newer version made this crawl, or one of its parts."""
+    newer = "made by a newer Centime; this version"
     if about.format > FORMAT:
-        raise NewFormat(
-            f"{path}: this crawl has format {about.format}, made by a newer Centime; this version reads {FORMAT}"
-        )
+        raise NewFormat(f"{path}: this crawl has format {about.format}, {newer} reads {FORMAT}")
+    for part, number in about.parts.items():
+        if number > PARTS.get(part, 0):
+            known = f"reads {PARTS[part]}" if part in PARTS else "does not know this part"
+            raise NewFormat(f"{path}: the part {part} of this crawl has format {number}, {newer} {known}")
 
 
 def _read_about(file: Path) -> About | str:
     """What a file says, or a sentence if it is damaged."""
+    if trouble := not_a_file(file):
+        return trouble
     try:
-        about = json.loads(file.read_bytes())
+        about = json.loads(read_file(file))
         parts = {str(part): int(number) for part, number in dict(about.get("parts", {})).items()}
         format = int(about["format"])
         if format >= FIRST_FORMAT_WITH_COPY and about.pop("checksum", "") != _checksum(about):
             return f"{file}: damaged, or changed by hand (options of centime crawl, and centime set, change settings)"
+        if format == FORMAT and any(parts.get(part, 0) < number for part, number in PARTS.items()):
+            return f"{file}: damaged, or changed by hand: it does not say the format of every part"
         return About(format, parts, float(about["created"]), dict(about["settings"]), int(about.get("identity", 0)))
     except FileNotFoundError:
         return f"{file}: missing"
@@ -252,7 +260,7 @@ class CrawlFolder:
 
     def lock(self) -> None:
         """Makes this the only process that may write here; InUse names the process that holds the lock."""
-        handle = create_file(self.path / "lock", os.O_RDWR)
+        handle = create_file(self.path / LOCK, os.O_RDWR)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as trouble:

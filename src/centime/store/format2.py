@@ -19,12 +19,13 @@ from xxhash import xxh3_64_intdigest
 
 from centime.files.appended import BLOCK, HEAD_BYTES
 from centime.files.frame import ALL_BITS, frame_head
+from centime.files.listing import list_files
 from centime.files.mark import Mark, create_mark
 from centime.files.replacement import replace_file
 from centime.model.address import fingerprint
 from centime.model.errors import DamagedFile
 from centime.store import snapshot
-from centime.store.journal import VERSION, Head, Journal, mark_path, packed_head
+from centime.store.journal import SEGMENTS, VERSION, Head, Journal, mark_path, packed_head
 
 Numbers = npt.NDArray[np.uint64]
 
@@ -61,7 +62,7 @@ def _old_fingerprint(url: str) -> int:
 
 def upgrade_journal(folder: Path, identity: int) -> None:
     """Rewrites every segment of the journal of a crawl folder; one that was rewritten by an earlier attempt stays."""
-    segments = sorted((folder / "journal").glob("[0-9]*.log"))
+    segments = list_files(folder / "journal", SEGMENTS)
     heads = {path: _HEAD.unpack_from(path.read_bytes()[: _HEAD.size].ljust(_HEAD.size)) for path in segments}
     old = [path for path in segments if heads[path][1] < VERSION]
     table = Fingerprints([*_urls_of_state(folder), *(url for path in old for url in _urls_of_segment(path))])

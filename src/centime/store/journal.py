@@ -28,8 +28,9 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from centime.files.disk import make_folder, room_for, sync_folder, write_whole
+from centime.files.disk import make_folder, naming, room_for, sync_folder, write_whole
 from centime.files.frame import FRAME, LARGEST_FRAME, frame_at, frame_behind, frame_head
+from centime.files.listing import list_files
 from centime.files.mark import Mark, MarkFile, create_mark, read_mark
 from centime.files.presence import leads_to, must_lead_to, write_back
 from centime.files.replacement import replace_file
@@ -40,6 +41,8 @@ VERSION = 2
 HEAD = Struct("<8sIIQQQ")
 HEAD_BYTES = HEAD.size + 8
 CHUNK = 1 << 20
+SEGMENTS = "[0-9]*.log"
+LISTINGS = 100  # a writer drops segments once in minutes
 
 
 class Cursor(NamedTuple):
@@ -93,7 +96,7 @@ class Journal:
         if mark is not None and mark.identity != identity:
             mark = None
         if writable:
-            for unfinished in folder.glob(".*.log"):
+            for unfinished in list_files(folder, ".*.log"):
                 unfinished.unlink()
         journal._list_segments()
         journal._find_end(mark)
@@ -114,7 +117,7 @@ class Journal:
     @property
     def nbytes(self) -> int:
         """Bytes on disk."""
-        return sum(path.stat().st_size for path in self.folder.glob("[0-9]*.log"))
+        return sum(path.stat().st_size for path in list_files(self.folder, SEGMENTS))
 
     def append(self, kind: int, payload: bytes) -> int:
         """Buffers one frame; returns its index."""
@@ -297,12 +300,14 @@ class Journal:
 
     def _list_segments(self) -> None:
         """Finds the segments; retries if the writer deletes the oldest ones meanwhile."""
-        while True:
-            found = sorted(int(path.stem) for path in self.folder.glob("[0-9]*.log"))
+        for attempt in range(LISTINGS):
+            found = sorted(int(path.stem) for path in list_files(self.folder, SEGMENTS))
             gaps = [number for number, follower in pairwise(found) if follower != number + 1]
             try:
                 self._heads = {segment: self._head_of(segment) for segment in found}
             except FileNotFoundError:
+                if attempt == LISTINGS - 1:
+                    raise
                 continue
             if gaps:
                 raise DamagedFile(f"{self._path(gaps[0] + 1)}: this segment of the journal is missing")
@@ -312,7 +317,7 @@ class Journal:
 
     def _head_of(self, segment: int) -> Head:
         path = self._path(segment)
-        with path.open("rb") as file:
+        with naming(path), path.open("rb") as file:
             head = file.read(HEAD_BYTES)
         if (
             len(head) < HEAD_BYTES
@@ -380,7 +385,8 @@ class Journal:
             while True:
                 frame = frame_at(data, at - begin, index, chain)
                 if frame is None:
-                    data, begin = _read_from(file.fileno(), at), at
+                    with naming(self._path(segment)):
+                        data, begin = _read_from(file.fileno(), at), at
                     frame = frame_at(data, 0, index, chain)
                 if frame is None and (not data or self._ends_at(last, Cursor(segment, at, index, chain))):
                     return
@@ -396,7 +402,7 @@ class Journal:
         segment, at, index, chain = cursor
         path = self._path(segment)
         mark = read_mark(mark_path(self.folder))  # before the data: these frames must be there
-        with path.open("rb") as file:
+        with naming(path), path.open("rb") as file:
             file.seek(at)
             data = file.read()
         if frame_at(data, 0, index, chain) is not None:

@@ -27,7 +27,8 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
-from centime.files.disk import create_file, make_folder, room_for, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, naming, read_file, room_for, sync_folder, write_whole
+from centime.files.listing import list_folder
 from centime.model.errors import DamagedFile
 
 VERSION = 2
@@ -53,7 +54,7 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
     written one by one, and not kept.
     """
     make_folder(folder)
-    name = f"{max([0, *(int(path.name[:6]) for path in folder.glob('[0-9]*'))]) + 1:06}"
+    name = f"{max([0, *(int(path.name[:6]) for path in list_folder(folder, '[0-9]*'))]) + 1:06}"
     beside = folder / f".{name}.{os.getpid()}"
     shutil.rmtree(beside, ignore_errors=True)  # of a killed process with the same number
     try:
@@ -90,7 +91,7 @@ def use_newest(folder: Path, use: Callable[[Snapshot], Used], writable: bool) ->
     and removes unfinished ones. DamagedFile if there are snapshots and none can be used.
     """
     if writable:
-        for unfinished in folder.glob(".[0-9]*"):
+        for unfinished in list_folder(folder, ".[0-9]*"):
             shutil.rmtree(unfinished)
     damaged: dict[str, str] = {}
     used: Used | None = None
@@ -152,7 +153,7 @@ def newest_name(folder: Path) -> str:
 
 def names(folder: Path) -> list[str]:
     """The names of the snapshots of a folder, oldest first."""
-    return sorted(path.name for path in folder.glob("[0-9]*") if path.name.isdigit())
+    return [path.name for path in list_folder(folder, "[0-9]*") if path.name.isdigit()]
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -196,7 +197,7 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
     if not path.is_dir():
         raise FileNotFoundError(path)
     try:
-        manifest = json.loads((path / "manifest.json").read_bytes())
+        manifest = json.loads(read_file(path / "manifest.json"))
         content: dict[str, Any] = manifest["snapshot"]
         right = manifest["checksum"] == _checksum(content)
         right = (
@@ -217,7 +218,8 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
 
 def _read_array(path: Path, name: str, described: Mapping[str, Any]) -> npt.NDArray[Any]:
     try:
-        array = np.fromfile(path / name, dtype=np.uint8)
+        with naming(path / name):
+            array = np.fromfile(path / name, dtype=np.uint8)
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, name) from trouble
     try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from centime.files.disk import sync_folder
+from centime.files.listing import list_folder
 from centime.model.errors import DamagedFile
 from centime.store import format2, snapshot
 from centime.store.folder import FORMAT, PARTS, About, CrawlFolder, read_about, refuse_newer
@@ -44,6 +45,7 @@ def pending(path: Path) -> list[Step]:
 def upgrade(path: Path, report: Callable[[str], None] = lambda sentence: None) -> list[str]:
     """Brings a folder to the newest format; returns a sentence for each step that ran. InUse while a crawl runs."""
     about = read_about(path)
+    refuse_newer(path, about)
     if about.format == FORMAT:
         return []
     parts = _parts(about, path)
@@ -87,7 +89,7 @@ def _chain_journal(path: Path) -> None:
 
 def _rewrite_snapshots(path: Path) -> None:
     folder = path / "snapshots"
-    for finished in folder.glob(".[0-9]*.upgraded"):  # of an earlier attempt
+    for finished in list_folder(folder, ".[0-9]*.upgraded"):  # of an earlier attempt
         name = finished.name[1:].partition(".")[0]
         shutil.rmtree(folder / name, ignore_errors=True)
         finished.rename(folder / name)

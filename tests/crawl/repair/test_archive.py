@@ -80,6 +80,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
     "zeroed": lambda data: b"\0" * len(data),
     "unordered": lambda data: b"".join(sorted(data.splitlines(keepends=True), reverse=True)),
     "not a line": lambda data: b"?" + data,
+    "doubled": lambda data: data.splitlines(keepends=True)[0] + data,
     "a wrong digit": lambda data: data.replace(b'"status": "200"', b'"status": "204"', 1),
 }
 
@@ -94,10 +95,19 @@ def test_an_index_is_written_anew_from_its_file_and_nothing_is_lost(bodies: Path
         index.unlink()
     elif after != before:
         index.write_bytes(after)
+    assert bool(problems(bodies)) == (after != before)
     report = repaired(bodies)
     assert index.read_bytes() == before
     assert report.lost == []
     assert bool(report.restored) == (after != before)
+
+
+def test_a_line_that_is_twice_in_an_open_index_is_a_problem(bodies: Path) -> None:
+    index = file_of(bodies, "b", ".cdxj")
+    opened = index.rename(index.with_name(f"{index.name}.open"))
+    assert problems(bodies) == []
+    opened.write_bytes(opened.read_bytes() + opened.read_bytes().splitlines(keepends=True)[2])
+    assert [f"line {PAGES + 1} is line 3 again" in problem for problem in problems(bodies)] == [True]
 
 
 @pytest.mark.parametrize("place", [0.0, 0.1, 0.35, 0.6, 0.97])

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from centime.crawl.check.findings import Findings
+from centime.files.disk import naming, read_file
+from centime.files.listing import list_folder, not_a_file
 from centime.model.errors import DamagedFile
-from centime.store.captures import OPEN, Capture, capture_of, read_body, recorded
+from centime.store.captures import CLOSED, OPEN, Capture, capture_of, read_body, recorded
+from centime.store.places import misplaced_bodies
 from centime.store.warc import HEAD_BYTES, RecordFacts, facts_of
 
 CHUNK = 1 << 20
@@ -31,7 +34,10 @@ def check_archive(folder: Path, findings: Findings) -> None:
     """Checks every file of the archive."""
     captures = records = files = 0
     before = len(findings.problems)
-    for path in sorted(folder.glob(f"*{ENDING}")):
+    strange = misplaced_bodies(folder)
+    for sentence in strange.values():
+        findings.caught("bodies", DamagedFile(sentence))
+    for path in (path for path in list_folder(folder, f"*{ENDING}") if path not in strange):
         found = _index(path, findings)
         if found is None:
             if path.stat().st_size:  # otherwise its process was killed, or is, before it made the index
@@ -53,8 +59,8 @@ def check_archive(folder: Path, findings: Findings) -> None:
                 findings.wrong(
                     "bodies", f"no line of its index names the {facts.type} at byte {offset}, of {facts.url}", path
                 )
-    for index in sorted([*folder.glob("[!.]*.cdxj"), *folder.glob(f"*{OPEN}")]):
-        if not _warc_of(index).exists() and index.exists():
+    for index in sorted([*list_folder(folder, CLOSED), *list_folder(folder, f"*{OPEN}")]):
+        if index not in strange and not _warc_of(index).is_file() and index.exists():
             findings.wrong("bodies", f"its archive {_warc_of(index).name} is missing", index)
     if files:
         findings.holds("bodies", "records are whole", records, before)
@@ -65,8 +71,10 @@ def _index(path: Path, findings: Findings) -> tuple[list[Capture], bool] | None:
     """The captures of a WARC file, and whether its index is still open."""
     stem = path.name.removesuffix(ENDING)
     for index in (path.with_name(f"{stem}{OPEN}"), path.with_name(f"{stem}.cdxj")):
+        if not_a_file(index):
+            continue  # said already
         try:
-            data = index.read_bytes()
+            data = read_file(index)
         except FileNotFoundError:
             continue  # an open index is sorted and renamed when it is closed
         is_open = index.name.endswith(OPEN)
@@ -76,7 +84,10 @@ def _index(path: Path, findings: Findings) -> tuple[list[Capture], bool] | None:
         if not is_open and lines != sorted(lines):
             findings.wrong("bodies", "its lines are not in order", index)
         captures = []
+        seen: dict[bytes, int] = {}  # the first line of each kind
         for number, line in enumerate(lines, 1):
+            if seen.setdefault(line, number) != number:
+                findings.wrong("bodies", f"line {number} is line {seen[line]} again", index)
             try:
                 capture = capture_of(line)
                 as_written = capture.line()
@@ -99,7 +110,7 @@ def _members(path: Path) -> tuple[dict[int, Member], int, int]:
     members: dict[int, Member] = {}
     begin = read = 0
     member, head = zlib.decompressobj(31), b""
-    with path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         data = file.read(CHUNK)
         while data:
             read += len(data)

@@ -4,7 +4,8 @@ A running crawl can be checked too, as of the last frame that was flushed. What 
 the last second before a kill, which were never confirmed to be on disk.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from centime.crawl.check.archive import check_archive
@@ -13,8 +14,9 @@ from centime.crawl.check.findings import Findings
 from centime.crawl.check.state import check_state
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.opening import check_folder
-from centime.model.errors import CentimeError
+from centime.model.errors import CentimeError, DamagedFile
 from centime.store.folder import CrawlFolder
+from centime.store.places import misplaced
 
 ATTEMPTS = 5
 
@@ -38,15 +40,19 @@ def _check(path: Path, step: Callable[[float, str], None]) -> Findings:
         folder = CrawlFolder.open(path, writable=False)
     except CentimeError as trouble:
         findings.caught("folder", trouble, path / "centime.json")
+        for sentence in misplaced(path).values():
+            findings.caught("folder", DamagedFile(sentence))
         return findings
     if folder.trouble:
         name, _, what = folder.trouble.partition(": ")
         findings.wrong("folder", what, Path(name))
     step(0.0, "snapshots and their files")
-    for name, (_, arrays) in check_snapshots(folder, findings).items():
-        check_appended(folder, name, arrays, findings)
+    with _said("snapshot", findings):
+        for name, (_, arrays) in check_snapshots(folder, findings).items():
+            check_appended(folder, name, arrays, findings)
     step(0.1, "the journal")
-    check_journal(folder, findings)
+    with _said("journal", findings):
+        check_journal(folder, findings)
     step(0.1, "replaying")
     reader = None
     if any(problem.part == "state" for problem in findings.problems):
@@ -61,8 +67,20 @@ def _check(path: Path, step: Callable[[float, str], None]) -> Findings:
         finally:
             reader.close()
     step(0.1, "bodies")
-    check_archive(folder.bodies, findings)
+    with _said("bodies", findings):
+        check_archive(folder.bodies, findings)
     return findings
+
+
+@contextmanager
+def _said(part: str, findings: Findings) -> Iterator[None]:
+    """Makes a problem of what cannot be read; what is gone may have been removed by a running crawl."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as trouble:
+        findings.caught(part, trouble)
 
 
 def _replay(path: Path, findings: Findings) -> CrawlReader | None:

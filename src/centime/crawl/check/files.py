@@ -14,14 +14,16 @@ from xxhash import xxh3_64_hexdigest
 from centime.crawl.check.findings import Findings
 from centime.crawl.engine.assembly import must_reach_back
 from centime.files.appended import AppendedFile
+from centime.files.disk import naming
 from centime.files.frame import FRAME
+from centime.files.listing import list_files
 from centime.files.mark import mark_trouble
 from centime.model.errors import CentimeError, DamagedFile
 from centime.store import records, row_code
 from centime.store.folder import CrawlFolder
-from centime.store.journal import HEAD, HEAD_BYTES, Journal, mark_path
+from centime.store.journal import HEAD, HEAD_BYTES, SEGMENTS, Journal, mark_path
 from centime.store.link_rows import DiskRows
-from centime.store.snapshot import Arrays, facts_of_all, read_snapshot
+from centime.store.snapshot import Arrays, facts_of_all, names, read_snapshot
 
 MARK_READS = 5
 APPENDED = {  # array of the snapshot: file, name in its head, unit
@@ -36,8 +38,7 @@ APPENDED = {  # array of the snapshot: file, name in its head, unit
 def check_snapshots(folder: CrawlFolder, findings: Findings) -> dict[str, tuple[dict[str, Any], Arrays]]:
     """Facts and arrays of the intact snapshots, by name, oldest first."""
     good = {}
-    paths = sorted(path for path in folder.snapshots.glob("[0-9]*") if path.name.isdigit())
-    for path in paths:
+    for path in (folder.snapshots / name for name in names(folder.snapshots)):
         try:
             facts, arrays = read_snapshot(path)
         except FileNotFoundError:
@@ -63,7 +64,8 @@ def _all_wrong_arrays(path: Path, findings: Findings) -> None:
         if not file.is_file():
             findings.wrong("snapshot", "is missing", file)
             continue
-        octets = np.fromfile(file, dtype=np.uint8)
+        with naming(file):
+            octets = np.fromfile(file, dtype=np.uint8)
         if xxh3_64_hexdigest(octets.data) != checksum:
             findings.wrong("snapshot", f"damaged or cut short: the checksum of its {len(octets)} bytes is wrong", file)
 
@@ -84,7 +86,7 @@ def check_appended(folder: CrawlFolder, name: str, arrays: Arrays, findings: Fin
                 raise  # a running crawl has written a newer snapshot and removed older files
             findings.wrong("state", "is missing", path)
             continue
-        except CentimeError as trouble:
+        except (CentimeError, OSError) as trouble:
             findings.caught("state", trouble, path)
             continue
         size += int(arrays[title][0])
@@ -96,7 +98,7 @@ def check_appended(folder: CrawlFolder, name: str, arrays: Arrays, findings: Fin
 def check_journal(folder: CrawlFolder, findings: Findings) -> None:
     """Reads every frame of every segment; after a damaged frame it continues with the next segment."""
     _check_mark(mark_path(folder.journal), findings)
-    segments = sorted(folder.journal.glob("[0-9]*.log"))
+    segments = list_files(folder.journal, SEGMENTS)
     try:
         journal = Journal.open(folder.journal, writable=False, identity=folder.identity)
     except CentimeError as trouble:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from centime.crawl.engine.assembly import Arrays, object_state, shard_state
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.notify.delivering import acts_here
+from centime.files.listing import list_files
 from centime.model.errors import CentimeError, FileGone, NoRoom
 from centime.processes.background import Background, in_background
 from centime.processes.clock import RunClock
@@ -146,6 +147,6 @@ class CrawlWriter(CrawlState):
         if len(kept) > 1:  # until there are two, only the journal can replace a damaged snapshot
             self.shard.journal.drop_before(min(facts["frame"] for facts in kept))
         generations = {facts["rows"] for facts in kept} | {self.shard.pages.rows.generation}
-        for path in self.folder.state.glob("rows-*.bin"):
+        for path in list_files(self.folder.state, "rows-*.bin"):
             if int(path.stem[5:]) < min(generations):
                 path.unlink()

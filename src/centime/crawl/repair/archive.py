@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from centime.crawl.repair.report import Repaired
-from centime.files.disk import create_file, make_folder, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, naming, read_file, sync_folder, write_whole
+from centime.files.listing import list_folder
 from centime.files.replacement import replace_file
-from centime.store.captures import OPEN, Capture, capture_of, recorded
+from centime.store.captures import CLOSED, OPEN, Capture, capture_of, recorded
 
 ENDING = ".warc.gz"
 MAGIC = b"\x1f\x8b\x08"
@@ -35,7 +36,7 @@ class _Record:
 
 def repair_archive(bodies: Path, damaged: Path, report: Repaired, *, write: bool = True) -> None:
     """Repairs all closed files of an archive; without `write` only says what is wrong."""
-    files = {path: list(_records(path)) for path in sorted(bodies.glob(f"*{ENDING}")) if not _open_index(path).exists()}
+    files = {path: list(_records(path)) for path in _files(bodies, f"*{ENDING}") if not _open_index(path).exists()}
     originals = {
         (one.capture.url, one.capture.digest)
         for records in files.values()
@@ -52,19 +53,24 @@ def repair_archive(bodies: Path, damaged: Path, report: Repaired, *, write: bool
                 _keep_whole(path, kept, damaged)
             kept = _moved(kept)
         _restore_index(path, kept, damaged, report, write=write)
-    for index in sorted(bodies.glob("[!.]*.cdxj")):
-        if not index.with_suffix(ENDING).exists():
-            count = index.read_bytes().count(b"\n")
+    for index in _files(bodies, CLOSED):
+        if not index.with_suffix(ENDING).is_file():
+            count = read_file(index).count(b"\n")
             report.lost.append(f"{index}: {count} captures, because {index.with_suffix(ENDING).name} is missing")
             if write:
                 _set_aside(index, damaged)
                 index.unlink()
 
 
+def _files(bodies: Path, pattern: str) -> list[Path]:
+    """Files of the archive; without `write` there may be other things beside them."""
+    return [path for path in list_folder(bodies, pattern) if path.is_file()]
+
+
 def _restore_index(path: Path, kept: list[_Record], damaged: Path, report: Repaired, *, write: bool) -> None:
     index = path.with_name(path.name.removesuffix(ENDING) + ".cdxj")
     lines = b"".join(sorted(one.capture.line() for one in kept if one.capture is not None))
-    before = index.read_bytes() if index.is_file() else None
+    before = read_file(index) if index.is_file() else None
     if before is not None and _without_types(before) == _without_types(lines):
         return
     lost = _visits(before or b"") - _visits(lines)
@@ -82,7 +88,7 @@ def _restore_index(path: Path, kept: list[_Record], damaged: Path, report: Repai
 def _records(path: Path) -> Iterator[_Record]:
     """The whole records of a file; what is damaged between them is passed over."""
     at, size = 0, path.stat().st_size
-    with path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         while at < size:
             data = _member(file.fileno(), at)
             found = recorded(data, path.name, at) if data else None

@@ -8,9 +8,11 @@ from xxhash import xxh3_64_intdigest
 
 from centime.crawl.repair.bits import flipped_bit, with_bit_flipped
 from centime.crawl.repair.report import Repaired
+from centime.files.disk import read_file
 from centime.files.frame import ALL_BITS, FRAME, frame_at, frame_behind, index_of, linked
+from centime.files.listing import list_files
 from centime.files.replacement import replace_file
-from centime.store.journal import HEAD, HEAD_BYTES, MAGIC, Cursor
+from centime.store.journal import HEAD, HEAD_BYTES, MAGIC, SEGMENTS, Cursor
 
 
 @dataclass(slots=True)
@@ -26,15 +28,15 @@ class Usable:
 
 def restore_bits(folder: Path, identity: int, report: Repaired) -> None:
     """Restores heads and frames of which one bit is wrong."""
-    for path in _segments(folder):
-        data = path.read_bytes()
+    for path in list_files(folder, SEGMENTS):
+        data = read_file(path)
         fixed = _with_good_head(data, int(path.stem), identity)
         if fixed is not None and fixed != data:
             report.restored.append(f"{path}: a bit of the head")
             data = fixed
         if fixed is not None:
             data = _with_good_frames(path, data, report)
-        if data != path.read_bytes():
+        if data != read_file(path):
             replace_file(path, data)
 
 
@@ -98,8 +100,8 @@ def read_usable(folder: Path, identity: int, start: int, chain: int) -> Usable:
     """
     found = Usable(chain=chain, end=start)
     base, expected = start, start
-    for path in _segments(folder):
-        data = path.read_bytes()
+    for path in list_files(folder, SEGMENTS):
+        data = read_file(path)
         head = _with_good_head(data, int(path.stem), identity)
         if head is not None:
             base = int(HEAD.unpack_from(head)[4])
@@ -144,7 +146,3 @@ def _frames_of(data: bytes, index: int) -> Iterator[tuple[int, int, bytes, int, 
         if behind is None:
             return
         at += behind
-
-
-def _segments(folder: Path) -> list[Path]:
-    return sorted(folder.glob("[0-9]*.log"))

@@ -1,5 +1,6 @@
 """Repairs a damaged crawl: restores what can be restored exactly, then salvages all that can be proven.
 
+    0. what is not a file in the place of one is set aside (`place.py`), and counts as missing
     1. `centime.json`, its copy and the mark replace each other; single flipped bits of frames and of blocks are found
     2. if the crawl opens now, nothing is lost
     3. otherwise: the newest snapshot whose arrays are whole, without what damaged blocks of state files held
@@ -17,7 +18,6 @@ Over 400 lines: the order of these steps is what makes a repair safe to repeat, 
 """
 
 import shutil
-import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +29,13 @@ import numpy as np
 from centime.crawl.engine.assembly import JournalBehind, assemble, new_ledger, restored, shard_state
 from centime.crawl.repair.archive import repair_archive
 from centime.crawl.repair.journal import Usable, read_usable, restore_bits
+from centime.crawl.repair.place import DAMAGED, REPAIRED, free_name, must_be_readable, rehearsed, set_aside
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
 from centime.crawl.repair.surgery import bury, forget_visits, rebuild_ledger, recount
-from centime.files.disk import make_folder, sync_folder
+from centime.files.disk import make_folder, read_file, sync_folder
 from centime.files.frame import frame_head
+from centime.files.listing import list_files, list_folder, not_a_file
 from centime.files.mark import Mark, create_mark, mark_trouble, read_mark
 from centime.files.replacement import replace_file
 from centime.model.errors import BadInput, CentimeError, DamagedFile, NoRoom, ScheduleBroken
@@ -51,32 +53,46 @@ from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots
 from centime.store.archive import mend
-from centime.store.folder import FORMAT, About, CrawlFolder, read_about
-from centime.store.journal import HEAD, HEAD_BYTES, Head, Journal, mark_path, packed_head
+from centime.store.folder import FORMAT, LOCK, About, CrawlFolder, read_about, refuse_newer, said_of
+from centime.store.journal import HEAD, HEAD_BYTES, SEGMENTS, Head, Journal, mark_path, packed_head
+from centime.store.places import misplaced, misplaced_bodies
 
-REPAIRED = "state.repaired"
-DAMAGED = "damaged"
 SETTLED_ERROR = 1e-6
 NOT_LEASED = np.zeros(1, dtype=np.bool_)
 
 
 def repair_crawl(path: Path, *, dry_run: bool = False) -> Repaired:
     """Repairs the crawl in a folder; with `dry_run` only a copy of it, which is removed."""
+    _must_be_known(path)
+    must_be_readable(path)
     if not dry_run:
         return _repair(path)
-    with tempfile.TemporaryDirectory(prefix=".repair-", dir=path.parent) as room:
-        copy = Path(room) / path.name
-        shutil.copytree(path, copy, ignore=shutil.ignore_patterns("bodies", DAMAGED))
-        make_folder(copy / "bodies")
-        report = _repair(copy)
+    report = rehearsed(path, _repair)
     repair_archive(path / "bodies", path / DAMAGED, report, write=False)
     return report
 
 
+def _must_be_known(path: Path) -> None:
+    """Refuses a crawl of another format, before anything is done to it."""
+    about = said_of(path)
+    if about is None:
+        return  # both descriptions are lost
+    refuse_newer(path, about)
+    if about.format < FORMAT:
+        raise BadInput(f"{path}: this crawl has format {about.format}; upgrade it first: centime upgrade {path}")
+
+
 def _repair(path: Path) -> Repaired:
     report = Repaired()
-    folder = _locked(path, report)
+    set_aside(path, {path / LOCK: not_a_file(path / LOCK)}, report)
+    folder = CrawlFolder(path, 0.0, {}, 0)
+    folder.lock()
     try:
+        set_aside(path, misplaced(path), report)
+        set_aside(path, misplaced_bodies(folder.bodies), report)
+        about = _about(path, report)
+        folder.created, folder.settings, folder.identity = about.created, about.settings, about.identity
+        folder.trouble = about.trouble
         for part in (folder.journal, folder.snapshots, folder.state, folder.bodies):
             make_folder(part)
         if folder.trouble:
@@ -97,28 +113,23 @@ def _repair(path: Path) -> Repaired:
 # ---- what can be restored exactly
 
 
-def _locked(path: Path, report: Repaired) -> CrawlFolder:
-    """The folder, locked; if both of its descriptions are lost, they are derived from the journal and a snapshot."""
-    try:
+def _about(path: Path, report: Repaired) -> About:
+    """What the folder says of itself; if both of its descriptions are lost, or of another crawl, what follows from the
+    journal and a snapshot.
+    """
+    with suppress(DamagedFile):
         about = read_about(path)
-        if about.format == FORMAT and _identity(path) not in (0, about.identity):
-            about = _derived(path, report)  # both are of another crawl
-    except DamagedFile:
-        about = _derived(path, report)
-    if about.format != FORMAT:
-        raise BadInput(f"{path}: this crawl has format {about.format}; upgrade it first: centime upgrade {path}")
-    folder = CrawlFolder(path, about.created, about.settings, about.identity)
-    folder.trouble = about.trouble
-    folder.lock()
-    return folder
+        if _identity(path) in (0, about.identity):
+            return about
+    return _derived(path, report)
 
 
 def _identity(path: Path) -> int:
     """The identity of the crawl by its mark and its journal; 0 if they do not agree, or nothing is left of them."""
     mark = read_mark(mark_path(path / "journal"))
     found = {mark.identity} if mark else set()
-    for segment in (path / "journal").glob("[0-9]*.log"):
-        head = segment.read_bytes()[:HEAD_BYTES]
+    for segment in list_files(path / "journal", SEGMENTS):
+        head = read_file(segment)[:HEAD_BYTES]
         if len(head) == HEAD_BYTES:
             found.add(int(HEAD.unpack_from(head)[3]))
     return found.pop() if len(found) == 1 else 0
@@ -229,7 +240,7 @@ def _drop_damaged_past(folder: CrawlFolder, journal: Journal, start: int, report
         damaged = folder.path / DAMAGED
         damaged.mkdir(exist_ok=True)
         for path in journal.segments_before(start):
-            path.replace(_free(damaged / path.name))
+            path.replace(free_name(damaged / path.name))
         sync_folder(folder.journal)
         report.restored.append(f"{trouble}; set aside, because a snapshot contains all frames before frame {start}")
 
@@ -304,7 +315,7 @@ def _base(folder: CrawlFolder, report: Repaired) -> tuple[snapshots.Snapshot | N
             counters["refreshed_until"] = state.moved_records.get(counters["refreshed_until"], 0)
         state.write(repaired)
         return snapshots.Snapshot(name, facts, state.arrays), given
-    if not any((folder.journal).glob(f"{1:06}.log")):
+    if not (folder.journal / f"{1:06}.log").is_file():
         raise DamagedFile(
             f"{folder.path}: all snapshots are damaged and the journal does not begin with its first frame; "
             "what is left of the URLs is in state/texts.bin"
@@ -427,27 +438,18 @@ def _put_in_place(folder: CrawlFolder, frame: int, chain: int) -> None:
     """Gives the repaired state files and a new segment of the journal their places; can be repeated."""
     damaged = folder.path / DAMAGED
     make_folder(damaged)
-    numbers = [int(path.stem) for path in folder.journal.glob("[0-9]*.log")]
-    number = max(numbers, default=0) + 1
-    for old in sorted(folder.journal.glob("[0-9]*.log")):
-        old.replace(_free(damaged / old.name))
+    segments = list_files(folder.journal, SEGMENTS)
+    number = max((int(path.stem) for path in segments), default=0) + 1
+    for old in segments:
+        old.replace(free_name(damaged / old.name))
     create_mark(mark_path(folder.journal), Mark(folder.identity, 0, number, frame, chain))
     replace_file(folder.journal / f"{number:06}.log", packed_head(number, Head(folder.identity, frame, chain)))
     for name in snapshots.names(folder.snapshots)[:-1]:
         snapshots.set_aside(folder.snapshots, name)
-    for path in folder.snapshots.glob("*.damaged"):
-        path.replace(_free(damaged / path.name))
+    for path in list_folder(folder.snapshots, "*.damaged"):
+        path.replace(free_name(damaged / path.name))
     repaired = folder.path / REPAIRED
     if folder.state.exists():
-        folder.state.replace(_free(damaged / "state"))
+        folder.state.replace(free_name(damaged / "state"))
     repaired.replace(folder.state)
     sync_folder(folder.path)
-
-
-def _free(path: Path) -> Path:
-    """A path that is not taken yet: the given one, or it with a number behind it."""
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.name}.{number}")
-    return free

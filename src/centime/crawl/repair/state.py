@@ -26,7 +26,7 @@ from centime.crawl.repair.bits import flipped_bit, with_bit_flipped
 from centime.crawl.repair.report import Repaired
 from centime.discover.canonical import LONGEST_URL
 from centime.files.appended import BLOCK, HEAD_BYTES, MAGIC
-from centime.files.disk import make_folder
+from centime.files.disk import make_folder, read_file
 from centime.files.replacement import replace_file
 from centime.model.address import fingerprint, host_of
 from centime.model.ids import PageId, page_ids
@@ -57,7 +57,7 @@ class StateFile:
     def __init__(self, path: Path, name: str, state: npt.NDArray[np.uint64]) -> None:
         self.path = path
         length = int(state[0])
-        data = path.read_bytes()[:length] if path.is_file() else b""
+        data = read_file(path)[:length] if path.is_file() else b""
         self.data = np.frombuffer(bytearray(data.ljust(length, b"\0")), dtype=np.uint8)
         self._sums: list[int] = state[1:].tolist()
         self.damaged = {block for block in range(len(self._sums)) if not self._is_good(block)}
@@ -84,7 +84,7 @@ class StateFile:
 
     def restore(self, path: Path) -> None:
         """Writes the restored blocks to the file, which may be longer than at this state."""
-        replace_file(path, self.data.tobytes() + path.read_bytes()[len(self.data) :])
+        replace_file(path, self.data.tobytes() + read_file(path)[len(self.data) :])
 
     def touches(self, begin: int, end: int) -> bool:
         """Whether these bytes are in a damaged block."""

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from centime.crawl.engine.damage import damage_closes
 from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.discover.exact import exact
@@ -21,7 +22,8 @@ def captures_of(path: Path, url: str) -> list[Capture]:
     name = canonical(url)
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
-    captures = find_bodies(folder.bodies, name) or find_bodies(folder.bodies, exact(url, url) or name)
+    with damage_closes(path):
+        captures = find_bodies(folder.bodies, name) or find_bodies(folder.bodies, exact(url, url) or name)
     if captures:
         return captures
     kept = folder.settings.get("keep", "none")
@@ -56,7 +58,8 @@ def _is_time(timestamp: str) -> bool:
 
 def body_of(path: Path, capture: Capture) -> bytes:
     """The body of a capture."""
-    return read_body(folder_of(path).bodies, capture)
+    with damage_closes(path):
+        return read_body(folder_of(path).bodies, capture)
 
 
 def when(capture: Capture) -> str:

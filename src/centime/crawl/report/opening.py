@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.model.errors import BadInput
 from centime.store.folder import CrawlFolder, is_crawl
@@ -17,7 +18,8 @@ def look_at(path: Path) -> CrawlReader:
 def folder_of(path: Path) -> CrawlFolder:
     """The folder of a crawl, without its state."""
     check_folder(path)
-    return CrawlFolder.open(path, writable=False)
+    with damage_closes(path):
+        return CrawlFolder.open(path, writable=False)
 
 
 def check_folder(path: Path) -> None:

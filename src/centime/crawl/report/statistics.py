@@ -11,6 +11,7 @@ from centime.crawl.report.freshness import DAY
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, Columns, are_present, kinds_of, last_visits
 from centime.discover.refusal import Reason
+from centime.files.listing import files_below
 from centime.model.ids import page_ids
 from centime.model.outcome import Outcome
 from centime.store.record import Mark
@@ -109,9 +110,9 @@ def _memory(opened: CrawlState) -> dict[str, int]:
 def _size(folder: Path) -> int:
     """The bytes of all files in a folder; a running crawl may remove some of them meanwhile."""
     total = 0
-    for path in folder.rglob("*"):
+    for path in files_below(folder):
         try:
-            total += path.stat().st_size if path.is_file() else 0
+            total += path.stat().st_size
         except FileNotFoundError:
             continue
     return total

@@ -1,0 +1,57 @@
+"""What belongs where in a crawl folder: a file or a folder. Anything else in such a place (a folder or a pipe for a
+file, a link that leads nowhere) counts as missing: the crawl does not open, and `centime repair` sets it aside.
+
+Whoever opened it would wait for ever, or fail with a sentence that says nothing. What is in other places is nobody's
+business.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from centime.files.listing import list_folder, not_a_file, not_a_folder
+
+FOLDERS = ("journal", "snapshots", "state", "bodies", "commands")
+FILES = ("lock", "owner", "*.json", "*.mark")  # of the folder itself; also those that begin with a dot
+STATE = "*.bin"
+SEGMENTS = "*.log"
+BODIES = ("*.warc.gz", "*.cdxj", "*.cdxj.open")
+
+
+def misplaced(path: Path) -> dict[Path, str]:
+    """What is in a place where something else belongs, each with a sentence; without what is in `bodies`, which only
+    those need who read bodies.
+    """
+    return dict(_misplaced(path))
+
+
+def misplaced_bodies(bodies: Path) -> dict[Path, str]:
+    """What is in the archive of bodies in the place of a file, each with a sentence."""
+    return dict(_not_files(bodies, *BODIES))
+
+
+def _misplaced(path: Path) -> Iterator[tuple[Path, str]]:
+    for part in FOLDERS:
+        if trouble := not_a_folder(path / part):
+            yield path / part, trouble
+    yield from _not_files(path, *FILES)
+    yield from _not_files(_folder(path / "journal"), SEGMENTS)
+    yield from _not_files(_folder(path / "state"), STATE)
+    for snapshot in list_folder(_folder(path / "snapshots"), "[0-9]*"):
+        if not snapshot.name.isdigit():
+            continue
+        if trouble := not_a_folder(snapshot):
+            yield snapshot, trouble
+        else:
+            yield from _not_files(snapshot, STATE, "manifest.json")
+
+
+def _folder(path: Path) -> Path:
+    """The folder at a path, or one that is not there if something else is."""
+    return path / "nothing" if not_a_folder(path) else path
+
+
+def _not_files(folder: Path, *patterns: str) -> Iterator[tuple[Path, str]]:
+    for pattern in patterns:
+        for path in list_folder(folder, pattern):
+            if trouble := not_a_file(path):
+                yield path, trouble
