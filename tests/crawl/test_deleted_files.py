@@ -1,18 +1,22 @@
 """Files that somebody deletes or replaces while a crawl writes to them are noticed, named and written again."""
 
 import shutil
+import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from centime.crawl.check.check import check_crawl
+from centime.crawl.engine import writer
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
 from centime.model.errors import FileGone, FolderGone
 from centime.store.captures import find_bodies
+from centime.store.snapshot import write_snapshot
 from tests.cli.hostile_texts import hostile_site
 from tests.crawl.test_foreign_folder import GIVEN, read_some
 from tests.crawl.world import World, advance
@@ -87,6 +91,29 @@ def test_old_and_new_segments_deleted_together_cost_nothing_once_there_are_snaps
             opened.close()
     assert check_crawl(tmp_path / "c").problems == []
     assert read_crawl(tmp_path / "c").shard.read_count == read
+
+
+def test_a_snapshot_under_way_does_not_keep_a_deleted_file_from_being_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    def slow(*arguments: Any) -> None:
+        time.sleep(0.5)
+        write_snapshot(*arguments)
+
+    with ExitStack() as stack:
+        opened, _ = read_some(stack, tmp_path / "c")
+        with monkeypatch.context() as patched:
+            patched.setattr(writer, "write_snapshot", slow)
+            opened._start()
+        (tmp_path / "c" / "state" / "texts.bin").unlink()
+        advance(opened, World(), 5, start=2000.0)
+        read = opened.shard.read_count
+        with pytest.raises(FileGone, match="the same command continues it"), stack.pop_all():
+            opened.must_be_there()
+    assert check_crawl(tmp_path / "c").problems == []
+    reader = read_crawl(tmp_path / "c")
+    assert (reader.shard.read_count, reader.folded) == (read, 0)
 
 
 def test_a_crawl_whose_lock_is_deleted_writes_nothing_more(tmp_path: Path) -> None:
