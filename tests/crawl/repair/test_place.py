@@ -16,7 +16,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.repair.repair import repair_crawl
 from centime.crawl.repair.report import Repaired
 from centime.crawl.report.opening import folder_of
-from centime.model.errors import DamagedCrawl, DamagedFile, NewFormat
+from centime.model.errors import DamagedCrawl, DamagedFile, NewFormat, NoRoom
 from centime.store.captures import find_bodies
 from centime.store.folder import FORMAT, PARTS, CrawlFolder
 from tests.crawl.repair.test_repair import facts, killed
@@ -247,3 +247,17 @@ def test_a_crawl_of_a_newer_centime_is_not_repaired_and_not_upgraded(
                 repair_crawl(folder, dry_run=dry_run)
     assert (folder / "state" / "records.bin").is_dir()
     assert not (folder / "damaged").exists()
+
+
+def test_a_rehearsal_without_room_for_the_copy_says_so_and_leaves_nothing(
+    killed: Path, copied: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copied(killed)
+
+    def full(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
+
+    monkeypatch.setattr(shutil, "copy2", full)
+    with pytest.raises(NoRoom, match=f"^{folder}: the disk is full"):
+        repair_crawl(folder, dry_run=True)
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]

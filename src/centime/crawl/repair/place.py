@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from centime.crawl.repair.report import Repaired
-from centime.files.disk import make_folder, sync_folder
+from centime.files.disk import make_folder, room_for, sync_folder
 from centime.files.listing import files_below, is_dead_link, list_folder
 from centime.model.errors import DamagedFile
 from centime.store.places import FILES, FOLDERS, misplaced, misplaced_bodies
@@ -48,7 +48,8 @@ def rehearsed(path: Path, repair: Callable[[Path], Repaired]) -> Repaired:
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=path.parent) as room:
         copy = Path(room) / path.name
         others = {one for one in list_folder(path) if one.is_dir() and one.name not in (*FOLDERS, REPAIRED)}
-        _copy(path, copy, {*strange, *others, path / "bodies"})
+        with room_for(path):
+            _copy(path, copy, {*strange, *others, path / "bodies"})
         make_folder(copy / "bodies")
         try:
             report = repair(copy)
