@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.repair.repair import repair_crawl
 from centime.crawl.repair.report import Repaired
 from centime.crawl.report.opening import folder_of
-from centime.model.errors import DamagedCrawl, DamagedFile, NewFormat, NoRoom
+from centime.model.errors import CentimeError, DamagedCrawl, DamagedFile, NewFormat, NoRoom
 from centime.store.captures import find_bodies
 from centime.store.folder import FORMAT, PARTS, CrawlFolder
 from tests.crawl.repair.test_repair import facts, killed
@@ -188,11 +189,14 @@ def test_a_part_that_may_not_be_listed_is_said_and_is_no_damage(
         with pytest.raises(PermissionError) as caught:
             _continue(folder)
         assert caught.value.filename == str(folder / part)
-        looking = (_captures,) if part == "bodies" else (read_crawl, folder_of, check_crawl, Reader)
+        looking = (_captures,) if part == "bodies" else (read_crawl, folder_of, check_crawl)
         for look in looking:
             with pytest.raises(PermissionError) as caught:
                 look(folder)
             assert caught.value.filename == str(folder / part)
+        if part != "bodies":
+            with pytest.raises(CentimeError, match=re.escape(f"{folder / part}: Permission denied")):
+                Reader(folder)
     assert not repair_crawl(folder).changed
 
 
