@@ -60,7 +60,6 @@ Whole = int | np.integer[Any]
 """An integer as kernels accept and return it: Python's own type or one of numpy's."""
 
 MOST_LATE_BYTES = 1 << 20  # of arrays, for a call as plain Python: linear work on more takes too long
-LOADING_SECONDS = 0.05  # of CPU as plain Python, for a kernel in the cache: about as long as loading it takes
 PREPARING_SECONDS = (
     1.0  # the same for all late kernels together, until numba is imported and prepared for its first one
 )
@@ -188,8 +187,8 @@ class LateKernel(Kernel):
             return False
         if self._is_new:
             self._is_new = False
-            if self.dispatcher.is_cached():
-                self.seconds = min(self.seconds, LOADING_SECONDS)
+            if self.dispatcher.is_cached():  # a process that has come so far goes on for long: it is loaded at once
+                self.seconds = 0.0
         return self.seconds <= 0.0
 
 
