@@ -15,17 +15,20 @@ folders with another seed. The first failure ends it and names the seed, with wh
 import argparse
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from bench.fuzz_failures import FAILURES
 from bench.fuzz_run import Run, show, written
 
 FOLDERS = ("discover", "fetch", "files", "frontier", "graphs", "ledger", "parse", "refresh", "settings", "store")
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": ".venv/bounds-checked"}
 KEPT = Path("fuzz")
+ENDING_SECONDS = 30.0  # for tests that are interrupted
 
 
 def main() -> int:
@@ -65,20 +68,40 @@ def main() -> int:
 def _rounds(until: float, tests: list[str]) -> bool:
     """Runs property tests with new examples until the time is over; returns whether one failed."""
     rounds = 0
-    while (left := until - time.monotonic()) > 0:
-        seed = random.SystemRandom().randrange(2**32)
-        command = [sys.executable, "-m", "pytest", "--quiet", "-x", "-m", "hypothesis", "-p", "no:cacheprovider"]
-        command += ["--numprocesses", "auto", "--hypothesis-profile=fuzz", f"--hypothesis-seed={seed}", *tests]
-        try:
-            code = subprocess.run(command, timeout=left).returncode
-        except subprocess.TimeoutExpired:
-            break
-        if code:
-            print(f"failed with --hypothesis-seed={seed} in round {rounds + 1}")
-            return True
-        rounds += 1
+    with tempfile.TemporaryDirectory() as folder:
+        failures = Path(folder) / "failures"
+        while (left := until - time.monotonic()) > 0:
+            seed = random.SystemRandom().randrange(2**32)
+            finished = _round(seed, tests, left, failures)
+            if failures.exists():
+                print(f"failed with --hypothesis-seed={seed} in round {rounds + 1}:\n{failures.read_text()}", end="")
+                return True
+            rounds += finished
     print(f"{rounds} whole rounds of property tests and a part of the next, nothing failed")
     return False
+
+
+def _round(seed: int, tests: list[str], seconds: float, failures: Path) -> bool:
+    """Runs property tests once; names those that fail in a file as soon as they do. Returns whether there was time for
+    all.
+    """
+    command = [sys.executable, "-m", "pytest", "--quiet", "-x", "-m", "hypothesis", "-p", "no:cacheprovider"]
+    command += ["-p", "bench.fuzz_failures", "--numprocesses", "auto", *tests]
+    command += ["--hypothesis-profile=fuzz", f"--hypothesis-seed={seed}"]
+    started = subprocess.Popen(command, env=os.environ | {FAILURES: str(failures)})
+    try:
+        code = started.wait(seconds)
+    except subprocess.TimeoutExpired:
+        started.send_signal(signal.SIGINT)  # so that it shows what has failed so far
+        try:
+            started.wait(ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
+        return False
+    if code and not failures.exists():
+        failures.write_text(f"the tests ended with exit code {code}\n")
+    return True
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
 """The fuzzers work: good inputs are good, the same number is the same input, and a broken law is a finding."""
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from bench.fuzz_failures import FAILURES
 from bench.fuzz_mutation import mutated
 from bench.fuzz_run import Run, show, written
 from bench.fuzz_target import Target, must
@@ -48,3 +53,19 @@ def test_the_result_does_not_depend_on_the_number_of_jobs(tmp_path: Path) -> Non
         run.go_on(float("inf"), 200, jobs)
     one, three = ({name: (done.inputs, done.findings) for name, done in run.done.items()} for run in runs)
     assert one == three
+
+
+def test_a_property_test_that_failed_is_reported_even_if_the_run_is_ended_before_its_end(tmp_path: Path) -> None:
+    (tmp_path / "test_two.py").write_text(
+        "import os\nimport signal\nfrom hypothesis import given\nfrom hypothesis import strategies as st\n\n"
+        "@given(st.none())\ndef test_first(nothing):\n    assert nothing == 'the law is broken'\n\n"
+        "@given(st.none())\ndef test_second(nothing):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "bench.fuzz_failures", "-p", "no:cacheprovider", str(tmp_path)]
+    failures = tmp_path / "failures"
+
+    ended = subprocess.run(command, env=os.environ | {FAILURES: str(failures)}, capture_output=True)
+
+    assert ended.returncode == -signal.SIGKILL
+    assert "test_first" in failures.read_text()
+    assert "the law is broken" in failures.read_text()
