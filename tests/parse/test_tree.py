@@ -209,6 +209,10 @@ def test_words_stand_on_the_paths_that_the_tree_has(text: str) -> None:
     check_paths(text)
 
 
+def test_an_inline_element_closes_what_is_open_inside_it() -> None:
+    check_paths(numbered(["<q>", "<span class=x>", WORDS[0], "</q>", WORDS[0]]))
+
+
 @given(soup(FOREIGN))
 def test_pictures_in_the_page_are_read_as_the_tree_reads_them(text: str) -> None:
     assert by_scan(text) == by_tree(text)

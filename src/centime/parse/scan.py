@@ -42,6 +42,7 @@ from centime.parse.names import (
     AREA,
     BREAKS,
     ENDS_P,
+    FORMATTING,
     IMG,
     LANDMARK,
     LINK,
@@ -239,7 +240,7 @@ def _scan(
             role & (SPECIAL | ENDS_P | BREAKS)
             or scratch[FOREIGN_AT] >= 0
             or number in (SVG, MATH)
-            or ((named or scratch[LAST + number] >= 0) and scratch[DEPTH] < DEEPEST)
+            or ((named or not role & FORMATTING or scratch[LAST + number] >= 0) and scratch[DEPTH] < DEEPEST)
         ):
             how = np.int64(close_implied(scratch, number, scratch[MARKS] & IS_CLOSED != 0))
         before, segment = scratch[BEFORE], scratch[SEGMENT]
