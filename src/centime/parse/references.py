@@ -103,9 +103,9 @@ def reference(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, writ
     if found < 0:
         out[written] = 38
         return at + 1, written + 1
-    written = _write(_CHARACTERS[found, 0], out, written)
+    written = write_character(_CHARACTERS[found, 0], out, written)
     if _CHARACTERS[found, 1]:
-        written = _write(_CHARACTERS[found, 1], out, written)
+        written = write_character(_CHARACTERS[found, 1], out, written)
     return found_end, written
 
 
@@ -148,11 +148,11 @@ def _number(data: Bytes, at: Whole, end: Whole, out: Bytes, written: Whole) -> t
         value = np.int64(_REPLACEMENT)
     elif 128 <= value < 160:
         value = _WINDOWS[value - 128]
-    return place, _write(value, out, written)
+    return place, write_character(value, out, written)
 
 
 @bare_inlined
-def _write(character: Whole, out: Bytes, written: Whole) -> Whole:
+def write_character(character: Whole, out: Bytes, written: Whole) -> Whole:
     """Writes a character in UTF-8; returns the new end of the output."""
     if character < 0x80:
         out[written] = character

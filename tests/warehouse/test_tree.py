@@ -1,0 +1,200 @@
+"""The tree of the pass beside lxml's."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from centime.warehouse.contents import Contents
+from centime.warehouse.scan import COMMENT, ELEMENT, INSTRUCTION, TEXT, TYPE
+from centime.warehouse.tree import NotWellFormed, Tree, html_tree, xml_tree
+
+NAMES = st.sampled_from(["a", "b", "item", "x:y", "größe", "a-b.c"])
+VALUES = st.text(st.sampled_from("ab <>&\"'\t\n\r\u00e9\U0001f600"), max_size=6)
+Node = tuple[object, ...]
+
+
+def shown(tree: Tree) -> list[Node]:
+    """The nodes of a tree as (depth, kind, what they hold)."""
+    depths: list[int] = []
+    nodes: list[Node] = []
+    for number in range(len(tree)):
+        depths.append(depths[tree.parent[number]] + 1 if number else 0)
+        kind, content = int(tree.kind[number]), int(tree.content[number])
+        held: object = tree.contents.text(content)
+        if kind == ELEMENT:
+            parts = tree.contents.parts(content)
+            held = (tree.contents.name(content), dict(zip(parts[::2], parts[1::2], strict=True)))
+        elif kind == INSTRUCTION:
+            held = (tree.contents.name(content), *tree.contents.parts(content))
+        if number and kind != TYPE:
+            nodes.append((depths[-1], kind, held))
+    return nodes
+
+
+def shown_by_lxml(document: bytes) -> list[Node]:
+    root = etree.fromstring(document, etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True))
+    nodes: list[Node] = []
+    names = {uri: prefix for prefix, uri in root.nsmap.items()}
+
+    def plain(name: str) -> str:
+        if not name.startswith("{"):
+            return name
+        uri, local = name[1:].split("}")
+        return f"{names[uri]}:{local}" if names[uri] else local
+
+    def add(depth: int, kind: int, held: object) -> None:
+        if kind == TEXT and nodes and nodes[-1][:2] == (depth, TEXT):  # around a reference to an entity
+            held = f"{nodes.pop()[2]}{held}"
+        nodes.append((depth, kind, held))
+
+    def walk(node: etree._Element, depth: int) -> None:
+        if node.tag is etree.Comment:
+            add(depth, COMMENT, node.text)
+        elif node.tag is etree.PI:
+            add(depth, INSTRUCTION, (node.target, node.text or ""))
+        elif node.tag is etree.Entity:
+            add(depth, TEXT, node.text)
+        else:
+            held = {plain(name): value for name, value in node.items()}
+            own = node.nsmap if node.getparent() is None else {}
+            held |= {f"xmlns:{prefix}" if prefix else "xmlns": uri for prefix, uri in own.items()}
+            add(depth, ELEMENT, (plain(node.tag), held))
+            if node.text:
+                add(depth + 1, TEXT, node.text)
+            for child in node:
+                walk(child, depth + 1)
+        if node.tail and depth > 1:
+            add(depth, TEXT, node.tail)
+
+    before = list(root.itersiblings(preceding=True))[::-1]
+    for node in (*before, root, *root.itersiblings()):
+        walk(node, 1)
+    return nodes
+
+
+def escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&#60;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    """Documents in which everything occurs."""
+
+    def element(depth: int) -> str:
+        name = draw(NAMES)
+        names = draw(st.lists(NAMES, unique=True, max_size=3))
+        tag = name + "".join(f' {each} = "{escaped(draw(VALUES))}"' for each in names)
+        pieces = draw(st.lists(st.integers(0, 6 if depth < 4 else 4), max_size=4))
+        made = {
+            0: lambda: escaped(draw(VALUES)),
+            1: lambda: f"<!--{draw(VALUES).replace('-', '')}-->",
+            2: lambda: f"<?p {draw(st.text('ab ', max_size=4)).strip()}?>",
+            3: lambda: f"<![CDATA[{draw(VALUES)}]]>",
+            4: lambda: "&e;&#x1F600;&#10;",
+            5: lambda: element(depth + 1),
+            6: lambda: element(depth + 1),
+        }
+        inside = "".join(made[piece]() for piece in pieces)
+        return f"<{tag}>{inside}</{name} >" if inside or draw(st.booleans()) else f"<{tag}/>"
+
+    root = element(0)
+    place = root.index(" ") if " " in root.split(">")[0] else len(root.split(">")[0].rstrip("/"))
+    declared = root[:place] + ' xmlns:x="urn:x"' + root[place:]
+    return f'<?xml version="1.0"?>\n<!--first--><!DOCTYPE a [<!ENTITY e "]>\'"> <!-- ]> \' --> ]>\n{declared}<?last?>\n'
+
+
+@given(documents())
+def test_the_tree_is_that_of_lxml(document: str) -> None:
+    data = document.encode()
+
+    assert shown(xml_tree(data, Contents())) == shown_by_lxml(data)
+
+
+@given(documents(), documents())
+def test_equal_nodes_have_equal_numbers_and_only_they(one: str, other: str) -> None:
+    contents = Contents()
+    trees = [xml_tree(each.encode(), contents) for each in (one, other)]
+    numbers: dict[bytes, int] = {}
+    for tree in trees:
+        for number in (*tree.content.tolist(), *tree.label.tolist()):
+            assert numbers.setdefault(contents[number], number) == number
+    assert len(set(numbers.values())) == len(numbers)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("<a b='1' c='2'/>", '<a  c="2" b="1" ></a>'),
+        ("<a>x &amp; y</a>", "<a><![CDATA[x & y]]></a>"),
+        ("<a>1\n2</a>", "<a>1\r\n2</a>"),
+        ("<a>é</a>", "<a>&#233;</a>"),
+        ("<a b='1 2'/>", "<a b='1\n2'/>"),
+    ],
+)
+def test_what_is_the_same_by_the_information_set_is_the_same(one: str, other: str) -> None:
+    contents = Contents()
+
+    assert shown(xml_tree(one.encode(), contents)) == shown(xml_tree(other.encode(), contents))
+
+
+def test_a_reference_to_an_entity_is_not_what_looks_like_one() -> None:
+    tree = xml_tree(b"<a><b>&e;</b><b>&amp;e;</b></a>", Contents())
+
+    first, second = (int(tree.content[number]) for number in (3, 5))
+    assert first != second
+    assert tree.contents.text(first) == tree.contents.text(second) == "&e;"
+
+
+def test_all_encodings_have_one_tree() -> None:
+    contents = Contents()
+    trees = [
+        xml_tree(f'<?xml version="1.0" encoding="{name}"?><a>Größe</a>'.encode(name), contents)
+        for name in ("utf-8", "iso-8859-1", "utf-16")
+    ]
+
+    assert all((tree.content == trees[0].content).all() for tree in trees)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "", "text", "<a>", "</a>", "<a></b>", "<a><b></a></b>", "<a/><b/>", "<a/>text", "<a b></a>", "<a b=c></a>",
+        "<a b='c></a>", "<a", "<!--", "<a><!-- </a>", "<a><![CDATA[ </a>", "<a><?p </a>", "<!DOCTYPE a [", "< a></a>",
+        "<1/>", "<a></a", "<a></ab>", "<ab></a>", "<", "<a>&", "<!---->",
+    ],
+)  # fmt: skip
+def test_what_is_not_well_formed_says_where(document: str) -> None:
+    with pytest.raises(NotWellFormed, match=r"line 1, byte \d+"):
+        xml_tree(document.encode(), Contents())
+
+
+@given(st.binary(max_size=60) | st.text(st.sampled_from("<>/!?-[]CDAT a='\"&;#x1"), max_size=60).map(str.encode))
+def test_any_bytes_give_a_tree_or_are_not_well_formed(document: bytes) -> None:
+    try:
+        tree = xml_tree(document, Contents())
+    except NotWellFormed:
+        return
+    assert (tree.parent[1:] < range(1, len(tree))).all()
+    assert (tree.parent[1:] >= 0).all()
+
+
+@given(st.text(st.sampled_from("<>/!?-[]CDAT a='\"&;#x1scriptbr"), max_size=60))
+def test_html_is_never_refused(text: str) -> None:
+    html_tree(f"<html><body>{text}", Contents())
+
+
+def test_html_has_elements_that_are_never_closed_and_content_that_is_not_escaped() -> None:
+    page = "<html><body><p>a<br>b&nbsp;<img alt=\"<\"></p><script>if (a </b) { '&amp;' }</script></body></html>"
+
+    assert shown(html_tree(page, Contents())) == [
+        (1, ELEMENT, ("html", {})),
+        (2, ELEMENT, ("body", {})),
+        (3, ELEMENT, ("p", {})),
+        (4, TEXT, "a"),
+        (4, ELEMENT, ("br", {})),
+        (4, TEXT, "b\xa0"),
+        (4, ELEMENT, ("img", {"alt": "<"})),
+        (3, ELEMENT, ("script", {})),
+        (4, TEXT, "if (a </b) { '&amp;' }"),
+    ]
