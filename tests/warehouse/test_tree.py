@@ -8,9 +8,8 @@ from lxml import etree
 from centime.warehouse.contents import Contents
 from centime.warehouse.scan import COMMENT, ELEMENT, INSTRUCTION, TEXT, TYPE
 from centime.warehouse.tree import NotWellFormed, Tree, html_tree, xml_tree
+from tests.warehouse.documents import documents
 
-NAMES = st.sampled_from(["a", "b", "item", "x:y", "größe", "a-b.c"])
-VALUES = st.text(st.sampled_from("ab <>&\"'\t\n\r\u00e9\U0001f600"), max_size=6)
 Node = tuple[object, ...]
 
 
@@ -71,37 +70,6 @@ def shown_by_lxml(document: bytes) -> list[Node]:
     for node in (*before, root, *root.itersiblings()):
         walk(node, 1)
     return nodes
-
-
-def escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&#60;").replace(">", "&gt;").replace('"', "&quot;")
-
-
-@st.composite
-def documents(draw: st.DrawFn) -> str:
-    """Documents in which everything occurs."""
-
-    def element(depth: int) -> str:
-        name = draw(NAMES)
-        names = draw(st.lists(NAMES, unique=True, max_size=3))
-        tag = name + "".join(f' {each} = "{escaped(draw(VALUES))}"' for each in names)
-        pieces = draw(st.lists(st.integers(0, 6 if depth < 4 else 4), max_size=4))
-        made = {
-            0: lambda: escaped(draw(VALUES)),
-            1: lambda: f"<!--{draw(VALUES).replace('-', '')}-->",
-            2: lambda: f"<?p {draw(st.text('ab ', max_size=4)).strip()}?>",
-            3: lambda: f"<![CDATA[{draw(VALUES)}]]>",
-            4: lambda: "&e;&#x1F600;&#10;",
-            5: lambda: element(depth + 1),
-            6: lambda: element(depth + 1),
-        }
-        inside = "".join(made[piece]() for piece in pieces)
-        return f"<{tag}>{inside}</{name} >" if inside or draw(st.booleans()) else f"<{tag}/>"
-
-    root = element(0)
-    place = root.index(" ") if " " in root.split(">")[0] else len(root.split(">")[0].rstrip("/"))
-    declared = root[:place] + ' xmlns:x="urn:x"' + root[place:]
-    return f'<?xml version="1.0"?>\n<!--first--><!DOCTYPE a [<!ENTITY e "]>\'"> <!-- ]> \' --> ]>\n{declared}<?last?>\n'
 
 
 @given(documents())

@@ -96,16 +96,14 @@ def readable(content: bytes) -> str:
 
 @bare_part
 def _hash(begin: Whole, end: Whole, contents: Bytes, scratch: Scratch) -> Whole:
-    value = scratch[SEED]
+    value = np.int64(scratch[SEED])
     for at in range(begin, end):
         value = mixed(value, contents[at])
     return value
 
 
 @bare_part
-def intern(
-    begin: Whole, contents: Bytes, ends: Scratch, slots: npt.NDArray[np.int32], scratch: Scratch
-) -> Whole:
+def intern(begin: Whole, contents: Bytes, ends: Scratch, slots: npt.NDArray[np.int32], scratch: Scratch) -> Whole:
     """The number of the content that was written last, from `begin` on; if it was known, it is taken away again."""
     end = scratch[WRITTEN]
     slot = _hash(begin, end, contents, scratch) & (len(slots) - 1)
@@ -120,7 +118,7 @@ def intern(
                 scratch[WRITTEN] = begin
                 return number
         slot = (slot + 1) & (len(slots) - 1)
-    number = scratch[KNOWN]
+    number = np.int64(scratch[KNOWN])
     slots[slot] = number
     ends[number + 1] = end
     scratch[KNOWN] = number + 1

@@ -67,10 +67,10 @@ def scan(
     scratch[BROKEN] = -1
     _add(columns, scratch, DOCUMENT_LABEL, DOCUMENT_LABEL, 0, DOCUMENT)
     scratch[OPEN] = 0
-    at = np.int64(0)
+    at: Whole = np.int64(0)
     while at < end and scratch[BROKEN] < 0:
         if data[at] != 60:
-            stop = at
+            stop: Whole = at
             while stop < end and data[stop] != 60:
                 stop += 1
             _add_text(data, at, stop, html, True, table, scratch)
@@ -290,7 +290,7 @@ def _raw(data: Bytes, name: Whole, name_end: Whole, at: Whole, table: Table, scr
 @bare_inlined
 def _add(columns: Columns, scratch: Scratch, label: Whole, content: Whole, size: Whole, kind: Whole) -> Whole:
     """Adds a node to the innermost open one; returns its number."""
-    number = scratch[NODES]
+    number = np.int64(scratch[NODES])
     columns[0][number] = scratch[OPEN]
     columns[1][number] = label
     columns[2][number] = content

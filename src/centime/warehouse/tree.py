@@ -55,8 +55,8 @@ def _tree(text: bytes, contents: Contents, *, html: bool) -> Tree:
     tags = text.count(b"<")
     nodes = 2 * tags + 2
     if not contents.count:
-        for content in FIRST:
-            contents.add(content)
+        for first in FIRST:
+            contents.add(first)
     contents.reserve(2 * len(text) + 64, 3 * tags + 8)
     parent, label, content, size = (np.empty(nodes, dtype=np.int32) for _ in range(4))
     kind = np.empty(nodes, dtype=np.int8)
