@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from centime.warehouse.contents import Contents
-from centime.warehouse.scan import COMMENT, ELEMENT, INSTRUCTION, TEXT, TYPE
+from centime.warehouse.nodes import COMMENT, ELEMENT, INSTRUCTION, TEXT, TYPE
 from centime.warehouse.tree import NotWellFormed, Tree, html_tree, xml_tree
 from tests.warehouse.documents import documents
 
@@ -147,22 +147,37 @@ def test_any_bytes_give_a_tree_or_are_not_well_formed(document: bytes) -> None:
     assert (tree.parent[1:] >= 0).all()
 
 
-@given(st.text(st.sampled_from("<>/!?-[]CDAT a='\"&;#x1scriptbr"), max_size=60))
-def test_html_is_never_refused(text: str) -> None:
-    html_tree(f"<html><body>{text}", Contents())
+@given(st.text(st.sampled_from("<>/!?-[]CDAT a='\"&;#x1scriptbrp"), max_size=80) | st.binary(max_size=60).map(repr))
+def test_any_page_has_a_tree(text: str) -> None:
+    tree = html_tree(text.encode(), Contents())
+
+    assert (tree.parent[1:] < range(1, len(tree))).all()
+    assert (tree.parent[1:] >= 0).all()
 
 
-def test_html_has_elements_that_are_never_closed_and_content_that_is_not_escaped() -> None:
-    page = "<html><body><p>a<br>b&nbsp;<img alt=\"<\"></p><script>if (a </b) { '&amp;' }</script></body></html>"
+def test_a_page_has_its_elements_texts_comments_and_scripts() -> None:
+    page = (
+        "<!DOCTYPE html><title>T &amp; t</title><P CLASS=a id='b'>one<br>two&nbsp;<img alt='<' src=x src=y>"
+        "<ul><li>a<li>b</ul><!-- c --><script>if (a </b) { '&amp;' }</script><svg><g/><![CDATA[<q>]]></svg>"
+    )
 
-    assert shown(html_tree(page, Contents())) == [
-        (1, ELEMENT, ("html", {})),
-        (2, ELEMENT, ("body", {})),
-        (3, ELEMENT, ("p", {})),
-        (4, TEXT, "a"),
-        (4, ELEMENT, ("br", {})),
-        (4, TEXT, "b\xa0"),
-        (4, ELEMENT, ("img", {"alt": "<"})),
-        (3, ELEMENT, ("script", {})),
-        (4, TEXT, "if (a </b) { '&amp;' }"),
+    assert shown(html_tree(page.encode(), Contents())) == [
+        (1, ELEMENT, ("title", {})),
+        (2, TEXT, "T &amp; t"),
+        (1, ELEMENT, ("p", {"class": "a", "id": "b"})),
+        (2, TEXT, "one"),
+        (2, ELEMENT, ("br", {})),
+        (2, TEXT, "two\xa0"),
+        (2, ELEMENT, ("img", {"alt": "<", "src": "x"})),
+        (1, ELEMENT, ("ul", {})),
+        (2, ELEMENT, ("li", {})),
+        (3, TEXT, "a"),
+        (2, ELEMENT, ("li", {})),
+        (3, TEXT, "b"),
+        (1, COMMENT, "<!-- c -->"),
+        (1, ELEMENT, ("script", {})),
+        (2, TEXT, "if (a </b) { '&amp;' }"),
+        (1, ELEMENT, ("svg", {})),
+        (2, ELEMENT, ("g", {})),
+        (2, TEXT, "<q>"),
     ]

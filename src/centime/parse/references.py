@@ -63,6 +63,12 @@ def without_references(text: bytes, *, attribute: bool) -> str:
 @late_kernel(0.5)
 def resolve(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, written: Whole) -> Whole:
     """Copies bytes with resolved references; returns the new end of the output."""
+    return resolve_part(data, at, end, where, out, written)
+
+
+@bare_part
+def resolve_part(data: Bytes, at: Whole, end: Whole, where: Whole, out: Bytes, written: Whole) -> Whole:
+    """The same as a part of other kernels."""
     while at < end:
         byte = data[at]
         if byte == 38:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from centime.model.errors import BadInput
 from centime.warehouse.matching import Matching, Shape
-from centime.warehouse.scan import Numbers
+from centime.warehouse.nodes import Numbers
 from centime.warehouse.tree import Tree
 
 Xids = npt.NDArray[np.int64]

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
 from centime.parse.words import mixed
-from centime.warehouse.scan import ELEMENT, Numbers
+from centime.warehouse.nodes import ELEMENT, Numbers
 from centime.warehouse.tree import Tree
 
 Long = npt.NDArray[np.int64]

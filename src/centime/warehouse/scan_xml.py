@@ -1,4 +1,4 @@
-"""One pass over the bytes of XML, or of serialised HTML, fills the arrays of a tree.
+"""One pass over the bytes of XML fills the arrays of a tree.
 
 Nothing is loaded and nothing is expanded: a document that would become gigabytes is as long as its bytes. The pass is
 linear whatever the nesting and the number of attributes.
@@ -6,44 +6,37 @@ linear whatever the nesting and the number of attributes.
 What it takes for the same is the same by XML's information set: the order of attributes, quotes, empty tags, CDATA
 sections, line ends and numeric references make no difference. Unlike a parser it forgives what makes no difference to
 the tree (attributes given twice, characters that XML does not have).
-
-Serialised HTML is regular: every element that may have content is closed, except those that never have any (VOID), and
-the content of some is not escaped (RAW). A closing tag without an opening one is passed over, and what no parser writes
-is text, to the end.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
 from centime.parse.references import write_character
 from centime.warehouse.contents import ENTITY, SEPARATOR, WRITTEN, Bytes, Scratch, intern
-
-Numbers = npt.NDArray[np.int32]
-
-DOCUMENT, ELEMENT, TEXT, COMMENT, INSTRUCTION, TYPE = range(6)
-VOID = (
-    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "keygen", "link",
-    "meta", "param", "source", "track", "wbr",
-)  # fmt: skip
-RAW = ("iframe", "noembed", "noframes", "plaintext", "script", "style", "xmp")
-# The first contents of every table, so that their numbers are known here.
-FIRST = (b"d", b"t", b"c", b"y", *(b"e" + name.encode() for name in (*VOID, *RAW)))
-DOCUMENT_LABEL, TEXT_LABEL, COMMENT_LABEL, TYPE_LABEL = range(4)
-_VOID_LABEL = 4
-_RAW_LABEL = _VOID_LABEL + len(VOID)
-_OTHER_LABEL = _RAW_LABEL + len(RAW)
-
-# Places in the scratch array of a pass: how many nodes there are, the innermost open one, where the text begins that
-# is being gathered (-1 if there is none), the attributes of the element, and where the document is broken.
-NODES, OPEN, TEXT_BEGIN, ATTRIBUTES, BROKEN = range(5)
-SCRATCH_SIZE = 5
-_PLACES = 4  # of an attribute: begin and end of its name and of its value
-
-Columns = tuple[Numbers, Numbers, Numbers, Numbers, npt.NDArray[np.int8]]
-"""Parent, label, content, size and kind of each node."""
-Table = tuple[Bytes, Scratch, Numbers, Scratch]
-"""The arrays of a `Contents`."""
+from centime.warehouse.nodes import (
+    ATTRIBUTES,
+    BROKEN,
+    COMMENT,
+    COMMENT_LABEL,
+    DOCUMENT,
+    DOCUMENT_LABEL,
+    ELEMENT,
+    INSTRUCTION,
+    NODES,
+    OPEN,
+    PLACES,
+    TEXT,
+    TEXT_BEGIN,
+    TEXT_LABEL,
+    TYPE,
+    TYPE_LABEL,
+    Columns,
+    Numbers,
+    Table,
+    add_node,
+    put,
+    sort_attributes,
+)
 
 _ENDS_NAME = np.zeros(256, dtype=np.bool_)
 _ENDS_NAME[[9, 10, 13, 32, 47, 61, 62]] = True
@@ -54,8 +47,8 @@ _BEGINS_NAME[[58, 95]] = _BEGINS_NAME[65:91] = _BEGINS_NAME[97:123] = _BEGINS_NA
 
 
 @late_kernel(4.0)
-def scan(
-    data: Bytes, html: bool | np.bool_, columns: Columns, table: Table, attributes: Numbers, order: Numbers,
+def scan_xml(
+    data: Bytes, columns: Columns, table: Table, attributes: Numbers, order: Numbers,
     scratch: Scratch,
 ) -> None:  # fmt: skip
     """Fills the columns from the bytes of a document in UTF-8; sets `scratch[BROKEN]` to a place if it is broken
@@ -65,7 +58,7 @@ def scan(
     scratch[OPEN] = -1
     scratch[TEXT_BEGIN] = -1
     scratch[BROKEN] = -1
-    _add(columns, scratch, DOCUMENT_LABEL, DOCUMENT_LABEL, 0, DOCUMENT)
+    add_node(columns, scratch, DOCUMENT_LABEL, DOCUMENT_LABEL, 0, DOCUMENT)
     scratch[OPEN] = 0
     at: Whole = np.int64(0)
     while at < end and scratch[BROKEN] < 0:
@@ -73,37 +66,32 @@ def scan(
             stop: Whole = at
             while stop < end and data[stop] != 60:
                 stop += 1
-            _add_text(data, at, stop, html, True, table, scratch)
+            _add_text(data, at, stop, True, table, scratch)
             at = stop
         elif at + 1 < end and data[at + 1] == 33 and _is_cdata(data, at):
             stop = _find(data, at + 9, 93, 93, 62)
-            _add_text(data, at + 9, min(stop, end), html, False, table, scratch)
+            _add_text(data, at + 9, min(stop, end), False, table, scratch)
             at = stop + 3
         else:
-            _end_text(columns, table, html, at, scratch)
+            _end_text(columns, table, at, scratch)
             if scratch[BROKEN] < 0:
-                stop = _markup(data, at, html, columns, table, attributes, order, scratch)
-                if html and scratch[BROKEN] >= 0:  # no parser writes that: the rest is text
-                    scratch[BROKEN] = -1
-                    stop = end
-                    _add_text(data, at, end, html, False, table, scratch)
-                at = stop
+                at = _markup(data, at, columns, table, attributes, order, scratch)
     if scratch[BROKEN] < 0:
-        _end_text(columns, table, html, end, scratch)
-    if scratch[BROKEN] < 0 and not html and (at > end or scratch[OPEN] != 0 or not _has_root(columns, scratch)):
+        _end_text(columns, table, end, scratch)
+    if scratch[BROKEN] < 0 and (at > end or scratch[OPEN] != 0 or not _has_root(columns, scratch)):
         scratch[BROKEN] = end
 
 
 @bare_part
 def _markup(
-    data: Bytes, at: Whole, html: bool | np.bool_, columns: Columns, table: Table, attributes: Numbers,
+    data: Bytes, at: Whole, columns: Columns, table: Table, attributes: Numbers,
     order: Numbers, scratch: Scratch,
 ) -> Whole:  # fmt: skip
     """Adds what begins with `<` at a place; returns where it ends."""
     end = np.int64(len(data))
     following = np.int64(data[at + 1]) if at + 1 < end else np.int64(0)
     if following == 47:
-        return _close(data, at, html, columns, table, scratch)
+        return _close(data, at, columns, table, scratch)
     if following == 33:
         if at + 3 < end and data[at + 2] == 45 and data[at + 3] == 45:
             stop = _find(data, at + 4, 45, 45, 62)
@@ -120,18 +108,18 @@ def _markup(
     if following == 0 or not _BEGINS_NAME[following]:
         scratch[BROKEN] = at
         return at
-    return _open(data, at, html, columns, table, attributes, order, scratch)
+    return _open(data, at, columns, table, attributes, order, scratch)
 
 
 @bare_part
 def _open(
-    data: Bytes, at: Whole, html: bool | np.bool_, columns: Columns, table: Table, attributes: Numbers,
+    data: Bytes, at: Whole, columns: Columns, table: Table, attributes: Numbers,
     order: Numbers, scratch: Scratch,
 ) -> Whole:  # fmt: skip
     """Adds an element; returns where its tag ends, or its content if that is raw."""
     contents, ends, slots, known = table
     end = np.int64(len(data))
-    if scratch[OPEN] == 0 and not html and _has_root(columns, scratch):
+    if scratch[OPEN] == 0 and _has_root(columns, scratch):
         scratch[BROKEN] = at
         return at
     name_end = at + 1
@@ -142,31 +130,27 @@ def _open(
         scratch[BROKEN] = at
         return at
     begin = known[WRITTEN]
-    _put(101, contents, known)
+    put(101, contents, known)
     _copy(data, at + 1, name_end, contents, known)
     label = intern(begin, contents, ends, slots, known)
     content = label
     count = scratch[ATTRIBUTES]
     if count:
         begin = known[WRITTEN]
-        _put(97, contents, known)
+        put(97, contents, known)
         _copy(data, at + 1, name_end, contents, known)
-        _sort(data, attributes, order, count)
+        sort_attributes(data, attributes, order, count)
         for place in range(count):
-            one = _PLACES * order[place]
-            _put(SEPARATOR, contents, known)
+            one = PLACES * order[place]
+            put(SEPARATOR, contents, known)
             _copy(data, attributes[one], attributes[one + 1], contents, known)
-            _put(SEPARATOR, contents, known)
-            _write_text(data, attributes[one + 2], attributes[one + 3], html, True, True, contents, known)
+            put(SEPARATOR, contents, known)
+            _write_text(data, attributes[one + 2], attributes[one + 3], True, True, contents, known)
         content = intern(begin, contents, ends, slots, known)
-    element = _add(columns, scratch, label, content, count, ELEMENT)
-    if html and _VOID_LABEL <= label < _RAW_LABEL:
-        return stop + 1
+    element = add_node(columns, scratch, label, content, count, ELEMENT)
     if data[stop] == 47:  # an empty tag
         return stop + 2
     scratch[OPEN] = element
-    if html and _RAW_LABEL <= label < _OTHER_LABEL:
-        return _raw(data, at + 1, name_end, stop + 1, table, scratch)
     return stop + 1
 
 
@@ -203,50 +187,16 @@ def _read_attributes(data: Bytes, at: Whole, attributes: Numbers, scratch: Scrat
             at += 1
         if at >= end:
             return end
-        attributes[_PLACES * count] = begin
-        attributes[_PLACES * count + 1] = name_end
-        attributes[_PLACES * count + 2] = value
-        attributes[_PLACES * count + 3] = at
+        attributes[PLACES * count] = begin
+        attributes[PLACES * count + 1] = name_end
+        attributes[PLACES * count + 2] = value
+        attributes[PLACES * count + 3] = at
         count += 1
         at += 1
 
 
 @bare_part
-def _sort(data: Bytes, attributes: Numbers, order: Numbers, count: Whole) -> None:
-    """Fills `order` with the numbers of the attributes in the order of their names: a merge sort, from the bottom
-    up; the second half of `order` is its other place."""
-    for place in range(count):
-        order[place] = place
-    half = len(order) >> 1
-    width = np.int64(1)
-    while width < count:
-        for begin in range(0, count, 2 * width):
-            middle, stop = min(begin + width, count), min(begin + 2 * width, count)
-            left, right = np.int64(begin), np.int64(middle)
-            for place in range(begin, stop):
-                if left < middle and (right >= stop or not _is_before(data, attributes, order[right], order[left])):
-                    order[half + place] = order[left]
-                    left += 1
-                else:
-                    order[half + place] = order[right]
-                    right += 1
-        for place in range(count):
-            order[place] = order[half + place]
-        width *= 2
-
-
-@bare_part
-def _is_before(data: Bytes, attributes: Numbers, one: Whole, other: Whole) -> bool | np.bool_:
-    a, a_end = np.int64(attributes[_PLACES * one]), np.int64(attributes[_PLACES * one + 1])
-    b, b_end = np.int64(attributes[_PLACES * other]), np.int64(attributes[_PLACES * other + 1])
-    while a < a_end and b < b_end and data[a] == data[b]:
-        a += 1
-        b += 1
-    return b < b_end and (a == a_end or data[a] < data[b])
-
-
-@bare_part
-def _close(data: Bytes, at: Whole, html: bool | np.bool_, columns: Columns, table: Table, scratch: Scratch) -> Whole:
+def _close(data: Bytes, at: Whole, columns: Columns, table: Table, scratch: Scratch) -> Whole:
     """Closes the innermost element, if the tag at this place has its name; returns where the tag ends."""
     contents, ends = table[0], table[1]
     end = np.int64(len(data))
@@ -260,7 +210,7 @@ def _close(data: Bytes, at: Whole, html: bool | np.bool_, columns: Columns, tabl
     while place < end and _SPACE[data[place]]:
         place += 1
     same = same and place < end and data[place] == 62
-    if not same and not html:
+    if not same:
         scratch[BROKEN] = at
         return at
     if same:
@@ -268,36 +218,6 @@ def _close(data: Bytes, at: Whole, html: bool | np.bool_, columns: Columns, tabl
     while place < end and data[place] != 62:
         place += 1
     return place + 1
-
-
-@bare_part
-def _raw(data: Bytes, name: Whole, name_end: Whole, at: Whole, table: Table, scratch: Scratch) -> Whole:
-    """Gathers what stands as it is between the tags of an element; returns where its closing tag begins."""
-    end = np.int64(len(data))
-    stop = at
-    while stop < end:
-        if data[stop] == 60 and stop + 1 < end and data[stop + 1] == 47:
-            place = np.int64(0)
-            while name + place < name_end and stop + 2 + place < end and data[stop + 2 + place] == data[name + place]:
-                place += 1
-            if name + place == name_end:
-                break
-        stop += 1
-    _add_text(data, at, stop, True, False, table, scratch)
-    return stop
-
-
-@bare_inlined
-def _add(columns: Columns, scratch: Scratch, label: Whole, content: Whole, size: Whole, kind: Whole) -> Whole:
-    """Adds a node to the innermost open one; returns its number."""
-    number = np.int64(scratch[NODES])
-    columns[0][number] = scratch[OPEN]
-    columns[1][number] = label
-    columns[2][number] = content
-    columns[3][number] = size
-    columns[4][number] = kind
-    scratch[NODES] = number + 1
-    return number
 
 
 @bare_inlined
@@ -309,12 +229,6 @@ def _has_root(columns: Columns, scratch: Scratch) -> bool | np.bool_:
             return True
         number = number - 1 if columns[0][number] == 0 else np.int64(columns[0][number])
     return False
-
-
-@bare_inlined
-def _put(byte: Whole, contents: Bytes, known: Scratch) -> None:
-    contents[known[WRITTEN]] = byte
-    known[WRITTEN] += 1
 
 
 @bare_part
@@ -337,10 +251,10 @@ def _add_leaf(
         scratch[BROKEN] = at
         return
     begin = known[WRITTEN]
-    _put(sort, contents, known)
-    _write_text(data, at, stop, False, False, False, contents, known)
+    put(sort, contents, known)
+    _write_text(data, at, stop, False, False, contents, known)
     size = known[WRITTEN] - begin - 1
-    _add(columns, scratch, label, intern(begin, contents, ends, slots, known), size, kind)
+    add_node(columns, scratch, label, intern(begin, contents, ends, slots, known), size, kind)
 
 
 @bare_part
@@ -350,34 +264,34 @@ def _add_instruction(data: Bytes, at: Whole, stop: Whole, columns: Columns, tabl
     while name_end < stop and not _SPACE[data[name_end]]:
         name_end += 1
     begin = known[WRITTEN]
-    _put(112, contents, known)
+    put(112, contents, known)
     _copy(data, at, name_end, contents, known)
     label = intern(begin, contents, ends, slots, known)
     begin = known[WRITTEN]
-    _put(113, contents, known)
+    put(113, contents, known)
     _copy(data, at, name_end, contents, known)
-    _put(SEPARATOR, contents, known)
+    put(SEPARATOR, contents, known)
     while name_end < stop and _SPACE[data[name_end]]:
         name_end += 1
-    _write_text(data, name_end, stop, False, False, False, contents, known)
-    _add(columns, scratch, label, intern(begin, contents, ends, slots, known), stop - name_end, INSTRUCTION)
+    _write_text(data, name_end, stop, False, False, contents, known)
+    add_node(columns, scratch, label, intern(begin, contents, ends, slots, known), stop - name_end, INSTRUCTION)
 
 
 @bare_part
 def _add_text(
-    data: Bytes, at: Whole, stop: Whole, html: bool | np.bool_, escaped: bool | np.bool_, table: Table,
+    data: Bytes, at: Whole, stop: Whole, escaped: bool | np.bool_, table: Table,
     scratch: Scratch,
 ) -> None:  # fmt: skip
     """Gathers text that belongs to one node, whether it is escaped or in a CDATA section."""
     contents, known = table[0], table[3]
     if scratch[TEXT_BEGIN] < 0:
         scratch[TEXT_BEGIN] = known[WRITTEN]
-        _put(116, contents, known)
-    _write_text(data, at, stop, html, escaped, False, contents, known)
+        put(116, contents, known)
+    _write_text(data, at, stop, escaped, False, contents, known)
 
 
 @bare_part
-def _end_text(columns: Columns, table: Table, html: bool | np.bool_, at: Whole, scratch: Scratch) -> None:
+def _end_text(columns: Columns, table: Table, at: Whole, scratch: Scratch) -> None:
     """Adds the text that was gathered."""
     contents, ends, slots, known = table
     begin = scratch[TEXT_BEGIN]
@@ -393,16 +307,16 @@ def _end_text(columns: Columns, table: Table, html: bool | np.bool_, at: Whole, 
             break
     if scratch[OPEN] == 0:  # outside the root
         known[WRITTEN] = begin
-        if not blank and not html:
+        if not blank:
             scratch[BROKEN] = at
         return
     size = np.int64(0) if blank else known[WRITTEN] - begin - 1
-    _add(columns, scratch, TEXT_LABEL, intern(begin, contents, ends, slots, known), size, TEXT)
+    add_node(columns, scratch, TEXT_LABEL, intern(begin, contents, ends, slots, known), size, TEXT)
 
 
 @bare_part
 def _write_text(
-    data: Bytes, at: Whole, stop: Whole, html: bool | np.bool_, escaped: bool | np.bool_, value: bool | np.bool_,
+    data: Bytes, at: Whole, stop: Whole, escaped: bool | np.bool_, value: bool | np.bool_,
     contents: Bytes, known: Scratch,
 ) -> None:  # fmt: skip
     """Writes text with resolved references; in XML line ends are LF, and all white space of a value is a space."""
@@ -410,22 +324,20 @@ def _write_text(
     while at < stop:
         byte = data[at]
         if byte == 38 and escaped:
-            at, written = _reference(data, at, stop, html, contents, written)
+            at, written = _reference(data, at, stop, contents, written)
             continue
-        if not html and byte == 13:
+        if byte == 13:
             byte = np.uint8(10)
             if at + 1 < stop and data[at + 1] == 10:
                 at += 1
-        contents[written] = np.uint8(32) if value and not html and byte <= 32 else byte
+        contents[written] = np.uint8(32) if value and byte <= 32 else byte
         written += 1
         at += 1
     known[WRITTEN] = written
 
 
 @bare_part
-def _reference(
-    data: Bytes, at: Whole, stop: Whole, html: bool | np.bool_, contents: Bytes, written: Whole
-) -> tuple[Whole, Whole]:
+def _reference(data: Bytes, at: Whole, stop: Whole, contents: Bytes, written: Whole) -> tuple[Whole, Whole]:
     """Writes what a reference stands for; returns what follows it, and the end of what is written."""
     end = at + 1
     while end < stop and data[end] != 59 and not _ENDS_NAME[data[end]] and data[end] != 38:
@@ -448,11 +360,11 @@ def _reference(
         character = np.int64(34)
     elif size == 4 and first == 97 and second == 112 and data[at + 3] == 111 and data[at + 4] == 115:
         character = np.int64(39)
-    elif html and size == 4 and first == 110 and second == 98 and data[at + 3] == 115 and data[at + 4] == 112:
+    elif size == 4 and first == 110 and second == 98 and data[at + 3] == 115 and data[at + 4] == 112:
         character = np.int64(160)
     if character >= 0:
         return end + 1, write_character(character, contents, written)
-    contents[written] = np.uint8(38) if html or first == 35 else np.uint8(ENTITY)
+    contents[written] = np.uint8(38) if first == 35 else np.uint8(ENTITY)
     return at + 1, written + 1
 
 

@@ -1,0 +1,57 @@
+"""The text of a document as people read it: sentences of HTML and XML, lines of plain text.
+
+Text of inline elements belongs to the sentence around it; elements that begin a line (`p`, `li`, `td`) end a sentence.
+Scripts, styles and what a browser does not show are left out. In XML every element is a block.
+"""
+
+import re
+from itertools import pairwise
+
+from centime.model.kernel import Whole
+from centime.parse.names import BREAKS, ROLES, code_of, element_of
+from centime.warehouse.nodes import ELEMENT, TEXT
+from centime.warehouse.tree import Tree
+
+_END = re.compile(
+    "[.!?\u2026][\"'\u201d\u2019)\\]]*\\s+(?=[\"'\u201c\u2018(\\[]*[^\\s\\da-z])"  # and no small letter or digit after it
+    "|[\u3002\uff01\uff1f]+[\u300d\u300f\uff09]*"
+)
+_HIDDEN = {"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "object", "svg", "math", "head"}
+
+
+def sentences_of(tree: Tree, *, html: bool) -> list[str]:
+    """The sentences of a document, in order."""
+    hidden = [False] * len(tree)
+    names: dict[int, str] = {}
+    blocks: list[list[str]] = [[]]
+    stack = [0]
+    parents, kinds, contents = tree.parent.tolist(), tree.kind.tolist(), tree.content.tolist()
+    breaks = {0: True}
+    for node in range(1, len(tree)):
+        parent = parents[node]
+        while stack[-1] != parent:
+            if breaks[stack.pop()]:
+                blocks.append([])
+        if kinds[node] == ELEMENT:
+            label = int(tree.label[node])
+            name = names.get(label) or names.setdefault(label, tree.contents.name(label))
+            hidden[node] = hidden[parent] or (html and name in _HIDDEN)
+            breaks[node] = not html or _begins_line(name)
+            if breaks[node]:
+                blocks.append([])
+            stack.append(node)
+        elif kinds[node] == TEXT and not hidden[parent]:
+            blocks[-1].append(tree.contents.text(contents[node]))
+    return [sentence for block in blocks for sentence in sentences("".join(block))]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a paragraph, with single spaces."""
+    ends = [0, *(found.end() for found in _END.finditer(text)), len(text)]
+    parts = (" ".join(text[begin:end].split()) for begin, end in pairwise(ends))
+    return [part for part in parts if part]
+
+
+def _begins_line(name: str) -> bool:
+    number: Whole = element_of(code_of(name))
+    return bool(ROLES[number] & BREAKS)

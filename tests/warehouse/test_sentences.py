@@ -1,0 +1,39 @@
+import pytest
+
+from centime.warehouse.contents import Contents
+from centime.warehouse.sentences import sentences, sentences_of
+from centime.warehouse.tree import html_tree, xml_tree
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("Version 3.11.4 is out. It is 2.5 MB.", ["Version 3.11.4 is out.", "It is 2.5 MB."]),
+        ("It is e.g. this one.", ["It is e.g. this one."]),
+        ('He said "Go." Then he went.', ['He said "Go."', "Then he went."]),
+        ("  a \n b  ", ["a b"]),
+        ("Ça va. Élan.", ["Ça va.", "Élan."]),
+        ("一です。二です。", ["一です。", "二です。"]),
+        ("", []),
+    ],
+)
+def test_a_paragraph_is_split_where_a_sentence_ends(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_a_page_has_the_sentences_that_a_browser_shows() -> None:
+    page = (
+        b"<title>Tea</title><nav><a>Home</a> <a>Shop</a></nav><h1>Tea <i>pots</i></h1><p>One <b>pot.</b> Two\n pots."
+        b"<ul><li>a<li>b</ul><script>no()</script><svg><text>no</text></svg><td>x<br>y"
+    )
+
+    assert sentences_of(html_tree(page, Contents()), html=True) == [
+        "Tea", "Home Shop", "Tea pots", "One pot.", "Two pots.", "a", "b", "x", "y",
+    ]  # fmt: skip
+
+
+def test_in_xml_every_element_is_a_block() -> None:
+    tree = xml_tree(b"<a><b>one</b><b>two</b>three <script>four</script></a>", Contents())
+
+    assert sentences_of(tree, html=False) == ["one", "two", "three", "four"]
