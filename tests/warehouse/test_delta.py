@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from centime.warehouse.comparison import Document, tree_change
 from centime.warehouse.contents import Contents
-from centime.warehouse.delta import Delta, NotThisVersion, Version, delta_of, first_xids
+from centime.warehouse.delta import Delta, NotThisVersion, Version, delta_of, first_xids, next_xids
 from centime.warehouse.matching import match_trees
 from centime.warehouse.tree import xml_tree
 from tests.warehouse.documents import documents, edited
@@ -21,8 +22,9 @@ def changes(*versions: bytes) -> tuple[list[Delta], list[Version]]:
     deltas, states = [], [Version.of(tree, xids)]
     for version in versions[1:]:
         new = xml_tree(version, contents)
-        delta, xids, following = delta_of(match_trees(tree, new), xids, following)
-        deltas.append(delta)
+        matching, before = match_trees(tree, new), xids
+        xids, following = next_xids(matching, before, following)
+        deltas.append(delta_of(matching, before, xids))
         states.append(Version.of(new, xids))
         tree = new
     return deltas, states
@@ -46,6 +48,19 @@ def test_deltas_of_any_documents_lead_to_the_new_version_and_back(versions: list
 @given(edited())
 def test_deltas_of_edited_documents_lead_to_the_new_version_and_back(versions: list[str]) -> None:
     assert_leads(*changes(*(version.encode() for version in versions)))
+
+
+@given(edited())
+def test_a_delta_over_several_versions_leads_there_and_back_with_the_same_identifiers(versions: list[str]) -> None:
+    change = tree_change([Document(version.encode(), "text/xml") for version in versions], 0, len(versions) - 1)
+    old, new = Version.of(change.old, change.old_xids), Version.of(change.new, change.new_xids)
+    at = copy.deepcopy(old)
+
+    at.apply(change.delta)
+    assert at == new
+    at.apply(change.delta.inverse())
+    assert at == old
+    assert new == changes(*(version.encode() for version in versions))[1][-1]
 
 
 @given(documents())

@@ -145,6 +145,18 @@ def every_capture(folder: Path) -> Iterator[Capture]:
 
 def read_body(folder: Path, capture: Capture) -> bytes:
     """The body of a capture, or of the capture that it revisits; DamagedFile if it is missing or damaged."""
+    return _read(folder, capture)[1]
+
+
+def read_typed(folder: Path, capture: Capture) -> tuple[bytes, str]:
+    """The same, and the Content-Type that came with it, with its charset."""
+    data, body = _read(folder, capture)
+    record = record_of(data)
+    return body, header_of(record[1], "content-type") if record is not None else ""
+
+
+def _read(folder: Path, capture: Capture) -> tuple[bytes, bytes]:
+    """The record with the body of a capture, and the body."""
     if capture.revisit:
         original = find_original(folder, capture.url, capture.digest)
         if original is None:
@@ -159,7 +171,7 @@ def read_body(folder: Path, capture: Capture) -> bytes:
     body = payload_of(data)
     if body is None or base64.b32encode(hashlib.sha1(body).digest()).decode() != capture.digest:
         raise DamagedFile(f"{path}: the record at byte {capture.offset} is damaged")
-    return body
+    return data, body
 
 
 def date_of(folder: Path, capture: Capture) -> str:

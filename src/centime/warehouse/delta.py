@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.errors import BadInput
-from centime.warehouse.matching import Matching, Shape
+from centime.warehouse.matching import Matching, Shape, match_known
 from centime.warehouse.nodes import Numbers
 from centime.warehouse.tree import Tree
 
@@ -90,29 +90,40 @@ def first_xids(tree: Tree) -> Xids:
     return np.arange(len(tree), dtype=np.int64)
 
 
-def delta_of(matching: Matching, xids: Xids, next_xid: int) -> tuple[Delta, Xids, int]:
-    """What changed; the identifiers of the new version; the next one that is free."""
-    old, new, to_old = matching.old, matching.new, matching.to_old
+def next_xids(matching: Matching, xids: Xids, free: int) -> tuple[Xids, int]:
+    """The identifiers of the new version, and the next one that is free."""
+    to_old = matching.to_old
     known = to_old >= 0
     fresh = np.flatnonzero(~known)
     new_xids = np.where(known, xids[np.maximum(to_old, 0)], 0)
-    new_xids[fresh] = next_xid + np.arange(len(fresh))
-    contents = old.contents
-    moved = [Move(*numbers) for numbers in _places(matching, np.flatnonzero(known & ~matching.stays), xids, new_xids)]
-    both = np.flatnonzero(known)
+    new_xids[fresh] = free + np.arange(len(fresh))
+    return new_xids, free + len(fresh)
+
+
+def delta_of(matching: Matching, xids: Xids, new_xids: Xids) -> Delta:
+    """What changed between two versions."""
+    old, new, to_old = matching.old, matching.new, matching.to_old
+    both = np.flatnonzero(to_old >= 0)
+    moved = both[~matching.stays[both]]
     changed = both[old.content[to_old[both]] != new.content[both]]
-    updated = [
-        Update(xid, contents[before], contents[after])
-        for xid, before, after in zip(
-            new_xids[changed].tolist(),
-            old.content[to_old[changed]].tolist(),
-            new.content[changed].tolist(),
-            strict=True,
-        )
-    ]
-    deleted = _subtrees(old, matching.old_shape, matching.to_new, xids)
-    inserted = _subtrees(new, matching.new_shape, to_old, new_xids)
-    return Delta(deleted, inserted, tuple(moved), tuple(updated)), new_xids, next_xid + len(fresh)
+    values = (new_xids[changed], old.content[to_old[changed]], new.content[changed])
+    return Delta(
+        _subtrees(old, matching.old_shape, matching.to_new, xids),
+        _subtrees(new, matching.new_shape, to_old, new_xids),
+        tuple(Move(*numbers) for numbers in _places(matching, moved, xids, new_xids)),
+        tuple(
+            Update(xid, old.contents[before], old.contents[after])
+            for xid, before, after in zip(*(column.tolist() for column in values), strict=True)
+        ),
+    )
+
+
+def delta_between(old: Tree, xids: Xids, new: Tree, new_xids: Xids) -> Delta:
+    """What changed between two versions that are not neighbours: nodes with one identifier are the same."""
+    order = np.argsort(xids, kind="stable")
+    place = np.minimum(np.searchsorted(xids[order], new_xids), len(xids) - 1)
+    to_old = np.where(xids[order[place]] == new_xids, order[place], -1).astype(np.int32)
+    return delta_of(match_known(old, new, to_old), xids, new_xids)
 
 
 def _places(matching: Matching, nodes: npt.NDArray[np.intp], xids: Xids, new_xids: Xids) -> Iterable[tuple[int, ...]]:

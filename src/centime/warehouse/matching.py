@@ -89,8 +89,22 @@ def match_trees(old: Tree, new: Tree) -> Matching:
         to_old,
     )
     _match_children(ours, theirs, old.kind, to_new, to_old, np.empty(2 * MOST_UNIQUE, dtype=np.int32))
+    return _placed(old, new, a, b, to_new, to_old)
+
+
+def match_known(old: Tree, new: Tree, to_old: Numbers) -> Matching:
+    """The matching of two trees whose pairs are known."""
+    to_new = np.full(len(old), -1, dtype=np.int32)
+    pairs = np.flatnonzero(to_old >= 0)
+    to_new[to_old[pairs]] = pairs
+    return _placed(old, new, _shape(old), _shape(new), to_new, to_old)
+
+
+def _placed(old: Tree, new: Tree, a: Shape, b: Shape, to_new: Numbers, to_old: Numbers) -> Matching:
+    """A matching, with the nodes that keep their place."""
     stays = np.zeros(len(new), dtype=np.bool_)
-    _find_staying(ours, theirs, a.position, b.weight, to_old, stays, np.empty((5, len(old) + 2), dtype=np.int64))
+    scratch = np.empty((5, len(old) + 2), dtype=np.int64)
+    _find_staying(old.parent, b.end, a.position, b.weight, to_old, stays, scratch)
     return Matching(old, new, a, b, to_new, to_old, stays)
 
 
@@ -364,11 +378,10 @@ def _match_unique(
 
 @late_kernel(2.0)
 def _find_staying(
-    ours: Side, theirs: Side, position: Numbers, weight: Long, to_old: Numbers, stays: npt.NDArray[np.bool_],
-    scratch: Long,
+    old_parent: Numbers, new_end: Numbers, position: Numbers, weight: Long, to_old: Numbers,
+    stays: npt.NDArray[np.bool_], scratch: Long,
 ) -> None:  # fmt: skip
     """Finds the matched nodes that keep their place: the heaviest of the children that are in the same order."""
-    old_parent, new_end = ours[0], theirs[2]
     stays[0] = True
     for node in range(len(to_old)):
         old = np.int64(to_old[node])

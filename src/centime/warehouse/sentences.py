@@ -13,7 +13,7 @@ from centime.warehouse.nodes import ELEMENT, TEXT
 from centime.warehouse.tree import Tree
 
 _END = re.compile(
-    "[.!?\u2026][\"'\u201d\u2019)\\]]*\\s+(?=[\"'\u201c\u2018(\\[]*[^\\s\\da-z])"  # and no small letter or digit after it
+    "[.!?\u2026][\"'\u201d\u2019)\\]]*\\s+(?=[\"'\u201c\u2018(\\[]*[^\\s\\da-z])"
     "|[\u3002\uff01\uff1f]+[\u300d\u300f\uff09]*"
 )
 _HIDDEN = {"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "object", "svg", "math", "head"}

@@ -1,0 +1,85 @@
+"""Two versions of a document beside each other: the sentences that changed, and the delta of their trees."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from centime.model.outcome import PageKind
+from centime.parse.encoding import as_utf8
+from centime.parse.kind import kind_of
+from centime.warehouse.contents import Contents
+from centime.warehouse.delta import Delta, Xids, delta_between, first_xids, next_xids
+from centime.warehouse.matching import match_trees
+from centime.warehouse.sentences import sentences_of
+from centime.warehouse.sequence_diff import Step, steps
+from centime.warehouse.tree import NotWellFormed, Tree, html_tree, xml_tree
+
+HTML, XML, TEXT, BINARY = "html", "xml", "text", "binary"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A version as it came."""
+
+    body: bytes
+    content_type: str = ""
+    url: str = ""
+
+    def form(self) -> str:
+        """How it is read: as html, xml, text, or not at all (binary)."""
+        kind = kind_of(self.body, self.content_type)
+        if kind is PageKind.HTML:
+            return HTML
+        if kind is PageKind.XML:
+            return XML
+        return BINARY if b"\0" in self.body[:4096] and not self.body.startswith((b"\xff\xfe", b"\xfe\xff")) else TEXT
+
+    def tree(self, contents: Contents) -> Tree:
+        """Its tree; NotWellFormed if it has none."""
+        if self.form() == HTML:
+            return html_tree(self.body, contents, self.content_type, self.url)
+        return xml_tree(self.body, contents, self.content_type)
+
+    def sentences(self) -> list[str]:
+        """Its sentences; the lines of what is neither HTML nor well-formed XML."""
+        form = self.form()
+        if form == BINARY:
+            return []
+        if form != TEXT:
+            try:
+                return sentences_of(self.tree(Contents()), html=form == HTML)
+            except NotWellFormed:
+                pass
+        return as_utf8(self.body, self.content_type, url=self.url)[0].decode(errors="replace").splitlines()
+
+
+def changed_sentences(old: Document, new: Document) -> list[Step]:
+    """The steps from the sentences of one version to those of another."""
+    return steps(old.sentences(), new.sentences())
+
+
+@dataclass(frozen=True, slots=True)
+class TreeChange:
+    """The delta between two versions, and both of their trees."""
+
+    delta: Delta
+    old: Tree
+    new: Tree
+    old_xids: Xids
+    new_xids: Xids
+
+
+def tree_change(versions: Sequence[Document], old: int, new: int) -> TreeChange:
+    """What changed in the tree from one of these versions to a later one. The first version numbers its nodes, and all
+    that lie between give identifiers to nodes that come, so `versions` begins with the first one that is known.
+    """
+    contents = Contents()
+    tree = versions[0].tree(contents)
+    xids, free = first_xids(tree), len(tree)
+    begin, begin_xids = tree, xids
+    for number, version in enumerate(versions[1 : new + 1], 1):
+        after = version.tree(contents)
+        xids, free = next_xids(match_trees(tree, after), xids, free)
+        tree = after
+        if number == old:
+            begin, begin_xids = tree, xids
+    return TreeChange(delta_between(begin, begin_xids, tree, xids), begin, tree, begin_xids, xids)
