@@ -11,7 +11,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeGuard
@@ -63,6 +63,28 @@ def show(report: Mapping[str, object], *, as_json: bool) -> None:
     for table in tables:
         console.print()
         console.print(table)
+
+
+def show_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """Writes lines, each with its colour on a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True)
+    for line, colour in lines:
+        console.print(Text(visible(line), style=colour))
+
+
+def show_beside(headings: Sequence[str], rows: Iterable[Sequence[tuple[str, str]]]) -> None:
+    """Writes texts beside each other in columns of equal width, each text with its colour on a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*headings, expand=True)
+    for row in rows:
+        table.add_row(*(Text(visible(text), style=colour) for text, colour in row))
+    Console().print(table)
 
 
 def json_text(report: Mapping[str, object]) -> str:

@@ -1,0 +1,141 @@
+"""`centime diff`: what changed between two versions of a page."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.look.versions import Url
+from centime.cli.output import Json, show, show_beside, show_lines
+from centime.cli.visible import tell
+from centime.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from centime.crawl.report.versions import Version, Versions
+    from centime.warehouse.sequence_diff import Step
+
+Row = tuple[str, str, str]
+"""A sign, an old and a new sentence."""
+
+_AROUND = 2  # sentences before and after a change
+_COLOURS = {"-": "red", "+": "green", " ": ""}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("diff")(_diff)
+
+
+def _diff(
+    folder: Folder,
+    url: Url,
+    old: Annotated[
+        str | None,
+        typer.Option("--from", metavar="VERSION", help="Number or time of the old version. Default: the one before."),
+    ] = None,
+    new: Annotated[
+        str | None, typer.Option("--to", metavar="VERSION", help="Number or time of the new version. Default: newest.")
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Show changed sentences. The default.")] = False,
+    beside: Annotated[bool, typer.Option("--side-by-side", help="Show them in two columns.")] = False,
+    xml: Annotated[bool, typer.Option("--xml", help="Write the delta of the tree as XML.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="Write changed sentences as an HTML page.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Shows what changed between two versions of a page.
+
+    Compares the newest version with the one before it by default: sentences of HTML and XML, lines of plain text.
+    --xml writes what was inserted, deleted, moved and updated in the tree, with identifiers of nodes that persist from
+    version to version; --json writes both. The exit code is 0 whether there are changes or not.
+
+    Examples:
+
+    \b
+      centime diff museum https://museum.example/
+      centime diff museum https://museum.example/ --from 1 --to 2026-01-31
+      centime diff museum https://museum.example/feed.xml --xml
+    """
+    from centime.crawl.report.versions import Versions
+    from centime.warehouse.comparison import changed_sentences
+
+    if sum((text, beside, xml, html, as_json)) > 1:
+        raise BadInput("--text, --side-by-side, --xml, --html and --json exclude each other")
+    versions = Versions(folder, url)
+    before, after = versions.pair(old, new)
+    if xml:
+        from centime.warehouse.written_delta import as_xml, operations
+
+        tell(as_xml(operations(versions.trees(before, after))))
+        return
+    steps = changed_sentences(versions.read(before), versions.read(after))
+    if as_json:
+        show(_report(versions, before, after, steps), as_json=True)
+    elif html:
+        from centime.warehouse.page_of_changes import page_of_changes
+
+        tell(page_of_changes(versions.url, before.time, after.time, steps))
+    else:
+        _print(versions.url, before, after, steps, beside=beside)
+
+
+def _report(versions: "Versions", before: "Version", after: "Version", steps: "list[Step]") -> dict[str, object]:
+    """What changed, for programs."""
+    from centime.warehouse.comparison import BINARY
+    from centime.warehouse.tree import NotWellFormed
+    from centime.warehouse.written_delta import operations
+
+    documents = versions.read(before), versions.read(after)
+    report: dict[str, object] = {"url": versions.url}
+    for name, version, document in zip(("from", "to"), (before, after), documents, strict=True):
+        digest = version.first.digest
+        report[name] = {"version": version.number, "time": version.time, "bytes": len(document.body), "digest": digest}
+    report["sentences"] = [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
+    report["delta"] = None
+    if BINARY not in {document.form() for document in documents}:
+        try:
+            report["delta"] = operations(versions.trees(before, after))
+        except NotWellFormed as trouble:
+            report["no_delta"] = str(trouble)
+    return report
+
+
+def _print(url: str, before: "Version", after: "Version", steps: "list[Step]", *, beside: bool) -> None:
+    """Writes changed sentences for people, those around them too."""
+    tell(f"{url}\n- version {before.number}, {before.time}\n+ version {after.number}, {after.time}")
+    if all(step.equal for step in steps):
+        tell("the text is the same" if before.number != after.number else "this is one version")
+        return
+    rows: list[Row] = []
+    for place, step in enumerate(steps):
+        if step.equal:
+            rows += _around(step.old, first=place == 0, last=place == len(steps) - 1)
+        else:
+            rows += [("-", sentence, "") for sentence in step.old] + [("+", "", sentence) for sentence in step.new]
+    if beside:
+        show_beside((f"version {before.number}", f"version {after.number}"), _paired(rows))
+    else:
+        show_lines((f"{sign} {old or new}", _COLOURS[sign]) for sign, old, new in rows)
+
+
+def _around(sentences: tuple[str, ...], *, first: bool, last: bool) -> list[Row]:
+    """Unchanged sentences next to a change, with a mark for those between."""
+    begin = () if first else sentences[:_AROUND]
+    end = () if last else sentences[max(len(sentences) - _AROUND, len(begin)) :]
+    shown = [*begin, *(["..."] if len(begin) + len(end) < len(sentences) else []), *end]
+    return [(" ", sentence, sentence) for sentence in shown]
+
+
+def _paired(rows: list[Row]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    """Old and new sentences beside each other, each with its colour."""
+    paired: list[tuple[tuple[str, str], tuple[str, str]]] = []
+    removed: list[str] = []
+    for sign, old, new in [*rows, (" ", "", "")]:
+        if sign == "-":
+            removed.append(old)
+        elif sign == "+":
+            paired.append(((removed.pop(0) if removed else "", "red"), (new, "green")))
+        else:
+            paired += [((each, "red"), ("", "")) for each in removed]
+            removed = []
+            paired.append(((old, ""), (new, "")))
+    return paired[:-1]

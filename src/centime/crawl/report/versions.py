@@ -1,0 +1,96 @@
+"""The versions of a page that a crawl keeps, and what changed between two of them.
+
+A version is a body that differs from the one before; a visit that found the same body again belongs to its version.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from centime.crawl.engine.damage import damage_closes
+from centime.crawl.report.bodies import capture_at, captures_of, when
+from centime.crawl.report.opening import folder_of
+from centime.model.errors import BadInput, UnknownPage
+from centime.store.captures import Capture, read_typed
+from centime.warehouse.comparison import BINARY, Document, TreeChange, tree_change
+
+MOST_NUMBER = 999  # what is larger is a year
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A body of a page, and the visits that found it one after the other."""
+
+    number: int  # from 1 on
+    first: Capture
+    last: Capture
+
+    @property
+    def time(self) -> str:
+        """When it was seen first, in ISO 8601."""
+        return when(self.first)
+
+
+class Versions:
+    """The versions of a page, oldest first."""
+
+    def __init__(self, path: Path, url: str) -> None:
+        self._path = path
+        self._bodies = folder_of(path).bodies
+        self._all: list[Version] = []
+        for capture in captures_of(path, url):
+            if self._all and self._all[-1].first.digest == capture.digest:
+                last = self._all.pop()
+                self._all.append(Version(last.number, last.first, capture))
+            else:
+                self._all.append(Version(len(self._all) + 1, capture, capture))
+        self.url = self._all[0].first.url
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def at(self, named: str | None) -> Version:
+        """The newest version, the one with this number, or the one that the page had at this time."""
+        if named is not None and named.isascii() and named.isdigit() and int(named) <= MOST_NUMBER:
+            if not 1 <= int(named) <= len(self._all):
+                raise UnknownPage(f"{self.url}: there is no version {named}; it has {len(self._all)}")
+            return self._all[int(named) - 1]
+        found = capture_at([version.first for version in self._all], named)
+        return next(version for version in self._all if version.first is found)
+
+    def pair(self, old: str | None, new: str | None) -> tuple[Version, Version]:
+        """Two versions to compare: by default the newest and the one before it."""
+        after = self.at(new)
+        if old is None and after.number == 1:
+            raise UnknownPage(f"{self.url}: {after.time} is its first version, there is nothing to compare it with")
+        before = self.at(old) if old is not None else self._all[after.number - 2]
+        if before.number > after.number:
+            raise BadInput(f"version {before.number} ({before.time}) is newer than version {after.number}")
+        return before, after
+
+    def read(self, version: Version) -> Document:
+        """The document of a version."""
+        with damage_closes(self._path):
+            body, content_type = read_typed(self._bodies, version.first)
+        return Document(body, content_type, self.url)
+
+    def trees(self, old: Version, new: Version) -> TreeChange:
+        """What changed in the tree; BadInput if the versions have none."""
+        documents = [self.read(version) for version in self._all[: new.number]]
+        if any(document.form() == BINARY for document in documents):
+            raise BadInput(f"{self.url}: is neither HTML nor XML, so it has no tree")
+        return tree_change(documents, old.number - 1, new.number - 1)
+
+    def facts(self) -> list[dict[str, object]]:
+        """The facts of all versions, for a report."""
+        made: list[dict[str, object]] = []
+        for version in self._all:
+            document = self.read(version)
+            times: dict[str, object] = {
+                "version": version.number,
+                "time": version.time,
+                "last_seen": when(version.last),
+            }
+            made.append(
+                times | {"bytes": len(document.body), "type": document.content_type, "digest": version.first.digest}
+            )
+        return made

@@ -1,0 +1,138 @@
+"""`centime versions` and `centime diff` on an archive of hand-made bodies."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from centime.cli import main
+from centime.cli.ending import run
+from centime.model.document import Document
+from centime.model.outcome import Outcome, PageKind
+from centime.model.response import Response
+from centime.store.archive import Archive
+from tests.crawl.report.made import hand_made
+
+PAGE, FEED, PICTURE, BROKEN = (f"http://a.example/{name}" for name in ("", "feed.xml", "picture.png", "broken.xml"))
+DAY = 86_400.0
+FIRST = 1_800_000_000.0  # 2027-01-15T08:00:00Z
+OLD, NEW = (f"<h1>Größe</h1><p>We open at {hour}. Come <b>in</b>.</p>".encode("iso-8859-1") for hour in ("8", "9"))
+BODIES = {
+    PAGE: ("text/html; charset=iso-8859-1", [OLD, NEW, NEW, OLD]),
+    FEED: ("text/xml", [b"<a><b>1</b></a>", b"<a><b>2</b></a>", b"<a><b>2</b><c>a new one</c></a>"]),
+    PICTURE: ("image/png", [b"\x89PNG\0\1", b"\x89PNG\0\2"]),
+    BROKEN: ("text/xml", [b"<a>\none", b"<a>\ntwo"]),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("versions") / "crawl"
+    with hand_made(folder) as opened:
+        opened.close()
+    archive = Archive(folder / "bodies", "x")
+    for url, (content_type, bodies) in BODIES.items():
+        seen: set[bytes] = set()
+        for day, body in enumerate(bodies):
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\n".encode()
+            answer = Response(
+                url=url, outcome=Outcome.READ, status=200, headers=(("content-type", content_type),), body=body,
+                asked_at=FIRST + DAY * day, response_head=head,
+            )  # fmt: skip
+            archive.keep(answer, Document(kind=PageKind.HTML), unchanged=body in seen)
+            seen.add(body)
+    archive.close()
+    return folder
+
+
+def centime(*arguments: object) -> int:
+    return run(main.app, list(map(str, arguments)))
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> Any:
+    said = capsys.readouterr()
+    assert said.err == ""
+    return json.loads(said.out)
+
+
+def test_a_version_is_a_body_that_differs_from_the_one_before(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("versions", folder, PAGE, "--json") == 0
+    versions = told(capsys)["versions"]
+    assert [(one["version"], one["time"][:10], one["last_seen"][:10], one["bytes"]) for one in versions] == [
+        (1, "2027-01-15", "2027-01-15", len(OLD)),
+        (2, "2027-01-16", "2027-01-17", len(NEW)),
+        (3, "2027-01-18", "2027-01-18", len(OLD)),
+    ]
+
+
+def test_people_see_the_sentences_that_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("diff", folder, PAGE) == 0
+    assert capsys.readouterr().out.splitlines()[3:] == ["  Größe", "- We open at 9.", "+ We open at 8.", "  Come in."]
+    assert centime("diff", folder, PAGE, "--side-by-side") == 0
+    assert any("We open at 9." in line and "We open at 8." in line for line in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("options", "versions"),
+    [
+        ([], (2, 3)),
+        (["--to", "2"], (1, 2)),
+        (["--from", "1"], (1, 3)),
+        (["--from", "2027-01-15", "--to", "2027-01-17"], (1, 2)),
+        (["--from", "2", "--to", "2"], (2, 2)),
+    ],
+)
+def test_versions_are_named_by_number_or_time(
+    folder: Path, options: list[str], versions: tuple[int, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert centime("diff", folder, PAGE, *options, "--json") == 0
+    report = told(capsys)
+    assert (report["from"]["version"], report["to"]["version"]) == versions
+    assert bool(report["sentences"]) == bool(report["delta"]) == (versions in ((1, 2), (2, 3)))
+
+
+def test_a_delta_has_identifiers_that_persist(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("diff", folder, FEED, "--from", "1", "--xml") == 0
+    delta = etree.fromstring(capsys.readouterr().out)
+    assert [(one.tag, one.get("xid"), one.get("path")) for one in delta] == [
+        ("insert", "4", "/a/c"),
+        ("update", "3", "/a/b/text()"),
+    ]
+
+
+def test_a_page_of_changes_marks_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("diff", folder, PAGE, "--html") == 0
+    assert "<p>We open at <del>9.</del> <ins>8.</ins></p>" in capsys.readouterr().out
+
+
+def test_what_has_no_tree_is_compared_as_far_as_it_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("diff", folder, PICTURE, "--json") == 0
+    report = told(capsys)
+    assert (report["sentences"], report["delta"]) == ([], None)
+    assert centime("diff", folder, PICTURE, "--xml") == 2
+    assert "neither HTML nor XML" in capsys.readouterr().err
+    assert centime("diff", folder, BROKEN) == 0
+    assert capsys.readouterr().out.splitlines()[3:] == ["  <a>", "- one", "+ two"]
+    assert centime("diff", folder, BROKEN, "--json") == 0
+    assert "not well formed" in told(capsys)["no_delta"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        ([PAGE, "--to", "1"], 1, "nothing to compare it with"),
+        ([PAGE, "--from", "9"], 1, "there is no version 9; it has 3"),
+        ([PAGE, "--from", "0"], 1, "there is no version 0"),
+        ([PAGE, "--from", "3", "--to", "1"], 2, "is newer than version 1"),
+        ([PAGE, "--from", "soon"], 2, "a time is written like"),
+        ([PAGE, "--xml", "--json"], 2, "exclude each other"),
+        (["http://a.example/none"], 1, "no body is archived"),
+    ],
+)
+def test_wrong_input_is_said(
+    folder: Path, arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert centime("diff", folder, *arguments) == code
+    assert sentence in capsys.readouterr().err
