@@ -91,3 +91,35 @@ def test_the_longer_a_page_was_still_the_less_a_difference_is_noise(history: int
 
 def test_the_first_difference_of_a_page_is_noise_if_most_pages_have_noise_there() -> None:
     assert noise_odds(FRESH, (20, 1, 0.95)) > LEAST_ODDS > noise_odds(0b1000, (20, 1, 0.95))
+
+
+BLIPS: dict[str, Callable[[str], str]] = {
+    "a maintenance page": lambda normal: "<html><body>Maintenance</body></html>",
+    "a page cut after its head": lambda normal: normal[:120],
+    "a page cut in its text": lambda normal: normal[:190],
+    "an empty page": lambda normal: "",
+    "a text of its own": lambda normal: normal.replace("old", "just for once"),
+}
+
+
+@pytest.mark.parametrize("blip", BLIPS)
+@pytest.mark.parametrize("pages", [5, 9])
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+def test_what_one_page_showed_once_hides_no_change_of_the_others(blip: str, pages: int, rounds: int) -> None:
+    host = Host()
+    texts = {number: page(f"old {number}") for number in range(pages)}
+
+    def read_all() -> list[Verdict]:
+        return [host.read(number, lambda: texts[number]) for number in texts]  # noqa: B023
+
+    for _ in range(6):
+        read_all()
+    strange = [BLIPS[blip](texts[0]), texts[0]]  # the twin read sees the page as it is
+    host.read(0, lambda: strange.pop(0))
+    host.read(0, lambda: texts[0])
+    for _ in range(rounds):
+        read_all()
+    for number in range(1, pages):
+        texts[number] = page(f"new {number}")
+        assert host.read(number, lambda: texts[number]) is Verdict.CHANGED  # noqa: B023
+        assert host.read(number, lambda: texts[number]) is Verdict.SAME  # noqa: B023

@@ -1,12 +1,14 @@
 """How often a rule hides something else than before, over all pages of a host: a, b and q of `history.py`."""
 
-from math import sqrt
+from math import exp, lgamma, log, sqrt
 
 import msgspec
 
 from centime.change.history import CONTENT, FRESH, PRIOR, USUAL_SHARE
 
 MOST_SHARE = 0.98
+TRUST = 0.9  # in what a twin read teaches, before pages have shown anything
+MOST_LOG = 500.0
 DEVIATIONS = 0.5  # of the share of pages on which a rule hides something
 WEIGHT = 5  # comparisons that the usual share of a rule counts as
 MOST_COUNTED = 1_024  # comparisons; half of them are forgotten then
@@ -37,7 +39,18 @@ class Evidence(msgspec.Struct, array_like=True):
         least_rate = rate - DEVIATIONS * self.following / following * sqrt(rate * (1 - rate) / following)
         most_differed = differed + DEVIATIONS * self.all / comparisons * sqrt(differed * (1 - differed) / comparisons)
         share = (most_differed - CONTENT) / max(CONTENT, least_rate - CONTENT)
-        return self.following_differed, still, round(min(MOST_SHARE, max(1 - MOST_SHARE, share)), 2)
+        share = min(MOST_SHARE, max(1 - MOST_SHARE, share)) * self._credit(still)
+        return self.following_differed, still, round(max(1 - MOST_SHARE, share), 2)
+
+    def _credit(self, still: int) -> float:
+        """How probable it is that the rule hides what is volatile, and not what once differed in a twin read: whether
+        pages that differed at its place do so again, rather than as seldom as content does.
+        """
+        a, b = PRIOR
+        volatile = lgamma(a + b) - lgamma(a) - lgamma(b) + lgamma(a + self.following_differed) + lgamma(b + still)
+        volatile -= lgamma(a + b + self.following)
+        content = self.following_differed * log(CONTENT) + still * log(1 - CONTENT)
+        return 1 / (1 + (1 - TRUST) / TRUST * exp(min(content - volatile, MOST_LOG)))
 
 
 def _halved(comparisons: int, differed: int) -> tuple[int, int]:
