@@ -155,3 +155,26 @@ def test_a_clock_on_pages_with_too_many_places_to_tell_apart_is_learned() -> Non
     verdicts = [[host.read(one, lambda: write(one)) for one in range(6)] for _ in range(60)]  # noqa: B023
     assert sum(row.count(Verdict.CHANGED) for row in verdicts[30:]) <= 6
     assert host.read(0, lambda: write(0, "other")) is Verdict.CHANGED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<table><tr><td>Hall<td>x<td><td></table>", "<table><tr><td>Hall<td><td><td>x</table>"),
+        ("<table><tr><td>Hall<td>x<td></table>", "<table><tr><td>Hall<td><td>x</table>"),
+        ("<table><tr><td>Mo<td></td><tr><td>Tu<td>closed</table>", "<table><tr><td>Mo<td>closed<tr><td>Tu<td></table>"),
+        ("<table><tr><th>a<th><tr><td>b<td></table>", "<table><tr><th><th>a<tr><td>b<td></table>"),
+        ("<dl><dt>open</dt><dd></dd></dl>", "<dl><dt></dt><dd>open</dd></dl>"),
+    ],
+)
+def test_a_mark_that_moves_to_another_cell_is_a_change(old: str, new: str) -> None:
+    host = Host()
+    for _ in range(4):
+        host.read(0, lambda: page("text", noise=old))
+    assert host.read(0, lambda: page("text", noise=new)) is Verdict.CHANGED
+
+
+def test_an_empty_row_at_the_end_is_no_change() -> None:
+    host = Host()
+    host.read(0, lambda: page("text", noise="<table><tr><td>a<td>b</table>"))
+    assert host.read(0, lambda: page("text", noise="<table>\n<tr>\n<td> a\n<td>b </table>")) is not Verdict.CHANGED

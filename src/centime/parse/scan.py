@@ -41,6 +41,8 @@ from centime.parse.elements import (
 from centime.parse.names import (
     AREA,
     BREAKS,
+    DD,
+    DT,
     ENDS_P,
     FORMATTING,
     IMG,
@@ -56,7 +58,9 @@ from centime.parse.names import (
     SPECIAL,
     SVG,
     TAG_END,
+    TD,
     TEXTAREA,
+    TH,
     TITLE,
     XMP,
     A,
@@ -107,11 +111,13 @@ Scratch = npt.NDArray[np.int64]
 LONGEST_ANCHOR_TEXT = 4_000  # bytes of a link's text that are kept
 _ROW = 8  # numbers in a row: kind, begin and end of three values, plain links before it
 # Places in the scratch array, between those of the elements: the number of rows, of plain links, of bytes of hrefs, of
-# bytes of anchor texts, and the row of the link whose text is being read (-1 outside a link).
-_COUNTED, _LINKS, _LINKED, _ANCHOR_BYTES, _ANCHOR_ROW = range(FREE, FREE + 5)
+# bytes of anchor texts, the row of the link whose text is being read (-1 outside a link), and the number of words
+# before the last cell of a table.
+_COUNTED, _LINKS, _LINKED, _ANCHOR_BYTES, _ANCHOR_ROW, _CELL = range(FREE, FREE + 6)
 _SHORTEST_ROW = 8  # bytes of the shortest tag that makes a row
 _HTML, _XML, _EVERYTHING = 0, 1, 2  # with everything, scripts and styles have words
 _SCRIPT = code_of("script")
+_EMPTY_CELL = code_of("</td>")  # the word of a cell without words
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +189,7 @@ def _scan(
     none_seen(scratch)
     scratch[FIRST:MARKS] = -1
     scratch[_COUNTED] = scratch[_LINKS] = scratch[_LINKED] = scratch[_ANCHOR_BYTES] = 0
-    scratch[_ANCHOR_ROW] = -1
+    scratch[_ANCHOR_ROW] = scratch[_CELL] = -1
     at: Whole = np.int64(0)
     steps = np.int64(0)
     while at < size:
@@ -248,6 +254,10 @@ def _scan(
             before, segment = segment, mixed(code, named)
         elif not role & ROOT:
             segment = mixed(segment, mixed(code, named))
+        if number in (TD, TH, DD, DT) and not xml:
+            if scratch[COUNT] == scratch[_CELL]:  # a mark may move to another column
+                name_word(_EMPTY_CELL, begin, before, segment, columns, scratch)
+            scratch[_CELL] = scratch[COUNT]
         if scratch[VALUE_COUNT] and (xml or (number != LINK and code != _SCRIPT)):
             _add_values(data, before, segment, columns, scratch)
         if is_noted and scratch[FIRST] >= 0:

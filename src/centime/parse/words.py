@@ -247,7 +247,7 @@ def value_words(
 
 @bare_part
 def name_word(code: Whole, begin: Whole, before: Whole, segment: Whole, columns: Columns, scratch: Scratch) -> None:
-    """Adds the name of an element of XML as a word."""
+    """Adds the name of an element of XML, or a cell without words, as a word."""
     word = _finished(code)
     _add(place_of(before, segment), scratch[BLOCK], word, begin, columns, scratch)
     scratch[TEXTS] += 1
