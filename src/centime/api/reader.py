@@ -280,6 +280,21 @@ class Reader:
         """Everything about a page, as `centime page --json` writes it."""
         return about_page(self._reader, url, now=time.time())
 
+    def versions(self, url: str) -> list[dict[str, Any]]:
+        """The stored versions of a page, oldest first, as `centime versions --json` writes them."""
+        from centime.crawl.report.versions import Versions
+
+        return Versions(self.folder, url).facts()
+
+    def diff(self, url: str, old: int | str | None = None, new: int | str | None = None) -> dict[str, Any]:
+        """What changed between two stored versions of a page, named by number or time, as `centime diff --json` writes
+        it; by default between the newest one and the one before.
+        """
+        from centime.crawl.report.versions import Versions
+
+        versions = Versions(self.folder, url)
+        return versions.report(*versions.pair(*(None if one is None else str(one) for one in (old, new))))
+
     def statistics(self) -> dict[str, Any]:
         """The figures of the crawl, as `centime stats` begins with them."""
         return self._reader.statistics(time.time())

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from centime import open_crawl
 from centime.cli import main
 from centime.cli.ending import run
 from centime.model.document import Document
@@ -136,3 +137,12 @@ def test_wrong_input_is_said(
 ) -> None:
     assert centime("diff", folder, *arguments) == code
     assert sentence in capsys.readouterr().err
+
+
+def test_a_program_gets_what_the_command_writes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_crawl(folder) as crawl:
+        assert centime("versions", folder, FEED, "--json") == 0
+        assert crawl.versions(FEED) == told(capsys)["versions"]
+        assert centime("diff", folder, FEED, "--from", "1", "--json") == 0
+        assert crawl.diff(FEED, 1) == told(capsys)
+        assert crawl.diff(FEED, old="2027-01-15", new=2)["to"]["version"] == 2

@@ -11,7 +11,7 @@ from centime.cli.visible import tell
 from centime.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from centime.crawl.report.versions import Version, Versions
+    from centime.crawl.report.versions import Version
     from centime.warehouse.sequence_diff import Step
 
 Row = tuple[str, str, str]
@@ -67,36 +67,16 @@ def _diff(
 
         tell(as_xml(operations(versions.trees(before, after))))
         return
-    steps = changed_sentences(versions.read(before), versions.read(after))
     if as_json:
-        show(_report(versions, before, after, steps), as_json=True)
-    elif html:
+        show(versions.report(before, after), as_json=True)
+        return
+    steps = changed_sentences(versions.read(before), versions.read(after))
+    if html:
         from centime.warehouse.page_of_changes import page_of_changes
 
         tell(page_of_changes(versions.url, before.time, after.time, steps))
     else:
         _print(versions.url, before, after, steps, beside=beside)
-
-
-def _report(versions: "Versions", before: "Version", after: "Version", steps: "list[Step]") -> dict[str, object]:
-    """What changed, for programs."""
-    from centime.warehouse.comparison import BINARY
-    from centime.warehouse.tree import NotWellFormed
-    from centime.warehouse.written_delta import operations
-
-    documents = versions.read(before), versions.read(after)
-    report: dict[str, object] = {"url": versions.url}
-    for name, version, document in zip(("from", "to"), (before, after), documents, strict=True):
-        digest = version.first.digest
-        report[name] = {"version": version.number, "time": version.time, "bytes": len(document.body), "digest": digest}
-    report["sentences"] = [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
-    report["delta"] = None
-    if BINARY not in {document.form() for document in documents}:
-        try:
-            report["delta"] = operations(versions.trees(before, after))
-        except NotWellFormed as trouble:
-            report["no_delta"] = str(trouble)
-    return report
 
 
 def _print(url: str, before: "Version", after: "Version", steps: "list[Step]", *, beside: bool) -> None:

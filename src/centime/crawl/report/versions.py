@@ -11,7 +11,9 @@ from centime.crawl.report.bodies import capture_at, captures_of, when
 from centime.crawl.report.opening import folder_of
 from centime.model.errors import BadInput, UnknownPage
 from centime.store.captures import Capture, read_typed
-from centime.warehouse.comparison import BINARY, Document, TreeChange, tree_change
+from centime.warehouse.comparison import BINARY, Document, TreeChange, changed_sentences, tree_change
+from centime.warehouse.tree import NotWellFormed
+from centime.warehouse.written_delta import operations
 
 MOST_NUMBER = 999  # what is larger is a year
 
@@ -93,4 +95,21 @@ class Versions:
             made.append(
                 times | {"bytes": len(document.body), "type": document.content_type, "digest": version.first.digest}
             )
+        return made
+
+    def report(self, old: Version, new: Version) -> dict[str, object]:
+        """What changed between two versions: sentences, and the delta if both have trees."""
+        documents = self.read(old), self.read(new)
+        made: dict[str, object] = {"url": self.url}
+        for name, version, document in zip(("from", "to"), (old, new), documents, strict=True):
+            times = {"version": version.number, "time": version.time}
+            made[name] = times | {"bytes": len(document.body), "digest": version.first.digest}
+        steps = changed_sentences(*documents)
+        made["sentences"] = [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
+        made["delta"] = None
+        if BINARY not in {document.form() for document in documents}:
+            try:
+                made["delta"] = operations(self.trees(old, new))
+            except NotWellFormed as trouble:
+                made["no_delta"] = str(trouble)
         return made
