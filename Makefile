@@ -15,7 +15,7 @@ GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes lock clean
+.PHONY: help demo test test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ bench-refresh: $(READY) ## measure how fresh the copy is kept, beside other poli
 
 bench-changes: $(READY) ## measure which changes of pages are seen and which noise is reported, on pages that it fetches first
 	$(BIN)/python -m bench.changes
+
+bench-warehouse: $(READY) ## measure versions and diffs of real documents beside their peers, both of which it fetches first
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
+	$(BIN)/python -m bench.warehouse
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
 	$(BIN)/pip-compile $(UPGRADE) --extra dev --extra all --generate-hashes --allow-unsafe --strip-extras --no-header \

@@ -1,0 +1,137 @@
+"""What the warehouse costs, on the histories of real documents, beside its peers.
+
+    python -m bench.warehouse [PART ...] [--json]
+
+diff     trees, matching and delta of neighbouring versions, beside xmldiff on those that it can compare in time; its
+         deltas lead one way only, without old values
+chains   bytes of all versions as a chain of frames, beside git after `repack`
+
+The documents are the registries of Khronos (gl.xml, vk.xml and smaller ones) in the releases of the PyPI package glad2,
+which it fetches."""
+
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+from lxml import etree
+
+from bench.crawl_server import CACHE, NotToBeHad
+from bench.figure import Figure
+from bench.report import Benchmarks, run_parts
+from centime.model.kernel import compile_at_once
+from centime.warehouse.chain import KEY_EVERY, packed, unpacked
+from centime.warehouse.comparison import Document, tree_change
+
+PACKAGE, RELEASES = "glad2", [f"2.0.{number}" for number in range(9)]
+LARGE, SMALL = ("gl.xml", "vk.xml"), ("egl.xml", "glx.xml", "wgl.xml")
+XML = "text/xml"
+MOST_FOR_A_PEER = 200_000  # bytes of a document that xmldiff compares in seconds
+REPEATS = 3
+
+
+def histories() -> dict[str, list[bytes]]:
+    """The different versions of each document, oldest first."""
+    folder = CACHE / PACKAGE
+    folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, list[bytes]] = {}
+    for release in RELEASES:
+        if not list(folder.glob(f"{PACKAGE}-{release}-*.whl")):
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+            try:
+                subprocess.run([*command, "--dest", str(folder), f"{PACKAGE}=={release}"], check=True, timeout=300)
+            except (OSError, subprocess.SubprocessError) as error:
+                raise NotToBeHad(f"{PACKAGE} {release} could not be had: {error}") from error
+        with zipfile.ZipFile(next(folder.glob(f"{PACKAGE}-{release}-*.whl"))) as wheel:
+            for path in wheel.namelist():
+                name = Path(path).name
+                if name in (*LARGE, *SMALL):
+                    versions = found.setdefault(name, [])
+                    versions += [] if versions and versions[-1] == wheel.read(path) else [wheel.read(path)]
+    return found
+
+
+def diff() -> Iterator[Figure]:
+    """Deltas of neighbouring versions."""
+    compile_at_once()
+    for name, versions in histories().items():
+        pairs = list(pairwise(versions))
+        if not pairs:
+            continue
+        _deltas(pairs)
+        seconds, size = min(_deltas(pairs) for _ in range(REPEATS))
+        total = sum(len(old) + len(new) for old, new in pairs) / 1e6
+        yield Figure(
+            f"{name}, {len(pairs)} deltas", total / seconds, "MB/CPU-s", "at least", 20.0 if name in LARGE else None
+        )
+        yield Figure("  bytes of a delta as JSON", size / len(pairs), "bytes")
+        if max(map(len, versions)) <= MOST_FOR_A_PEER:
+            theirs, size_of_theirs = _by_xmldiff(pairs)
+            yield Figure("  CPU time of xmldiff over ours", theirs / seconds, "times", "at least", 10.0)
+            yield Figure("  our bytes over those of xmldiff", size / max(1, size_of_theirs), "times")
+
+
+def _deltas(pairs: Sequence[tuple[bytes, bytes]]) -> tuple[float, int]:
+    """CPU seconds for all deltas, parsing included, and their bytes."""
+    began = time.process_time()
+    deltas = [tree_change([Document(old, XML), Document(new, XML)], 0, 1).delta for old, new in pairs]
+    seconds = time.process_time() - began
+    return seconds, sum(len(msgspec.json.encode(delta)) for delta in deltas)
+
+
+def _by_xmldiff(pairs: Sequence[tuple[bytes, bytes]]) -> tuple[float, int]:
+    try:
+        from xmldiff import formatting, main
+    except ImportError as error:
+        raise NotToBeHad("xmldiff is not installed: make bench-warehouse installs it") from error
+    began = time.process_time()
+    written = [
+        main.diff_trees(etree.fromstring(old), etree.fromstring(new), formatter=formatting.DiffFormatter())
+        for old, new in pairs
+    ]
+    return time.process_time() - began, sum(map(len, written))
+
+
+def chains() -> Iterator[Figure]:
+    """All versions, written and restored."""
+    for name, versions in histories().items():
+        began = time.process_time()
+        frames = [packed(body, versions[at - 1] if at % KEY_EVERY else None) for at, body in enumerate(versions)]
+        writing = time.process_time() - began
+        began, before = time.process_time(), None
+        for frame, body in zip(frames, versions, strict=True):
+            before = unpacked(frame, before, len(body))
+            assert before == body
+        reading = time.process_time() - began
+        size = sum(map(len, frames))
+        yield Figure(f"{name}, {len(versions)} versions", size / len(versions), "bytes each")
+        yield Figure("  over git's", size / _git_bytes(versions), "times", "at most", 1.5)
+        yield Figure("  written", sum(map(len, versions)) / 1e6 / writing, "MB/CPU-s")
+        yield Figure("  the last restored from the first", 1e3 * reading, "ms", "at most", 50.0)
+
+
+def _git_bytes(versions: Sequence[bytes]) -> int:
+    """The bytes of git's objects for these versions of a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        git = ["git", "-C", folder]
+        subprocess.run([*git, "init", "--quiet"], check=True, capture_output=True)
+        stream = b"".join(
+            b"commit refs/heads/main\ncommitter a <a@b> %d +0000\ndata 0\nM 100644 inline f\ndata %d\n%b\n"
+            % (number, len(body), body)
+            for number, body in enumerate(versions)
+        )
+        subprocess.run([*git, "fast-import", "--quiet"], input=stream, check=True, capture_output=True)
+        subprocess.run([*git, "repack", "-adfq", "--depth=50", "--window=20"], check=True, capture_output=True)
+        return sum(path.stat().st_size for path in Path(folder, ".git/objects").rglob("*") if path.is_file())
+
+
+PARTS: Benchmarks = {"diff": diff, "chains": chains}
+ABOUT = {"diff": "deltas of trees beside xmldiff", "chains": "all versions of a document beside git"}
+
+if __name__ == "__main__":
+    sys.exit(run_parts("bench.warehouse", "What versions of real documents cost", PARTS, ABOUT))
