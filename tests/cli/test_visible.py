@@ -102,6 +102,7 @@ def looked(seen: tuple[Path, str], tmp_path: Path) -> list[list[str]]:
         ["page", folder, f"{url}{EVIL}"],
         ["bodies", folder, page, "--list"],
         ["bodies", folder, f"{url}nothing{EVIL}"],
+        ["text", folder, page],
         ["versions", folder, page],
         ["diff", folder, page, "--from", "1", "--to", "1"],
         ["diff", folder, page, "--from", "1", "--to", "1", "--html"],

@@ -25,7 +25,7 @@ HEADINGS = {
 }
 COMMANDS = {  # by folder, in the order in which help shows them
     "crawl": ("crawl", "set", "check", "repair", "upgrade"),
-    "look": ("top", "page", "hosts", "stats", "refused", "export", "bodies", "versions", "diff"),
+    "look": ("top", "page", "hosts", "stats", "refused", "export", "bodies", "text", "versions", "diff"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
     "rank": ("rank", "convert"),
     "analyse": ("energy", "explain", "whatif", "promotion", "sensitivity"),

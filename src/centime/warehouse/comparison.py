@@ -1,6 +1,6 @@
 """Two versions of a document beside each other: the sentences that changed, and the delta of their trees."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from centime.model.outcome import PageKind
@@ -9,7 +9,7 @@ from centime.parse.kind import kind_of
 from centime.warehouse.contents import Contents
 from centime.warehouse.delta import Delta, Xids, delta_between, first_xids, next_xids
 from centime.warehouse.matching import match_trees
-from centime.warehouse.sentences import sentences_of
+from centime.warehouse.sentences import paragraphs_of, sentences_of
 from centime.warehouse.sequence_diff import Step, steps
 from centime.warehouse.tree import NotWellFormed, Tree, html_tree, xml_tree
 
@@ -41,12 +41,19 @@ class Document:
 
     def sentences(self) -> list[str]:
         """Its sentences; the lines of what is neither HTML nor well-formed XML."""
+        return self._text(sentences_of)
+
+    def paragraphs(self) -> list[str]:
+        """Its text, a paragraph in each line."""
+        return self._text(paragraphs_of)
+
+    def _text(self, read: Callable[..., list[str]]) -> list[str]:
         form = self.form()
         if form == BINARY:
             return []
         if form != TEXT:
             try:
-                return sentences_of(self.tree(Contents()), html=form == HTML)
+                return read(self.tree(Contents()), html=form == HTML)
             except NotWellFormed:
                 pass
         return as_utf8(self.body, self.content_type, url=self.url)[0].decode(errors="replace").splitlines()

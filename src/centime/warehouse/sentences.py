@@ -5,6 +5,7 @@ Scripts, styles and what a browser does not show are left out. In XML every elem
 """
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from centime.model.kernel import Whole
@@ -21,6 +22,16 @@ _HIDDEN = {"script", "style", "template", "noscript", "iframe", "noembed", "nofr
 
 def sentences_of(tree: Tree, *, html: bool) -> list[str]:
     """The sentences of a document, in order."""
+    return [sentence for block in _blocks(tree, html=html) for sentence in sentences(block)]
+
+
+def paragraphs_of(tree: Tree, *, html: bool) -> list[str]:
+    """The paragraphs, headings, cells and so on of a document, in order, each in one line."""
+    return [line for block in _blocks(tree, html=html) if (line := " ".join(block.split()))]
+
+
+def _blocks(tree: Tree, *, html: bool) -> Iterator[str]:
+    """The texts between the beginnings and ends of lines."""
     hidden = [False] * len(tree)
     names: dict[int, str] = {}
     blocks: list[list[str]] = [[]]
@@ -42,7 +53,7 @@ def sentences_of(tree: Tree, *, html: bool) -> list[str]:
             stack.append(node)
         elif kinds[node] == TEXT and not hidden[parent]:
             blocks[-1].append(tree.contents.text(contents[node]))
-    return [sentence for block in blocks for sentence in sentences("".join(block))]
+    yield from map("".join, blocks)
 
 
 def sentences(text: str) -> list[str]:

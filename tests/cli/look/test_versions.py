@@ -68,6 +68,15 @@ def test_a_version_is_a_body_that_differs_from_the_one_before(folder: Path, caps
     ]
 
 
+def test_the_text_of_a_page_is_what_it_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("text", folder, PAGE) == 0
+    assert capsys.readouterr().out == "Größe\nWe open at 8. Come in.\n"
+    assert centime("text", folder, PAGE, "--at", "2", "--json") == 0
+    assert told(capsys)["text"] == ["Größe", "We open at 9. Come in."]
+    assert centime("text", folder, PICTURE) == 2
+    assert "image/png has no text" in capsys.readouterr().err
+
+
 def test_people_see_the_sentences_that_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert centime("diff", folder, PAGE) == 0
     assert capsys.readouterr().out.splitlines()[3:] == ["  Größe", "- We open at 9.", "+ We open at 8.", "  Come in."]
