@@ -103,6 +103,11 @@ class ShardState:
         """Whether the crawl goes by its fill rate: not enough of the pages that it knows were visited yet."""
         return self.settings.continuous and self.settings.fill_rate is not None and not self.filled
 
+    @property
+    def ever_read(self) -> bool:
+        """Whether a page was ever read, even if none is there any more."""
+        return self.read_count > 0 or self.outcomes[Outcome.READ] > 0
+
     def count_first(self, visits: int) -> None:
         """Counts first visits of pages. A first fill that is over is over for good."""
         self.visited_count += visits

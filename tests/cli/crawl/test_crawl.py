@@ -3,6 +3,8 @@ crawl's folder."""
 
 import json
 import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,37 @@ def test_settings_come_from_the_file_and_options_override_them(
 @pytest.mark.parametrize(("text", "value"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400), ("2d", 172_800)])
 def test_times_have_units(text: str, value: float) -> None:
     assert seconds(text) == value
+
+
+class _Answer(BaseHTTPRequestHandler):
+    """Answers every request with a status that a test changes."""
+
+    status = 200
+
+    def do_GET(self) -> None:
+        self.send_response(404 if self.path == "/robots.txt" else type(self).status)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+def test_a_crawl_whose_pages_are_all_gone_now_has_read_pages_and_succeeds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--allow-network", "127.0.0.0/8", "--workers", "1", "--delay", "0", "--json"]
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        seed = f"http://127.0.0.1:{server.server_port}/"
+        assert crawl(tmp_path / "c", seed, "--scope", "page", "--pages", "1", *given) == 0
+        _Answer.status = 404
+        capsys.readouterr()
+        assert crawl(tmp_path / "c", "--refresh-after", "1s", "--pages", "1", *given) == 0
+        server.shutdown()
+    said = capsys.readouterr()
+    assert json.loads(said.out)["outcomes"] == {"read": 1, "gone": 1}
+    assert "no page could be read" not in said.err
 
 
 def test_rates_have_units() -> None:

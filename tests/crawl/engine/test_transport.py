@@ -1,7 +1,9 @@
 """The engine over a transport without processes or a network, with a clock of its own: all turns are deterministic."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,6 +136,48 @@ def test_the_engine_stops_when_asked_from_another_thread_and_installs_no_handler
             stopper.join()
 
         assert engine.run(look) == "stopped"
+
+
+REFRESHES: list[dict[str, Any]] = [{"continuous": True, "rate": 100.0}, {"refresh-after": 600.0}]
+
+
+@pytest.mark.parametrize("how", REFRESHES)
+@pytest.mark.parametrize("outcome", [Outcome.GONE, Outcome.SERVER_ERROR, Outcome.DISALLOWED])
+def test_a_crawl_that_refreshes_goes_on_when_no_page_is_there_any_more(
+    tmp_path: Path, how: dict[str, Any], outcome: Outcome
+) -> None:
+    world, clock = World(3), Clock()
+    with crawl(tmp_path / "c", **how, **{"least-interval": 600.0}) as opened:
+        engine = Engine(opened, transport=lambda: InMemory(world, clock), clock=clock)
+
+        def go_on(seconds: float, until: Callable[[], bool]) -> bool:
+            """Goes on for as long, or until something holds; returns whether the run has not come to its end."""
+            end = clock.now + seconds
+            while clock.now < end and not until():
+                if not engine.step():
+                    return False
+                clock.now += 0.0 if len(opened.shard.placement.leases) else 300.0
+            return True
+
+        assert go_on(60.0, lambda: opened.shard.read_count == 3)
+        world.outcomes = dict.fromkeys(range(3), outcome)
+        assert go_on(40_000.0, lambda: False), engine.run_facts.ending
+        assert opened.shard.read_count == 0
+        world.outcomes = {}
+        assert go_on(90_000.0, lambda: opened.shard.read_count > 0), engine.run_facts.ending
+        assert (opened.shard.read_count > 0) is (outcome is not Outcome.DISALLOWED)  # until somebody publishes it
+        engine.finish()
+
+
+@pytest.mark.parametrize("how", REFRESHES)
+def test_a_crawl_that_refreshes_and_could_never_read_a_page_ends_and_says_why(
+    tmp_path: Path, how: dict[str, Any]
+) -> None:
+    world, clock = World(3), Clock()
+    world.outcomes = {0: Outcome.DISALLOWED}
+    with crawl(tmp_path / "c", **how) as opened:
+        engine = Engine(opened, transport=lambda: InMemory(world, clock), clock=clock)
+        assert engine.run().startswith("nothing could be read: http://h0.example/p0: disallowed")
 
 
 @pytest.mark.parametrize("pages", [1, 7])

@@ -12,8 +12,10 @@ import typer
 from centime.cli.output import Json, show
 from centime.cli.visible import say
 from centime.model.errors import BadInput, BadSetting, CentimeError
+from centime.model.outcome import Outcome
 
 if TYPE_CHECKING:
+    from centime.crawl.engine.loop import Engine
     from centime.crawl.engine.writer import CrawlWriter
 
 
@@ -439,12 +441,21 @@ def _crawl(
             "seconds": view.seconds,
         }
         show(facts | {"top": opened.top(10)}, as_json=as_json)
-        if facts["outcomes"].keys() == {"refused_address"}:
-            raise CentimeError(
-                "no seed has a public address, so nothing was fetched; --allow-network CIDR permits other addresses"
-            )
-        if facts["visits"] and not facts["read"]:
-            raise CentimeError(f"no page could be read: {crawl.first_seed()}")
+        trouble = _trouble(crawl)
+        if trouble and ending != engine.STOPPED:
+            raise CentimeError(trouble)
+        if trouble:
+            say(f"{folder}: {trouble}")
+
+
+def _trouble(crawl: "Engine") -> str:
+    """Why the crawl has never read a page, in words; empty if it has, or if it has not visited any."""
+    outcomes = +crawl.shard.outcomes
+    if crawl.shard.ever_read or not outcomes:
+        return ""
+    if outcomes.keys() == {Outcome.REFUSED_ADDRESS}:
+        return "no seed has a public address, so nothing was fetched; --allow-network CIDR permits other addresses"
+    return f"no page could be read: {crawl.first_seed()}"
 
 
 def _say_what_is_held_back(opened: "CrawlWriter") -> bool:

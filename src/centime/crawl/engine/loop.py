@@ -297,9 +297,10 @@ class Engine:
         return left - outstanding + self.shard.placement.leases.older(PROMPT_SECONDS, now)
 
     def _is_due_in_time(self, now: float, ready: float) -> bool:
-        """Whether to wait: the crawl is continuous, or a page is due before the run's time is over."""
-        settings = self.shard.settings
-        if (settings.continuous or settings.refresh_after is not None) and self.shard.read_count:
+        """Whether to wait: the crawl refreshes what it has read, also pages that are gone and may return, or a page is
+        due before the run's time is over.
+        """
+        if self.shard.settings.refreshes() and self.shard.ever_read:
             return True
         return (
             self.limits.seconds is not None
@@ -315,7 +316,7 @@ class Engine:
             due = self.shard.placement.retries.earliest() - now
             failed = f"{again} pages failed and are due again, the first in {due:.0f} s"
             return f"everything known was read, but {failed}; run again later{self._refused()}"
-        if not self.shard.read_count:
+        if not self.shard.ever_read:
             return f"nothing could be read: {self.first_seed()}"
         return f"everything known was read{self._kept_out()}{self._refused()}"
 
