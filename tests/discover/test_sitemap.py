@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.discover.sitemap import MOST_BYTES, MOST_ENTRIES, SitemapEntry, is_sitemap, read_sitemap
+from centime.discover.sitemap import MOST_BYTES, MOST_ENTRIES, Sitemap, SitemapEntry, is_sitemap, read_sitemap
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 ENTRY = (
@@ -215,3 +215,42 @@ def test_entries_after_the_end_of_a_sitemap_are_taken_and_it_says_so(rest: str) 
     assert [entry.url for entry in sitemap.entries] == [READ.url, "https://h/b"]
     assert sitemap.trouble == "Entries follow the end of urlset."
     assert not read_sitemap((HEAD + ENTRY + "</urlset><!-- the end -->").encode()).trouble
+
+
+def alternates(*urls: str) -> str:
+    return "".join(f'<xhtml:link rel="alternate" hreflang="x" href="{url}"/>' for url in urls)
+
+
+def test_alternates_are_entries_behind_all_others_and_each_counts_once() -> None:
+    body = (
+        "<urlset xmlns:xhtml='http://www.w3.org/1999/xhtml'>"
+        f"<url><loc>https://h/a</loc>{alternates('https://h/a', 'https://h/de?x=1&amp;y=2', ' https://h/b ')}"
+        "<lastmod>2024-03-05</lastmod></url>"
+        f"<url><loc>https://h/b</loc>{alternates('https://h/de?x=1&amp;y=2', '')}"
+        "<xhtml:link rel='canonical' href='https://h/c'/><image><link rel='alternate' href='https://h/i'/></image></url>"
+        "</urlset>"
+    )
+    sitemap = read_sitemap(body.encode())
+    assert [entry.url for entry in sitemap.entries] == ["https://h/a", "https://h/b", "https://h/de?x=1&y=2"]
+    assert [entry.modified for entry in sitemap.entries] == [1709596800.0, 0.0, 0.0]
+    assert sitemap.trouble == ""
+
+
+def test_a_page_may_have_two_hundred_alternates_and_what_is_left_out_is_told() -> None:
+    def read(count: int) -> Sitemap:
+        urls = alternates(*(f"https://h/{number}" for number in range(count)))
+        return read_sitemap(f"<urlset xmlns:xhtml='x'><url><loc>https://h/</loc>{urls}</url></urlset>".encode())
+
+    assert (len(read(200).entries), read(200).trouble) == (201, "")
+    assert (len(read(300).entries), read(300).trouble) == (256, "Only the first 256 fields of an entry were read.")
+
+
+def test_alternates_displace_no_entry() -> None:
+    entries = "".join(
+        f"<url><loc>https://h/{number}</loc>{alternates(f'https://h/de/{number}', f'https://h/fr/{number}')}</url>"
+        for number in range(MOST_ENTRIES)
+    )
+    sitemap = read_sitemap(f"<urlset xmlns:xhtml='x'>{entries}</urlset>".encode())
+    assert [entry.url for entry in sitemap.entries[:MOST_ENTRIES]] == [f"https://h/{n}" for n in range(MOST_ENTRIES)]
+    assert len(sitemap.entries) == 2 * MOST_ENTRIES
+    assert sitemap.trouble == f"Only the first {MOST_ENTRIES} of {2 * MOST_ENTRIES} alternates were read."

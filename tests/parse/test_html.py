@@ -205,3 +205,61 @@ def test_links_of_svg_are_links() -> None:
     svg = b"<svg xmlns='http://www.w3.org/2000/svg' xmlns:l='http://www.w3.org/1999/xlink'>%s</svg>"
     links = b"<a l:href='/x'/><a href='/y'/><image href='/i.png'/>"
     assert read_document(svg % links, url="http://h/", content_type="image/svg+xml").hrefs == ("/x", "/y")
+
+
+@pytest.mark.parametrize("inside", ["svg", "math"])
+def test_what_describes_a_page_does_not_stand_in_a_picture(inside: str) -> None:
+    picture = "<base href=/no/></base><link rel=canonical href=/no><link rel=next href=/no><title>No</title>"
+    document = read(f"<{inside} lang=de><html lang=fr>{picture}</{inside}><title>Yes</title><a href=t>1</a>")
+    assert (document.base, document.canonical, document.title) == ("https://h/d/p", "", "Yes")
+    assert (document.hrefs, document.language) == (("t",), "")
+    closed = read(f"<{inside}><base href=/no/ /></{inside}><base href=/yes/><a href=t>1</a>")
+    assert closed.base == "https://h/yes/"
+
+
+def test_html_in_a_picture_describes_the_page() -> None:
+    assert read("<svg><foreignObject><base href=/b/></foreignObject></svg>").base == "https://h/b/"
+    assert read("<svg><meta name=robots content=nofollow></svg>").nofollow
+    assert read("<svg><a href=/one>1</a><a xlink:href=/two>2</a></svg>").hrefs == ("/one", "/two")
+
+
+def test_links_in_a_template_count_if_browsers_show_it() -> None:
+    shown = (
+        "<base href=/no/><title>No</title><meta name=robots content=none><a href=/{0}>x</a><iframe src=/{0}f></iframe>"
+    )
+    document = read(
+        f"<my-nav><template shadowrootmode=open>{shown.format('open')}</template></my-nav>"
+        f"<my-nav><template shadowrootmode='CLOSED'>{shown.format('closed')}</template></my-nav>"
+        f"<template>{shown.format('no')}<template shadowrootmode=open>{shown.format('no')}</template></template>"
+        f"<template shadowrootmode=other>{shown.format('no')}</template><a href=/after>x</a>"
+    )
+    assert document.hrefs == ("/open", "/openf", "/closed", "/closedf", "/after")
+    assert (document.base, document.title, document.nofollow) == ("https://h/d/p", "", False)
+
+
+def test_the_page_in_a_frame_has_links() -> None:
+    document = read(
+        "<title>Page</title>"
+        "<iframe srcdoc='&lt;title>Frame&lt;/title>&lt;a href=one>1 &amp;amp; 2&lt;/a>"
+        "&lt;a href=two rel=nofollow>'></iframe>"
+        '<iframe src=/f srcdoc="<base href=/b/><a href=three>3</a>'
+        '<iframe srcdoc=&quot;<a href=four>4</a>&quot;></iframe>">'
+        "</iframe><a href=five>5</a><template><iframe srcdoc='<a href=no>'></iframe></template>",
+        anchors=True,
+    )
+    assert document.hrefs == ("one", "two", "/f", "https://h/b/three", "https://h/b/four", "five")
+    assert list(document.flags) == [0, NOFOLLOW, EMBEDDED, 0, 0, 0]
+    assert document.anchors == ("1 & 2", "", "", "3", "4", "5")
+    assert (document.title, document.base, document.nofollow) == ("Page", "https://h/d/p", False)
+
+
+def test_a_frame_that_asks_for_it_is_not_followed_and_the_page_is() -> None:
+    document = read("<iframe srcdoc='<meta name=robots content=nofollow><a href=/a>'></iframe><a href=/b>")
+    assert dict(zip(document.hrefs, document.flags, strict=True)) == {"/a": NOFOLLOW, "/b": 0}
+    assert not document.nofollow
+
+
+def test_what_is_not_read_of_very_many_frames_is_told() -> None:
+    document = read("".join(f"<iframe srcdoc='<a href=/{place}>'></iframe>" for place in range(1_002)))
+    assert len(document.hrefs) == 1_000
+    assert document.trouble == "Only the first 1000 of 1002 frames with srcdoc were read."

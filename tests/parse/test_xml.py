@@ -44,8 +44,8 @@ def read(text: str | bytes, content_type: str = "application/xml") -> Document:
         ),
         (
             "<html xmlns='http://www.w3.org/1999/xhtml'><body>"
-            "<a href='/a'>x</a><a rel='nofollow' href='/n'/><iframe src='/f'/></body></html>",
-            {"/a": 0, "/n": NOFOLLOW, "/f": EMBEDDED},
+            "<a href='/a'>x</a><a rel='nofollow' href='/n'/><iframe src='/f' srcdoc='&lt;a href=/s>'/></body></html>",
+            {"/a": 0, "/n": NOFOLLOW, "/f": EMBEDDED, "/s": 0},
         ),
         (
             "<!DOCTYPE r SYSTEM 'r.dtd' [<!ENTITY c SYSTEM \"c.xml\"> <!-- <!ENTITY no SYSTEM 'no'> -->]><r>&c;</r>",

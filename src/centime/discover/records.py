@@ -1,7 +1,8 @@
 """Streams records out of an XML document: the entries of a sitemap or a feed, each with its fields.
 
-Memory is bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record keeps MOST_FIELDS fields, and the
-reader stops after the number of records that the caller asked for. The document type is hidden from the parser, so no
+Memory is bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record keeps MOST_FIELDS fields, all of
+them keep MOST_FIELDS_IN_ALL, and the reader stops after the number of records that the caller asked for; `trouble` says
+what was left out. The document type is hidden from the parser, so no
 entity is ever expanded. A broken document yields the complete records, and the complete
 fields of the records whose end is missing.
 
@@ -23,7 +24,8 @@ from centime.model.ampersands import by_number
 from centime.model.prologue import behind_subset
 
 LONGEST_FIELD = 4_096
-MOST_FIELDS = 64
+MOST_FIELDS = 256
+MOST_FIELDS_IN_ALL = 1_000_000
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*+")
 
@@ -122,6 +124,7 @@ class _Reader:
         self._most = most
         self._open: Record | None = None
         self._depth = 0  # inside the open record
+        self._kept = 0  # fields
         self._text: list[str] = []
         self._length = 0
         self._attributes: dict[str, str] = {}
@@ -156,9 +159,12 @@ class _Reader:
             self._open = None
         else:
             into = record if record is not None else self.found.outside
-            if len(into.fields) < MOST_FIELDS:
+            if len(into.fields) < MOST_FIELDS and self._kept < MOST_FIELDS_IN_ALL:
                 text = "".join(self._text).strip()
                 into.fields.append(Field(tag.rpartition("}")[2], text, self._attributes, self._depth == 1))
+                self._kept += 1
+            elif record is not None:
+                self.found.trouble = f"Only the first {MOST_FIELDS} fields of an entry were read."
             if record is not None:
                 self._depth -= 1
         self._text, self._length, self._attributes = [], 0, {}

@@ -1,7 +1,9 @@
 """Sitemaps: the pages that a site lists itself.
 
 The reader takes `urlset` and `sitemapindex` in XML, with the news extension, and plain text with one URL per line, each
-of them plain or gzipped. The protocol's own limits apply: 50 MiB unpacked, and 50 000 entries. A broken sitemap yields
+of them plain or gzipped. What an entry calls an alternate of its page, in another language or for other devices
+(`xhtml:link`), is an entry too, behind all others, unless it is one already. The protocol's own limits apply: 50 MiB
+unpacked, and 50 000 entries; as many alternates may follow. A broken sitemap yields
 every entry whose URL is complete, also where it breaks off, and `trouble` says what is wrong. URLs are returned as
 written: the caller makes them canonical, and decides whether this sitemap may list them.
 """
@@ -9,6 +11,7 @@ written: the caller makes them canonical, and decides whether this sitemap may l
 import re
 import zlib
 from dataclasses import dataclass
+from itertools import islice
 
 from centime.discover.moment import moment
 from centime.discover.records import Record, read_records
@@ -92,7 +95,27 @@ def read_sitemap(body: bytes) -> Sitemap:
             or f"A sitemap begins with urlset or sitemapindex, not with {found.root or 'nothing'}."
         )
     entries = [_entry(record, url) for record in found.records if record.name == wanted for url in record.texts("loc")]
-    return Sitemap(entries=tuple(entries[:MOST_ENTRIES]), is_index=is_index, trouble=trouble or found.trouble)
+    trouble = trouble or found.trouble
+    del entries[MOST_ENTRIES:]
+    if not is_index:
+        alternates = _alternates(found.records)
+        for entry in entries:
+            alternates.pop(entry.url, None)
+        if len(alternates) > MOST_ENTRIES:
+            trouble = trouble or f"Only the first {MOST_ENTRIES} of {len(alternates)} alternates were read."
+        entries += [SitemapEntry(url=url) for url in islice(alternates, MOST_ENTRIES)]
+    return Sitemap(entries=tuple(entries), is_index=is_index, trouble=trouble)
+
+
+def _alternates(records: list[Record]) -> dict[str, None]:
+    """The URLs of alternates that entries name, each once."""
+    return {
+        href: None
+        for record in records
+        for name, _, attributes, own in record.fields
+        if name == "link" and own and "alternate" in attributes.get("rel", "").lower().split()
+        if (href := attributes.get("href", "").strip())
+    }
 
 
 def _with_one_root(body: bytes) -> tuple[bytes, str]:

@@ -45,3 +45,8 @@ class Response:
     def header(self, name: str) -> str:
         """The first value of a header, or ""."""
         return next((value for key, value in self.headers if key == name), "")
+
+    @property
+    def content_type(self) -> str:
+        """All values of Content-Type, separated by commas: `model/media_type.py` says which of them counts."""
+        return ", ".join(value for key, value in self.headers if key == "content-type")

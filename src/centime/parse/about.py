@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 import ada_url
 
-from centime.model.document import ALTERNATE, CANONICAL, EMBEDDED, REFRESH
+from centime.model.document import ALTERNATE, CANONICAL, EMBEDDED, NOFOLLOW, REFRESH
 from centime.parse.gathering import Gathering
 
 AGENT = "centime"
 LONGEST_TITLE = 1_000
+MOST_FRAMES = 1_000  # pages in `srcdoc` that are read: each costs as much as a small page
 
 _TO_PAGES = """
     next prev previous start first last up contents toc index chapter section subsection appendix glossary help author
@@ -31,6 +32,14 @@ def not_followed(rel: str) -> bool:
     return not _NOT_FOLLOWED.isdisjoint(rel.lower().split())
 
 
+def _resolved(base: str, href: str) -> str:
+    """A link as a URL; empty if it makes none."""
+    try:
+        return ada_url.join_url(base, href)
+    except ValueError:
+        return ""
+
+
 class About:
     """The base, directives, canonical URL, title and links of a page, collected element by element."""
 
@@ -42,6 +51,7 @@ class About:
         self.nofollow = False
         self.noarchive = False
         self.title = ""
+        self.frames = 0  # pages in `srcdoc`
         self._url = url
         self._based = False
 
@@ -65,10 +75,7 @@ class About:
         """Records the base URL of relative links; the first one counts."""
         if href and not self._based:
             self._based = True
-            try:
-                base = ada_url.join_url(self._url, href)
-            except ValueError:
-                return
+            base = _resolved(self._url, href)
             if base.startswith(("http://", "https://")):
                 self.base = base
 
@@ -84,6 +91,16 @@ class About:
             self.links.add(href, ALTERNATE, title)
         elif not PAGE_RELS.isdisjoint(rel):
             self.links.add(href, 0, title)
+
+    def include(self, frame: "About") -> None:
+        """Adds the links of a page that is written in a frame of this one (`srcdoc`). Such a page has the base of this
+        one, unless it names its own.
+        """
+        flags = NOFOLLOW if frame.nofollow else 0
+        links = frame.links
+        for href, flag, anchor in zip(links.hrefs, links.flags, links.anchors, strict=True):
+            url = _resolved(frame.base, href) if frame.base != self.base else ""
+            self.links.add(url or href, flags | flag, anchor)
 
     def direct(self, name: str, event: str, content: str) -> None:
         """Records a `meta` element: directives for robots by its name, a refresh by its http-equiv."""

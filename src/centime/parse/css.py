@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import webencodings
 
+from centime.model.media_type import media_type_of
 from centime.parse.encoding import as_utf8
 
 _STRING = r"\"(?:[^\"\\\n\r\f]++|\\(?:\r\n|.|\Z))*+(?:\"|(?=[\n\r\f])|\Z)"
@@ -38,7 +39,7 @@ _NOT_FILES = ("#", "data:", "about:", "javascript:", "blob:")
 def css_text(body: bytes, content_type: str = "") -> str:
     """The text of a style sheet: by its byte order mark, the charset of its Content-Type, its `@charset`, or UTF-8."""
     said = _CHARSET.match(body)
-    if said and "charset" not in content_type.lower():
+    if said and not media_type_of(content_type).charset:
         known = webencodings.lookup(said[1].decode("latin-1"))
         content_type = f"text/css; charset={known.name}" if known and not known.name.startswith("utf-16") else ""
     return as_utf8(body, content_type or "text/css; charset=utf-8", xml=True)[0].decode()

@@ -10,6 +10,7 @@ from dataclasses import replace
 import xxhash
 
 from centime.model.document import EMBEDDED, Document
+from centime.model.media_type import media_type_of
 from centime.model.outcome import PageKind
 from centime.parse.css import css_text
 from centime.parse.dtd import read_dtd
@@ -48,14 +49,15 @@ def read_document(
             trouble=_cut(truncated),
             requisites=_requisites_of_other(body, url, content_type) if requisites else (),
         )
+    is_xhtml = media_type_of(content_type).name == "application/xhtml+xml"
     text, encoding = as_utf8(body, content_type, xml=kind is not PageKind.HTML, url=url)
     read = read_html if kind is PageKind.HTML else read_dtd if kind is PageKind.DTD else read_xml
     document = read(text, url=url, encoding=encoding, digest=digest, anchors=anchors, trouble=_cut(truncated))
-    if document.trouble and kind is PageKind.XML and "xhtml+xml" in content_type:
+    if document.trouble and kind is PageKind.XML and is_xhtml:
         document = _most_links(document, read_html(text, url=url, encoding=encoding, digest=digest, anchors=anchors))
     if not requisites or kind is PageKind.DTD:
         return document
-    found = requisites_of(text, xml=kind is PageKind.XML or "xhtml+xml" in content_type)
+    found = requisites_of(text, xml=kind is PageKind.XML or is_xhtml)
     if document.kind is PageKind.XML:  # its style sheets are links
         links = zip(document.hrefs, document.flags, strict=True)
         found = tuple(dict.fromkeys((*found, *(href for href, flags in links if flags & EMBEDDED))))
@@ -69,7 +71,7 @@ def _most_links(broken: Document, html: Document) -> Document:
 
 def _requisites_of_other(body: bytes, url: str, content_type: str) -> tuple[str, ...]:
     """The files that a style sheet, a script or the manifest of an application names."""
-    declared = content_type.partition(";")[0].strip().lower()
+    declared = media_type_of(content_type).name
     path = url.partition("?")[0].lower()
     if declared == "text/css" or (path.endswith(".css") and declared in _NO_TYPES):
         return requisites_of_css(css_text(body, content_type))

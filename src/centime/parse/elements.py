@@ -67,8 +67,11 @@ _STACK = LAST + NAMES
 _FIELDS = 9  # per element: its name, the next open element with that name, and the saved state
 ELEMENTS_SIZE = _STACK + _FIELDS * DEEPEST
 
-# How an element is opened: not at all, as HTML, inside SVG or MathML, as a part of these that contains HTML, as these.
-NOT_OPENED, AS_HTML, AS_FOREIGN, AS_INTEGRATION, AS_PICTURE = range(5)
+# How an element is opened: not at all, as HTML, inside SVG or MathML, as a part of these that contains HTML, as these,
+# as a template that browsers show in its place (declarative shadow DOM).
+NOT_OPENED, AS_HTML, AS_FOREIGN, AS_INTEGRATION, AS_PICTURE, AS_SHADOW = range(6)
+# What IN_TEMPLATE says, as bits: inside a template that is not shown, inside one that is.
+HIDDEN, SHADOW = 1, 2
 
 
 @bare_part
@@ -104,7 +107,8 @@ def push_element(scratch: Scratch, number: Whole, how: Whole, before: Whole, seg
         scratch[FOREIGN_AT] = depth
     elif how != AS_FOREIGN:
         scratch[FOREIGN_AT] = -1
-        scratch[IN_TEMPLATE] |= number == TEMPLATE and how == AS_HTML
+        if number == TEMPLATE:
+            scratch[IN_TEMPLATE] |= SHADOW if how == AS_SHADOW else HIDDEN if how == AS_HTML else 0
     scratch[BEFORE] = before
     scratch[SEGMENT] = segment
     scratch[DEPTH] = depth + 1

@@ -20,6 +20,7 @@ import webencodings
 from chardetng_py import EncodingDetector
 
 from centime.model.address import host_of, name_of
+from centime.model.media_type import media_type_of
 
 PRESCAN = 1_024
 MOST_DETECTED = 1 << 20  # bytes at the beginning from which an encoding is detected
@@ -42,8 +43,8 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str 
     for mark, name in _MARKS:
         if body.startswith(mark):
             return _recoded(body[len(mark) :], name), name
-    declared = _CHARSET.search(content_type) if content_type else None
-    name = _name(declared[1]) if declared else ""
+    declared = media_type_of(content_type).charset
+    name = _name(declared) if declared else ""
     if not name:
         name = _xml_word(body) if xml else _meta_word(body)
     if name:

@@ -1,6 +1,8 @@
 """HTML to a document in one pass over its bytes (`parse/scan.py`), without a tree.
 
-Links are `a` and `area` (NOFOLLOW if rel has nofollow, ugc or sponsored), and the elements of `parse/about.py`.
+Links are `a` and `area` (NOFOLLOW if rel has nofollow, ugc or sponsored), and the elements of `parse/about.py`. Those
+of a page that is written in the `srcdoc` of a frame belong to the page around it, and so do those in a template that
+browsers show (declarative shadow DOM). Other templates have no links.
 
 Differences from the tree that the rules of WHATWG build:
 
@@ -16,11 +18,13 @@ import re
 
 from centime.model.document import EMBEDDED, NOFOLLOW, Document
 from centime.model.outcome import PageKind
-from centime.parse.about import About, not_followed
+from centime.parse.about import MOST_FRAMES, About, not_followed
 from centime.parse.gathering import LONGEST_ANCHOR
 from centime.parse.names import AREA, BASE, FRAME, HTML, IFRAME, LINK, META, TITLE
 from centime.parse.references import without_references
 from centime.parse.scan import Scan, scan
+
+DEEPEST_FRAME = 4  # of frames in `srcdoc` in one another
 
 _NOT_AS_WRITTEN = re.compile(rb"[&\r\0]").search
 
@@ -31,7 +35,9 @@ def read_html(
     """The document of an HTML page in valid UTF-8."""
     found = scan(text, anchors=anchors)
     page = About(url)
-    language = _gather(text, found, page)
+    language = _gather(text, found, page, anchors=anchors)
+    if page.frames > MOST_FRAMES:
+        trouble = trouble or f"Only the first {MOST_FRAMES} of {page.frames} frames with srcdoc were read."
     links = page.links
     return Document(
         kind=PageKind.HTML,
@@ -54,7 +60,20 @@ def read_html(
     )
 
 
-def _gather(text: bytes, found: Scan, page: About) -> str:
+def include_frame(srcdoc: str, page: About, *, anchors: bool = False, depth: int = 1) -> None:
+    """Adds the links of the page that is written in the `srcdoc` of a frame to the page around it."""
+    page.frames += 1
+    if page.frames > MOST_FRAMES or depth > DEEPEST_FRAME:
+        return
+    text = srcdoc.encode("utf-8", "replace")
+    frame = About(page.base)
+    frame.frames = page.frames
+    _gather(text, scan(text, anchors=anchors), frame, anchors=anchors, depth=depth)
+    page.frames = frame.frames
+    page.include(frame)
+
+
+def _gather(text: bytes, found: Scan, page: About, *, anchors: bool, depth: int = 0) -> str:
     """Adds the links and the descriptive elements to `page`; returns its language."""
 
     def value(place: int) -> str:
@@ -84,6 +103,8 @@ def _gather(text: bytes, found: Scan, page: About) -> str:
             page.rebase(value(1))
         elif kind in (IFRAME, FRAME):
             links.add(value(1), EMBEDDED)
+            if row[3] >= 0:
+                include_frame(value(3), page, anchors=anchors, depth=depth + 1)
         elif links.add(value(1), NOFOLLOW if not_followed(value(3)) else 0):
             anchor = (
                 value(5)

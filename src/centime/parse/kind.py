@@ -7,12 +7,14 @@
 - A DTD is declared as such, or begins with declarations (`<!ELEMENT`, `<!ENTITY`, `<!ATTLIST`) and no element.
 - Without a type, or with `text/plain` or `application/octet-stream`, the beginning of the body decides. But plain text
   is never HTML, as in browsers, because people publish source code that way.
-- Everything else is OTHER, for example PDFs and images. So is a body with a NUL byte near its beginning, except in
-  UTF-16, whatever type is declared.
+- Everything else is OTHER, for example PDFs and images. So is a body that begins like a file of another kind (a PDF, an
+  image, an archive), whatever type is declared. A NUL byte shows nothing: browsers show a declared page that has one.
+  Only a body without a type, or with a vague one, is not taken for XML or a DTD then, except in UTF-16.
 """
 
 import re
 
+from centime.model.media_type import media_type_of
 from centime.model.outcome import PageKind
 from centime.model.prologue import behind_prologue
 
@@ -25,27 +27,19 @@ _VAGUE_TYPES = frozenset(
         "application/octet-stream",
         "application/unknown",
         "unknown/unknown",
-        "*/*",
         "binary/octet-stream",
     ]
 )
 _DTD_TYPES = frozenset(
     ["application/xml-dtd", "text/xml-dtd", "application/xml-external-parsed-entity", "text/xml-external-parsed-entity"]
 )
-_BINARY = (
-    b"%PDF-",
-    b"%!PS",
-    b"\x89PNG",
-    b"GIF8",
-    b"\xff\xd8\xff",
-    b"PK\x03\x04",
-    b"\x1f\x8b",
-    b"BM",
-    b"RIFF",
-    b"OggS",
-    b"\x00\x00\x01\x00",
-    b"wOF",
-    b"ID3",
+# How files begin that are no pages. Signatures that are words (BM, RIFF) count only with what follows in such a file.
+_BINARY = re.compile(
+    rb"%PDF-|%!PS|\x89PNG|GIF8[79]a|\xff\xd8\xff|BM.{4}\x00{4}|RIFF.{4}(?:WEBP|WAVE|AVI )|\x00\x00[\x01\x02]\x00"
+    rb"|II\*\x00|MM\x00\*|\x00\x00..ftyp|\x00\x00\x01[\xba\xb3]|\x1a\x45\xdf\xa3|OggS\x00|ID3[\x00-\x08]"
+    rb"|wOF[F2]|OTTO\x00|\x00\x01\x00\x00\x00|PK(?:\x03\x04|\x05\x06)|\x1f\x8b|7z\xbc\xaf\x27|Rar!\x1a|BZh[1-9]1AY"
+    rb"|\xfd7zXZ\x00|\x28\xb5\x2f\xfd|\x7fELF|MZ.\x00|\xca\xfe\xba\xbe|\x00asm|\xd0\xcf\x11\xe0|SQLite format 3\x00",
+    re.DOTALL,
 )
 
 _ELEMENT = re.compile(rb"<([A-Za-z_][^\s/>]*+)([^>]*+)")
@@ -58,18 +52,22 @@ _HTML_TAG = re.compile(
 
 def kind_of(body: bytes, content_type: str = "") -> PageKind:
     """The kind of a page: HTML, XML, DTD or OTHER."""
-    declared = content_type.partition(";")[0].strip().lower()
-    head = _beginning(body)
+    declared = media_type_of(content_type).name
     if declared in _DTD_TYPES:
         return PageKind.DTD
+    head = _beginning(body)
+    if _BINARY.match(head):
+        return PageKind.OTHER
     if declared == "text/html":
-        return _binary(head) or (PageKind.XML if head.startswith(b"<?xml") and _is_no_page(head) else PageKind.HTML)
+        return PageKind.XML if head.startswith(b"<?xml") and _is_no_page(head) else PageKind.HTML
     if declared in ("text/xml", "application/xml") or declared.endswith("+xml"):
-        return _binary(head) or _root_kind(head, declared_xml=True) or PageKind.XML
-    if declared in _VAGUE_TYPES:
-        found = _binary(head) or _root_kind(head) or PageKind.OTHER
-        return PageKind.OTHER if declared == "text/plain" and found is PageKind.HTML else found
-    return PageKind.OTHER
+        return _root_kind(head, declared_xml=True) or PageKind.XML
+    if declared not in _VAGUE_TYPES:
+        return PageKind.OTHER
+    found = _root_kind(head) or PageKind.OTHER
+    if found is PageKind.HTML:
+        return PageKind.OTHER if declared == "text/plain" else found
+    return PageKind.OTHER if b"\0" in head[:64] else found
 
 
 def _beginning(body: bytes) -> bytes:
@@ -80,11 +78,6 @@ def _beginning(body: bytes) -> bytes:
     elif head.startswith((b"<\x00", b"\x00<")):
         head = head.decode("utf-16-le" if head[0] else "utf-16-be", "replace").encode()
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()
-
-
-def _binary(head: bytes) -> PageKind | None:
-    """OTHER if the first bytes cannot be text, else None."""
-    return PageKind.OTHER if head.startswith(_BINARY) or b"\x00" in head[:64] else None
 
 
 def _is_no_page(head: bytes) -> bool:

@@ -110,8 +110,8 @@ NAMES = len(ROLES)
 # The attributes that an element is searched for: at most three.
 _WANTED = {
     A: ("href", "rel", "xlink:href"), AREA: ("href", "rel", "alt"), LINK: ("href", "rel", "title"),
-    META: ("content", "http-equiv", "name"), BASE: ("href",), IFRAME: ("src",), FRAME: ("src",), HTML: ("lang",),
-    IMG: ("alt",),
+    META: ("content", "http-equiv", "name"), BASE: ("href",), IFRAME: ("src", "srcdoc"), FRAME: ("src",),
+    HTML: ("lang",), IMG: ("alt",), TEMPLATE: ("shadowrootmode",),
 }  # fmt: skip
 WANTED = np.zeros((NAMES, 3), dtype=np.int64)
 for _number, _names in _WANTED.items():
@@ -139,6 +139,15 @@ def name_at(data: Bytes, at: Whole, end: Whole, stop: Whole) -> tuple[Whole, Who
         code = (257 * code + LOWER[byte]) & CODE_MASK
         at += 1
     return code, at
+
+
+@bare_inlined
+def code_between(data: Bytes, at: Whole, end: Whole) -> Whole:
+    """The code of the name from `at` to `end`, in any case."""
+    code = np.int64(0)
+    for place in range(at, end):
+        code = (257 * code + LOWER[data[place]]) & CODE_MASK
+    return code
 
 
 @bare_inlined

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from centime.model.kernel import Whole, bare_part
 from centime.parse.about import PAGE_RELS
 from centime.parse.elements import ELEMENTS_SIZE
-from centime.parse.names import AREA, CODE_MASK, LINK, LOWER, META, A, code_of
+from centime.parse.names import AREA, LINK, LOWER, META, A, code_between, code_of
 from centime.parse.references import IN_VALUE, reference
 from centime.parse.tokens import FIRST, SECOND, THIRD, VALUE_COUNT, VALUES
 
@@ -136,9 +136,7 @@ def sort_of(data: Bytes, number: Whole, scratch: Scratch) -> Whole:
     if number in (A, AREA):
         return DOUBTFUL if start >= 0 and _may_forbid(data, start, end) else PLAIN
     if number == LINK:
-        code = np.int64(0)
-        for at in range(start, end if start >= 0 else start):
-            code = (257 * code + LOWER[data[at]]) & CODE_MASK
+        code = code_between(data, start, end if start >= 0 else start)
         for rel in _RESOURCES:
             if rel == code:
                 return NOTHING

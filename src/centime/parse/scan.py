@@ -22,6 +22,7 @@ from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
 from centime.model.words import Words
 from centime.parse.elements import (
     AS_HTML,
+    AS_SHADOW,
     BEFORE,
     DEEPEST,
     DEPTH,
@@ -31,6 +32,7 @@ from centime.parse.elements import (
     LAST,
     NOT_OPENED,
     SEGMENT,
+    SHADOW,
     STEPS,
     close_element,
     close_implied,
@@ -40,16 +42,20 @@ from centime.parse.elements import (
 )
 from centime.parse.names import (
     AREA,
+    BASE,
     BREAKS,
     DD,
     DT,
     ENDS_P,
     FORMATTING,
+    HTML,
+    IFRAME,
     IMG,
     LANDMARK,
     LINK,
     LOWER,
     MATH,
+    META,
     NOTED,
     PLAINTEXT,
     RAW,
@@ -59,11 +65,13 @@ from centime.parse.names import (
     SVG,
     TAG_END,
     TD,
+    TEMPLATE,
     TEXTAREA,
     TH,
     TITLE,
     XMP,
     A,
+    code_between,
     code_of,
     element_of,
     name_at,
@@ -77,6 +85,7 @@ from centime.parse.tokens import (
     MARKS,
     NAMED,
     SAID,
+    SECOND,
     THIRD,
     VALUE_COUNT,
     VALUES,
@@ -118,6 +127,7 @@ _SHORTEST_ROW = 8  # bytes of the shortest tag that makes a row
 _HTML, _XML, _EVERYTHING = 0, 1, 2  # with everything, scripts and styles have words
 _SCRIPT = code_of("script")
 _EMPTY_CELL = code_of("</td>")  # the word of a cell without words
+_SHOWN_TEMPLATES = (code_of("open"), code_of("closed"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +242,9 @@ def _scan(
             elif scratch[LAST + number] >= 0 or scratch[FOREIGN_AT] >= 0 or role & BREAKS:
                 close_element(scratch, number)
             continue
-        is_noted = role & NOTED and not scratch[IN_TEMPLATE]
+        is_noted = role & NOTED and (
+            (scratch[FOREIGN_AT] < 0 and not scratch[IN_TEMPLATE]) or _counts_inside(number, scratch)
+        )
         if is_noted and number == A:
             _end_anchor(rows, scratch)
             if scratch[FIRST] < 0 and scratch[FOREIGN_AT] >= 0:  # xlink:href of SVG
@@ -260,7 +272,7 @@ def _scan(
             scratch[_CELL] = scratch[COUNT]
         if scratch[VALUE_COUNT] and (xml or (number != LINK and code != _SCRIPT)):
             _add_values(data, before, segment, columns, scratch)
-        if is_noted and scratch[FIRST] >= 0:
+        if is_noted and (scratch[FIRST] >= 0 or (number == IFRAME and scratch[SECOND] >= 0)):
             _note(data, number, anchors, rows, hrefs, anchor_text, scratch)
         if is_raw:
             start = at
@@ -273,10 +285,28 @@ def _scan(
         elif how != NOT_OPENED:
             if not (named or role & (BREAKS | LANDMARK)):  # an inline element is a step of its values' paths alone
                 before, segment = scratch[BEFORE], scratch[SEGMENT]
+            if number == TEMPLATE and how == AS_HTML and _is_shown(data, scratch):
+                how = np.int64(AS_SHADOW)
             push_element(scratch, number, how, before, segment)
     _end_anchor(rows, scratch)
     end_words(size, columns, scratch)
     scratch[STEPS] += steps
+
+
+@bare_part
+def _counts_inside(number: Whole, scratch: Scratch) -> bool | np.bool_:
+    """Whether an element inside SVG, MathML or a template counts: links do, unless the template is not shown, but what
+    describes the page (`base`, `link`) does so only outside. A `meta` ends SVG, so it is outside.
+    """
+    if scratch[IN_TEMPLATE]:
+        return scratch[IN_TEMPLATE] == SHADOW and number not in (BASE, LINK, META, HTML)
+    return number not in (BASE, LINK, HTML)
+
+
+@bare_part
+def _is_shown(data: Bytes, scratch: Scratch) -> bool | np.bool_:
+    """Whether a template is the content of the element around it, by its `shadowrootmode`."""
+    return scratch[FIRST] >= 0 and code_between(data, scratch[FIRST], scratch[FIRST + 1]) in _SHOWN_TEMPLATES
 
 
 @bare_part

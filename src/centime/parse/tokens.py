@@ -23,7 +23,7 @@ END_OF_PAGE = -1
 # class and id, one of what a name or property says, and begin, end, name and kind of up to MOST_VALUES values.
 FIRST, SECOND, THIRD, MARKS = (WORDS_SIZE + place for place in (0, 2, 4, 6))
 NAMED, SAID, VALUE_COUNT, VALUES = MARKS + 1, MARKS + 2, MARKS + 3, MARKS + 4
-MOST_VALUES = 8
+MOST_VALUES = 64
 TOKENS_SIZE = VALUES + 4 * MOST_VALUES
 IS_CLOSED, IS_CLASSED = 1, 2
 

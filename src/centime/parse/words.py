@@ -53,8 +53,10 @@ _FIRST, _SECOND = 0x133D6B50D, 0x16DB9668B
 
 NO_VALUE, URL, TEXT, CLASS, ID, TOLD = range(6)
 ATTRIBUTES = {
-    "href": URL, "src": URL, "srcset": URL, "action": URL, "poster": URL, "data": URL,
+    "href": URL, "xlink:href": URL, "src": URL, "srcset": URL, "data-src": URL, "data-srcset": URL, "poster": URL,
+    "data": URL, "background": URL, "action": URL,
     "alt": TEXT, "title": TEXT, "datetime": TEXT, "value": TEXT, "content": TEXT, "placeholder": TEXT, "label": TEXT,
+    "aria-label": TEXT, "srcdoc": TEXT,
     "class": CLASS, "id": ID, "name": TOLD, "property": TOLD,
 }  # fmt: skip
 _SLOTS = 256

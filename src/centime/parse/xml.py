@@ -33,6 +33,7 @@ from centime.model.document import EMBEDDED, NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.about import About, not_followed
 from centime.parse.dtd import DocumentType, document_type_of
+from centime.parse.html import include_frame
 from centime.parse.scan import words_of
 
 LONGEST_TEXT = 4_096
@@ -206,3 +207,5 @@ class _Reader:
             self.page.links.add(attributes.get("href", ""), NOFOLLOW if not_followed(attributes.get("rel", "")) else 0)
         else:
             self.page.take(tag, lambda name: attributes.get(name, ""))
+            if tag == "iframe" and "srcdoc" in attributes:
+                include_frame(attributes["srcdoc"], self.page)

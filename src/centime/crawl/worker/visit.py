@@ -76,7 +76,7 @@ async def visit(
     document = read_document(
         response.body,
         url=lease.url,
-        content_type=response.header("content-type"),
+        content_type=response.content_type,
         truncated=response.truncated,
         requisites=needs is not None and needs.wanted,
     )
@@ -151,7 +151,7 @@ async def _compared(
     response = _with_costs(response, again)
     if again.outcome is not Outcome.READ:
         return look.seen(), response
-    twin = read_document(again.body, url=lease.url, content_type=again.header("content-type"))
+    twin = read_document(again.body, url=lease.url, content_type=again.content_type)
     return look.seen(part.of(twin, lease.url, again.body).words), response
 
 
@@ -162,7 +162,7 @@ async def _checked(lease: Lease, response: Response, chains: Chains, part: Compa
     *_, whole = await chains.fetch(Request(url=lease.url, patience=lease.patience))
     if whole.outcome is not Outcome.READ:
         return NOT_DOUBTED, _with_costs(response, whole)
-    document = read_document(whole.body, url=lease.url, content_type=whole.header("content-type"))
+    document = read_document(whole.body, url=lease.url, content_type=whole.content_type)
     document = part.of(document, lease.url, whole.body)
     same = document.digest == lease.digest or document.signature == lease.signature
     if same or (
@@ -293,7 +293,7 @@ def _visit(lease: Lease, response: Response, **found: object) -> Visit:
     validators: dict[str, object] = {
         "etag": response.header("etag"),
         "modified": response.header("last-modified"),
-        "content_type": response.header("content-type"),
+        "content_type": response.content_type,
     }
     if response.outcome is Outcome.UNCHANGED:
         validators = {"etag": lease.etag, "modified": lease.modified}
