@@ -10,6 +10,7 @@ from lxml import etree
 from centime import open_crawl
 from centime.cli import main
 from centime.cli.ending import run
+from centime.crawl.report.versions import with_sentences
 from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
@@ -155,3 +156,27 @@ def test_a_program_gets_what_the_command_writes(folder: Path, capsys: pytest.Cap
         assert centime("diff", folder, FEED, "--from", "1", "--json") == 0
         assert crawl.diff(FEED, 1) == told(capsys)
         assert crawl.diff(FEED, old="2027-01-15", new=2)["to"]["version"] == 2
+
+
+def test_a_change_has_the_sentences_that_differ_from_the_version_before(folder: Path) -> None:
+    rows = [
+        {"change": "changed", "url": PAGE, "seen": "2027-01-16T08:00:01Z"},
+        {"change": "new", "url": PAGE, "seen": "2027-01-15T08:00:01Z"},
+        {"change": "changed", "url": "http://a.example/none", "seen": "2027-01-15T08:00:01Z"},
+        {"change": "changed", "url": PAGE, "seen": "2027-01-15T08:00:01Z"},
+    ]
+
+    assert [row["sentences"] for row in with_sentences(folder, rows)] == [
+        [{"old": ["We open at 8."], "new": ["We open at 9."]}],
+        None,
+        None,
+        None,
+    ]
+
+
+def test_changes_show_their_sentences(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("changes", folder, "--diff") == 0
+    assert " new http://" in capsys.readouterr().out
+    assert centime("changes", folder, "--diff", "--json") == 0
+    assert all(row["sentences"] is None for row in told(capsys)["changes"])
+    assert centime("changes", folder, "--diff", "--atom") == 2

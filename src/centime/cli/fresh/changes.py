@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, json_text, show
+from centime.cli.output import Json, json_text, show, show_lines
 from centime.cli.progress import progress
 from centime.cli.visible import visible_lines
 from centime.model.errors import BadSetting
@@ -30,6 +30,9 @@ def _changes(
     count: Annotated[
         int, typer.Option("--count", "-n", metavar="N", help="Number of changes to show, newest first; 0 for all.")
     ] = 100,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show the sentences that differ, if the crawl stores bodies.")
+    ] = False,
     as_atom: Annotated[
         bool, typer.Option("--atom", help="Write an Atom feed to standard output, and nothing else.")
     ] = False,
@@ -46,7 +49,7 @@ def _changes(
     Examples:
 
     \b
-      centime changes museum --since 1d
+      centime changes museum --since 1d --diff
       centime changes museum --match /news/ --since 2026-01-31 --until 2026-02-01 -n 0 --json
       centime changes museum --atom --self https://feeds.example/museum.atom > museum.atom
     """
@@ -56,6 +59,8 @@ def _changes(
 
     if as_json and as_atom:
         raise BadSetting("--json and --atom exclude each other: give one of them")
+    if diff and as_atom:
+        raise BadSetting("--diff and --atom exclude each other: give one of them")
     if address and not as_atom:
         raise BadSetting("--self is the URL of an Atom feed: give --atom too")
     if address and not re.match("https?://[^/]", address):
@@ -70,10 +75,16 @@ def _changes(
         opened = look_at(folder)
         found = find_changes(opened, first, last)
     rows = newest_first(opened, found, match, count or None)
+    if diff:
+        from centime.crawl.report.versions import with_sentences
+
+        rows = with_sentences(folder, rows)
     if as_atom:
         sys.stdout.writelines(map(visible_lines, atom(opened, rows, address)))
     elif as_json:
         _write_json({"known": opened.shard.pages.count, "seen": len(found)}, rows)
+    elif diff:
+        show_lines(line for row in rows for line in _lines(row))
     else:
         shown = [_for_people(row) for row in rows]
         show({"known": opened.shard.pages.count, "seen": len(found), "changes": shown or "none"}, as_json=False)
@@ -87,6 +98,14 @@ def _write_json(facts: dict[str, object], rows: Iterator[dict[str, Any]]) -> Non
         sys.stdout.write(between + json_text(row))
         between = ", "
     sys.stdout.write("]}\n")
+
+
+def _lines(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A change and the sentences that differ, as lines with their colours."""
+    yield f"{row['seen']} {row['change']} {row['url']}", "bold"
+    for step in row["sentences"] or ():
+        yield from ((f"- {sentence}", "red") for sentence in step["old"])
+        yield from ((f"+ {sentence}", "green") for sentence in step["new"])
 
 
 def _for_people(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,8 +3,11 @@
 A version is a body that differs from the one before; a visit that found the same body again belongs to its version.
 """
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.report.bodies import capture_at, captures_of, when
@@ -113,3 +116,16 @@ class Versions:
             except NotWellFormed as trouble:
                 made["no_delta"] = str(trouble)
         return made
+
+
+def with_sentences(path: Path, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows of `changes`, each with the sentences that differ from the version before; None if these are not stored."""
+    for row in rows:
+        sentences: list[dict[str, list[str]]] | None = None
+        if row["change"] in ("changed", "back"):
+            with suppress(UnknownPage):
+                versions = Versions(path, row["url"])
+                old, new = versions.pair(None, row["seen"])
+                steps = changed_sentences(versions.read(old), versions.read(new))
+                sentences = [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
+        yield row | {"sentences": sentences}
