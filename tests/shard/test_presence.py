@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.changes import find_changes, newest_first
+from centime.model.address import fingerprint
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind, Presence
 from centime.shard.message import Lease
@@ -101,10 +103,36 @@ def test_nothing_that_lies_between_two_visits_hides_that_a_page_is_gone_or_back(
 
 
 def test_a_page_that_is_given_up_is_told_as_gone_once_and_then_as_back(tmp_path: Path) -> None:
-    failures = [Outcome.SERVER_ERROR, Outcome.NO_CONNECTION, Outcome.BAD_RESPONSE, Outcome.TIMED_OUT]
+    failures = [Outcome.SERVER_ERROR, Outcome.NO_CONNECTION, Outcome.CLIENT_ERROR, Outcome.REFUSED_ADDRESS]
     assert told(tmp_path / "c", [[SAME, *[one] * 4] for one in failures]) == [["new"]] * 4
     assert told(tmp_path / "d", [[SAME, *[one] * 9, SAME] for one in failures]) == [["new", "gone", "back"]] * 4
     assert told(tmp_path / "e", [[*[one] * 6, SAME] for one in failures]) == [["new"]] * 4, "they were never there"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "wait", "learned"),
+    [
+        (Outcome.CLIENT_ERROR, 3_600.0, True),
+        (Outcome.REFUSED_ADDRESS, 3_600.0, True),
+        (Outcome.DISALLOWED, 86_400.0, False),
+        (Outcome.EXCLUDED, None, False),
+    ],
+)
+def test_a_page_that_was_read_and_is_denied_is_looked_for_again_and_one_never_read_is_not(
+    tmp_path: Path, outcome: Outcome, wait: float | None, learned: bool
+) -> None:
+    stories: list[Story] = [[SAME, outcome], [outcome]]
+    given = {"delay": 0.0, "scope": "page", "continuous": True, "rate": 100.0, "least-interval": 3_600.0}
+    with open_writer(tmp_path / "c", urls_of(stories), given, clock=clock()) as opened:
+        watched = Watched(opened, stories)
+        watched.run()
+        retries, book = opened.shard.placement.retries, opened.shard.refreshing.book
+        known, unknown = (opened.shard.pages.table.find_one(fingerprint(url)) for url in urls_of(stories))
+        assert known is not None
+        assert unknown is not None
+        assert (retries.time(known) - watched.now if known in retries else None) == wait
+        assert unknown not in retries
+        assert book.contains(np.array([known, unknown])).tolist() == [learned, False]
 
 
 def test_a_page_is_never_asked_for_by_the_validators_of_its_error_page(tmp_path: Path) -> None:

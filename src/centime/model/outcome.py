@@ -61,6 +61,11 @@ class Outcome(IntEnum):
         return self in (Outcome.MOVED, Outcome.MOVED_TEMPORARILY)
 
     @property
+    def denied(self) -> bool:
+        """Whether the server denies the page, or its address is forbidden: it is given up if that lasts."""
+        return self in (Outcome.CLIENT_ERROR, Outcome.REFUSED_ADDRESS)
+
+    @property
     def transient(self) -> bool:
         """Whether the same request may succeed later."""
         return self in _TRANSIENT

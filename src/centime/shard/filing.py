@@ -22,7 +22,7 @@ from centime.shard.politeness import standing_after
 from centime.shard.presence import CHANGES, visit_shows, was_present
 from centime.shard.queueing import longest_wait, reorder, requeue
 from centime.shard.refreshing import Filed
-from centime.shard.returning import look_sooner, next_look
+from centime.shard.returning import look_sooner, may_return, next_look
 from centime.shard.state import ShardState
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import Mark, Record
@@ -107,7 +107,8 @@ def _has_ended(visit: Visit, before: Record | None) -> bool:
     if outcome is Outcome.GONE:
         return True
     failures = 1 + (0 if before is None else before.failures)
-    return outcome.transient and outcome not in NO_RETRY and retry_time(failures, 0.0) is None
+    counts = outcome.denied or (outcome.transient and outcome not in NO_RETRY)
+    return counts and retry_time(failures, 0.0) is None
 
 
 def _file(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArray[np.bool_]) -> None:
@@ -149,7 +150,7 @@ def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
 
 
 def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: int, importance: float) -> Filed:
-    """A visit with its record; puts a page on a timer that failed transiently, or that is gone and may return."""
+    """A visit with its record; puts a page on a timer that failed transiently, or that may return."""
     before = state.pages.last(visit.page)
     ended = _has_ended(visit, before)
     record = state.pages.record_of(
@@ -166,7 +167,7 @@ def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: i
         when = retry_time(record.failures, now)
         if when is not None:
             state.placement.retry(visit.page, when)
-    elif ended and state.settings.refreshes():
+    elif state.settings.refreshes() and (ended or may_return(record)):
         state.placement.retry(visit.page, next_look(state, record, importance))
     return Filed(visit, number, before, record, ended, _change(state, before, record))
 

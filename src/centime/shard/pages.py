@@ -240,7 +240,7 @@ class KnownPages:
             kind=kind,
             presence=Presence(presence),
             failures=0
-            if present or outcome.redirect or not (outcome.transient or outcome is Outcome.GONE)
+            if present or outcome.redirect or not (outcome.transient or outcome.denied or outcome is Outcome.GONE)
             else (before.failures if before else 0) + 1,
             etag=visit.etag,
             modified=visit.modified,

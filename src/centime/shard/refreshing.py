@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from centime.frontier.timers import Timers
 from centime.model.ids import HostId, PageId, page_ids
-from centime.model.outcome import Outcome
+from centime.model.outcome import Outcome, Presence
 from centime.model.row_batch import Pages
 from centime.refresh.beats import ENOUGH, Beat, due_beats, update_beat, without_beat
 from centime.refresh.book import RefreshBook
@@ -322,9 +322,12 @@ def _stood(one: Filed, read_before: float, hosts: Hosts) -> float:
 
 
 def _is_closed(record: Record) -> bool:
-    """Whether a page is not refreshed any more: it is disallowed, or there is nothing to read."""
+    """Whether a page is not refreshed any more: it is disallowed, or there is nothing to read. A page that was read and
+    is denied now keeps its evidence until it is given up.
+    """
     outcome = record.outcome
-    return not (outcome.present or outcome.redirect or outcome.transient)
+    denied_now = outcome.denied and record.presence is Presence.PRESENT
+    return not (outcome.present or outcome.redirect or outcome.transient or denied_now)
 
 
 def reads_of(records: Records, page: PageId, enough: int) -> tuple[npt.NDArray[np.float64], Flags]:
