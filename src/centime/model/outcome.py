@@ -1,4 +1,4 @@
-"""The outcome of a visit, and the kind of the page.
+"""The outcome of a visit, the kind of the page, and whether it is there.
 
 An outcome is a value, never an exception, because failures are normal on the web. The numbers are written to disk and
 must not change.
@@ -17,6 +17,15 @@ class PageKind(IntEnum):
     OTHER = 4
     ERROR = 5
     DEAD = 6
+
+
+class Presence(IntEnum):
+    """Whether a page is there, as far as its visits have shown; failures and redirects show nothing of it."""
+
+    UNRECORDED = 0  # by a version that did not record it
+    NEVER = 1  # no visit has found it
+    PRESENT = 2
+    GONE = 3  # it was found, and is gone or given up
 
 
 class Outcome(IntEnum):
@@ -50,6 +59,11 @@ class Outcome(IntEnum):
     def redirect(self) -> bool:
         """Whether the page redirects to another."""
         return self in (Outcome.MOVED, Outcome.MOVED_TEMPORARILY)
+
+    @property
+    def denied(self) -> bool:
+        """Whether the server denies the page, or its address is forbidden: it is given up if that lasts."""
+        return self in (Outcome.CLIENT_ERROR, Outcome.REFUSED_ADDRESS)
 
     @property
     def transient(self) -> bool:

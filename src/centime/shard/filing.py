@@ -11,7 +11,7 @@ from centime.change.noise import Noise
 from centime.change.reading import Verdict
 from centime.frontier.timers import retry_time
 from centime.model.ids import HostId, PageId, host_ids
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Outcome
 from centime.shard.joining import join_links, take_refused
 from centime.shard.limits.suspects import evidence_of, use_evidence
 from centime.shard.message import CLAIM, Visit, unpack_visit
@@ -19,9 +19,10 @@ from centime.shard.needing import join_needed
 from centime.shard.people.commands import take_claims
 from centime.shard.people.notices import Change
 from centime.shard.politeness import standing_after
+from centime.shard.presence import CHANGES, visit_shows, was_present
 from centime.shard.queueing import longest_wait, reorder, requeue
 from centime.shard.refreshing import Filed
-from centime.shard.returning import look_sooner, next_look
+from centime.shard.returning import look_sooner, may_return, next_look
 from centime.shard.state import ShardState
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import Mark, Record
@@ -60,11 +61,6 @@ def apply_visits(state: ShardState, now: float, visits: list[Visit], leased: npt
         state.ledger.advance(THRESHOLD, state.since_advance * PAYMENTS_PER_VISIT)
         state.since_advance = 0
     reorder(state)
-
-
-def was_present(record: Record | None) -> bool:
-    """Whether the last visit of a page found it."""
-    return record is not None and PageKind.HTML <= record.kind <= PageKind.OTHER
 
 
 def _pay(state: ShardState, now: float, visits: list[Visit]) -> None:
@@ -111,7 +107,8 @@ def _has_ended(visit: Visit, before: Record | None) -> bool:
     if outcome is Outcome.GONE:
         return True
     failures = 1 + (0 if before is None else before.failures)
-    return outcome.transient and outcome not in NO_RETRY and retry_time(failures, 0.0) is None
+    counts = outcome.denied or (outcome.transient and outcome not in NO_RETRY)
+    return counts and retry_time(failures, 0.0) is None
 
 
 def _file(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArray[np.bool_]) -> None:
@@ -153,7 +150,7 @@ def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
 
 
 def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: int, importance: float) -> Filed:
-    """A visit with its record; puts a page on a timer that failed transiently, or that is gone and may return."""
+    """A visit with its record; puts a page on a timer that failed transiently, or that may return."""
     before = state.pages.last(visit.page)
     ended = _has_ended(visit, before)
     record = state.pages.record_of(
@@ -170,9 +167,9 @@ def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: i
         when = retry_time(record.failures, now)
         if when is not None:
             state.placement.retry(visit.page, when)
-    elif ended and state.settings.refreshes():
+    elif state.settings.refreshes() and (ended or may_return(record)):
         state.placement.retry(visit.page, next_look(state, record, importance))
-    return Filed(visit, number, before, record, ended)
+    return Filed(visit, number, before, record, ended, _change(state, before, record))
 
 
 def _compared(
@@ -193,9 +190,8 @@ def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
     requests = state.requests
     waits = len(requests.subscriptions) > 0 or state.settings.greatest_times().shortest < float("inf")
     for one in filed:
-        change = _change(one)
         if not one.visit.outcome.transient:
-            requests.publishers.judge(one.visit.page, change not in (None, Change.VOLATILE))
+            requests.publishers.judge(one.visit.page, one.change not in (None, Change.VOLATILE))
         if one.visit.claims:
             take_claims(state, now, one.host, np.frombuffer(one.visit.claims, dtype=CLAIM))
         if not waits:
@@ -207,22 +203,16 @@ def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
         names = requests.subscriptions.match(url)
         if names:
             requests.subscriptions.noticed(
-                one.visit.page, url, now, one.record.importance, change, one.visit.watched, names
+                one.visit.page, url, now, one.record.importance, one.change, one.visit.watched, names
             )
 
 
-def _change(one: Filed) -> Change | None:
-    """What changed about a page since the visit before, or None."""
-    before = one.before
-    if not was_present(one.record):
-        return Change.GONE if was_present(before) and one.ended else None
-    if before is None or not before.signature:
-        return Change.NEW
-    if before.kind == PageKind.DEAD:
-        return Change.BACK
-    if Mark.CHANGED in one.record.marks:
-        return Change.CHANGED
-    return Change.VOLATILE if _only_volatile_for_long(one.record, before) else None
+def _change(state: ShardState, before: Record | None, record: Record) -> Change | None:
+    """What changed about a page since its last visits, or None. The record is not appended yet."""
+    _, change = visit_shows(state.pages.presence(before), record.outcome, record.kind, record.marks)
+    if change:
+        return CHANGES[change]
+    return Change.VOLATILE if before is not None and _only_volatile_for_long(record, before) else None
 
 
 def _only_volatile_for_long(record: Record, before: Record) -> bool:

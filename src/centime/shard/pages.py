@@ -19,9 +19,10 @@ from centime.change.reading import Verdict
 from centime.discover.refusal import Reason
 from centime.files.appended import AppendedFile
 from centime.model.ids import HostId, PageId
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Outcome, PageKind, Presence
 from centime.model.row_batch import Pages
 from centime.shard.message import PLAIN, TEXT_FOLLOWS, Visit
+from centime.shard.presence import presence_of, visit_shows
 from centime.store.items import Items
 from centime.store.link_rows import DiskRows
 from centime.store.record import NO_MARK, NO_PAGE, Mark, Record
@@ -131,6 +132,12 @@ class KnownPages:
         """The record of the last visit of a page, or None."""
         return self.records.last(page)
 
+    def presence(self, last: Record | None) -> Presence:
+        """Whether a page is there, as far as its visits have shown; `last` is the record of the last one."""
+        if last is None or last.presence is not Presence.UNRECORDED:
+            return Presence.NEVER if last is None else last.presence
+        return presence_of(self.records.history(last.page))
+
     def were_read(self, pages: Pages) -> npt.NDArray[np.bool_]:
         """For each page, whether its last visit found it."""
         kinds = self.records.heads(pages)["kind"]
@@ -208,6 +215,7 @@ class KnownPages:
         if outcome.redirect and visit.links:
             redirect = PageId(int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0]))
         kind = before.kind if same and before is not None else PageKind.DEAD if ended else visit.kind
+        presence, _ = visit_shows(self.presence(before), outcome, kind, marks)
         return Record(
             page=visit.page,
             time=now,
@@ -230,8 +238,9 @@ class KnownPages:
             marks=marks,
             outcome=outcome,
             kind=kind,
+            presence=Presence(presence),
             failures=0
-            if present or outcome.redirect or not (outcome.transient or outcome is Outcome.GONE)
+            if present or outcome.redirect or not (outcome.transient or outcome.denied or outcome is Outcome.GONE)
             else (before.failures if before else 0) + 1,
             etag=visit.etag,
             modified=visit.modified,

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from centime.frontier.timers import Timers
 from centime.model.ids import HostId, PageId, page_ids
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Outcome, Presence
 from centime.model.row_batch import Pages
 from centime.refresh.beats import ENOUGH, Beat, due_beats, update_beat, without_beat
 from centime.refresh.book import RefreshBook
@@ -34,6 +34,7 @@ from centime.refresh.spending import Spending
 from centime.settings.crawl import CrawlSettings
 from centime.shard.host_table import Hosts
 from centime.shard.message import Visit
+from centime.shard.people.notices import Change
 from centime.store.record import Mark, Record
 from centime.store.records import Records
 
@@ -58,6 +59,7 @@ class Filed(msgspec.Struct, frozen=True, gc=False):
     before: Record | None
     record: Record
     ended: bool  # the page is gone or given up
+    change: Change | None  # what the visit shows that has changed
 
 
 class Refreshing:
@@ -139,7 +141,7 @@ class Refreshing:
         before = self.book.read_times(np.array([one.visit.page for one in filed], dtype=np.int64)).tolist()
         for one, read in zip(filed, before, strict=True):
             if read != read:  # not in the book
-                if one.before is not None and one.before.kind == PageKind.DEAD and one.visit.outcome.present:
+                if one.change is Change.BACK:
                     self.mortality.returned()
             elif one.visit.outcome is Outcome.GONE:
                 self.mortality.died(now - read)
@@ -320,9 +322,12 @@ def _stood(one: Filed, read_before: float, hosts: Hosts) -> float:
 
 
 def _is_closed(record: Record) -> bool:
-    """Whether a page is not refreshed any more: it is disallowed, or there is nothing to read."""
+    """Whether a page is not refreshed any more: it is disallowed, or there is nothing to read. A page that was read and
+    is denied now keeps its evidence until it is given up.
+    """
     outcome = record.outcome
-    return not (outcome.present or outcome.redirect or outcome.transient)
+    denied_now = outcome.denied and record.presence is Presence.PRESENT
+    return not (outcome.present or outcome.redirect or outcome.transient or denied_now)
 
 
 def reads_of(records: Records, page: PageId, enough: int) -> tuple[npt.NDArray[np.float64], Flags]:

@@ -1,25 +1,38 @@
-"""Looks for pages that are gone (404, 410, or given up) again, in a crawl that refreshes.
+"""Looks for pages that are gone (404, 410, or given up) again, in a crawl that refreshes; and for pages that were read
+and are denied (401, 403, 451, a forbidden address) or disallowed by robots.txt now.
 
 by a schedule      after the least interval, then after twice as long each time (`frontier/timers.py`)
 by a new link      at once when a page links to it that did not at its last read, but no sooner than the least
                    interval after the last look: of a list of random links, each read is a new link
 by a first read    the links of a page that is read for the first time may be old, and a menu with a dead link is on
                    every page of its site; so they count an EIGHTH of the wait, which still doubles each time
+by robots.txt      once a day: no sooner is robots.txt fetched again
 """
 
 from centime.frontier.timers import MOST_FAILURES, return_time
 from centime.model.ids import PageId, page_ids
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Outcome, PageKind, Presence
 from centime.model.row_batch import Pages, RowBatch
 from centime.shard.state import ShardState
 from centime.store.record import Record
 
 EIGHTH = 0.125
+DAY_SECONDS = 86_400.0
+
+
+def may_return(record: Record) -> bool:
+    """Whether a page that was read before cannot be read now, and is not given up yet: it is denied or disallowed."""
+    outcome = record.outcome
+    return record.presence is not Presence.NEVER and (outcome.denied or outcome is Outcome.DISALLOWED)
 
 
 def next_look(state: ShardState, record: Record, importance: float) -> float:
-    """The time of the next look for a page whose last visit found that it is gone, or was given up."""
-    deaths = record.failures if record.outcome is Outcome.GONE else record.failures - MOST_FAILURES + 1
+    """The time of the next look for a page that is gone, was given up, or may return."""
+    outcome = record.outcome
+    if outcome is Outcome.DISALLOWED:
+        return record.time + max(DAY_SECONDS, _least(state, record.page))
+    given_up = outcome is not Outcome.GONE and record.failures >= MOST_FAILURES
+    deaths = record.failures - MOST_FAILURES + 1 if given_up else record.failures
     return return_time(max(1, deaths), record.time, _least(state, record.page), importance)
 
 

@@ -63,6 +63,7 @@ from centime.shard.pages import KnownPages
 from centime.shard.people.command import Command, SetCommand, pack_command
 from centime.shard.people.commands import carry_out, changed_live
 from centime.shard.politeness import doubts, patience_with
+from centime.shard.presence import was_present
 from centime.shard.state import RULES, ShardState
 from centime.store.journal import Journal
 from centime.store.record import Mark
@@ -187,6 +188,8 @@ class Shard(ShardState):
         if record is None or not record.signature:
             return lease
         etag, modified = (record.etag, record.modified) if doubt or not host.lies else ("", "")
+        if not was_present(record):
+            etag = modified = ""  # they are those of an error page or a redirect: a 304 would say nothing of the page
         if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
             etag = modified = ""
         if watch and record.kind in (PageKind.HTML, PageKind.XML) and self.requests.subscriptions.unknown(page, watch):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 
 from centime.model.ids import PageId
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Outcome, PageKind, Presence
 
 NO_PAGE = PageId(-1)
 
@@ -67,6 +67,7 @@ class Record:
     failures: int = 0  # in a row; 255 stands for 255 or more
     priority: int = 0
     loading: Loading = Loading.NOT_WANTED
+    presence: Presence = Presence.UNRECORDED
     etag: str = ""
     modified: str = ""  # Last-Modified as the server wrote it
     content_type: str = ""

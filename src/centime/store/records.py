@@ -18,7 +18,7 @@ A column of 4 bytes per page holds the place of the last record in units of 8 by
 a numpy type, so that the last heads of millions of pages are one array.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from struct import Struct
@@ -31,7 +31,7 @@ from centime.files.appended import HEAD_BYTES, AppendedFile
 from centime.model.errors import DamagedFile
 from centime.model.ids import PageId
 from centime.model.kernel import late_kernel
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Outcome, PageKind, Presence
 from centime.model.row_batch import Pages
 from centime.store.columns import Columns
 from centime.store.record import Loading, Mark, Record
@@ -47,7 +47,7 @@ _NUMBERS = {  # struct code and numpy type: the fields of this type, in the orde
     ("L", "<u4"): ("visits", "changes", "wire_bytes", "body_bytes", "latency_milliseconds", "links"),
     ("i", "<i4"): ("redirect",),
     ("H", "<u2"): ("status", "depth", "marks"),
-    ("B", "u1"): ("outcome", "kind", "failures", "priority", "loading", "reserved"),
+    ("B", "u1"): ("outcome", "kind", "failures", "priority", "loading", "presence"),
 }
 _TEXT_FIELDS = (
     "etag",
@@ -64,7 +64,14 @@ _HEAD = Struct("<" + "".join(code * len(names) for (code, _), names in _NUMBERS.
 _LENGTHS = Struct(f"<{len(_TEXT_FIELDS) + 1}H")
 REFERENCE = Struct("<BI")  # a zero in place of STATE, and the place of a record; then its hidden bytes
 STATE = b"\1"
-_NAMES = [name for names in _NUMBERS.values() for name in names if name != "reserved"]
+_NAMES = [name for names in _NUMBERS.values() for name in names]
+_ENUMS: Mapping[str, Callable[[int], int]] = {
+    "outcome": Outcome,
+    "kind": PageKind,
+    "marks": Mark,
+    "loading": Loading,
+    "presence": Presence,
+}
 _VALIDATORS = 2  # the first two texts, etag and modified: useless if truncated
 _head_of, _texts_of = attrgetter(*_NAMES), attrgetter(*_TEXT_FIELDS)
 _PREVIOUS, _FAILURES = _NAMES.index("previous"), _NAMES.index("failures")
@@ -138,7 +145,7 @@ class Records:
         places = []
         at = self.file.length // UNIT
         for record, previous in zip(records, record_at[pages].tolist(), strict=True):
-            head = [*_head_of(record), 0]
+            head = [*_head_of(record)]
             head[_PREVIOUS] = previous
             head[_FAILURES] = min(record.failures, 255)
             texts = [_cut(text, place) if text else b"" for place, text in enumerate(_texts_of(record))]
@@ -162,7 +169,7 @@ class Records:
         """The record at a place."""
         begin = at * UNIT
         head = self.file.read(begin, _HEAD.size + _LENGTHS.size)
-        values: dict[str, Any] = dict(zip(_NAMES, _HEAD.unpack_from(head), strict=False))
+        values: dict[str, Any] = dict(zip(_NAMES, _HEAD.unpack_from(head), strict=True))
         begin += len(head)
         *lengths, state_length = _LENGTHS.unpack_from(head, _HEAD.size)
         for name, length in zip(_TEXT_FIELDS, lengths, strict=True):
@@ -174,7 +181,7 @@ class Records:
                 values["state"], values["state_at"] = octets[1:], at
             else:
                 values["state_at"], values["hidden"] = REFERENCE.unpack_from(octets)[1], octets[REFERENCE.size :]
-        for name, kind in (("outcome", Outcome), ("kind", PageKind), ("marks", Mark), ("loading", Loading)):
+        for name, kind in _ENUMS.items():
             values[name] = kind(values[name])
         return Record(**values)
 

@@ -1,5 +1,6 @@
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.page import find_page
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadInput
+from centime.model.ids import PageId
+from centime.model.outcome import Presence
 from centime.model.row_batch import NO_WEIGHTS, RowBatch
 from centime.store.journal import HEAD_BYTES
 from tests.crawl.report.made import LATE, ROOT, A, closed_twice, crawled, hand_made
@@ -216,6 +219,12 @@ def _misread(opened: CrawlReader) -> None:
     opened.shard.read_count += 1
 
 
+def _contradict(opened: CrawlReader) -> None:
+    last = opened.shard.pages.last(PageId(0))
+    assert last is not None
+    opened.shard.pages.records.append(replace(last, presence=Presence.GONE))
+
+
 @pytest.mark.parametrize(
     ("damage", "part", "what"),
     [
@@ -227,6 +236,7 @@ def _misread(opened: CrawlReader) -> None:
         (_lose_visit, "records", "visits are recorded: 6, should be 7"),
         (_mix_up, "url table", f"page 0: the fingerprint of '{ROOT}' is not the stored one"),
         (_lead_nowhere, "rows", "page 0 links to page 999; known are 0 to 9"),
+        (_contradict, "records", "page 0 is recorded as gone, but its visits show present"),
         (_misread, "counts", "pages that were present: 3, should be 4"),
     ],
 )

@@ -14,13 +14,15 @@ import numpy as np
 
 from centime.crawl.check.findings import Findings
 from centime.crawl.engine.state import CrawlState, rows_of
+from centime.crawl.report.changes import presences
 from centime.crawl.report.visits import BATCH, TRANSIENT, are_present, batches, last_visits
 from centime.crawl.report.waiting import Waiting
 from centime.frontier.kind import DISCOVERY
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import CentimeError
 from centime.model.ids import host_ids, page_ids
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Outcome, PageKind, Presence
+from centime.model.row_batch import Pages
 from centime.store.link_rows import NO_LIMIT
 
 Step = Callable[[float], None]
@@ -142,6 +144,8 @@ def _visits(opened: CrawlState, findings: Findings) -> None:
     path = shard.pages.records.file.path
     for page in visited[found["page"][visited] != visited].tolist():
         findings.wrong("records", f"the last record of page {page} belongs to page {found['page'][page]}", path)
+    if not findings.problems:  # the pass over all records relies on them
+        _presence(opened, findings, visited)
     recorded = sum(shard.outcomes.values()) - shard.outcomes[Outcome.LOST]
     findings.counted("records", "visits are recorded", int(found["visits"].sum(dtype=np.int64)), recorded)
     findings.counted("counts", "visits of all hosts", sum(host.visits for host in shard.hosts.all), recorded)
@@ -150,6 +154,20 @@ def _visits(opened: CrawlState, findings: Findings) -> None:
     findings.counted(
         "counts", "pages that were present", int(np.count_nonzero(are_present(found["kind"]))), shard.read_count
     )
+
+
+def _presence(opened: CrawlState, findings: Findings, visited: Pages) -> None:
+    """Checks that the last record of each page says what all its visits show: whether the page is there."""
+    known = opened.shard.pages
+    said, shown = last_visits(known, "presence")["presence"], presences(known)
+    before = len(findings.problems)
+    wrong = visited[(said[visited] != shown[visited]) & (said[visited] != Presence.UNRECORDED)]
+    for page in wrong.tolist():
+        recorded, seen = (Presence(int(column[page])).name.lower() for column in (said, shown))
+        findings.wrong(
+            "records", f"page {page} is recorded as {recorded}, but its visits show {seen}", known.records.file.path
+        )
+    findings.holds("records", "last visits say whether their pages are there", len(visited), before)
 
 
 def _places(opened: CrawlState, findings: Findings) -> None:

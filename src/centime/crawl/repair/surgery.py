@@ -15,9 +15,9 @@ from centime.model.ids import PageId, page_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
 from centime.shard import queueing
-from centime.shard.filing import was_present
 from centime.shard.joining import join_ledger
 from centime.shard.placement import EVERY_LEVEL
+from centime.shard.presence import was_present
 from centime.shard.state import ShardState
 from centime.store.record import Record
 

@@ -27,14 +27,14 @@ from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.model.errors import BadSetting
 from centime.model.kernel import kernel
-from centime.model.outcome import Outcome, PageKind
+from centime.model.outcome import Presence
 from centime.model.pattern import check_pattern, compiled
 from centime.settings.units import seconds
-from centime.store.record import Mark
+from centime.shard.pages import KnownPages
+from centime.shard.people.notices import Change
+from centime.shard.presence import CHANGES, finds, visit_shows
 from centime.store.records import HEAD_TYPE, UNIT, Records
 
-NEW, CHANGED, GONE, BACK = 1, 2, 3, 4
-NAMES = {NEW: "new", CHANGED: "changed", GONE: "gone", BACK: "back"}
 BATCH = 4_096
 ROOM = 1 << 18  # changes that one call of the kernel can return
 
@@ -45,8 +45,7 @@ _FIELDS: Mapping[str, Any] = HEAD_TYPE.fields or {}
 _TIME = _FIELDS["time"][1] // 8
 _MARKS, _OUTCOME, _KIND = (_FIELDS[name][1] for name in ("marks", "outcome", "kind"))
 _LENGTHS, _TEXTS = HEAD_TYPE.itemsize, 10  # where the lengths of a record's texts begin, and how many there are
-_MARK, _DEAD = int(Mark.CHANGED), int(PageKind.DEAD)
-_FIRST, _LAST, _FOUND = int(PageKind.HTML), int(PageKind.OTHER), int(Outcome.UNCHANGED)
+_NEVER = int(Presence.NEVER)
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -68,9 +67,19 @@ class Changes:
 
 def find_changes(opened: CrawlState, since: float = 0.0, until: float = float("inf")) -> Changes:
     """All changes that were seen between two times."""
-    records = opened.shard.pages.records
-    state = np.zeros(opened.shard.pages.count, dtype=np.uint8)
-    last = np.zeros(opened.shard.pages.count, dtype=np.uint32)
+    return _pass_over(opened.shard.pages, since, until)[0]
+
+
+def presences(known: KnownPages) -> Octets:
+    """Whether each page is there, as all its visits show (`Presence`)."""
+    return _pass_over(known, float("inf"), float("inf"))[1]
+
+
+def _pass_over(known: KnownPages, since: float, until: float) -> tuple[Changes, Octets]:
+    """The changes that were seen between two times, and the presence of each page in the end."""
+    records = known.records
+    state = np.full(known.count, Presence.NEVER, dtype=np.uint8)
+    last = np.zeros(known.count, dtype=np.uint32)
     parts: list[Changes] = []
     border = len(records.file.base) // UNIT
     for octets, begin, shift in ((records.file.base, records.first, 0), (records.file.tail, 0, border)):
@@ -84,11 +93,12 @@ def find_changes(opened: CrawlState, since: float = 0.0, until: float = float("i
             at, count = _scan(*views, at, shift, since, until, state, last, found.at, found.before, found.kind)
             parts.append(Changes(found.at[:count].copy(), found.before[:count].copy(), found.kind[:count].copy()))
     none = np.empty(0, dtype=np.uint32)
-    return Changes(
+    changes = Changes(
         np.concatenate([none, *(part.at for part in parts)]),
         np.concatenate([none, *(part.before for part in parts)]),
         np.concatenate([none.astype(np.uint8), *(part.kind for part in parts)]),
     )
+    return changes, state
 
 
 def newest_first(
@@ -109,7 +119,8 @@ def newest_first(
             if left == 0:
                 return
             if search(url):
-                yield _row(known.records, head, int(changes.before[place]), NAMES[int(changes.kind[place])], url, x)
+                change = CHANGES[int(changes.kind[place])].value
+                yield _row(known.records, head, int(changes.before[place]), change, url, x)
                 left = None if left is None else left - 1
 
 
@@ -149,7 +160,7 @@ def time_of(text: str, now: float) -> float:
 
 def _row(records: Records, head: Any, before: int, change: str, url: str, importance: float) -> dict[str, Any]:
     old = records.head(before) if before else None
-    present = change != NAMES[GONE]
+    present = change != Change.GONE
     return {
         "seen": moment(float(head["time"])),
         "last_seen_before": None if old is None else moment(float(old["time"])),
@@ -212,21 +223,14 @@ def _scan(
     while at < end and count < len(found_at):
         place = at * UNIT
         page = words[at * 2]
-        kind = octets[place + _KIND]
+        if words[at * 2 + 1] == 0:  # no visit before: the first one, or a repair has lost the others
+            state[page], last[page] = _NEVER, 0
         before = last[page]
-        change = 0
-        if octets[place + _OUTCOME] <= _FOUND and _FIRST <= kind <= _LAST:
-            if state[page] == 0:
-                change = NEW
-            elif state[page] == _DEAD:
-                change = BACK
-            elif halves[(place + _MARKS) // 2] & _MARK:
-                change = CHANGED
-            state[page] = 1
+        state[page], change = visit_shows(
+            state[page], octets[place + _OUTCOME], octets[place + _KIND], halves[(place + _MARKS) // 2]
+        )
+        if finds(octets[place + _OUTCOME], octets[place + _KIND]):
             last[page] = at + shift
-        elif kind == _DEAD and state[page] == 1:
-            change = GONE
-            state[page] = _DEAD
         if change and since <= doubles[at + _TIME] <= until:
             found_at[count] = at + shift
             found_before[count] = before

@@ -99,6 +99,8 @@ def next_visit(
     if page in again["pages"]:
         failures = last.failures if last else 0
         when = moment(float(again["times"][again["pages"] == page][0]))
+        if last is not None and last.outcome is Outcome.DISALLOWED:
+            return {"next": when, "why": "robots.txt disallows it; the crawl looks then whether it still does"}
         return {
             "next": when,
             "why": f"it failed {failures} {'time' if failures == 1 else 'times'} in a row and is retried then",

@@ -1,0 +1,67 @@
+"""Whether a page is there, as far as its visits have shown, and which change a visit is.
+
+This is the one rule for the notices of subscribers and for `centime changes`: both take a visit by `visit_shows`, so
+they list the same changes.
+
+    a visit that                         a page that was    NEVER found    PRESENT     GONE
+    finds it, the content is the same                       new                        back
+    finds it, the content differs                           new            changed     back
+    shows that it is gone, or gives it up                                  gone
+    shows neither: a failure, a redirect, robots.txt
+
+A visit that shows neither leaves the page as it was, however many there are, so what was known before them counts.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from centime.model.kernel import inlined
+from centime.model.outcome import Outcome, PageKind, Presence
+from centime.shard.people.notices import Change
+from centime.store.record import Mark, Record
+
+NONE, NEW, CHANGED, GONE, BACK = range(5)  # which change a visit is
+CHANGES: Mapping[int, Change] = MappingProxyType(
+    {NEW: Change.NEW, CHANGED: Change.CHANGED, GONE: Change.GONE, BACK: Change.BACK}
+)
+
+_NEVER, _PRESENT, _GONE = int(Presence.NEVER), int(Presence.PRESENT), int(Presence.GONE)
+_FOUND, _MARK = int(Outcome.UNCHANGED), int(Mark.CHANGED)
+_FIRST, _LAST, _DEAD = int(PageKind.HTML), int(PageKind.OTHER), int(PageKind.DEAD)
+
+
+@inlined
+def finds(outcome: int, kind: int) -> bool:
+    """Whether a visit finds the page. A 304 that answers the validators of an error page does not."""
+    return outcome <= _FOUND and _FIRST <= kind <= _LAST
+
+
+@inlined
+def visit_shows(presence: int, outcome: int, kind: int, marks: int) -> tuple[int, int]:
+    """The presence of a page after a visit, and the change that the visit is. `presence` is the one before it."""
+    if finds(outcome, kind):
+        if presence == _PRESENT:
+            return _PRESENT, CHANGED if marks & _MARK else NONE
+        return _PRESENT, BACK if presence == _GONE else NEW
+    if kind == _DEAD and presence == _PRESENT:
+        return _GONE, GONE
+    return presence, NONE
+
+
+def presence_of(history: Iterable[Record]) -> Presence:
+    """The presence of a page after its visits, the newest first. The newest tells it; only records of a version that
+    did not record it (before 0.2) are searched for one that shows it.
+    """
+    for record in history:
+        if record.presence is not Presence.UNRECORDED:
+            return record.presence
+        if not record.signature:  # it was never read
+            return Presence.NEVER
+        if was_present(record) or record.kind == PageKind.DEAD:
+            return Presence.PRESENT if was_present(record) else Presence.GONE
+    return Presence.NEVER
+
+
+def was_present(record: Record | None) -> bool:
+    """Whether the last visit of a page found it."""
+    return record is not None and PageKind.HTML <= record.kind <= PageKind.OTHER
