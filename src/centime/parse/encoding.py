@@ -52,8 +52,7 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str 
     for mark, name in _MARKS:
         if body.startswith(mark):
             return _recoded(body[len(mark) :], name), name
-    declared = media_type_of(content_type).charset
-    name = _name(declared) if declared else ""
+    name = declared_encoding(content_type)
     if not name:
         name = _xml_word(body) if xml else _meta_word(body)
     if name:
@@ -70,6 +69,12 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str 
             return body, "utf-8"
     name = _detected(body, url)
     return _recoded(body, name), name
+
+
+def declared_encoding(content_type: str) -> str:
+    """The WHATWG name of the encoding that a Content-Type names; empty if it names none."""
+    charset = media_type_of(content_type).charset
+    return _name(charset) if charset else ""
 
 
 def with_queries_in(hrefs: tuple[str, ...], encoding: str) -> tuple[str, ...]:
