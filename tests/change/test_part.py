@@ -101,6 +101,35 @@ def test_what_is_too_large_or_no_page_is_compared_as_a_whole() -> None:
     assert WHOLE.of(document(b"<p>a"), "http://a.example/", b"<p>a").signature == document(b"<p>a").signature
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "cp1251", "iso2022_jp"])
+@pytest.mark.parametrize("content_type", ["text/plain", "application/json", ""])
+def test_plain_text_is_compared_without_what_an_expression_finds(content_type: str, codec: str) -> None:
+    def signed(part: ComparedPart, text: str) -> int:
+        charset = {"cp1251": "windows-1251", "iso2022_jp": "iso-2022-jp"}.get(codec, "")
+        said = f"{content_type}; charset={charset}" if charset and content_type else content_type
+        body = text.encode(codec)
+        read = read_document(body, url="http://a.example/", content_type=said)
+        return part.of(read, "http://a.example/", body).signature
+
+    part = ComparedPart((), ("regex:[0-9]+ users online",))
+    usual = signed(part, "The list has 5 users online and one name")
+    assert signed(part, "The list has 66 users online and one name") == usual
+    assert signed(part, "The list has 5 users online and two names") != usual
+    elsewhere = ComparedPart(("css:main",), ("css:.ads", "/shop/=regex:[0-9]+"))
+    assert signed(elsewhere, "5") != signed(elsewhere, "6")
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40), st.sampled_from(["", "; charset=utf-8", "; charset=big5"]))
+def test_bytes_that_are_no_text_differ_however_they_are_declared(one: bytes, other: bytes, charset: str) -> None:
+    part = ComparedPart((), ("regex:no-such-text",))
+    one, other = b"\x89PNG" + one, b"\x89PNG" + other
+    read = [read_document(body, url="http://a.example/", content_type=f"image/png{charset}") for body in (one, other)]
+    signatures = [
+        part.of(each, "http://a.example/", body).signature for each, body in zip(read, (one, other), strict=True)
+    ]
+    assert (signatures[0] == signatures[1]) == (one == other)
+
+
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [

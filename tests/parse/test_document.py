@@ -117,6 +117,7 @@ def test_links_beyond_the_cap_are_counted_and_not_kept() -> None:
     assert document.links_found == 70_000
     assert len(document.hrefs) == MOST_LINKS
     assert document.hrefs[-1] == f"/{MOST_LINKS - 1}"
+    assert document.trouble == "Only the first 65534 of 70000 links were read."
 
 
 def test_a_cut_body_is_said_to_be_one() -> None:

@@ -1,9 +1,11 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.parse.document import read_document
-from centime.parse.encoding import as_utf8, with_queries_in
+from centime.parse.encoding import MOST_SEARCHED, as_utf8, with_queries_in
 
 WORD = "café"
 
@@ -19,7 +21,15 @@ WORD = "café"
         ("<!-- <meta charset=koi8-r> --><meta http-equiv=content-type content='x; charset=big5'>", "", False, "big5"),
         ("<meta charset=utf-16>" + WORD, "", False, "utf-8"),
         ("<meta charset=nonsense><meta charset=windows-1252>" + WORD, "", False, "windows-1252"),
-        (" " * 1_100 + "<meta charset=koi8-r>" + WORD, "", False, "utf-8"),
+        (" " * 1_100 + "<meta charset=iso-8859-2>" + WORD, "", False, "iso-8859-2"),
+        (" " * 1_010 + "<meta charset=iso-8859-15>" + WORD, "", False, "iso-8859-15"),
+        ("<!--" + "x" * 3_000 + "--><meta charset=iso-8859-2>" + WORD, "", False, "iso-8859-2"),
+        ("<script>" + "x" * 3_000 + "</script><meta charset=iso-8859-2>" + WORD, "", False, "iso-8859-2"),
+        ("<script>'<meta charset=big5>'</script><meta charset=iso-8859-2>" + WORD, "", False, "iso-8859-2"),
+        (" " * 1_100 + "<!--<meta charset=big5>--><title><meta charset=big5></title>" + WORD, "", False, "utf-8"),
+        (" " * 1_100 + "<meta name=description content='charset=big5'>" + WORD, "", False, "utf-8"),
+        (" " * 70_000 + "<meta charset=big5>" + WORD, "", False, "utf-8"),
+        (" " * 1_100 + "<meta charset=big5>" + WORD, "text/html; charset=utf-8", False, "utf-8"),
         ('<?xml version="1.0" encoding="ISO-8859-1"?><a>' + WORD, "", True, "windows-1252"),
         ("<meta charset=koi8-r>" + WORD, "", True, "utf-8"),
         (WORD, "", False, "utf-8"),
@@ -115,6 +125,32 @@ def test_an_encoding_that_nobody_declares_is_detected(encoding: str, url: str, t
     document = read_document(body, url=url, content_type="text/html")
     assert document.title == text
     assert document.hrefs == (f"/x?q={text[:2]}",)
+
+
+def test_a_link_of_a_page_that_says_late_how_it_is_written_has_its_name() -> None:
+    page = f"<head><!--{'x' * 2_000}--><meta charset=windows-1251></head><a href='/t/мир'>"
+    document = read_document(page.encode("cp1251"), url="http://h/", content_type="text/html")
+    assert (document.encoding, document.hrefs) == ("windows-1251", ("/t/мир",))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b"<meta ",
+        b"<!--",
+        b"<script ",
+        b"<title>",
+        b"<",
+        b'<meta a="',
+        b"charset ",
+        b"<meta charset>",
+        b"<meta charset=",
+    ],
+)
+def test_no_page_makes_the_search_for_an_encoding_long(piece: bytes) -> None:
+    started = time.process_time()
+    as_utf8(piece * (MOST_SEARCHED // len(piece)) + b"charset")
+    assert time.process_time() - started < 1  # 0.02 s; a square of the length takes many seconds
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ rule names is kept, or the whole page if it names nothing there; then what `igno
 has the words and the signature of the page. So a difference elsewhere is minor, and never silent: the bytes differ.
 
 In XML, names count without their namespaces. A page that cannot be parsed, or of more than MOST_BYTES, is compared as
-a whole.
+a whole. A document without elements (plain text) has the signature of what regular expressions leave of it.
 """
 
 from dataclasses import dataclass, replace
@@ -16,17 +16,20 @@ from functools import lru_cache
 from typing import Any
 
 import re2
+import xxhash
 from lxml import etree
 
 from centime.model.document import Document
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
 from centime.model.pattern import check_pattern, compiled
+from centime.parse.encoding import as_utf8
 from centime.parse.scan import words_of
 from centime.parse.tree import tree_of
 
 MOST_BYTES = 2 << 20
 LONGEST = 1_000
+_LOST = "\ufffd".encode()  # bytes that are not valid in an encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +91,19 @@ class ComparedPart:
 
     def of(self, document: Document, url: str, body: bytes) -> Document:
         """The document, with the words and the signature of the part that is compared."""
-        if not (self._select or self._ignore) or document.words is None or len(body) > MOST_BYTES:
+        if not (self._select or self._ignore) or len(body) > MOST_BYTES:
             return document
         select = [rule for rule in self._select if _applies(rule, url)]
         ignore = [rule for rule in self._ignore if _applies(rule, url)]
         if not select and not ignore:
             return document
+        if document.words is None:
+            return _without_text(document, body, ignore)
         xml = document.kind is PageKind.XML
         left = _without_elements(body, document, select, ignore)
         if left is None:
             return document
-        for rule in ignore:
-            if rule.regex:
-                left = re2.sub(rule.regex.encode(), b" ", left)
-        words = words_of(left, xml=xml)
+        words = words_of(_without_matches(left, ignore), xml=xml)
         return replace(document, words=words, signature=words.signature)
 
 
@@ -110,6 +112,25 @@ WHOLE = ComparedPart()
 
 def _applies(rule: Rule, url: str) -> bool:
     return not rule.pattern or bool(compiled(rule.pattern).search(url))
+
+
+def _without_matches(text: bytes, ignore: list[Rule]) -> bytes:
+    """A text without what regular expressions find."""
+    for rule in ignore:
+        if rule.regex:
+            text = re2.sub(rule.regex.encode(), b" ", text)
+    return text
+
+
+def _without_text(document: Document, body: bytes, ignore: list[Rule]) -> Document:
+    """A document without elements, with the signature of what regular expressions leave of its text, or of its bytes
+    if they are no text.
+    """
+    if not any(rule.regex for rule in ignore):
+        return document
+    text, _ = as_utf8(body, f"text/plain; charset={document.encoding}", xml=True)
+    left = _without_matches(body if _LOST in text else text, ignore)
+    return replace(document, signature=xxhash.xxh3_64_intdigest(left))
 
 
 def _without_elements(body: bytes, document: Document, select: list[Rule], ignore: list[Rule]) -> bytes | None:

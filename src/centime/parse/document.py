@@ -14,7 +14,7 @@ from centime.model.media_type import media_type_of
 from centime.model.outcome import PageKind
 from centime.parse.css import css_text
 from centime.parse.dtd import read_dtd
-from centime.parse.encoding import as_utf8
+from centime.parse.encoding import as_utf8, declared_encoding
 from centime.parse.html import read_html
 from centime.parse.kind import kind_of
 from centime.parse.requisites import icons_of_manifest, requisites_of, requisites_of_css, requisites_of_script
@@ -23,6 +23,7 @@ from centime.parse.xml import read_xml
 _SCRIPT_TYPES = frozenset(
     f"{kind}/{name}" for kind in ("text", "application") for name in ("javascript", "x-javascript", "ecmascript")
 )
+_SITEMAPS = ("urlset", "sitemapindex")  # whose entries `discover/sitemap.py` reads
 _NO_TYPES = frozenset(["", "text/plain", "application/octet-stream"])
 
 
@@ -44,6 +45,7 @@ def read_document(
         return Document(
             kind=kind,
             base=url,
+            encoding=declared_encoding(content_type),
             digest=digest,
             signature=int.from_bytes(digest[:8], "big"),
             trouble=_cut(truncated),
@@ -55,6 +57,9 @@ def read_document(
     document = read(text, url=url, encoding=encoding, digest=digest, anchors=anchors, trouble=_cut(truncated))
     if document.trouble and kind is PageKind.XML and is_xhtml:
         document = _most_links(document, read_html(text, url=url, encoding=encoding, digest=digest, anchors=anchors))
+    if document.links_found > len(document.hrefs) and document.root not in _SITEMAPS:
+        left_out = f"Only the first {len(document.hrefs)} of {document.links_found} links were read."
+        document = replace(document, trouble=document.trouble or left_out)
     if not requisites or kind is PageKind.DTD:
         return document
     found = requisites_of(text, xml=kind is PageKind.XML or is_xhtml)

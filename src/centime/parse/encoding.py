@@ -1,7 +1,8 @@
 """Finds the encoding of a page by the rules of WHATWG, and converts its text to UTF-8, which all parsers here expect.
 
 The first of these that is there decides: a byte order mark, the charset of the Content-Type header, a `<meta charset>`
-in the first 1 024 bytes of HTML, or the XML declaration of XML. Without any of them, a valid UTF-8 body is UTF-8, and
+in the first MOST_SEARCHED bytes of HTML, or the XML declaration of XML. (Browsers look at 1 024 bytes in advance, and
+begin anew when they meet a `<meta>` later.) Without any of them, a valid UTF-8 body is UTF-8, and
 the encoding of any other is detected as Firefox does it (chardetng), with the top-level domain as a hint; `python -m
 bench.encodings` measures how well. Labels have the meaning that WHATWG gives them (`latin1` is windows-1252), and an
 unknown label is ignored. A `<meta>` that says UTF-16 cannot be right, so it means UTF-8.
@@ -22,12 +23,20 @@ from chardetng_py import EncodingDetector
 from centime.model.address import host_of, name_of
 from centime.model.media_type import media_type_of
 
-PRESCAN = 1_024
+PRESCAN = 1_024  # bytes in which the XML declaration must end, and in which most pages have their `<meta charset>`
+MOST_SEARCHED = 1 << 16  # bytes in which a `<meta charset>` counts
 MOST_DETECTED = 1 << 20  # bytes at the beginning from which an encoding is detected
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,>]+)", re.IGNORECASE)
-_META = re.compile(rb"<!--.*?(?:-->|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL)
+# A `<meta>`, or what hides one: a comment, or an element whose text is no markup.
+_META = re.compile(
+    rb"<(?:!--.*?(?:-->|\Z)|(script|style|title|textarea|xmp|iframe|noembed|noframes)[\s/>].*?(?:</\1[\s/>]|\Z)"
+    rb"|meta[\s/]([^>]*))",
+    re.IGNORECASE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"([^\s/>=\"']+)\s*(?:=\s*(?:\"([^\"]*)|'([^']*)|([^\s>\"']+)))?")
 _XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)[\"']")
+_LABEL = b"charset"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _IN_QUERY = tuple(chr(byte) if 32 < byte < 127 and chr(byte) not in "\"#<>'" else f"%{byte:02X}" for byte in range(256))
 _ESCAPED_JAPANESE = b"\x1b$"  # of ISO-2022-JP, the only encoding in use whose bytes are all ASCII
@@ -43,8 +52,7 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str 
     for mark, name in _MARKS:
         if body.startswith(mark):
             return _recoded(body[len(mark) :], name), name
-    declared = media_type_of(content_type).charset
-    name = _name(declared) if declared else ""
+    name = declared_encoding(content_type)
     if not name:
         name = _xml_word(body) if xml else _meta_word(body)
     if name:
@@ -61,6 +69,12 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str 
             return body, "utf-8"
     name = _detected(body, url)
     return _recoded(body, name), name
+
+
+def declared_encoding(content_type: str) -> str:
+    """The WHATWG name of the encoding that a Content-Type names; empty if it names none."""
+    charset = media_type_of(content_type).charset
+    return _name(charset) if charset else ""
 
 
 def with_queries_in(hrefs: tuple[str, ...], encoding: str) -> tuple[str, ...]:
@@ -138,12 +152,30 @@ def _xml_word(body: bytes) -> str:
 
 def _meta_word(body: bytes) -> str:
     """The encoding of the first `<meta>` with a known charset, outside comments; empty if there is none."""
-    for found in _META.finditer(body, 0, PRESCAN):
-        charset = _CHARSET.search(found[1].decode("latin-1")) if found[1] else None
-        name = _name(charset[1]) if charset else ""
+    name = _meta_word_before(body, PRESCAN)
+    if name or _LABEL not in body[:MOST_SEARCHED].lower():
+        return name
+    return _meta_word_before(body, MOST_SEARCHED)
+
+
+def _meta_word_before(body: bytes, end: int) -> str:
+    """The same for what ends before a place."""
+    for found in _META.finditer(body, 0, end):
+        name = _name(_charset_of(found[2].decode("latin-1"))) if found[2] and found.end() < end else ""
         if name:
             return _not_wide(name)
     return ""
+
+
+def _charset_of(attributes: str) -> str:
+    """The charset that a `<meta>` with these attributes declares; empty if it declares none."""
+    said: dict[str, str] = {}
+    for name, *values in _ATTRIBUTE.findall(attributes):
+        said.setdefault(name.lower(), "".join(values))
+    if "charset" in said or said.get("http-equiv", "").strip().lower() != "content-type":
+        return said.get("charset", "").strip()
+    charset = _CHARSET.search(said.get("content", ""))
+    return charset[1] if charset else ""
 
 
 def _not_wide(name: str) -> str:

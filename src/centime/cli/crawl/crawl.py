@@ -407,6 +407,7 @@ def _crawl(
     ):
         from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
+        from centime.crawl.report.statistics import truncated_in_words
 
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
@@ -436,7 +437,7 @@ def _crawl(
         if not said:  # a subscription may have come meanwhile
             _say_what_is_held_back(opened)
         facts = opened.statistics(crawl.now()) | {
-            "ended": ending,
+            "ended": "; ".join(filter(None, (ending, truncated_in_words(opened)))),
             "visits_now": crawl.run_facts.visits,
             "seconds": view.seconds,
         }

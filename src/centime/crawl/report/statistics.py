@@ -48,6 +48,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
             "became_pages": shard.requisites.became_pages,
         },
         "noarchive": int(np.count_nonzero(found["marks"] & Mark.NOARCHIVE)),
+        "truncated": int(np.count_nonzero(found["marks"] & Mark.TRUNCATED)),
         "disk_bytes": {
             part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)
         },
@@ -57,6 +58,15 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         "memory_bytes": _memory(opened),
         "settings": opened.settings.facts(),
     }
+
+
+def truncated_in_words(opened: CrawlState) -> str:
+    """How many pages were longer than the limit at their last visit, in words; empty if none."""
+    marks = last_visits(opened.shard.pages, "marks")["marks"]
+    count = int(np.count_nonzero(marks & Mark.TRUNCATED))
+    pages = "1 page is" if count == 1 else f"{count} pages are"
+    most = opened.settings.most_page_bytes
+    return f"{pages} longer than --most-page-bytes {most}: the rest was not read" if count else ""
 
 
 def _broken_sitemaps(opened: CrawlState, marks: npt.NDArray[np.uint16]) -> list[dict[str, str]]:
