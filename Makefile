@@ -15,7 +15,7 @@ GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse lock clean
+.PHONY: help demo test tests test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -23,8 +23,12 @@ help: ## show this list
 demo: $(READY) ## set up, crawl a simulated web, show what was found beside the truth
 	$(BIN)/centime demo --out demo
 
+# At once, because the checks use one core: together they take less time.
+test: $(READY) ## set up, check and run all tests
+	@$(MAKE) --no-print-directory --jobs 2 lint tests
+
 # Half as many processes again as cores, because some tests wait.
-test: lint ## set up, check and run all tests
+tests: $(READY)
 	$(BIN)/pytest --numprocesses 3 $(SPREAD)
 
 test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage, then with bounds checked: the second step of CI
