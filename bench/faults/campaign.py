@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 from bench.faults.crawler import start
-from bench.faults.fault import CONTINUOUS, FAULTS, Patient, Promised
+from bench.faults.fault import AT_THE_START, CONTINUOUS, FAULTS, Patient, Promised
 from bench.faults.proof import CrawlResult, changes, differences, found, reopened
 from bench.faults.tally import Tallies, Tally
 from centime.crawl.commands.inbox import CommandInbox
@@ -108,9 +108,12 @@ def _hurt(
     prefix: str = "",
 ) -> None:
     """Does these faults to a crawl, and proves after each that nothing is lost."""
+    damaged = ""
     for kind in kinds:
         promised = faults[kind](patient)
-        problems, seconds = reopened(patient.folder, promised.frames, promised.visits, promised.damaged)
+        left = damaged if kind == AT_THE_START else ""  # a crawl that is killed before it is open has mended nothing
+        problems, seconds = reopened(patient.folder, promised.frames, promised.visits, promised.damaged, left)
+        damaged = promised.damaged or left
         problems += [promised.trouble] if promised.trouble else []
         _count(tallies, prefix + kind, patient.folder, problems, seconds)
 

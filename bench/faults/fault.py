@@ -177,9 +177,10 @@ def _fill_disk(patient: Patient) -> Promised:
     return Promised(*crawler.flushed(), trouble=f"ended with {code}: {said}" if wrong else "")
 
 
+AT_THE_START = "everything killed at the start"
 KILLS: dict[str, Callable[[Patient], Promised]] = {
     "everything killed": _kill_all,
-    "everything killed at the start": _kill_at_start,
+    AT_THE_START: _kill_at_start,
     "the shard killed": _kill_shard,
     "a fetcher killed": _kill_fetcher,
     "everything killed in a snapshot": _kill_in_snapshot,

@@ -36,7 +36,7 @@ class CrawlResult:
     error: float
 
 
-def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple[list[str], float]:
+def reopened(folder: Path, frames: int, visits: int, damaged: str = "", left: str = "") -> tuple[list[str], float]:
     """What is wrong with a crawl that had flushed so many frames and visits; how long it took to open. A check must
     see the damage."""
     if not is_crawl(folder):
@@ -62,7 +62,8 @@ def reopened(folder: Path, frames: int, visits: int, damaged: str = "") -> tuple
     ]
     if damaged and not any(damaged in sentence for sentence in told):
         problems.append(f"centime check does not see that {damaged} is damaged")
-    return problems + [sentence for sentence in told if not damaged or damaged not in sentence], seconds
+    known = [name for name in (damaged, left) if name]
+    return problems + [sentence for sentence in told if not any(name in sentence for name in known)], seconds
 
 
 def _broken_laws(crawl: CrawlReader) -> list[str]:
