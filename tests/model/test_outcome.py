@@ -12,6 +12,6 @@ def test_the_numbers_on_disk_stay_what_they_are() -> None:
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_an_outcome_is_found_or_leads_on_or_passes_or_is_final(outcome: Outcome) -> None:
-    assert outcome.present + outcome.redirect + outcome.transient <= 1
+    assert outcome.present + outcome.redirect + outcome.transient + outcome.denied <= 1
     final = {Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.DISALLOWED, Outcome.EXCLUDED, Outcome.REFUSED_ADDRESS}
     assert (outcome in final) == (not (outcome.present or outcome.redirect or outcome.transient))
