@@ -147,6 +147,7 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
     return with_as_many(CrawlSettings(), list(facts.items()))
 
 
+@pytest.mark.slow
 @given(accepted())
 def test_accepted_settings_are_decoded_unchanged(settings: CrawlSettings) -> None:
     facts = json.loads(json.dumps(settings.facts()))
@@ -165,6 +166,7 @@ def test_what_an_earlier_version_accepted_is_used_without_another_check() -> Non
         settings_from({"user-agent": "böt"}, where="c", start=old)
 
 
+@pytest.mark.slow
 @given(accepted(), st.sampled_from(sorted(SETTINGS)))
 def test_a_name_that_is_missing_takes_its_default(settings: CrawlSettings, name: str) -> None:
     facts = settings.facts()
