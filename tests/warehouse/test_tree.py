@@ -114,6 +114,12 @@ def test_a_reference_to_an_entity_is_not_what_looks_like_one() -> None:
     assert tree.contents.text(first) == tree.contents.text(second) == "&e;"
 
 
+def test_xml_has_only_the_entities_of_xml() -> None:
+    text = xml_tree(b"<a>&nbsp;&lt;&#160;</a>", Contents())
+
+    assert text.contents.text(int(text.content[2])) == "&nbsp;<\xa0"
+
+
 def test_all_encodings_have_one_tree() -> None:
     contents = Contents()
     trees = [

@@ -11,8 +11,8 @@ the tree (attributes given twice, characters that XML does not have).
 import numpy as np
 
 from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
-from centime.parse.references import write_character
-from centime.warehouse.contents import ENTITY, SEPARATOR, WRITTEN, Bytes, Scratch, intern
+from centime.parse.tokens import is_cdata
+from centime.warehouse.contents import SEPARATOR, WRITTEN, Bytes, Scratch, intern
 from centime.warehouse.nodes import (
     ATTRIBUTES,
     BROKEN,
@@ -37,11 +37,8 @@ from centime.warehouse.nodes import (
     put,
     sort_attributes,
 )
+from centime.warehouse.xml_tokens import ENDS_NAME, SPACE, find_bytes, is_declaration, type_end, write_reference
 
-_ENDS_NAME = np.zeros(256, dtype=np.bool_)
-_ENDS_NAME[[9, 10, 13, 32, 47, 61, 62]] = True
-_SPACE = np.zeros(256, dtype=np.bool_)
-_SPACE[[9, 10, 13, 32]] = True
 _BEGINS_NAME = np.zeros(256, dtype=np.bool_)
 _BEGINS_NAME[[58, 95]] = _BEGINS_NAME[65:91] = _BEGINS_NAME[97:123] = _BEGINS_NAME[128:] = True
 
@@ -68,8 +65,8 @@ def scan_xml(
                 stop += 1
             _add_text(data, at, stop, True, table, scratch)
             at = stop
-        elif at + 1 < end and data[at + 1] == 33 and _is_cdata(data, at):
-            stop = _find(data, at + 9, 93, 93, 62)
+        elif at + 1 < end and data[at + 1] == 33 and is_cdata(data, at):
+            stop = find_bytes(data, at + 9, 93, 93, 62)
             _add_text(data, at + 9, min(stop, end), False, table, scratch)
             at = stop + 3
         else:
@@ -94,15 +91,15 @@ def _markup(
         return _close(data, at, columns, table, scratch)
     if following == 33:
         if at + 3 < end and data[at + 2] == 45 and data[at + 3] == 45:
-            stop = _find(data, at + 4, 45, 45, 62)
+            stop = find_bytes(data, at + 4, 45, 45, 62)
             _add_leaf(data, at + 4, stop, 99, COMMENT_LABEL, COMMENT, columns, table, scratch)
             return stop + 3
-        stop = _type_end(data, at)
+        stop = type_end(data, at)
         _add_leaf(data, at, stop, 121, TYPE_LABEL, TYPE, columns, table, scratch)
         return stop + 1
     if following == 63:
-        stop = _find(data, at + 2, 63, 62, -1)
-        if not _is_declaration(data, at):
+        stop = find_bytes(data, at + 2, 63, 62, -1)
+        if not is_declaration(data, at):
             _add_instruction(data, at + 2, min(stop, end), columns, table, scratch)
         return stop + 2
     if following == 0 or not _BEGINS_NAME[following]:
@@ -116,14 +113,14 @@ def _open(
     data: Bytes, at: Whole, columns: Columns, table: Table, attributes: Numbers,
     order: Numbers, scratch: Scratch,
 ) -> Whole:  # fmt: skip
-    """Adds an element; returns where its tag ends, or its content if that is raw."""
+    """Adds an element; returns where its tag ends."""
     contents, ends, slots, known = table
     end = np.int64(len(data))
     if scratch[OPEN] == 0 and _has_root(columns, scratch):
         scratch[BROKEN] = at
         return at
     name_end = at + 1
-    while name_end < end and not _ENDS_NAME[data[name_end]]:
+    while name_end < end and not ENDS_NAME[data[name_end]]:
         name_end += 1
     stop = _read_attributes(data, name_end, attributes, scratch)
     if stop >= end:
@@ -160,7 +157,7 @@ def _read_attributes(data: Bytes, at: Whole, attributes: Numbers, scratch: Scrat
     end = np.int64(len(data))
     count = np.int64(0)
     while True:
-        while at < end and _SPACE[data[at]]:
+        while at < end and SPACE[data[at]]:
             at += 1
         if at >= end:
             return end
@@ -168,15 +165,15 @@ def _read_attributes(data: Bytes, at: Whole, attributes: Numbers, scratch: Scrat
             scratch[ATTRIBUTES] = count
             return at
         begin = at
-        while at < end and not _ENDS_NAME[data[at]]:
+        while at < end and not ENDS_NAME[data[at]]:
             at += 1
         name_end = at
-        while at < end and _SPACE[data[at]]:
+        while at < end and SPACE[data[at]]:
             at += 1
         if name_end == begin or at >= end or data[at] != 61:
             return end
         at += 1
-        while at < end and _SPACE[data[at]]:
+        while at < end and SPACE[data[at]]:
             at += 1
         if at >= end or (data[at] != 34 and data[at] != 39):
             return end
@@ -207,7 +204,7 @@ def _close(data: Bytes, at: Whole, columns: Columns, table: Table, scratch: Scra
         place += 1
         known += 1
     same = scratch[OPEN] > 0 and known == ends[label + 1]
-    while place < end and _SPACE[data[place]]:
+    while place < end and SPACE[data[place]]:
         place += 1
     same = same and place < end and data[place] == 62
     if not same:
@@ -261,7 +258,7 @@ def _add_leaf(
 def _add_instruction(data: Bytes, at: Whole, stop: Whole, columns: Columns, table: Table, scratch: Scratch) -> None:
     contents, ends, slots, known = table
     name_end = at
-    while name_end < stop and not _SPACE[data[name_end]]:
+    while name_end < stop and not SPACE[data[name_end]]:
         name_end += 1
     begin = known[WRITTEN]
     put(112, contents, known)
@@ -271,7 +268,7 @@ def _add_instruction(data: Bytes, at: Whole, stop: Whole, columns: Columns, tabl
     put(113, contents, known)
     _copy(data, at, name_end, contents, known)
     put(SEPARATOR, contents, known)
-    while name_end < stop and _SPACE[data[name_end]]:
+    while name_end < stop and SPACE[data[name_end]]:
         name_end += 1
     _write_text(data, name_end, stop, False, False, contents, known)
     add_node(columns, scratch, label, intern(begin, contents, ends, slots, known), stop - name_end, INSTRUCTION)
@@ -302,7 +299,7 @@ def _end_text(columns: Columns, table: Table, at: Whole, scratch: Scratch) -> No
         return
     blank = True
     for place in range(begin + 1, known[WRITTEN]):
-        if not _SPACE[contents[place]]:
+        if not SPACE[contents[place]]:
             blank = False
             break
     if scratch[OPEN] == 0:  # outside the root
@@ -324,7 +321,7 @@ def _write_text(
     while at < stop:
         byte = data[at]
         if byte == 38 and escaped:
-            at, written = _reference(data, at, stop, contents, written)
+            at, written = write_reference(data, at, stop, contents, written)
             continue
         if byte == 13:
             byte = np.uint8(10)
@@ -334,110 +331,3 @@ def _write_text(
         written += 1
         at += 1
     known[WRITTEN] = written
-
-
-@bare_part
-def _reference(data: Bytes, at: Whole, stop: Whole, contents: Bytes, written: Whole) -> tuple[Whole, Whole]:
-    """Writes what a reference stands for; returns what follows it, and the end of what is written."""
-    end = at + 1
-    while end < stop and data[end] != 59 and not _ENDS_NAME[data[end]] and data[end] != 38:
-        end += 1
-    size = end - at - 1
-    if end >= stop or data[end] != 59 or size == 0:
-        contents[written] = 38
-        return at + 1, written + 1
-    first, second = np.int64(data[at + 1]), np.int64(data[at + 2])
-    if first == 35:
-        character = _number(data, at + 2, end)
-        if character >= 0:
-            return end + 1, write_character(character, contents, written)
-    character = np.int64(-1)
-    if size == 2 and second == 116:
-        character = np.int64(60) if first == 108 else np.int64(62) if first == 103 else character
-    elif size == 3 and first == 97 and second == 109 and data[at + 3] == 112:
-        character = np.int64(38)
-    elif size == 4 and first == 113 and second == 117 and data[at + 3] == 111 and data[at + 4] == 116:
-        character = np.int64(34)
-    elif size == 4 and first == 97 and second == 112 and data[at + 3] == 111 and data[at + 4] == 115:
-        character = np.int64(39)
-    elif size == 4 and first == 110 and second == 98 and data[at + 3] == 115 and data[at + 4] == 112:
-        character = np.int64(160)
-    if character >= 0:
-        return end + 1, write_character(character, contents, written)
-    contents[written] = np.uint8(38) if first == 35 else np.uint8(ENTITY)
-    return at + 1, written + 1
-
-
-@bare_part
-def _number(data: Bytes, at: Whole, stop: Whole) -> Whole:
-    """The character of a numeric reference between `&#` and `;`; -1 if it is none."""
-    base = np.int64(10)
-    if data[at] == 120:
-        base = np.int64(16)
-        at += 1
-    value = np.int64(-1)
-    while at < stop:
-        byte = np.int64(data[at])
-        if 48 <= byte <= 57:
-            digit = byte - 48
-        elif base == 16 and 97 <= (byte | 32) <= 102:
-            digit = (byte | 32) - 87
-        else:
-            return np.int64(-1)
-        value = min(max(value, np.int64(0)) * base + digit, np.int64(0x110000))
-        at += 1
-    return np.int64(-1) if value == 0x110000 or 0xD800 <= value <= 0xDFFF else value
-
-
-@bare_part
-def _find(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole) -> Whole:
-    """Where the next two or three of these bytes stand; the end of the data if nowhere."""
-    end = np.int64(len(data))
-    stop = end - (1 if third < 0 else 2)
-    while at < stop:
-        if data[at] == first and data[at + 1] == second and (third < 0 or data[at + 2] == third):
-            return at
-        at += 1
-    return end
-
-
-@bare_part
-def _is_cdata(data: Bytes, at: Whole) -> bool | np.bool_:
-    return (
-        at + 8 < len(data) and data[at + 2] == 91 and data[at + 3] == 67 and data[at + 4] == 68 and data[at + 5] == 65
-        and data[at + 6] == 84 and data[at + 7] == 65 and data[at + 8] == 91
-    )  # fmt: skip
-
-
-@bare_part
-def _is_declaration(data: Bytes, at: Whole) -> bool | np.bool_:
-    """Whether this is the XML declaration, which belongs to the bytes and not to the tree."""
-    return (
-        at == 0 and len(data) > 5 and data[2] == 120 and data[3] == 109 and data[4] == 108 and bool(_SPACE[data[5]])
-    )  # fmt: skip
-
-
-@bare_part
-def _type_end(data: Bytes, at: Whole) -> Whole:
-    """Where the `>` of a document type stands, behind its internal subset; the end of the data if nowhere."""
-    end = np.int64(len(data))
-    inside = False
-    at += 2
-    while at < end:
-        byte = data[at]
-        if byte == 62 and not inside:
-            return at
-        if byte == 91:
-            inside = True
-        elif byte == 93:
-            inside = False
-        elif byte == 34 or byte == 39:
-            at += 1
-            while at < end and data[at] != byte:
-                at += 1
-        elif byte == 60 and at + 3 < end and data[at + 1] == 33 and data[at + 2] == 45 and data[at + 3] == 45:
-            at = _find(data, at + 4, 45, 45, 62) + 2
-        elif byte == 60 and at + 1 < end and data[at + 1] == 63:
-            at = _find(data, at + 2, 63, 62, -1) + 1
-        at += 1
-    return end
