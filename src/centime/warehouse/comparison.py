@@ -35,7 +35,10 @@ class Document:
 
     def tree(self, contents: Contents) -> Tree:
         """Its tree; NotWellFormed if it has none."""
-        if self.form() == HTML:
+        form = self.form()
+        if form == BINARY:
+            raise NotWellFormed(f"{self.content_type or 'the document'} is neither HTML nor XML, so it has no tree")
+        if form == HTML:
             return html_tree(self.body, contents, self.content_type, self.url)
         return xml_tree(self.body, contents, self.content_type)
 
@@ -76,17 +79,28 @@ class TreeChange:
 
 
 def tree_change(versions: Sequence[Document], old: int, new: int) -> TreeChange:
-    """What changed in the tree from one of these versions to a later one. The first version numbers its nodes, and all
-    that lie between give identifiers to nodes that come, so `versions` begins with the first one that is known.
+    """What changed in the tree from one of these versions to a later one; NotWellFormed if one of the two has no tree.
+
+    The first version numbers its nodes, and all that lie between give identifiers to nodes that come, so `versions`
+    begins with the first one that is known. Others without a tree are passed over.
     """
     contents = Contents()
-    tree = versions[0].tree(contents)
-    xids, free = first_xids(tree), len(tree)
-    begin, begin_xids = tree, xids
-    for number, version in enumerate(versions[1 : new + 1], 1):
-        after = version.tree(contents)
-        xids, free = next_xids(match_trees(tree, after), xids, free)
-        tree = after
-        if number == old:
-            begin, begin_xids = tree, xids
-    return TreeChange(delta_between(begin, begin_xids, tree, xids), begin, tree, begin_xids, xids)
+    found: tuple[Tree, Xids] | None = None
+    begin: tuple[Tree, Xids] | None = None
+    free = 0
+    for number, version in enumerate(versions[: new + 1]):
+        try:
+            tree = version.tree(contents)
+        except NotWellFormed:
+            if number in (old, new):
+                raise
+            continue
+        if found is None:
+            xids, free = first_xids(tree), len(tree)
+        else:
+            xids, free = next_xids(match_trees(found[0], tree), found[1], free)
+        found = tree, xids
+        begin = found if number == old else begin
+    if found is None or begin is None:
+        raise IndexError(f"there are no versions {old} and {new}, in this order")
+    return TreeChange(delta_between(*begin, *found), begin[0], found[0], begin[1], found[1])

@@ -25,7 +25,7 @@ BODIES = {
     PAGE: ("text/html; charset=iso-8859-1", [OLD, NEW, NEW, OLD]),
     FEED: ("text/xml", [b"<a><b>1</b></a>", b"<a><b>2</b></a>", b"<a><b>2</b><c>a new one</c></a>"]),
     PICTURE: ("image/png", [b"\x89PNG\0\1", b"\x89PNG\0\2"]),
-    BROKEN: ("text/xml", [b"<a>\none", b"<a>\ntwo"]),
+    BROKEN: ("text/xml", [b"<a>\none", b"<a>\ntwo", b"<a>three</a>", b"<a>\nfour", b"<a>five</a>"]),
 }
 
 
@@ -124,10 +124,12 @@ def test_what_has_no_tree_is_compared_as_far_as_it_can_be(folder: Path, capsys: 
     assert (report["sentences"], report["delta"]) == ([], None)
     assert centime("diff", folder, PICTURE, "--xml") == 2
     assert "neither HTML nor XML" in capsys.readouterr().err
-    assert centime("diff", folder, BROKEN) == 0
+    assert centime("diff", folder, BROKEN, "--to", "2") == 0
     assert capsys.readouterr().out.splitlines()[3:] == ["  <a>", "- one", "+ two"]
-    assert centime("diff", folder, BROKEN, "--json") == 0
+    assert centime("diff", folder, BROKEN, "--to", "4", "--json") == 0
     assert "not well formed" in told(capsys)["no_delta"]
+    assert centime("diff", folder, BROKEN, "--from", "3", "--json") == 0
+    assert [(one["operation"], one["xid"]) for one in told(capsys)["delta"]] == [("update", 2)]
 
 
 @pytest.mark.parametrize(

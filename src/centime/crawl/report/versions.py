@@ -14,7 +14,7 @@ from centime.crawl.report.bodies import capture_at, captures_of, when
 from centime.crawl.report.opening import folder_of
 from centime.model.errors import BadInput, UnknownPage
 from centime.store.captures import Capture, read_typed
-from centime.warehouse.comparison import BINARY, Document, TreeChange, changed_sentences, tree_change
+from centime.warehouse.comparison import Document, TreeChange, changed_sentences, tree_change
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
 
@@ -79,10 +79,8 @@ class Versions:
         return Document(body, content_type, self.url)
 
     def trees(self, old: Version, new: Version) -> TreeChange:
-        """What changed in the tree; BadInput if the versions have none."""
+        """What changed in the tree; NotWellFormed if one of the two has none."""
         documents = [self.read(version) for version in self._all[: new.number]]
-        if any(document.form() == BINARY for document in documents):
-            raise BadInput(f"{self.url}: is neither HTML nor XML, so it has no tree")
         return tree_change(documents, old.number - 1, new.number - 1)
 
     def facts(self) -> list[dict[str, object]]:
@@ -109,12 +107,10 @@ class Versions:
             made[name] = times | {"bytes": len(document.body), "digest": version.first.digest}
         steps = changed_sentences(*documents)
         made["sentences"] = [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
-        made["delta"] = None
-        if BINARY not in {document.form() for document in documents}:
-            try:
-                made["delta"] = operations(self.trees(old, new))
-            except NotWellFormed as trouble:
-                made["no_delta"] = str(trouble)
+        try:
+            made["delta"] = operations(self.trees(old, new))
+        except NotWellFormed as trouble:
+            made |= {"delta": None, "no_delta": str(trouble)}
         return made
 
 
