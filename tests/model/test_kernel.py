@@ -246,3 +246,22 @@ def test_numba_is_not_even_imported_while_late_kernels_take_little_time(tmp_path
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"}
     (tmp_path / "program.py").write_text(FIRST)
     subprocess.run([sys.executable, str(tmp_path / "program.py")], env=environment, check=True)
+
+
+def test_compiling_a_kernel_does_not_import_scipy_and_a_product_of_matrices_still_finds_it(tmp_path: Path) -> None:
+    script = tmp_path / "product.py"
+    script.write_text(
+        "import sys\n"
+        "import numpy as np\n"
+        "from centime.model.kernel import kernel\n"
+        "@kernel\n"
+        "def doubled(numbers):\n"
+        "    return numbers * 2.0\n"
+        "@kernel\n"
+        "def product(numbers):\n"
+        "    return np.dot(numbers, numbers)\n"
+        "doubled(np.ones(3))\n"
+        "print('scipy.linalg' in sys.modules, product(np.ones(3)))\n"
+    )
+    found = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert found.stdout == "False 3.0\n"

@@ -4,12 +4,14 @@ import fcntl
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 from numba import types
 from numba.core import event
 from numba.core.registry import CPUDispatcher
+from numba.np import linalg
 
 from centime.model.kernel import Compiled, Part
 from centime.model.kernel_code import digest_of
@@ -17,6 +19,22 @@ from centime.model.kernel_code import digest_of
 _types: Any = types  # what numba tells of its types is of no use
 _log = logging.getLogger("centime.compiling")
 _locked: set[str] = set()  # files whose kernels this process is compiling
+
+
+def _import_without_blas() -> None:
+    """Imports what numba would import with the first kernel. It then looks for a BLAS, which no kernel of ours needs,
+    in `scipy.linalg`, and this takes as long as all of numba. A kernel that calls `numpy.dot` finds it later.
+    """
+    looked_for = linalg.ensure_blas
+    linalg.ensure_blas = _no_blas
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = looked_for
+
+
+def _no_blas() -> None:
+    raise ImportError("not looked for")
 
 
 def make_dispatcher(compiled: Compiled) -> CPUDispatcher:
@@ -87,3 +105,4 @@ class _Reporter(event.Listener):
 
 _listen: Any = event.register
 _listen("numba:compile", _Reporter())
+_import_without_blas()
