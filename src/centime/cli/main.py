@@ -18,6 +18,7 @@ from centime.cli.visible import say_traceback, tell
 HEADINGS = {
     "crawl": "Crawl",
     "look": "Look",
+    "search": "Search",
     "fresh": "Keep fresh",
     "rank": "Rank",
     "analyse": "Analyse",
@@ -26,6 +27,7 @@ HEADINGS = {
 COMMANDS = {  # by folder, in the order in which help shows them
     "crawl": ("crawl", "set", "check", "repair", "upgrade"),
     "look": ("top", "page", "hosts", "stats", "refused", "export", "bodies", "text", "versions", "diff"),
+    "search": ("index", "search"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
     "rank": ("rank", "convert"),
     "analyse": ("energy", "explain", "whatif", "promotion", "sensitivity"),
