@@ -23,7 +23,8 @@ MOST_CHARACTERS = 2 << 20  # of its text
 LONGEST_TITLE = 500
 PDF, OTHER = "pdf", "other"
 KINDS = (HTML, XML, TEXT, PDF, OTHER)
-_ASIDE = frozenset({"nav", "aside", "footer", "title", "button", "select", "datalist", "textarea", "dialog"})
+_TITLE = frozenset({"title"})
+_ASIDE = _TITLE | frozenset({"nav", "aside", "footer", "button", "select", "datalist", "textarea", "dialog"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def page_text(body: bytes, content_type: str, url: str) -> PageText:
     read = read_document(cut, url=url, content_type=content_type, truncated=len(cut) < len(body))
     tree, is_html = _tree(cut, form, content_type, url)
     lines = paragraphs_of(tree, html=is_html, left_out=_ASIDE) if is_html else []
-    text = _together(lines or paragraphs_of(tree, html=is_html))
+    text = _together(lines or paragraphs_of(tree, html=is_html, left_out=_TITLE))
     title = " ".join(read.title.split())[:LONGEST_TITLE]
     return PageText(form, text, title, read.language.partition("-")[0].strip().lower()[:8])
 

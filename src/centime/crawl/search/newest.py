@@ -207,21 +207,14 @@ class _Newest:
         """The newest bodies, file by file."""
         pages = np.flatnonzero(self._last)
         pages = pages[np.lexsort((self._line[pages], self._index[pages]))]
-        last, file = -1, None
-        for page in pages.tolist():
-            index = int(self._index[page])
-            if index != last:
-                if file is not None and isinstance(self._indexes[last], Path):
-                    file.close()
-                opened = self._indexes[index]
-                last, file = index, opened.open("rb") if isinstance(opened, Path) else opened
-            assert file is not None
-            file.seek(int(self._line[page]))
-            capture = _capture(file.readline(), file.name)
-            first, seen = (_seconds(str(column[page])) for column in (self._first, self._last))
-            yield NewestBody(PageId(page), capture.url, capture.digest, first, seen, capture)
-        if file is not None:
-            file.close()
+        for index in np.unique(self._index[pages]).tolist():
+            opened = self._indexes[index]
+            with opened.open("rb") if isinstance(opened, Path) else opened as file:
+                for page in pages[self._index[pages] == index].tolist():
+                    file.seek(int(self._line[page]))
+                    capture = _capture(file.readline(), file.name)
+                    first, seen = (_seconds(str(column[page])) for column in (self._first, self._last))
+                    yield NewestBody(PageId(page), capture.url, capture.digest, first, seen, capture)
 
 
 def digest_number(digest: str) -> int:
