@@ -43,7 +43,7 @@ class Wanted:
                 query = narrowed(query, tantivy.Query.term_query(schema, name, value, index_option="basic"))
         if self.since is not None:
             integer = tantivy.FieldType.Integer
-            query = narrowed(query, tantivy.Query.range_query(schema, "time", integer, int(self.since)))
+            query = narrowed(query, tantivy.Query.range_query(schema, "time", integer, int(min(self.since, 1e15))))
         return query
 
 

@@ -20,7 +20,7 @@ import tantivy
 from centime.search.query import narrowed
 
 FIRST_BY_BM25 = 1024
-FIRST_BY_IMPORTANCE = 256
+FIRST_BY_IMPORTANCE = 64
 GROWTH = 4
 
 Importance = npt.NDArray[np.float64]

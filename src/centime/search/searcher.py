@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from centime.model.errors import BadInput, DamagedFile
 from centime.search.index_files import IndexFiles
 from centime.search.query import Wanted
@@ -50,6 +52,15 @@ class IndexSearcher:
         with self._damage():
             found: Any = self._index.searcher().search(wanted.query(self._index.schema), 1)
             return int(found.count)
+
+    def products(self, wanted: Wanted, prominence: Prominence) -> list[float]:
+        """The scores of all pages that match, the best first: what `find` must agree with."""
+        with self._damage():
+            searcher = self._index.searcher()
+            hits = searcher.search(wanted.query(self._index.schema), max(1, searcher.num_docs), count=False).hits
+            pages = np.array(searcher.fast_field_values("page", [place for _, place in hits]), dtype=np.int64)
+            products = np.array([score for score, _ in hits]) * prominence.importance[pages]
+            return sorted(map(float, products), reverse=True)
 
     def find(self, wanted: Wanted, prominence: Prominence, most: int) -> list[FoundPage]:
         """The best pages, the best first."""
