@@ -25,7 +25,7 @@ from bench.crawl_server import CACHE, NotToBeHad
 from bench.figure import Figure
 from bench.report import Benchmarks, run_parts
 from centime.model.kernel import compile_at_once
-from centime.warehouse.chain import KEY_EVERY, packed, unpacked
+from centime.store.versions.chain import KEY_EVERY, packed, unpacked
 from centime.warehouse.comparison import Document, tree_change
 
 PACKAGE, RELEASES = "glad2", [f"2.0.{number}" for number in range(9)]

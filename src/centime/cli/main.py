@@ -24,7 +24,7 @@ HEADINGS = {
     "lab": "Lab",
 }
 COMMANDS = {  # by folder, in the order in which help shows them
-    "crawl": ("crawl", "set", "check", "repair", "upgrade"),
+    "crawl": ("crawl", "set", "check", "repair", "prune", "upgrade"),
     "look": ("top", "page", "hosts", "stats", "refused", "export", "bodies", "text", "versions", "diff"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
     "rank": ("rank", "convert"),
