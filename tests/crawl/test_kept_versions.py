@@ -100,11 +100,11 @@ async def visits(folder: Path, server: Server, given: dict[str, Any], *paths: st
         )
         try:
             leases = opened.shard.lease(opened.clock() + 3600, 99)
-            assert process.archive is not None
             found = [await visit(one, process.chains, process.links, process.archive) for one in leases]
             opened.shard.record(opened.clock() + 3601, [pack(one) for one in found])
         finally:
             await process.chains.close()
+            assert process.archive is not None
             process.archive.close()
         opened.close()
     return [head for head in server.heads[before:] if b"robots.txt" not in head]

@@ -108,6 +108,7 @@ def test_damage_in_the_archive_is_found_wherever_it_is(box: Path, seed: str, tmp
         path.write_bytes(kept)
     assert check_crawl(folder).problems == []
     (capture,) = captures_of(folder, seed)
+    assert isinstance(capture, Capture)
     data = bytearray(warc.read_bytes())
     data[capture.offset + capture.length // 2] ^= 0xFF
     warc.write_bytes(data)

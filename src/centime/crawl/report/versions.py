@@ -11,7 +11,7 @@ from typing import Any
 
 from centime.crawl.report.bodies import Stored, capture_at, captures_of, last_seen, typed_body_of, when
 from centime.model.errors import BadInput, UnknownPage
-from centime.store.versions.stored import StoredVersion
+from centime.store.versions.stored import StoredVersion, timestamp_of
 from centime.warehouse.comparison import Document, TreeChange, changed_sentences, tree_change
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
@@ -80,6 +80,18 @@ class Versions:
         if before.number > after.number:
             raise BadInput(f"version {before.number} ({before.time}) is newer than version {after.number}")
         return before, after
+
+    def around(self, first: float, last: float) -> tuple[Version, Version] | None:
+        """The version before a change that was seen at a time, and the one after the last of its changes; None if one
+        of them is not stored.
+        """
+        places = [self._place_at(time) for time in (first, last)]
+        return (self._all[places[0] - 1], self._all[places[1]]) if places[0] > 0 else None
+
+    def _place_at(self, time: float) -> int:
+        """The place of the version that the page had at a time; -1 if it had none."""
+        moment = timestamp_of(time)
+        return sum(version.first.timestamp <= moment for version in self._all) - 1
 
     def read(self, version: Version) -> Document:
         """The document of a version."""
