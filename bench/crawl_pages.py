@@ -60,9 +60,9 @@ def page_cost() -> tuple[float, str]:
 
 
 def _page_cost(seeds: list[str], scope: str, most: int) -> float:
-    _crawl(seeds, scope, 1, FEW)  # compiles what is not compiled yet
+    timed_crawl(seeds, scope, 1, FEW)  # compiles what is not compiled yet
     return 1.0 / _per_cpu_second(
-        [(_crawl(seeds, scope, 1, FEW), _crawl(seeds, scope, 1, most)) for _ in range(REPEATS)]
+        [(timed_crawl(seeds, scope, 1, FEW), timed_crawl(seeds, scope, 1, most)) for _ in range(REPEATS)]
     )
 
 
@@ -112,10 +112,13 @@ def _pace(runs: list[tuple[Run, Run]]) -> float:
 
 
 def _centime(served: Served, workers: int, most: int, hosts: int = HOSTS) -> Run:
-    return _crawl(served.seeds(hosts), "host", workers, most, served.cpu)
+    return timed_crawl(served.seeds(hosts), "host", workers, most, served.cpu)
 
 
-def _crawl(seeds: list[str], scope: str, workers: int, most: int, server_cpu: Callable[[], float] = float) -> Run:
+def timed_crawl(
+    seeds: list[str], scope: str, workers: int, most: int, server_cpu: Callable[[], float] = float, *more: str
+) -> Run:
+    """A crawl by a process of its own, with more options; its folder is removed."""
     folder = Path(tempfile.mkdtemp(prefix="crawl-", dir=Path(tempfile.gettempdir())))
     try:
         program = [
@@ -131,7 +134,7 @@ def _crawl(seeds: list[str], scope: str, workers: int, most: int, server_cpu: Ca
             "0",
         ]
         limits = ["--workers", str(workers), "--pages", str(most), "--allow-network", "127.0.0.0/8", "--json"]
-        return _measured([*program, *limits], server_cpu)
+        return _measured([*program, *limits, *more], server_cpu)
     finally:
         shutil.rmtree(folder)
 

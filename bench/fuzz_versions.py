@@ -8,7 +8,7 @@ import numpy as np
 from bench.fuzz_target import Target, must
 from bench.fuzz_web import DECLARED, HTML, TAGS, XML
 from centime.model.errors import DamagedFile
-from centime.warehouse.chain import packed, unpacked
+from centime.store.versions.chain import packed, unpacked
 from centime.warehouse.comparison import Document, tree_change
 from centime.warehouse.delta import Version
 from centime.warehouse.tree import NotWellFormed

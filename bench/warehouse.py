@@ -5,6 +5,7 @@
 diff     trees, matching and delta of neighbouring versions, beside xmldiff on those that it can compare in time; its
          deltas lead one way only, without old values
 chains   bytes of all versions as a chain of frames, beside git after `repack`
+crawl    pages per CPU-second of a crawl that keeps versions
 
 The documents are the registries of Khronos (gl.xml, vk.xml and smaller ones) in the releases of the PyPI package glad2,
 which it fetches."""
@@ -21,11 +22,12 @@ from pathlib import Path
 import msgspec
 from lxml import etree
 
-from bench.crawl_server import CACHE, NotToBeHad
+from bench.crawl_pages import timed_crawl
+from bench.crawl_server import CACHE, NotToBeHad, documentation
 from bench.figure import Figure
 from bench.report import Benchmarks, run_parts
 from centime.model.kernel import compile_at_once
-from centime.warehouse.chain import KEY_EVERY, packed, unpacked
+from centime.store.versions.chain import KEY_EVERY, packed, unpacked
 from centime.warehouse.comparison import Document, tree_change
 
 PACKAGE, RELEASES = "glad2", [f"2.0.{number}" for number in range(9)]
@@ -33,6 +35,7 @@ LARGE, SMALL = ("gl.xml", "vk.xml"), ("egl.xml", "glx.xml", "wgl.xml")
 XML = "text/xml"
 MOST_FOR_A_PEER = 200_000  # bytes of a document that xmldiff compares in seconds
 REPEATS = 3
+MOST_PAGES = 1_000_000
 
 
 def histories() -> dict[str, list[bytes]]:
@@ -130,8 +133,29 @@ def _git_bytes(versions: Sequence[bytes]) -> int:
         return sum(path.stat().st_size for path in Path(folder, ".git/objects").rglob("*") if path.is_file())
 
 
-PARTS: Benchmarks = {"diff": diff, "chains": chains}
-ABOUT = {"diff": "deltas of trees beside xmldiff", "chains": "all versions of a document beside git"}
+def crawl() -> Iterator[Figure]:
+    """Crawls of real documentation with and without versions, in turn; the least CPU time of each."""
+    ways = {"none": (), "versions": ("--keep", "versions"), "all": ("--keep", "all")}
+    with documentation() as served:
+        runs: dict[str, list[float]] = {way: [] for way in ways}
+        for number in range(1 + REPEATS):  # the first one compiles
+            for way, options in ways.items():
+                run = timed_crawl(served.seeds(2), "host", 1, MOST_PAGES if number else 200, float, *options)
+                runs[way] += [run.cpu / run.pages] if number else []
+    least = {way: min(found) for way, found in runs.items()}
+    yield Figure("CPU time of a page without bodies", 1e6 * least["none"], "us")
+    yield Figure(
+        "  pages per CPU-second with --keep versions", least["none"] / least["versions"], "times", "at least", 0.75
+    )
+    yield Figure("  pages per CPU-second with --keep all (WARC)", least["none"] / least["all"], "times")
+
+
+PARTS: Benchmarks = {"diff": diff, "chains": chains, "crawl": crawl}
+ABOUT = {
+    "diff": "deltas of trees beside xmldiff",
+    "chains": "all versions of a document beside git",
+    "crawl": "crawls of real documentation that keep versions, beside those that keep nothing and WARC files",
+}
 
 if __name__ == "__main__":
     sys.exit(run_parts("bench.warehouse", "What versions of real documents cost", PARTS, ABOUT))

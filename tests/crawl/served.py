@@ -90,7 +90,7 @@ def crawled(
 async def _crawl(folder: Path, words: list[str], given: dict[str, Any], environment: dict[str, str] | None) -> None:
     with open_writer(folder, words, given) as opened:
         fetch = with_secrets(opened.settings, read_secrets(folder), environment or {})
-        process = FetchingProcess(fetcher_settings(opened.settings, fetch, "test", opened.folder.bodies))
+        process = FetchingProcess(fetcher_settings(opened.settings, fetch, "test", opened.folder))
         now = opened.clock()
         try:
             for _ in range(MOST_STEPS):

@@ -105,7 +105,7 @@ def test_over_http_a_page_that_is_gone_is_back_as_soon_as_another_page_links_to_
             given = {"delay": 0.0, "allow-network": list(HERE), "continuous": True, "rate": 1.0, "least-interval": 60.0}
             with open_writer(tmp_path / "c", [server.url + "/"], given) as opened:
                 process = FetchingProcess(
-                    fetcher_settings(opened.settings, opened.settings.fetch_settings(), "test", opened.folder.bodies)
+                    fetcher_settings(opened.settings, opened.settings.fetch_settings(), "test", opened.folder)
                 )
                 now = opened.clock()
 

@@ -122,6 +122,7 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "ignore": st.lists(st.sampled_from(["css:.ads", "regex:[0-9]+ users", "/a/=regex:x"]), max_size=2),
         "least-intervals": st.lists(st.sampled_from(["/a/=5m", "b=c=none"]), max_size=2),
         "greatest-intervals": st.lists(st.sampled_from(["/a/=30d", "b=none"]), max_size=2),
+        "retain": st.lists(st.sampled_from(["100", "/a/=30d", "b=c=all"]), max_size=2),
         "sitemaps": st.booleans(),
         "cookies": st.booleans(),
         "ignore-noarchive": st.booleans(),

@@ -20,6 +20,7 @@ from centime.api.arguments import folder_path, opened_in, real_number, whole_num
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.engine.state import rows_of
+from centime.crawl.report.bodies import Stored, capture_facts, every_stored, read_stored
 from centime.crawl.report.changes import find_changes, newest_first
 from centime.crawl.report.opening import look_at
 from centime.crawl.report.page import about_page, find_page
@@ -29,7 +30,7 @@ from centime.model.arrow import arrow
 from centime.model.errors import BadSetting
 from centime.model.ids import PageId, page_ids
 from centime.model.pattern import check_pattern
-from centime.store.captures import Capture, every_capture, read_body
+from centime.store.folder import CrawlFolder
 
 if TYPE_CHECKING:
     import pyarrow
@@ -87,12 +88,12 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 
 
 class Body:
-    """A body in the archive; `read` fetches the bytes."""
+    """A stored body; `read` fetches the bytes."""
 
-    __slots__ = ("_bodies", "_capture")
+    __slots__ = ("_capture", "_folder")
 
-    def __init__(self, bodies: Path, capture: Capture) -> None:
-        self._bodies = bodies
+    def __init__(self, folder: CrawlFolder, capture: Stored) -> None:
+        self._folder = folder
         self._capture = capture
 
     @property
@@ -113,16 +114,16 @@ class Body:
     @property
     def content_type(self) -> str:
         """The MIME type."""
-        return self._capture.mime
+        return str(capture_facts(self._capture)["mime"])
 
     @property
     def digest(self) -> str:
-        """SHA-1 of the body in base 32, as in the WARC record."""
+        """SHA-1 of the body in base 32, as in the WARC record; of a version xxh3-128 in hexadecimal digits."""
         return self._capture.digest
 
     def read(self) -> bytes:
-        """The bytes of the body; DamagedFile if the archive does not hold them as they were."""
-        return read_body(self._bodies, self._capture)
+        """The bytes of the body; DamagedFile if they are not stored as they were."""
+        return read_stored(self._folder, self._capture)[0]
 
 
 class _View:
@@ -220,11 +221,11 @@ class Changes(_View):
 
 
 class Bodies(_View):
-    """The bodies that the crawl has kept (`--keep`), file by file."""
+    """The bodies that the crawl has kept (`--keep`), file by file; of versions page by page."""
 
     def __iter__(self) -> Iterator[Body]:
-        folder = self._reader.folder.bodies
-        return (Body(folder, capture) for capture in every_capture(folder) if capture.document)
+        folder = self._reader.folder
+        return (Body(folder, stored) for stored in every_stored(folder))
 
     def to_arrow(self) -> "pyarrow.Table":
         """The bodies as a table with their bytes: everything is in memory then."""

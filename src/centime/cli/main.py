@@ -25,7 +25,7 @@ HEADINGS = {
     "lab": "Lab",
 }
 COMMANDS = {  # by folder, in the order in which help shows them
-    "crawl": ("crawl", "set", "check", "repair", "upgrade"),
+    "crawl": ("crawl", "set", "check", "repair", "prune", "upgrade"),
     "look": ("top", "page", "hosts", "stats", "refused", "export", "bodies", "text", "versions", "diff"),
     "search": ("index", "search"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),

@@ -7,7 +7,6 @@ values lie outside the ranges of a later version.
 
 import os
 from math import inf
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,8 +22,10 @@ from centime.model.pattern import Patterns, compiled
 from centime.refresh.settings import FIRST_RATE, Policy, RefreshSettings
 from centime.settings.focus import FocusRule
 from centime.settings.intervals import Intervals, intervals_of
+from centime.settings.retaining import Retaining, retaining_of
+from centime.store.folder import CrawlFolder
 
-Keep = Literal["none", "xml", "all"]
+Keep = Literal["none", "xml", "all", "versions"]
 ScopeKind = Literal["page", "host", "domain", "any"]
 LedgerKind = Literal["exact", "opic", "interpolation", "variable"]
 Share = Annotated[float, Meta(gt=0, lt=1)]
@@ -44,6 +45,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     delay: Annotated[float, Meta(ge=0, le=86_400)] = 1.0
     address_delay: Annotated[float, Meta(ge=0, le=86_400)] | None = None  # None: 0.1 s, and 0 on this machine
     keep: Keep = "none"
+    retain: tuple[str, ...] = ()  # [PATTERN=]NUMBER or [PATTERN=]TIME: which versions are kept
     ignore_noarchive: bool = False  # keeps pages that ask not to be archived
     also: tuple[str, ...] = ()  # suffixes or kinds of files that are fetched too
     requisites: bool = False  # fetches what pages need to be shown
@@ -202,7 +204,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
             connect_seconds=min(FetchSettings().connect_seconds, self.timeout),
             first_byte_seconds=min(FetchSettings().first_byte_seconds, self.timeout),
             slow_grace_seconds=min(FetchSettings().slow_grace_seconds, self.timeout / 2),
-            keep_heads=self.keep != "none",
+            keep_heads=self.keep in ("xml", "all"),
             keep_errors=self.keep == "all",
             ca_file=self.ca_file or "",
             insecure=self.insecure,
@@ -236,6 +238,8 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int | None
     keep: Keep
     bodies: str
+    versions: str
+    retain: tuple[str, ...] = ()
     sitemaps: bool = True
     cookies: bool = False
     ignore_noarchive: bool = False
@@ -249,6 +253,10 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     refreshes: bool = True
+
+    def retaining(self) -> Retaining:
+        """Which versions of each page are kept."""
+        return retaining_of(self.retain)
 
     def scope(self) -> Scope:
         """The rules that say which URLs belong to the crawl."""
@@ -266,7 +274,7 @@ def fetcher_settings(
     settings: CrawlSettings,
     fetch: FetchSettings,
     name: str,
-    bodies: Path,
+    folder: CrawlFolder,
     on_page: str = "",
     ahead: float | None = None,
 ) -> FetcherSettings:
@@ -280,7 +288,9 @@ def fetcher_settings(
         exclude=settings.exclude,
         max_depth=settings.max_depth,
         keep=settings.keep,
-        bodies=str(bodies),
+        bodies=str(folder.bodies),
+        versions=str(folder.versions),
+        retain=settings.retain,
         sitemaps=settings.sitemaps,
         cookies=settings.cookies,
         ignore_noarchive=settings.ignore_noarchive,

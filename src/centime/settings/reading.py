@@ -32,6 +32,7 @@ from centime.model.pattern import check_pattern
 from centime.settings.crawl import CrawlSettings
 from centime.settings.focus import MOST_RULES, FocusRule
 from centime.settings.intervals import check_interval, split_words
+from centime.settings.retaining import check_retention
 from centime.settings.secrets import check_auth, check_header, check_one_host, check_proxy
 from centime.settings.units import bytes_per_second, per_second, seconds, size
 
@@ -66,6 +67,7 @@ _CHECKS: dict[str, Callable[[str], None]] = {
     "also": check_also,
     "least-intervals": check_interval,
     "greatest-intervals": check_interval,
+    "retain": check_retention,
     "header": check_header,
     "auth": check_auth,
 }

@@ -20,7 +20,7 @@ _BYTES = {
 
 def seconds(text: str | float) -> float:
     """Seconds of a time: `90`, `90s`, `10m`, `2h`, `1d`."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*", str(text))
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*", str(text), re.ASCII)
     if not found:
         raise BadSetting(f"a time is a number with s, m, h or d behind it, as 10m, not {text!r}")
     return float(found[1]) * _SECONDS[found[2] or "s"]
@@ -37,7 +37,7 @@ def per_second(text: str | float) -> float:
 
 def size(text: str | float) -> float:
     """Bytes of a size: `4GB`, `512MiB`, `1000000`."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(text).lower())
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(text).lower(), re.ASCII)
     if not found or (found[2] or "b") not in _BYTES:
         raise BadSetting(f"a size is a number of bytes, as 4GB or 512MiB, not {text!r}")
     return float(int(float(found[1]) * _BYTES[found[2] or "b"]))
@@ -46,7 +46,7 @@ def size(text: str | float) -> float:
 def bytes_per_second(text: str | float) -> float:
     """Bytes per second of a bandwidth: `500KB/s`, `2GB/day`."""
     amount, _, unit = str(text).partition("/")
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", amount.lower())
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", amount.lower(), re.ASCII)
     if not found or (found[2] or "b") not in _BYTES or (unit.strip()[:1] or "s") not in _SECONDS:
         raise BadSetting(f"a bandwidth is an amount per time, as 500KB/s or 2GB/day, not {text!r}")
     return float(found[1]) * _BYTES[found[2] or "b"] / _SECONDS[unit.strip()[:1] or "s"]

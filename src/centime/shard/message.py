@@ -50,6 +50,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     state: bytes = b""  # what the stored copy is compared by
     advice: Advice = NO_ADVICE  # what the host's pages are compared by
     doubt: bool = False  # an answer that the page is unchanged (304) is checked by another request
+    noarchive: bool = False  # the page asked not to be archived
     skips_hook: bool = False  # `on_page` is not called, because it ended fetchers for this page
 
 

@@ -25,7 +25,7 @@ from centime.shard.message import PLAIN, TEXT_FOLLOWS, Visit
 from centime.shard.presence import presence_of, visit_shows
 from centime.store.items import Items
 from centime.store.link_rows import DiskRows
-from centime.store.record import NO_MARK, NO_PAGE, Mark, Record
+from centime.store.record import NO_MARK, NO_PAGE, OF_CONTENT, Mark, Record
 from centime.store.records import Records
 from centime.store.texts import Texts
 from centime.store.url_table import UrlTable
@@ -197,7 +197,7 @@ class KnownPages:
         known = before is not None and before.signature != 0
         verdict, state = compared or (_verdict(visit, before), b"")
         changed = read and (not known or verdict in (Verdict.CHANGED, Verdict.UNKNOWN))
-        marks = NO_MARK
+        marks = before.marks & OF_CONTENT if same and before is not None else NO_MARK
         for mark, holds in (
             (Mark.CHANGED, changed and known),
             (Mark.MARKUP, read and verdict is Verdict.MARKUP),
@@ -205,7 +205,7 @@ class KnownPages:
             (Mark.TRUNCATED, visit.truncated),
             (Mark.NOFOLLOW, visit.nofollow),
             (Mark.NOINDEX, visit.noindex),
-            (Mark.SITEMAP, visit.is_sitemap or (same and before is not None and Mark.SITEMAP in before.marks)),
+            (Mark.SITEMAP, visit.is_sitemap),
             (Mark.BROKEN, visit.is_sitemap and bool(visit.detail)),
             (Mark.NOARCHIVE, visit.noarchive),
         ):

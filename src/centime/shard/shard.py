@@ -202,4 +202,5 @@ class Shard(ShardState):
             signature=record.signature,
             state=state,
             doubt=doubt,
+            noarchive=Mark.NOARCHIVE in record.marks,
         )

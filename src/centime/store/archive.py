@@ -68,6 +68,11 @@ class Archive:
         self._last: dict[int, tuple[str, str]] = {}  # URL: digest and WARC-Date of its last document
         self._written: dict[int, str] = {}  # digest and URL: WARC-Date
 
+    def holds(self, url: str, digest: bytes) -> bool:
+        """Whether a body of a page was kept, whatever its digest; True if only pages of some kind are kept."""
+        known = self.kinds != KEEP["all"] or xxh3_64_intdigest(url.encode()) in self._last
+        return known or bool(find_bodies(self.folder, url, with_open=False))
+
     def keep(self, response: Response, document: Document, unchanged: bool = False) -> Capture | None:
         """Writes one body; returns its capture, or None if bodies of its kind are not kept. NoRoom leaves the archive
         unchanged.

@@ -8,6 +8,7 @@
     snapshots/        snapshot.py
     state/            texts, link rows, visit records: files that only grow
     bodies/           archive.py
+    versions/         versions/database.py
     owner             ownership.py
 
 Only its owner can read what is written here (`files/disk.py`): it may hold secrets of subscribers. Readers need no
@@ -36,7 +37,7 @@ from centime.store.ownership import OWNER, foreign, sign
 from centime.store.places import misplaced
 
 FORMAT = 3
-PARTS = {"journal": 2, "snapshots": 2, "state": 1, "bodies": 1, "commands": 2}  # the format of each part
+PARTS = {"journal": 2, "snapshots": 2, "state": 1, "bodies": 1, "versions": 1, "commands": 2}  # the format of each part
 ABOUT = "centime.json"
 COPY = "centime.copy.json"
 MARK = "journal.mark"
@@ -163,6 +164,7 @@ class CrawlFolder:
         self.snapshots = path / "snapshots"
         self.state = path / "state"
         self.bodies = path / "bodies"
+        self.versions = path / "versions"
         self.foreign = ""  # why it counts as a folder from elsewhere, "" if it is this user's own
         self._lock = -1
         self._place = (0, 0)  # of the folder that was locked: device and inode

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from centime.files.listing import list_folder, not_a_file, not_a_folder
 
-FOLDERS = ("journal", "snapshots", "state", "bodies", "commands")
+FOLDERS = ("journal", "snapshots", "state", "bodies", "versions", "commands")
 FILES = ("lock", "owner", "*.json", "*.mark")  # of the folder itself; also those that begin with a dot
 STATE = "*.bin"
 SEGMENTS = "*.log"
+VERSIONS = "*.sqlite*"
 BODIES = ("*.warc.gz", "*.cdxj", "*.cdxj.open")
 
 
@@ -36,6 +37,7 @@ def _misplaced(path: Path) -> Iterator[tuple[Path, str]]:
     yield from _not_files(path, *FILES)
     yield from _not_files(_folder(path / "journal"), SEGMENTS)
     yield from _not_files(_folder(path / "state"), STATE)
+    yield from _not_files(_folder(path / "versions"), VERSIONS)
     for snapshot in list_folder(_folder(path / "snapshots"), "[0-9]*"):
         if not snapshot.name.isdigit():
             continue

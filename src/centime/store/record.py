@@ -27,6 +27,7 @@ class Mark(IntFlag):
 
 
 NO_MARK = Mark(0)
+OF_CONTENT = Mark.TRUNCATED | Mark.NOFOLLOW | Mark.NOINDEX | Mark.SITEMAP | Mark.NOARCHIVE  # the same as long as it is
 
 
 class Loading(IntEnum):

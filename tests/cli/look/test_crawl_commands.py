@@ -217,7 +217,7 @@ def test_bodies_writes_the_body_itself(
     assert centime("bodies", box, seed, "--at", "1999") == 1
     for wrong in ("9999-99-99", "2026-02-30", "20260101250000", "0000", "2026-01-01T12:61"):
         assert centime("bodies", box, seed, "--at", wrong) == 2, wrong
-    assert b"the first body was archived at" in capsysbinary.readouterr().err
+    assert b"the first body was stored at" in capsysbinary.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -136,12 +136,12 @@ def test_what_has_no_tree_is_compared_as_far_as_it_can_be(folder: Path, capsys: 
     ("arguments", "code", "sentence"),
     [
         ([PAGE, "--to", "1"], 1, "nothing to compare it with"),
-        ([PAGE, "--from", "9"], 1, "there is no version 9; it has 3"),
+        ([PAGE, "--from", "9"], 1, "there is no version 9; it has 1 to 3"),
         ([PAGE, "--from", "0"], 1, "there is no version 0"),
         ([PAGE, "--from", "3", "--to", "1"], 2, "is newer than version 1"),
         ([PAGE, "--from", "soon"], 2, "a time is written like"),
         ([PAGE, "--xml", "--json"], 2, "exclude each other"),
-        (["http://a.example/none"], 1, "no body is archived"),
+        (["http://a.example/none"], 1, "no body is stored"),
     ],
 )
 def test_wrong_input_is_said(

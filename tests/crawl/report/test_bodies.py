@@ -48,7 +48,7 @@ def test_a_body_is_found_by_time_and_a_day_means_its_end() -> None:
     assert capture_at(captures, "20260105120000") is captures[1]
     assert capture_at(captures, "2026") is captures[1]
     assert when(captures[0]) == "2026-01-01T12:00:00Z"
-    with pytest.raises(UnknownPage, match="first body was archived at 2026-01-01T12:00:00Z, after 2025"):
+    with pytest.raises(UnknownPage, match="first body was stored at 2026-01-01T12:00:00Z, after 2025"):
         capture_at(captures, "2025")
     for nonsense in ("yesterday", "202", "2026-01-01-01-01-01-01-01"):
         with pytest.raises(BadInput, match="a time is written like"):
@@ -108,6 +108,7 @@ def test_damage_in_the_archive_is_found_wherever_it_is(box: Path, seed: str, tmp
         path.write_bytes(kept)
     assert check_crawl(folder).problems == []
     (capture,) = captures_of(folder, seed)
+    assert isinstance(capture, Capture)
     data = bytearray(warc.read_bytes())
     data[capture.offset + capture.length // 2] ^= 0xFF
     warc.write_bytes(data)

@@ -232,6 +232,18 @@ def test_the_feed_is_well_formed_whatever_a_url_contains(crawl: CrawlState) -> N
     assert feed.find(f"{ATOM}entry/{ATOM}link").get("href") == "http://a.example/?a=1&b=<\"'>]]>"
 
 
+def test_an_entry_has_the_sentences_that_differ(crawl: CrawlState) -> None:
+    row = next(newest_first(crawl, find_changes(crawl)))
+    sentences = [{"old": ["a <b> & c."], "new": ["d\x00."]}, {"old": [], "new": ["e.", "f."]}]
+    told = etree.fromstring("".join(atom(crawl, iter([row | {"sentences": sentences}]))).encode())
+    content = told.find(f"{ATOM}entry/{ATOM}content")
+    assert content.get("type") == "html"
+    parts = "<p><del>a &lt;b&gt; &amp; c.</del></p>", "<p><ins>d.</ins></p>", "<p><ins>e.</ins> <ins>f.</ins></p>"
+    assert content.text == "".join(parts)
+    silent = etree.fromstring("".join(atom(crawl, iter([row | {"sentences": None}]))).encode())
+    assert silent.find(f"{ATOM}entry/{ATOM}content") is None
+
+
 @pytest.mark.parametrize(
     ("text", "time"),
     [

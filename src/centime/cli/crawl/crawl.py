@@ -84,7 +84,18 @@ def _crawl(
         ),
     ] = None,
     keep: Annotated[
-        str | None, typer.Option(metavar="WHAT", help="Store bodies as WARC: none, xml or all. Default: none.")
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Store bodies: none, versions, or as WARC all or xml. Default: none; versions if --continuous.",
+        ),
+    ] = None,
+    retain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RULE",
+            help="Versions to keep of a page: 100, 30d, all, PATTERN=30d. Repeatable. Default: all.",
+        ),
     ] = None,
     ignore_noarchive: Annotated[
         bool | None,
@@ -336,6 +347,7 @@ def _crawl(
         "delay": delay,
         "address-delay": address_delay,
         "keep": keep,
+        "retain": retain,
         "ignore-noarchive": ignore_noarchive,
         "also": also,
         "requisites": requisites,
@@ -419,7 +431,7 @@ def _crawl(
         for note in opened.notes:
             say(f"{folder}: {note}; --trust-folder is needed again in the next run")
         if given.get("continuous") and opened.settings.keep == "none":
-            say(f"{folder}: no copies are kept, only what was learned of pages; --keep all stores them as WARC files")
+            say(f"{folder}: no copies are kept, only what was learned of pages; --keep versions or all stores them")
         if given.get("also") and (others := unlisted(opened.settings.also)):
             say(
                 f"{folder}: --also: taken as suffixes of files, which pages may have: {', '.join(others)}; kinds of "

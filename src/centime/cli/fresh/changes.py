@@ -59,8 +59,6 @@ def _changes(
 
     if as_json and as_atom:
         raise BadSetting("--json and --atom exclude each other: give one of them")
-    if diff and as_atom:
-        raise BadSetting("--diff and --atom exclude each other: give one of them")
     if address and not as_atom:
         raise BadSetting("--self is the URL of an Atom feed: give --atom too")
     if address and not re.match("https?://[^/]", address):

@@ -12,6 +12,7 @@ from centime.crawl.check.archive import check_archive
 from centime.crawl.check.files import check_appended, check_journal, check_snapshots
 from centime.crawl.check.findings import Findings
 from centime.crawl.check.state import check_state
+from centime.crawl.check.versions import check_versions
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.opening import check_folder
 from centime.model.errors import CentimeError, DamagedFile
@@ -69,6 +70,7 @@ def _check(path: Path, step: Callable[[float, str], None]) -> Findings:
     step(0.1, "bodies")
     with _said("bodies", findings):
         check_archive(folder.bodies, findings)
+    check_versions(folder.versions, findings)
     return findings
 
 

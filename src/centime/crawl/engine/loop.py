@@ -20,6 +20,7 @@ from typing import Any
 
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.budget import Bucket
+from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.fetchers import Fetchers, Transport
 from centime.crawl.engine.memory import Measure, MemoryWatch
 from centime.crawl.engine.writer import CrawlWriter
@@ -28,7 +29,7 @@ from centime.crawl.worker.hook import FAILED
 from centime.discover.refusal import Reason
 from centime.fetch.failure import LACKING
 from centime.model.address import fingerprint
-from centime.model.errors import BadInput, BadSetting, NoRoom
+from centime.model.errors import BadInput, BadSetting, DamagedFile, NoRoom
 from centime.model.outcome import Outcome
 from centime.processes.spare import Spare
 from centime.settings.crawl import fetcher_settings
@@ -220,7 +221,7 @@ class Engine:
                 opened.settings,
                 self.fetching,
                 f"{stamp}-{number:04d}",
-                opened.folder.bodies,
+                opened.folder,
                 self._on_page,
                 opened.clock.ahead,
             ),
@@ -346,6 +347,14 @@ class Engine:
             return f"{seed} was not fetched"
         return f"{seed}: {record.outcome.name.lower().replace('_', ' ')}: {record.detail}".removesuffix(": ")
 
+    def _must_go_on(self, detail: str) -> None:
+        """Ends the crawl if a visit was lost because of a full disk or a damaged file: the next one would be too."""
+        name, _, sentence = detail.partition(": ")
+        with damage_closes(self.opened.folder.path):
+            for kind in (NoRoom, DamagedFile):
+                if name == kind.__name__:
+                    raise kind(sentence)
+
     def _receive(self, timeout: float) -> None:
         transport = self.transport
         packed, lost = transport.receive(timeout)
@@ -358,8 +367,8 @@ class Engine:
         transport.release([visit.page for visit in visits])
         run = self.run_facts
         for visit in visits:
-            if visit.outcome is Outcome.LOST and visit.detail.startswith(NoRoom.__name__):
-                raise NoRoom(visit.detail.partition(": ")[2])  # fetching it again would end in the same way
+            if visit.outcome is Outcome.LOST:
+                self._must_go_on(visit.detail)
             if visit.outcome is Outcome.LOST and visit.detail.startswith(LACKING) and not run.lacked:
                 run.lacked = True
                 run.notes.append(f"{visit.detail}; pages wait for their turn, and no server is blamed")

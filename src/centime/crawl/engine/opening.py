@@ -29,6 +29,7 @@ from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
 from centime.store.record import Mark
 from centime.store.upgrade import upgrade
+from centime.store.versions.database import open_to_write
 
 HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
 
@@ -57,7 +58,8 @@ def open_writer(
     if fresh and not urls:
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
-        settings, secrets = hide(settings_from({"seeds": list(urls)} | given, where=where), given.keys(), Secrets())
+        usual = {"seeds": list(urls), "keep": "versions" if given.get("continuous") is True else "none"}
+        settings, secrets = hide(settings_from(usual | given, where=where), given.keys(), Secrets())
         new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
         folder = CrawlFolder.create(path, clock(), settings.facts())
     else:
@@ -86,6 +88,8 @@ def open_writer(
         notes = [folder.trust()] if trust else []
         with damage_closes(path):
             log_loss(one.loss for one in mend(folder.bodies) if one.loss)
+            if settings.keep == "versions":
+                open_to_write(folder.versions).close()  # the fetchers find it whole
             opened = _opened(folder, settings, clock)
         log_damage(opened.damaged)
         opened.upgraded = tuple(upgraded)

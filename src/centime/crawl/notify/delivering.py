@@ -24,6 +24,7 @@ import stat
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -90,7 +91,10 @@ class DeliveringProcess:
 
     async def deliver(self, batch: Batch) -> str:
         """Makes one attempt; returns why the batch was not delivered, or "" if it was."""
-        body = msgspec.json.encode(batch.facts())
+        facts = batch.facts()
+        if self._settings.crawl:
+            await asyncio.to_thread(_add_differences, self._settings.crawl, facts, batch)
+        body = msgspec.json.encode(facts)
         scheme, _, place = batch.to.partition(":")
         if self._settings.foreign and acts_here(batch.to):
             return HELD_BACK
@@ -102,6 +106,13 @@ class DeliveringProcess:
                 return await _run(shlex.split(place), body + b"\n", self._settings.command_seconds)
             case _:
                 return await self._notifier.post(batch.to, body, batch.id, seconds=self._settings.http_seconds)
+
+
+def _add_differences(crawl: str, facts: dict[str, Any], batch: Batch) -> None:
+    """Imports what reads versions when the first notice comes: many crawls have none."""
+    from centime.crawl.notify.differences import add_differences
+
+    add_differences(Path(crawl), facts, batch.notices)
 
 
 def acts_here(to: str) -> bool:

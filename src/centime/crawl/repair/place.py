@@ -49,7 +49,7 @@ def rehearsed(path: Path, repair: Callable[[Path], Repaired]) -> Repaired:
         copy = Path(room) / path.name
         others = {one for one in list_folder(path) if one.is_dir() and one.name not in (*FOLDERS, REPAIRED)}
         with room_for(path):
-            _copy(path, copy, {*strange, *others, path / "bodies"})
+            _copy(path, copy, {*strange, *others, path / "bodies", path / "versions"})
         make_folder(copy / "bodies")
         try:
             report = repair(copy)

@@ -8,7 +8,7 @@
     5. of the frames behind a gap: commands, seeds, deliveries, and visits of pages that were known before the gap. Page
        numbers that were given after the gap depend on what is lost
     6. a new snapshot, state files and a segment of the journal after it
-    7. the archive of bodies, file by file (`archive.py`)
+    7. the archive of bodies, file by file (`archive.py`), and the versions of pages (`versions.py`)
 
 A repair that is killed can be repeated. It works in `state.repaired/`; the new snapshot decides: before it is there,
 nothing has changed, and from then on the next repair finishes what is left to do. A full disk ends a repair like a
@@ -33,6 +33,7 @@ from centime.crawl.repair.place import DAMAGED, REPAIRED, free_name, must_be_rea
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
 from centime.crawl.repair.surgery import bury, forget_visits, rebuild_ledger, recount
+from centime.crawl.repair.versions import repair_versions
 from centime.files.disk import make_folder, read_file, sync_folder
 from centime.files.frame import frame_head
 from centime.files.listing import list_files, list_folder, not_a_file
@@ -69,6 +70,7 @@ def repair_crawl(path: Path, *, dry_run: bool = False) -> Repaired:
         return _repair(path)
     report = rehearsed(path, _repair)
     repair_archive(path / "bodies", path / DAMAGED, report, write=False)
+    repair_versions(path / "versions", path / DAMAGED, report, write=False)
     return report
 
 
@@ -105,6 +107,7 @@ def _repair(path: Path) -> Repaired:
                 report.restored.append(f"{trouble}; a snapshot has everything that was confirmed")
         report.lost += [one.loss for one in mend(folder.bodies) if one.loss]
         repair_archive(folder.bodies, folder.path / DAMAGED, report)
+        repair_versions(folder.versions, folder.path / DAMAGED, report)
         return report
     finally:
         folder.close()

@@ -1,29 +1,42 @@
-"""The archived bodies of a page: which there are, and the one that the page had at a time."""
+"""The stored bodies of a page, in the archive or as versions: which there are, and the one that it had at a time."""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.discover.exact import exact
 from centime.model.errors import BadInput, UnknownPage
-from centime.store.captures import Capture, find_bodies, read_body
+from centime.store.captures import Capture, every_capture, find_bodies, mime_of, read_typed
+from centime.store.folder import CrawlFolder
+from centime.store.versions.stored import (
+    StoredVersion,
+    body_of_version,
+    every_newest,
+    every_version,
+    timestamp_of,
+    versions_of,
+)
 
 TIMESTAMP = "%Y%m%d%H%M%S"
 EARLIEST = "00010101000000"  # what a shorter time leaves out
 
+Stored: TypeAlias = Capture | StoredVersion
+_Stored = TypeVar("_Stored", Capture, StoredVersion, Stored)
 
-def captures_of(path: Path, url: str) -> list[Capture]:
-    """All captures of a URL, oldest first; UnknownPage if there is none."""
+
+def captures_of(path: Path, url: str) -> list[Stored]:
+    """All stored bodies of a URL, oldest first; UnknownPage if there is none."""
     folder = folder_of(path)
     name = canonical(url)
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
     with damage_closes(path):
-        captures = find_bodies(folder.bodies, name) or find_bodies(folder.bodies, exact(url, url) or name)
+        captures = _stored(folder, name) or _stored(folder, exact(url, url) or name)
     if captures:
         return captures
     kept = folder.settings.get("keep", "none")
@@ -32,11 +45,17 @@ def captures_of(path: Path, url: str) -> list[Capture]:
         if kept == "none"
         else f"this crawl keeps {kept}; see centime page for its visits"
     )
-    raise UnknownPage(f"{name}: no body is archived: {why}")
+    raise UnknownPage(f"{name}: no body is stored: {why}")
 
 
-def capture_at(captures: list[Capture], time: str | None) -> Capture:
-    """The last capture, or the last one at or before a time; a day or a minute means its end."""
+def _stored(folder: CrawlFolder, url: str) -> list[Stored]:
+    """All stored bodies of a URL; a crawl has both kinds if its --keep was changed."""
+    found: list[Stored] = [*find_bodies(folder.bodies, url), *versions_of(folder.versions, url)]
+    return sorted(found, key=lambda one: one.timestamp)
+
+
+def capture_at(captures: list[_Stored], time: str | None) -> _Stored:
+    """The last body, or the last one at or before a time; a day or a minute means its end."""
     if time is None:
         return captures[-1]
     digits = re.sub(r"[-:T Z]", "", time)
@@ -44,7 +63,7 @@ def capture_at(captures: list[Capture], time: str | None) -> Capture:
         raise BadInput(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z or 20260131120000, not {time!r}")
     earlier = [capture for capture in captures if capture.timestamp[: len(digits)] <= digits]
     if not earlier:
-        raise UnknownPage(f"{captures[0].url}: the first body was archived at {when(captures[0])}, after {time}")
+        raise UnknownPage(f"{captures[0].url}: the first body was stored at {when(captures[0])}, after {time}")
     return earlier[-1]
 
 
@@ -56,20 +75,81 @@ def _is_time(timestamp: str) -> bool:
     return True
 
 
-def body_of(path: Path, capture: Capture) -> bytes:
-    """The body of a capture."""
+def body_of(path: Path, stored: Stored) -> bytes:
+    """A stored body."""
+    return typed_body_of(path, stored)[0]
+
+
+def typed_body_of(path: Path, stored: Stored) -> tuple[bytes, str]:
+    """The same, and the Content-Type that came with it, with its charset."""
     with damage_closes(path):
-        return read_body(folder_of(path).bodies, capture)
+        return read_stored(folder_of(path), stored)
 
 
-def when(capture: Capture) -> str:
-    """The time of a capture, in ISO 8601."""
-    t = capture.timestamp
+def read_stored(folder: CrawlFolder, stored: Stored) -> tuple[bytes, str]:
+    """A stored body of an open folder, and its Content-Type."""
+    if isinstance(stored, StoredVersion):
+        return body_of_version(folder.versions, stored), stored.content_type
+    return read_typed(folder.bodies, stored)
+
+
+def every_stored(folder: CrawlFolder) -> Iterator[Stored]:
+    """All stored bodies, file by file and page by page; not the visits that found the same body again."""
+    yield from (capture for capture in every_capture(folder.bodies) if capture.document)
+    yield from every_version(folder.versions)
+
+
+def newest_of_all(folder: CrawlFolder) -> Iterator[Stored]:
+    """The newest body of every page, in an order in which they are quick to read."""
+    last: dict[str, Capture] = {}
+    known: dict[tuple[str, str], Capture] = {}
+    for capture in every_capture(folder.bodies):
+        if capture.document:
+            known[capture.url, capture.digest] = capture
+        if (capture.document or capture.revisit) and _order(capture) >= _order(last.get(capture.url, capture)):
+            last[capture.url] = capture
+    bodies = [known.get((url, capture.digest), capture) for url, capture in last.items()]
+    for version in every_newest(folder.versions):
+        archived = last.get(version.url)
+        if archived is None or archived.timestamp <= timestamp_of(version.seen):
+            last.pop(version.url, None)
+            yield version
+    yield from sorted((one for one in bodies if one.url in last), key=lambda one: (one.filename, one.offset))
+
+
+def _order(capture: Capture) -> tuple[str, str, int]:
+    return capture.timestamp, capture.filename, capture.offset
+
+
+def when(stored: Stored) -> str:
+    """When a body was stored, in ISO 8601."""
+    return iso(stored.timestamp)
+
+
+def last_seen(stored: Stored) -> str:
+    """When the page was last seen with this body, as far as this one tells."""
+    return iso(timestamp_of(stored.seen)) if isinstance(stored, StoredVersion) else when(stored)
+
+
+def iso(timestamp: str) -> str:
+    """A timestamp in ISO 8601."""
+    t = timestamp
     return f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
 
 
-def capture_facts(capture: Capture) -> dict[str, Any]:
-    """The facts of a capture, for a report."""
+def capture_facts(capture: Stored) -> dict[str, Any]:
+    """The facts of a stored body, for a report."""
+    if isinstance(capture, StoredVersion):
+        return {
+            "time": when(capture),
+            "last_seen": last_seen(capture),
+            "version": capture.number,
+            "status": capture.status or None,
+            "mime": mime_of(capture.content_type),
+            "digest": capture.digest,
+            "bytes": capture.size,
+            "packed_bytes": capture.packed,
+        }
     return {
         "time": when(capture),
         "status": capture.status or None,

@@ -14,7 +14,7 @@ changes that are shown are read in full, a batch at a time, so histories of any 
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -191,8 +191,20 @@ def _entry(feed: uuid.UUID, row: dict[str, Any]) -> str:
     return (
         f" <entry>\n  <id>urn:uuid:{identity}</id>\n  <title>{_xml(row['change'] + ': ' + row['url'])}</title>\n"
         f'  <updated>{row["seen"]}</updated>\n  <link rel="alternate" href={href}/>\n'
-        f"  <category term={quoteattr(row['change'])}/>\n  <summary>{_xml(summary)}</summary>\n </entry>\n"
+        f"  <category term={quoteattr(row['change'])}/>\n  <summary>{_xml(summary)}</summary>\n"
+        f"{_content(row.get('sentences') or ())} </entry>\n"
     )
+
+
+def _content(sentences: Iterable[Mapping[str, list[str]]]) -> str:
+    """The sentences that differ, as the content of an entry; "" without any."""
+    lines = [
+        f"<p>{''.join(f'<{mark}>{escape(sentence)}</{mark}> ' for sentence in step[side]).rstrip()}</p>"
+        for step in sentences
+        for side, mark in (("old", "del"), ("new", "ins"))
+        if step[side]
+    ]
+    return f'  <content type="html">{_xml("".join(lines))}</content>\n' if lines else ""
 
 
 def _xml(text: str) -> str:

@@ -14,7 +14,9 @@ from centime.discover.refusal import Reason
 from centime.files.listing import files_below
 from centime.model.ids import page_ids
 from centime.model.outcome import Outcome
+from centime.store.folder import CrawlFolder
 from centime.store.record import Mark
+from centime.store.versions.stored import bytes_of_versions
 
 MOST_BROKEN = 20  # sitemaps that are named
 
@@ -50,8 +52,10 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         "noarchive": int(np.count_nonzero(found["marks"] & Mark.NOARCHIVE)),
         "truncated": int(np.count_nonzero(found["marks"] & Mark.TRUNCATED)),
         "disk_bytes": {
-            part.name: _size(part) for part in (folder.journal, folder.snapshots, folder.state, folder.bodies)
+            part.name: _size(part)
+            for part in (folder.journal, folder.snapshots, folder.state, folder.bodies, folder.versions)
         },
+        "versions": _versions(folder),
         "rows_garbage_percent": 100 * shard.pages.rows.garbage,
         "frames_replayed": opened.folded,
         "damaged_snapshots": list(opened.damaged),
@@ -75,6 +79,12 @@ def _broken_sitemaps(opened: CrawlState, marks: npt.NDArray[np.uint16]) -> list[
     broken = page_ids(np.flatnonzero(marks & Mark.BROKEN)[:MOST_BROKEN])
     records = ((page, known.last(page)) for page in broken)
     return [{"url": known.texts.get(page), "detail": record.detail} for page, record in records if record]
+
+
+def _versions(folder: CrawlFolder) -> dict[str, int]:
+    """How many versions are kept, and the bytes of their bodies before they were packed."""
+    pages, versions, size = bytes_of_versions(folder.versions)
+    return {"pages": pages, "versions": versions, "bytes": size}
 
 
 def _robots(opened: CrawlState, found: Columns) -> dict[str, Any]:

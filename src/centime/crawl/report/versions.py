@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from centime.crawl.engine.damage import damage_closes
-from centime.crawl.report.bodies import capture_at, captures_of, when
-from centime.crawl.report.opening import folder_of
+from centime.crawl.report.bodies import Stored, capture_at, captures_of, last_seen, typed_body_of, when
 from centime.model.errors import BadInput, UnknownPage
-from centime.store.captures import Capture, read_typed
+from centime.store.versions.stored import StoredVersion, timestamp_of
 from centime.warehouse.comparison import Document, TreeChange, changed_sentences, tree_change
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
@@ -25,9 +23,9 @@ MOST_NUMBER = 999  # what is larger is a year
 class Version:
     """A body of a page, and the visits that found it one after the other."""
 
-    number: int  # from 1 on
-    first: Capture
-    last: Capture
+    number: int  # from 1 on; it stays the same when older versions are removed
+    first: Stored
+    last: Stored
 
     @property
     def time(self) -> str:
@@ -40,48 +38,70 @@ class Versions:
 
     def __init__(self, path: Path, url: str) -> None:
         self._path = path
-        self._bodies = folder_of(path).bodies
         self._all: list[Version] = []
         for capture in captures_of(path, url):
             if self._all and self._all[-1].first.digest == capture.digest:
                 last = self._all.pop()
                 self._all.append(Version(last.number, last.first, capture))
             else:
-                self._all.append(Version(len(self._all) + 1, capture, capture))
+                self._all.append(Version(self._next_number(capture), capture, capture))
         self.url = self._all[0].first.url
 
     def __len__(self) -> int:
         return len(self._all)
 
+    def _next_number(self, stored: Stored) -> int:
+        """The number of the next version: one more, or the one that it was given when it was stored."""
+        following = self._all[-1].number + 1 if self._all else 1
+        return max(following, stored.number) if isinstance(stored, StoredVersion) else following
+
     def at(self, named: str | None) -> Version:
         """The newest version, the one with this number, or the one that the page had at this time."""
         if named is not None and named.isascii() and named.isdigit() and int(named) <= MOST_NUMBER:
-            if not 1 <= int(named) <= len(self._all):
-                raise UnknownPage(f"{self.url}: there is no version {named}; it has {len(self._all)}")
-            return self._all[int(named) - 1]
-        found = capture_at([version.first for version in self._all], named)
-        return next(version for version in self._all if version.first is found)
+            found = next((version for version in self._all if version.number == int(named)), None)
+            if found is None:
+                raise UnknownPage(f"{self.url}: there is no version {named}; it has {self._numbers()}")
+            return found
+        stored = capture_at([version.first for version in self._all], named)
+        return next(version for version in self._all if version.first is stored)
+
+    def _numbers(self) -> str:
+        """The numbers of the versions, in words."""
+        first, last = self._all[0].number, self._all[-1].number
+        return f"{first} to {last}" if last > first else f"only {first}"
 
     def pair(self, old: str | None, new: str | None) -> tuple[Version, Version]:
         """Two versions to compare: by default the newest and the one before it."""
         after = self.at(new)
-        if old is None and after.number == 1:
+        place = self._all.index(after)
+        if old is None and place == 0:
             raise UnknownPage(f"{self.url}: {after.time} is its first version, there is nothing to compare it with")
-        before = self.at(old) if old is not None else self._all[after.number - 2]
+        before = self.at(old) if old is not None else self._all[place - 1]
         if before.number > after.number:
             raise BadInput(f"version {before.number} ({before.time}) is newer than version {after.number}")
         return before, after
 
+    def around(self, first: float, last: float) -> tuple[Version, Version] | None:
+        """The version before a change that was seen at a time, and the one after the last of its changes; None if one
+        of them is not stored.
+        """
+        places = [self._place_at(time) for time in (first, last)]
+        return (self._all[places[0] - 1], self._all[places[1]]) if places[0] > 0 else None
+
+    def _place_at(self, time: float) -> int:
+        """The place of the version that the page had at a time; -1 if it had none."""
+        moment = timestamp_of(time)
+        return sum(version.first.timestamp <= moment for version in self._all) - 1
+
     def read(self, version: Version) -> Document:
         """The document of a version."""
-        with damage_closes(self._path):
-            body, content_type = read_typed(self._bodies, version.first)
+        body, content_type = typed_body_of(self._path, version.first)
         return Document(body, content_type, self.url)
 
     def trees(self, old: Version, new: Version) -> TreeChange:
         """What changed in the tree; NotWellFormed if one of the two has none."""
-        documents = [self.read(version) for version in self._all[: new.number]]
-        return tree_change(documents, old.number - 1, new.number - 1)
+        first, last = self._all.index(old), self._all.index(new)
+        return tree_change([self.read(version) for version in self._all[: last + 1]], first, last)
 
     def facts(self) -> list[dict[str, object]]:
         """The facts of all versions, for a report."""
@@ -91,7 +111,7 @@ class Versions:
             times: dict[str, object] = {
                 "version": version.number,
                 "time": version.time,
-                "last_seen": when(version.last),
+                "last_seen": last_seen(version.last),
             }
             made.append(
                 times | {"bytes": len(document.body), "type": document.content_type, "digest": version.first.digest}

@@ -33,6 +33,8 @@ from centime.processes.open_files import fitting_connections
 from centime.settings.crawl import FetcherSettings, unpack_fetcher
 from centime.shard.message import Lease, Visit, pack, unpack_leases
 from centime.store.archive import Archive
+from centime.store.keeper import Keeper
+from centime.store.versions.writer import VersionWriter
 
 TITLE = "centime-fetch"
 BATCH = 32  # visits per message, at most
@@ -56,11 +58,8 @@ class FetchingProcess:
         )
         self.needs = NeedReader(settings.requisites, self.links.scope)
         self.chains = Chains(fetcher, self.links.scope.admits, cookies=settings.cookies)
-        self.archive: Archive | None = None
-        if settings.keep != "none":
-            self.archive = Archive(
-                settings.bodies, settings.name, settings.keep, obeys_noarchive=not settings.ignore_noarchive
-            )
+        self.archive = _keeper(settings)
+        if self.archive is not None:
             fetcher.on_robots = self.archive.answered
         self.part = ComparedPart(settings.select, settings.ignore, refreshes=settings.refreshes)
         self.hook = HookCaller(load_hook(settings.on_page), self._announce) if settings.on_page else None
@@ -97,7 +96,7 @@ class FetchingProcess:
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._flush)
 
-    async def _look_after(self, archive: Archive) -> None:
+    async def _look_after(self, archive: Keeper) -> None:
         """Tells the engine when somebody deletes or replaces a file of the archive that is open."""
         wrong = ""
         while not wrong:
@@ -127,6 +126,18 @@ class FetchingProcess:
         if self._done:
             self._send([msgspec.Raw(one) for one in self._done])
             self._done.clear()
+
+
+def _keeper(settings: FetcherSettings) -> Keeper | None:
+    """What keeps the bodies that this fetcher reads; None if nothing does."""
+    obeys = not settings.ignore_noarchive
+    match settings.keep:
+        case "none":
+            return None
+        case "versions":
+            return VersionWriter(settings.versions, settings.retaining().of, obeys_noarchive=obeys)
+        case kinds:
+            return Archive(settings.bodies, settings.name, kinds, obeys_noarchive=obeys)
 
 
 async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

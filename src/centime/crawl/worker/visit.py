@@ -35,14 +35,14 @@ from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
 from centime.parse.text_sample import text_sample
 from centime.shard.message import LIE, NOT_DOUBTED, PLAIN, TEXT_FOLLOWS, TRUE, WITHOUT_TLS, Lease, Role, Visit
-from centime.store.archive import Archive
+from centime.store.keeper import Keeper
 
 
 async def visit(
     lease: Lease,
     chains: Chains,
     links: LinkReader,
-    archive: Archive | None,
+    archive: Keeper | None,
     hook: HookCaller | None = None,
     needs: NeedReader | None = None,
     part: ComparedPart = WHOLE,
@@ -53,6 +53,8 @@ async def visit(
     if exclusion := links.scope.exclusion(lease.url):  # the pattern was added after the page became known
         return Visit(page=lease.page, outcome=Outcome.EXCLUDED, kind=PageKind.ERROR, detail=exclusion)
     most_bytes = needs.settings.most_bytes if needs is not None and lease.nesting else 0
+    if archive is not None and (lease.etag or lease.modified) and not _is_kept(lease, archive):
+        lease = msgspec.structs.replace(lease, etag="", modified="")  # the whole body is asked for
     *followed, response = await chains.fetch(
         Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience, most_bytes=most_bytes)
     )
@@ -132,6 +134,11 @@ async def visit(
         seen=seen,
         doubted=doubted,
     )
+
+
+def _is_kept(lease: Lease, archive: Keeper) -> bool:
+    """Whether the copy of a page that the crawl knows is kept, or shall not be kept."""
+    return (lease.noarchive and archive.obeys_noarchive) or archive.holds(lease.url, lease.digest)
 
 
 async def _compared(

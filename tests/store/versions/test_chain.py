@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.model.errors import DamagedFile
-from centime.warehouse.chain import packed, unpacked
+from centime.store.versions.chain import packed, unpacked
 
 
 @given(st.lists(st.binary(max_size=400), min_size=1, max_size=5))

@@ -1,0 +1,57 @@
+"""`centime prune`: removes versions of pages that no rule keeps."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("prune")(_prune)
+
+
+def _prune(
+    folder: Folder,
+    retain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RULE", help="Versions to keep: 100, 30d, all, PATTERN=30d. Repeatable. Default: as the crawl."
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Removes old versions of pages.
+
+    A crawl with --keep versions and --retain removes versions of a page when a new one comes, and may keep a few more
+    than promised. This removes all that no rule keeps, and gives their room back to the disk. The newest version of a
+    page is always kept. The crawl may be running.
+
+    Examples:
+
+    \b
+      centime prune museum
+      centime prune museum --retain 30d --retain /press/=all --dry-run
+    """
+    from centime.crawl.engine.damage import damage_closes
+    from centime.crawl.report.opening import folder_of
+    from centime.settings.reading import settings_from
+    from centime.settings.retaining import retaining_of
+    from centime.store.versions.pruning import prune_all
+    from centime.store.versions.stored import bytes_of_versions
+
+    opened = folder_of(folder)
+    rules = tuple(opened.settings.get("retain", ()))
+    if retain is not None:
+        rules = settings_from({"retain": retain}, where="options").retain
+    with damage_closes(folder):
+        pages, _, _ = bytes_of_versions(opened.versions)
+        with progress(pages, "looking at pages", quiet=as_json) as step:
+            pruned = prune_all(opened.versions, retaining_of(rules).of, time.time(), step, dry_run=dry_run)
+    report = {"pages": pruned.pages, "versions": pruned.versions, "bytes": pruned.bytes}
+    show({"removed" if not dry_run else "would_remove": report, "retain": list(rules)}, as_json=as_json)

@@ -1,0 +1,1 @@
+"""Documents as chains of their versions, in one SQLite file (`--keep versions`)."""

@@ -1,0 +1,141 @@
+"""The file of versions, a SQLite database: `versions/versions.sqlite` in the folder of a crawl.
+
+    document    one row for each page: its newest version, and when that was last seen
+    version     one row for each version: when it was first seen, and its frame (`chain.py`)
+
+Every version is one transaction, so a killed process leaves all of it or nothing; several fetchers write, and readers
+see a consistent state meanwhile (write-ahead log). After a power failure the last transactions may be missing. That
+costs a read and no version: a fetcher asks "has it changed?" only if the newest version here is the one that the crawl
+knows (`VersionWriter.holds`).
+
+Numbers of versions begin with 1 and have no gaps. The oldest one that is left is a key frame.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from centime.files.disk import create_file, make_folder
+from centime.files.listing import not_a_file
+from centime.model.errors import DamagedFile, FileGone, InUse, NewFormat, NoRoom
+
+FILE = "versions.sqlite"
+BESIDE = ("-wal", "-shm")  # what SQLite keeps beside it while it is open, and after a kill or the last reader
+FORMAT = 1
+OURS = 0x43744D65  # the application id, "CtMe"
+PATIENCE = 60.0  # seconds that a process waits for another one that writes
+
+_SCHEMA = f"""
+PRAGMA application_id = {OURS};
+PRAGMA user_version = {FORMAT};
+CREATE TABLE document (
+    id INTEGER PRIMARY KEY,
+    url TEXT NOT NULL,
+    newest INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    seen REAL NOT NULL
+);
+CREATE TABLE version (
+    document INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    time REAL NOT NULL,
+    before_seen REAL,
+    digest BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    steps INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    frame BLOB NOT NULL,
+    PRIMARY KEY (document, number)
+);
+"""
+
+
+@contextmanager
+def naming_trouble(path: Path) -> Iterator[None]:
+    """Raises what SQLite says about a file as an exception of ours that names the file."""
+    try:
+        yield
+    except sqlite3.Error as trouble:
+        code = getattr(trouble, "sqlite_errorcode", 0)
+        if code == sqlite3.SQLITE_READONLY_DBMOVED:
+            raise FileGone(f"{path}: this file was moved or deleted while the crawl wrote to it") from trouble
+        match code & 0xFF:
+            case sqlite3.SQLITE_FULL:
+                raise NoRoom(f"{path}: the disk is full ({trouble})") from trouble
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+                raise InUse(f"{path}: another process has been writing to it for {PATIENCE:.0f} seconds") from trouble
+            case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+                raise OSError(0, f"cannot be read or written ({trouble})", str(path)) from trouble
+        raise DamagedFile(f"{path}: damaged ({trouble})") from trouble
+
+
+def open_to_write(folder: Path) -> sqlite3.Connection:
+    """The database of a folder, created if it is missing."""
+    path = folder / FILE
+    make_folder(folder)
+    if trouble := not_a_file(path):
+        raise DamagedFile(trouble)
+    os.close(create_file(path, os.O_RDWR))  # before SQLite does, so that only its owner can read it
+    with naming_trouble(path):
+        database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        try:
+            database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            database.execute("PRAGMA wal_autocheckpoint = 4000")
+            with transaction(database):
+                if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
+                    for statement in _SCHEMA.split(";"):
+                        database.execute(statement)
+            must_be_ours(database, path)
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+@contextmanager
+def opened_to_read(folder: Path) -> Iterator[sqlite3.Connection | None]:
+    """The database of a folder, which cannot be changed through it; None if there is none."""
+    path = folder / FILE
+    if trouble := not_a_file(path):
+        raise DamagedFile(trouble)
+    if not path.exists() or not path.stat().st_size:
+        yield None
+        return
+    with naming_trouble(path), closing(_connect_to_read(path)) as database:
+        must_be_ours(database, path)
+        yield database
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    # In a folder where nobody may write, SQLite can open a database only if it is told that nobody does.
+    alone = not os.access(path.parent, os.W_OK) and not path.with_name(path.name + BESIDE[0]).exists()
+    place = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+    return sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None)
+
+
+def must_be_ours(database: sqlite3.Connection, path: Path) -> None:
+    """DamagedFile or NewFormat if a database is not one of versions, or a newer one."""
+    (identity,) = database.execute("PRAGMA application_id").fetchone()
+    (number,) = database.execute("PRAGMA user_version").fetchone()
+    if identity != OURS:
+        raise DamagedFile(f"{path}: damaged, or not written by Centime")
+    if number > FORMAT:
+        raise NewFormat(f"{path}: made by a newer Centime (format {number}); this version reads {FORMAT}")
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """Makes all that the block writes visible at once, or nothing of it."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise

@@ -1,0 +1,89 @@
+"""Notices say what changed, if the versions are stored; and they are told whatever became of these."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from centime.crawl.notify import differences
+from centime.crawl.notify.delivery import Delivery
+from centime.crawl.notify.differences import add_differences
+from centime.fetch.settings import FetchSettings
+from centime.model.ids import PageId
+from centime.shard.people.notices import Batch, Change, Notice
+from centime.store.versions.database import FILE
+from centime.store.versions.writer import VersionWriter
+from tests.crawl.report.made import hand_made
+from tests.store.versions.test_versions import START, keep
+
+PAGE, FEED = "http://a.example/", "http://a.example/feed.xml"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with hand_made(tmp_path / "c") as opened:
+        opened.close()
+    writer = VersionWriter(tmp_path / "c" / "versions")
+    for number in range(1, 5):
+        keep(writer, b"<p>It is number %d. It stays." % number, START + 100 * number, PAGE)
+        keep(writer, b"<?xml version='1.0'?><a><b>%d</b></a>" % number, START + 100 * number, FEED)
+    writer.close()
+    return tmp_path / "c"
+
+
+def told(folder: Path, *notices: Notice) -> list[dict[str, Any]]:
+    facts = Batch("s", "file:x", notices).facts()
+    add_differences(folder, facts, notices)
+    return [change["diff"] for change in facts["changes"]]
+
+
+def notice(url: str, seen: float, first: float = 0.0, change: Change = Change.CHANGED) -> Notice:
+    return Notice(1, PageId(5), url, START + seen, 1.0, change, first_time=START + first if first else 0.0)
+
+
+def test_a_notice_has_the_sentences_between_the_version_before_and_the_one_that_was_seen(folder: Path) -> None:
+    one, several, new = told(
+        folder, notice(PAGE, 301.5), notice(PAGE, 450, first=200), notice(PAGE, 301, change=Change.NEW)
+    )
+    assert one["sentences"] == [{"old": ["It is number 2."], "new": ["It is number 3."]}]
+    assert (one["from"], one["to"], one["delta"]) == ("2023-11-14T22:16:40Z", "2023-11-14T22:18:20Z", None)
+    assert several["sentences"] == [{"old": ["It is number 1."], "new": ["It is number 4."]}]
+    assert new is None
+
+
+def test_a_notice_of_an_xml_document_has_its_delta(folder: Path) -> None:
+    (diff,) = told(folder, notice(FEED, 200))
+    (operation,) = diff["delta"]
+    assert (operation["operation"], operation["old"], operation["new"]) == ("update", "1", "2")
+
+
+def test_without_both_versions_there_is_no_diff(folder: Path, tmp_path: Path) -> None:
+    assert told(folder, notice(PAGE, 100), notice(PAGE, 50), notice("http://b.example/", 300)) == [None] * 3
+    (folder / "versions" / FILE).write_bytes(b"nothing" * 999)
+    assert told(folder, notice(PAGE, 300)) == [None]
+    assert told(tmp_path / "nowhere", notice(PAGE, 300)) == [None]
+
+
+def test_what_is_too_long_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "MOST_TOLD", 30)
+    (diff,) = told(folder, notice(PAGE, 300))
+    assert (diff["sentences"], diff["to"]) == (None, "2023-11-14T22:18:20Z")
+    monkeypatch.setattr(differences, "MOST_BODY", 10)
+    assert told(folder, notice(PAGE, 300))[0]["sentences"] is None
+    monkeypatch.setattr(differences, "MOST_DIFFERENCES", 1)
+    assert told(folder, notice(PAGE, 300), notice(PAGE, 300))[1] is None
+
+
+def test_a_subscriber_receives_the_diff(folder: Path, tmp_path: Path) -> None:
+    delivery = Delivery(FetchSettings(), crawl=folder)
+    try:
+        delivery.deliver([Batch("s", f"file:{tmp_path}/told", (notice(PAGE, 300),))], 1.0)
+        until = time.monotonic() + 60
+        while delivery.in_hand and time.monotonic() < until:
+            delivery.receive(1.0, timeout=1.0)
+    finally:
+        delivery.close()
+    (change,) = json.loads((tmp_path / "told").read_text())["changes"]
+    assert change["diff"]["sentences"] == [{"old": ["It is number 2."], "new": ["It is number 3."]}]

@@ -1,0 +1,277 @@
+"""`--keep versions` end to end: a real server, kills, files that are deleted, full disks, and a --keep that changes."""
+
+import asyncio
+import json
+import shutil
+import sqlite3
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from centime.cli import main
+from centime.cli.ending import run as run_program
+from centime.crawl.check.check import check_crawl
+from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.opening import open_writer
+from centime.crawl.repair.repair import repair_crawl
+from centime.crawl.report.bodies import captures_of, newest_of_all, typed_body_of
+from centime.crawl.report.opening import folder_of
+from centime.crawl.report.versions import Versions
+from centime.crawl.worker.fetching import FetchingProcess
+from centime.crawl.worker.visit import visit
+from centime.model.errors import DamagedCrawl, FileGone, NoRoom, UnknownPage
+from centime.model.ids import PageId
+from centime.model.outcome import Outcome
+from centime.settings.crawl import fetcher_settings
+from centime.shard.message import Lease, Visit, pack
+from centime.store.versions.database import FILE
+from centime.store.versions.stored import every_version, versions_of
+from tests.cli.hostile_texts import hostile_site
+from tests.crawl.served import Routes, crawled, html
+from tests.crawl.test_foreign_folder import GIVEN
+from tests.fetch.hostile import HERE, Server, answer, run
+
+BASE: dict[str, Any] = {
+    "delay": 0.0,
+    "allow-network": list(HERE),
+    "scope": "page",
+    "refresh-after": 1.0,
+    "sitemaps": False,
+}
+
+
+class Site:
+    """Pages with an ETag; `/changing` says its number."""
+
+    def __init__(self) -> None:
+        self.number = 1
+
+    def routes(self) -> Routes:
+        links = html("/same", "/changing", "/hidden", "/moved")
+        hidden = b"<meta name=robots content=noarchive><p>not to be kept"
+        return {
+            "/": answer(links, content_type="text/html"),
+            "/same": self.same,
+            "/changing": self.changing,
+            "/hidden": answer(hidden, content_type="text/html", etag='"hidden"'),
+            "/moved": answer(status="301 Moved", location="/same"),
+        }
+
+    async def same(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer(b"<p>the same", content_type="text/html; charset=utf-8", etag='"same"'))
+        await writer.drain()
+
+    async def changing(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer(b"<p>It is number %d now." % self.number, content_type="text/html"))
+        await writer.drain()
+
+
+def test_every_version_is_kept_and_pages_that_ask_for_it_are_not(tmp_path: Path) -> None:
+    found = crawled(tmp_path / "c", Site().routes(), "/", given={"keep": "versions"})
+    kept = {version.url.removeprefix(found.url) for version in every_version(tmp_path / "c" / "versions")}
+    assert kept == {"/", "/same", "/changing"}
+    (version,) = captures_of(tmp_path / "c", f"{found.url}/same")
+    assert typed_body_of(tmp_path / "c", version) == (b"<p>the same", "text/html; charset=utf-8")
+    assert check_crawl(tmp_path / "c").problems == []
+    with pytest.raises(UnknownPage, match="this crawl keeps versions; see centime page"):
+        captures_of(tmp_path / "c", f"{found.url}/hidden")
+
+
+def test_a_continuous_crawl_keeps_versions_unless_it_is_told_not_to(tmp_path: Path) -> None:
+    for name, given, keep in (
+        ("a", {"continuous": True, "rate": 1}, "versions"),
+        ("b", {"continuous": True, "rate": 1, "keep": "none"}, "none"),
+        ("c", {}, "none"),
+    ):
+        with open_writer(tmp_path / name, ["http://a.example/"], given) as opened:
+            assert opened.settings.keep == keep
+    with open_writer(tmp_path / "c", [], {"continuous": True, "rate": 1}) as opened:
+        assert opened.settings.keep == "none", "a crawl goes on as it was begun"
+
+
+async def visits(folder: Path, server: Server, given: dict[str, Any], *paths: str) -> list[bytes]:
+    """Visits pages once more with other settings; returns the heads of the requests."""
+    before = len(server.heads)
+    with open_writer(folder, [server.url + path for path in paths], BASE | given) as opened:
+        process = FetchingProcess(
+            fetcher_settings(opened.settings, opened.settings.fetch_settings(), "test", opened.folder)
+        )
+        try:
+            leases = opened.shard.lease(opened.clock() + 3600, 99)
+            found = [await visit(one, process.chains, process.links, process.archive) for one in leases]
+            opened.shard.record(opened.clock() + 3601, [pack(one) for one in found])
+        finally:
+            await process.chains.close()
+            assert process.archive is not None
+            process.archive.close()
+        opened.close()
+    return [head for head in server.heads[before:] if b"robots.txt" not in head]
+
+
+@pytest.mark.parametrize("keep", ["versions", "all"])
+def test_a_server_is_asked_whether_a_page_has_changed_only_if_its_body_is_kept(keep: str, tmp_path: Path) -> None:
+    """Otherwise a crawl that begins to keep bodies, or has lost some, would never get those that do not change."""
+
+    async def work() -> None:
+        async with Server(Site().routes()) as server:
+            await visits(tmp_path / "c", server, {"keep": "xml"}, "/same")
+            for conditional in (False, True, True):
+                head, *_ = await visits(tmp_path / "c", server, {"keep": keep}, "/same")
+                assert (b'If-None-Match: "same"' in head) is conditional
+            if keep == "versions":
+                database = sqlite3.connect(tmp_path / "c" / "versions" / FILE, isolation_level=None)
+                database.execute("DELETE FROM document")
+                database.execute("DELETE FROM version")
+                database.close()
+                head, *_ = await visits(tmp_path / "c", server, {}, "/same")
+                assert b"If-None-Match" not in head
+                assert len(versions_of(tmp_path / "c" / "versions", f"{server.url}/same")) == 1
+            await visits(tmp_path / "c", server, {}, "/hidden")
+            heads = await visits(tmp_path / "c", server, {}, "/hidden")
+            assert any(b'If-None-Match: "hidden"' in head for head in heads), (
+                "nobody waits for the body of a page that is not kept"
+            )
+
+    run(work())
+
+
+def test_versions_deleted_while_fetchers_write_them_end_the_run_and_all_are_there(tmp_path: Path) -> None:
+    deleted: list[Path] = []
+
+    def delete(engine: Engine, now: float) -> None:
+        if engine.run_facts.visits >= 3 and not deleted:
+            deleted.extend((tmp_path / "c" / "versions").iterdir())
+            for path in deleted:
+                path.unlink()
+
+    with hostile_site() as url, ExitStack() as stack:
+        given = GIVEN | {"keep": "versions", "continuous": True, "rate": 20}
+        engine = Engine(stack.enter_context(open_writer(tmp_path / "c", [url], given)), Limits(seconds=60))
+        with pytest.raises(FileGone, match="deleted while the crawl wrote to it"), stack.pop_all():
+            engine.run(delete)
+    assert deleted
+    assert check_crawl(tmp_path / "c").problems == []
+    assert len(versions_of(tmp_path / "c" / "versions", url)) == 1
+
+
+@pytest.mark.parametrize(
+    ("trouble", "raised"), [("NoRoom: the disk is full", NoRoom), ("DamagedFile: not whole", DamagedCrawl)]
+)
+def test_a_full_disk_or_a_damaged_file_of_a_fetcher_ends_the_crawl(
+    trouble: str, raised: type[Exception], tmp_path: Path
+) -> None:
+    with open_writer(tmp_path / "c", ["http://a.example/"], {}) as opened:
+        engine = Engine(opened, Limits(), transport=lambda: Telling(trouble))
+        with pytest.raises(raised, match=trouble.partition(": ")[2]):
+            engine.run()
+
+
+class Telling:
+    """A transport whose visits are lost."""
+
+    capacity, outstanding = 5, 0
+
+    def __init__(self, trouble: str) -> None:
+        self.trouble = trouble
+        self.leases: list[Lease] = []
+
+    def hand_out(self, leases: list[Lease], lanes: list[int]) -> None:
+        self.leases += leases
+
+    def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
+        found = [pack(Visit(page=one.page, outcome=Outcome.LOST, detail=self.trouble)) for one in self.leases]
+        self.leases.clear()
+        return found, []
+
+    def release(self, pages: list[PageId]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def test_damaged_versions_close_a_crawl_that_keeps_them_and_a_repair_opens_it(tmp_path: Path) -> None:
+    found = crawled(tmp_path / "c", Site().routes(), "/", given={"keep": "versions"})
+    file = tmp_path / "c" / "versions" / FILE
+    whole = file.read_bytes()
+    file.write_bytes(b"not a database" + whole[14:])
+    with pytest.raises(DamagedCrawl), open_writer(tmp_path / "c", [], {}):
+        pass
+    assert [one.part for one in check_crawl(tmp_path / "c").problems] == ["versions"]
+    assert "all versions" in repair_crawl(tmp_path / "c", dry_run=True).lost[0]
+    assert "all versions" in repair_crawl(tmp_path / "c").lost[0]
+    with open_writer(tmp_path / "c", [], {}):
+        pass
+    assert check_crawl(tmp_path / "c").problems == []
+    assert versions_of(tmp_path / "c" / "versions", f"{found.url}/") == []
+    shutil.rmtree(tmp_path / "c" / "versions")
+    (tmp_path / "c" / "versions").mkdir()
+    (tmp_path / "c" / "versions" / FILE).mkdir()
+    with pytest.raises(DamagedCrawl, match="folder"), open_writer(tmp_path / "c", [], {}):
+        pass
+    repair_crawl(tmp_path / "c")
+    with open_writer(tmp_path / "c", [], {}):
+        pass
+
+
+def test_a_crawl_that_has_kept_both_ways_shows_all_its_bodies_in_order(tmp_path: Path) -> None:
+    site = Site()
+
+    async def work() -> str:
+        async with Server(site.routes()) as server:
+            for keep in ("all", "versions", "versions", "all"):
+                await visits(tmp_path / "c", server, {"keep": keep}, "/changing", "/same")
+                site.number += 1
+                await asyncio.sleep(1.1)  # WARC has whole seconds
+            return server.url
+
+    url = run(work())
+    versions = Versions(tmp_path / "c", f"{url}/changing")
+    assert len(versions) == 4
+    texts = [versions.read(versions.at(str(number))).body for number in range(1, 5)]
+    assert texts == [b"<p>It is number %d now." % number for number in range(1, 5)]
+    newest = {one.url.removeprefix(url): one for one in newest_of_all(folder_of(tmp_path / "c"))}
+    assert typed_body_of(tmp_path / "c", newest["/changing"])[0] == texts[-1]
+    assert typed_body_of(tmp_path / "c", newest["/same"])[0] == b"<p>the same"
+    assert check_crawl(tmp_path / "c").problems == []
+
+
+def test_commands_show_prune_and_count_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site = Site()
+
+    async def work() -> str:
+        async with Server(site.routes()) as server:
+            for site.number in range(1, 6):
+                await visits(tmp_path / "c", server, {"keep": "versions"}, "/changing", "/same")
+            return server.url
+
+    url, folder = run(work()), str(tmp_path / "c")
+
+    def told(*words: str) -> Any:
+        assert run_program(main.app, [*words, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert told("stats", folder)["versions"] == {"pages": 2, "versions": 6, "bytes": 5 * 22 + 11}
+    assert [one["version"] for one in told("versions", folder, f"{url}/changing")["versions"]] == [1, 2, 3, 4, 5]
+    assert told("prune", folder) == {"removed": {"pages": 0, "versions": 0, "bytes": 0}, "retain": []}
+    would = told("prune", folder, "--retain", "2", "--retain", "/same=1", "--dry-run")["would_remove"]
+    assert (would["pages"], would["versions"]) == (1, 3)
+    assert told("prune", folder, "--retain", "2")["removed"] == would
+    assert [one["version"] for one in told("versions", folder, f"{url}/changing")["versions"]] == [4, 5]
+    assert told("diff", folder, f"{url}/changing", "--from", "4")["sentences"] == [
+        {"old": ["It is number 4 now."], "new": ["It is number 5 now."]}
+    ]
+    assert run_program(main.app, ["diff", folder, f"{url}/changing", "--from", "2"]) == 1
+    assert "there is no version 2; it has 4 to 5" in capsys.readouterr().err
+    assert run_program(main.app, ["bodies", folder]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["url"].removeprefix(url): line["body"] for line in lines} == {
+        "/changing": "<p>It is number 5 now.",
+        "/same": "<p>the same",
+    }
+    assert run_program(main.app, ["bodies", folder, "--list", "-o", str(tmp_path / "list.jsonl")]) == 0
+    assert all("body" not in json.loads(line) for line in (tmp_path / "list.jsonl").read_text().splitlines())
+    assert run_program(main.app, ["bodies", folder, "--at", "2026"]) == 2
+    assert run_program(main.app, ["prune", folder, "--retain", "0"]) == 2
