@@ -1,44 +1,34 @@
 """The newest body of each page: the one thing that an index or an export needs of how bodies are stored.
 
-    bodies = ArchivedBodies(reader)
+    bodies = StoredBodies(reader)
     for body in bodies.since(position):            the newest bodies among those that came since
         data, content_type = bodies.read(body)
     bodies.position                                where the next pass begins
 
-The archive (`store/captures.py`) is files of captures, each with an index of a line for each capture. A position says
-of each file how far it was read, so a later pass reads only what came since. Bodies come file by file, so a pass over
-everything reads the disk once. Memory: 28 bytes for each page, and an index that is open.
-
-The state of a running crawl may be behind its archive. A capture of a page that the state does not know yet holds the
-position back, unless the state is so much newer that the page must have been lost.
+Bodies are in the archive (`archived.py`) or are versions in a database (`store/versions/`); a crawl has both if its
+--keep was changed. Then a page may come twice, and what was seen last counts.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.bodies import TIMESTAMP
-from centime.files.disk import naming
-from centime.files.listing import list_files
+from centime.crawl.report.bodies import Stored, read_stored
+from centime.crawl.search.archived import ArchivedCaptures, Position, seconds_of
+from centime.files.listing import files_below
 from centime.model.address import fingerprint
-from centime.model.errors import DamagedFile
 from centime.model.ids import PageId
-from centime.store.captures import CLOSED, OPEN, Capture, capture_of, find_bodies, read_typed
+from centime.store.captures import find_bodies
+from centime.store.versions.stored import every_newest, versions_of
 
-BATCH = 4096  # captures whose pages are looked up at once
-BEHIND_SECONDS = 600.0
-
-Position = dict[str, Any]
-"""By the name of a file: `open`, whether it was; `line` and `next`, the bytes of its index and of itself that were
-read; `size` and `time` of an index that was read to its end."""
+BATCH = 4096  # versions whose pages are looked up at once
+VERSIONS = "versions"  # their place in a position
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +37,10 @@ class NewestBody:
 
     page: PageId
     url: str
-    digest: str  # SHA-1 in base 32
+    digest: str
     time: float  # when it was first seen
     seen: float  # when it was last seen
-    capture: Capture
+    stored: Stored
 
 
 class NewestBodies(Protocol):
@@ -60,8 +50,8 @@ class NewestBodies(Protocol):
     count: int
 
     def since(self, position: Position) -> Iterator[NewestBody]:
-        """The newest bodies among those that were stored since a position; sets `self.position` to the next one, and
-        `self.count` to their number.
+        """The newest bodies among those that were stored since a position. At the end `self.position` is the next one;
+        `self.count` is about how many there are.
         """
         ...
 
@@ -74,160 +64,65 @@ class NewestBodies(Protocol):
         ...
 
 
-class ArchivedBodies:
-    """The newest bodies of the pages of a crawl, from its archive."""
+class StoredBodies:
+    """The newest bodies of the pages of a crawl."""
 
     def __init__(self, opened: CrawlState) -> None:
         self._opened = opened
-        self._folder = opened.folder.bodies
+        self._folder = opened.folder
         self.position: Position = {}
-        self.count = 0
+        self.count = 1
 
     def since(self, position: Position) -> Iterator[NewestBody]:
-        """The newest bodies among those that were stored since a position; sets `self.position` to the next one, and
-        `self.count` to their number.
-        """
-        with ExitStack() as handles:
-            with damage_closes(self._opened.folder.path):
-                newest = _Newest(self._opened)
-                for name, path in self._indexes():
-                    newest.read(name, path, position.get(name, {}), handles)
-            self.position, self.count = newest.position, newest.count
-            yield from newest.bodies()
+        """The newest bodies among those that were stored since a position."""
+        with ArchivedCaptures(self._opened) as archived:
+            with damage_closes(self._folder.path):
+                archived.read_since(position)
+            self.position = archived.position
+            state = self._state_of_versions()
+            is_new = position.get(VERSIONS) != state
+            self.count = max(1, archived.count + (self._opened.shard.read_count if state and is_new else 0))
+            for page, first, seen, capture in archived.newest():
+                yield NewestBody(page, capture.url, capture.digest, first, seen, capture)
+        if state:
+            self.position[VERSIONS] = state
+        if is_new:
+            with damage_closes(self._folder.path):
+                yield from self._versions()
 
     def of(self, page: PageId, url: str) -> NewestBody | None:
         """The newest body of one page; None if none is stored."""
-        captures = find_bodies(self._folder, url)
-        if not captures:
-            return None
-        first = last = captures[-1]
-        for capture in reversed(captures):
-            if capture.digest != last.digest:
-                break
-            first = capture
-        return NewestBody(page, url, last.digest, _seconds(first.timestamp), _seconds(last.timestamp), last)
+        found: list[NewestBody] = []
+        if captures := find_bodies(self._folder.bodies, url):
+            last = captures[-1]
+            same = [capture for capture in captures if capture.digest == last.digest]
+            times = seconds_of(same[0].timestamp), seconds_of(last.timestamp)
+            found.append(NewestBody(page, url, last.digest, *times, last))
+        if versions := versions_of(self._folder.versions, url):
+            newest = versions[-1]
+            found.append(NewestBody(page, url, newest.digest, newest.time, newest.seen, newest))
+        return max(found, key=lambda body: body.seen, default=None)
 
     def read(self, body: NewestBody) -> tuple[bytes, str]:
         """The bytes of a body and its Content-Type; DamagedFile if they are not there as they were."""
-        return read_typed(self._folder, body.capture)
+        return read_stored(self._folder, body.stored)
 
-    def _indexes(self) -> list[tuple[str, Path]]:
-        """The indexes by the names of their files; a closed one counts, also if it was open a moment ago."""
-        paths = {path.name.removesuffix(OPEN): path for path in list_files(self._folder, "*" + OPEN)}
-        paths |= {path.name.removesuffix(".cdxj"): path for path in list_files(self._folder, CLOSED)}
-        return sorted(paths.items())
+    def _versions(self) -> Iterator[NewestBody]:
+        every, table = every_newest(self._folder.versions), self._opened.shard.pages.table
+        while batch := list(islice(every, BATCH)):
+            pages = table.find(np.array([fingerprint(version.url) for version in batch], dtype=np.uint64)).tolist()
+            for page, version in zip(pages, batch, strict=True):
+                if page >= 0:
+                    yield NewestBody(PageId(page), version.url, version.digest, version.time, version.seen, version)
+                else:  # the state is behind: they are read again the next time
+                    self.position.pop(VERSIONS, None)
 
-
-class _Newest:
-    """The newest capture of each page, as columns: when its body was first and last seen, and where its line is."""
-
-    def __init__(self, opened: CrawlState) -> None:
-        self.position: Position = {}
-        self._table = opened.shard.pages.table
-        known = datetime.fromtimestamp(max(0.0, opened.shard.pages.last_time() - BEHIND_SECONDS), UTC)
-        self._known_until = int(known.strftime(TIMESTAMP))
-        self._indexes: list[BinaryIO | Path] = []
-        count = self._table.count
-        self._first = np.zeros(count, dtype=np.int64)  # times are numbers of 14 digits
-        self._last = np.zeros(count, dtype=np.int64)
-        self._digest = np.zeros(count, dtype=np.uint64)
-        self._index = np.zeros(count, dtype=np.int32)
-        self._line = np.zeros(count, dtype=np.int64)
-
-    def read(self, name: str, path: Path, seen: Position, handles: ExitStack) -> None:
-        """Takes in the captures of a file that came since it was seen."""
-        try:
-            file = handles.enter_context(path.open("rb"))
-        except FileNotFoundError:  # it has just been closed
-            path = path.with_suffix("")
-            file = handles.enter_context(path.open("rb"))
-        is_open, about = path.name.endswith(OPEN), path.stat()
-        now: Position = {"open": is_open, "size": about.st_size, "time": about.st_mtime_ns}
-        if seen and now | seen == now | {"line": seen["line"], "next": seen["next"]}:
-            self.position[name] = seen
-            file.close()
-            return
-        # An index that was closed and is another one now was repaired: all of it is read again.
-        grew = bool(seen.get("open"))
-        line = seen["line"] if grew and is_open else 0
-        least = seen["next"] if grew else 0
-        self._indexes.append(file if is_open else path)
-        with naming(path):
-            file.seek(line)
-            now |= self._take_all(file, line, least)
-        self.position[name] = now
-        if not is_open:
-            file.close()
-
-    def _take_all(self, file: BinaryIO, line: int, least: int) -> Position:
-        """Takes in all captures from a line on; returns how far they were taken."""
-        batch: list[tuple[int, Capture]] = []
-        held: Position = {}
-        following = least
-        for text in file:
-            if not text.endswith(b"\n"):
-                break  # it is being written
-            capture = _capture(text, file.name)
-            if capture.offset >= least and (capture.document or capture.revisit):
-                batch.append((line, capture))
-            following = max(following, capture.offset + 1)
-            line += len(text)
-            if len(batch) == BATCH:
-                held = held or self._take(batch)
-                batch = []
-        held = held or self._take(batch)
-        return {"line": line, "next": following} | held
-
-    def _take(self, batch: list[tuple[int, Capture]]) -> Position:
-        """Takes in some captures; returns where to begin again if the page of one is not known yet."""
-        prints = np.array([fingerprint(capture.url) for _, capture in batch], dtype=np.uint64)
-        held: Position = {}
-        index = len(self._indexes) - 1
-        for page, (line, capture) in zip(self._table.find(prints).tolist(), batch, strict=True):
-            time = int(capture.timestamp)
-            if page < 0:
-                if time > self._known_until:
-                    held = held or {"line": line, "next": 0, "size": -1}
-                continue
-            digest = digest_number(capture.digest)
-            if self._digest[page] == digest:
-                self._first[page] = min(self._first[page], time)
-                self._last[page] = max(self._last[page], time)
-            elif time >= self._last[page]:
-                self._first[page] = self._last[page] = time
-                self._digest[page], self._index[page], self._line[page] = digest, index, line
-        return held
-
-    @property
-    def count(self) -> int:
-        """How many pages have one."""
-        return int(np.count_nonzero(self._last))
-
-    def bodies(self) -> Iterator[NewestBody]:
-        """The newest bodies, file by file."""
-        pages = np.flatnonzero(self._last)
-        pages = pages[np.lexsort((self._line[pages], self._index[pages]))]
-        for index in np.unique(self._index[pages]).tolist():
-            opened = self._indexes[index]
-            with opened.open("rb") if isinstance(opened, Path) else opened as file:
-                for page in pages[self._index[pages] == index].tolist():
-                    file.seek(int(self._line[page]))
-                    capture = _capture(file.readline(), file.name)
-                    first, seen = (_seconds(str(column[page])) for column in (self._first, self._last))
-                    yield NewestBody(PageId(page), capture.url, capture.digest, first, seen, capture)
+    def _state_of_versions(self) -> list[Any]:
+        """Names, sizes and times of the files of the database: it is read again if one of them changed."""
+        files = [(path.name, path.stat()) for path in files_below(self._folder.versions) if path.suffix != ".db-shm"]
+        return [[name, about.st_size, about.st_mtime_ns] for name, about in files if about.st_size]
 
 
 def digest_number(digest: str) -> int:
     """The number by which an index knows a body; never 0, which stands for none."""
     return xxh3_64_intdigest(digest.encode()) or 1
-
-
-def _capture(line: bytes, name: str) -> Capture:
-    try:
-        return capture_of(line)
-    except (ValueError, KeyError) as trouble:
-        raise DamagedFile(f"{name}: a line of an index is damaged; centime check says which") from trouble
-
-
-def _seconds(timestamp: str) -> float:
-    return datetime.strptime(timestamp, TIMESTAMP).replace(tzinfo=UTC).timestamp()

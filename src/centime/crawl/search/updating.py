@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.visits import REDIRECTS, last_visits
-from centime.crawl.search.newest import ArchivedBodies, NewestBodies, NewestBody, digest_number
+from centime.crawl.search.newest import NewestBodies, NewestBody, StoredBodies, digest_number
 from centime.files.listing import files_below
-from centime.model.errors import BadInput, DamagedFile
+from centime.model.errors import BadInput, DamagedFile, UnknownPage
 from centime.model.ids import PageId
 from centime.model.outcome import PageKind, Presence
 from centime.search.index_files import FOLDER, IndexFiles
@@ -71,7 +71,7 @@ def update_index(
         update.began_again = writer.began_again
         writer.pages.reserve(known.count)
         seen_until = known.last_time()
-        source = bodies or ArchivedBodies(opened)
+        source = bodies or StoredBodies(opened)
         wanted = _wanted(opened, update)
         try:
             for body in _due(source, opened, writer, wanted, step):
@@ -91,7 +91,8 @@ def update_index(
 
 def must_have_bodies(opened: CrawlState) -> None:
     """BadInput if a crawl has no bodies, and keeps none."""
-    if opened.settings.keep == "none" and not any(opened.folder.bodies.glob("*.cdxj*")):
+    folder = opened.folder
+    if opened.settings.keep == "none" and not any(map(files_below, (folder.bodies, folder.versions))):
         raise BadInput(
             f"{opened.folder.path}: this crawl keeps no bodies (--keep none), so there is no text; "
             f"centime crawl {opened.folder.path} --keep all stores those that it reads from then on"
@@ -131,7 +132,7 @@ def _due(
 def _index(body: NewestBody, source: NewestBodies, writer: IndexWriter, update: Update) -> None:
     try:
         data, content_type = source.read(body)
-    except (DamagedFile, OSError) as trouble:
+    except (DamagedFile, UnknownPage, OSError) as trouble:
         update.unreadable += not update.first_unreadable.startswith(str(trouble))
         update.first_unreadable = update.first_unreadable or str(trouble)
         return
