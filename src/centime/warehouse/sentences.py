@@ -17,7 +17,7 @@ _END = re.compile(
     "[.!?\u2026][\"'\u201d\u2019)\\]]*\\s+(?=[\"'\u201c\u2018(\\[]*[^\\s\\da-z])"
     "|[\u3002\uff01\uff1f]+[\u300d\u300f\uff09]*"
 )
-_HIDDEN = frozenset(
+HIDDEN = frozenset(
     {"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "object", "svg", "math", "head"}
 )
 
@@ -31,11 +31,11 @@ def paragraphs_of(tree: Tree, *, html: bool, left_out: Set[str] = frozenset()) -
     """The paragraphs, headings, cells and so on of a document, in order, each in one line; of HTML without what is in
     the elements `left_out`.
     """
-    blocks = _blocks(tree, html=html, hidden_names=_HIDDEN | left_out)
+    blocks = _blocks(tree, html=html, hidden_names=HIDDEN | left_out)
     return [line for block in blocks if (line := " ".join(block.split()))]
 
 
-def _blocks(tree: Tree, *, html: bool, hidden_names: Set[str] = _HIDDEN) -> Iterator[str]:
+def _blocks(tree: Tree, *, html: bool, hidden_names: Set[str] = HIDDEN) -> Iterator[str]:
     """The texts between the beginnings and ends of lines."""
     hidden = [False] * len(tree)
     names: dict[int, str] = {}
