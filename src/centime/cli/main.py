@@ -18,6 +18,7 @@ from centime.cli.visible import say_traceback, tell
 HEADINGS = {
     "crawl": "Crawl",
     "look": "Look",
+    "documents": "Documents",
     "fresh": "Keep fresh",
     "rank": "Rank",
     "analyse": "Analyse",
@@ -25,7 +26,8 @@ HEADINGS = {
 }
 COMMANDS = {  # by folder, in the order in which help shows them
     "crawl": ("crawl", "set", "check", "repair", "prune", "upgrade"),
-    "look": ("top", "page", "hosts", "stats", "refused", "export", "bodies", "text", "versions", "diff"),
+    "look": ("top", "page", "hosts", "stats", "refused", "export"),
+    "documents": ("bodies", "text", "versions", "diff", "documents", "query"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
     "rank": ("rank", "convert"),
     "analyse": ("energy", "explain", "whatif", "promotion", "sensitivity"),
