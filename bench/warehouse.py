@@ -5,6 +5,8 @@
 diff     trees, matching and delta of neighbouring versions, beside xmldiff on those that it can compare in time; its
          deltas lead one way only, without old values
 chains   bytes of all versions as a chain of frames, beside git after `repack`
+conformance
+         W3C's suite for XML 1.0 (`bench/conformance.py`)
 crawl    pages per CPU-second of a crawl that keeps versions
 
 The documents are the registries of Khronos (gl.xml, vk.xml and smaller ones) in the releases of the PyPI package glad2,
@@ -22,6 +24,7 @@ from pathlib import Path
 import msgspec
 from lxml import etree
 
+from bench.conformance import conformance
 from bench.crawl_pages import timed_crawl
 from bench.crawl_server import CACHE, NotToBeHad, documentation
 from bench.figure import Figure
@@ -150,10 +153,11 @@ def crawl() -> Iterator[Figure]:
     yield Figure("  pages per CPU-second with --keep all (WARC)", least["none"] / least["all"], "times")
 
 
-PARTS: Benchmarks = {"diff": diff, "chains": chains, "crawl": crawl}
+PARTS: Benchmarks = {"diff": diff, "chains": chains, "conformance": conformance, "crawl": crawl}
 ABOUT = {
     "diff": "deltas of trees beside xmldiff",
     "chains": "all versions of a document beside git",
+    "conformance": "W3C's tests of XML parsers",
     "crawl": "crawls of real documentation that keep versions, beside those that keep nothing and WARC files",
 }
 

@@ -98,7 +98,10 @@ async def _crawl(folder: Path, words: list[str], given: dict[str, Any], environm
                 if not leases:
                     break
                 visits = await asyncio.gather(
-                    *(visit(one, process.chains, process.links, process.archive, process.hook) for one in leases)
+                    *(
+                        visit(one, process.chains, process.links, process.archive, process.hook, process.needs)
+                        for one in leases
+                    )
                 )
                 now = max(now + 1.0, opened.clock())
                 opened.shard.record(now, [pack(one) for one in visits])

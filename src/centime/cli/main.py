@@ -18,6 +18,7 @@ from centime.cli.visible import say_traceback, tell
 HEADINGS = {
     "crawl": "Crawl",
     "look": "Look",
+    "documents": "Documents",
     "search": "Search",
     "fresh": "Keep fresh",
     "rank": "Rank",
@@ -26,7 +27,8 @@ HEADINGS = {
 }
 COMMANDS = {  # by folder, in the order in which help shows them
     "crawl": ("crawl", "set", "check", "repair", "prune", "upgrade"),
-    "look": ("top", "page", "hosts", "stats", "refused", "export", "bodies", "text", "versions", "diff"),
+    "look": ("top", "page", "hosts", "stats", "refused", "export"),
+    "documents": ("bodies", "text", "versions", "diff", "documents", "query"),
     "search": ("index", "search"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
     "rank": ("rank", "convert"),

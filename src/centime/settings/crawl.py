@@ -49,6 +49,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     ignore_noarchive: bool = False  # keeps pages that ask not to be archived
     index: bool = False  # keeps the full-text index up to date while the crawl runs
     also: tuple[str, ...] = ()  # suffixes or kinds of files that are fetched too
+    parts: bool = False  # fetches the DTDs and entities of XML documents, from any host
     requisites: bool = False  # fetches what pages need to be shown
     requisites_per_page: Annotated[int, Meta(ge=1, le=20_000)] = 1_000
     requisites_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 100_000
@@ -221,6 +222,7 @@ class RequisiteSettings(msgspec.Struct, frozen=True):
     """Which files that pages need are fetched."""
 
     all: bool = False  # whatever their host and suffix
+    parts: bool = False  # those of XML documents and DTDs, whatever their host
     suffixes: tuple[str, ...] = ()  # in scope, with these suffixes or of these kinds
     per_page: int = 1_000
     depth: int = 8
@@ -297,6 +299,7 @@ def fetcher_settings(
         ignore_noarchive=settings.ignore_noarchive,
         requisites=RequisiteSettings(
             settings.requisites,
+            settings.parts,
             settings.also,
             settings.requisites_per_page,
             settings.requisite_depth,

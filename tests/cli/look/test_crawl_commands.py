@@ -12,8 +12,9 @@ import typer
 from centime import open_crawl
 from centime.cli import main
 from centime.cli.crawl import check
+from centime.cli.documents import bodies
 from centime.cli.ending import run
-from centime.cli.look import bodies, export, hosts, page, stats, top
+from centime.cli.look import export, hosts, page, stats, top
 from centime.crawl.engine.reader import read_crawl
 from centime.model.ids import PageId
 from tests.crawl.report.made import crawled, hand_made

@@ -116,6 +116,12 @@ def _crawl(
             metavar="TYPES", help="Fetch such files too: pdf,css,js,png, kinds (images, fonts ...), all. Repeatable."
         ),
     ] = None,
+    parts: Annotated[
+        bool | None,
+        typer.Option(
+            "--parts/--no-parts", help="Fetch the DTDs and entities of XML documents, from any host. Default: no."
+        ),
+    ] = None,
     requisites: Annotated[
         bool | None,
         typer.Option(
@@ -357,6 +363,7 @@ def _crawl(
         "ignore-noarchive": ignore_noarchive,
         "index": index,
         "also": also,
+        "parts": parts,
         "requisites": requisites,
         "requisites-per-page": requisites_per_page,
         "requisites-per-host": requisites_per_host,

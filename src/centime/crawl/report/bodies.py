@@ -58,13 +58,19 @@ def capture_at(captures: list[_Stored], time: str | None) -> _Stored:
     """The last body, or the last one at or before a time; a day or a minute means its end."""
     if time is None:
         return captures[-1]
-    digits = re.sub(r"[-:T Z]", "", time)
-    if not re.fullmatch(r"[0-9]{4,14}", digits) or len(digits) % 2 or not _is_time(digits + EARLIEST[len(digits) :]):
-        raise BadInput(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z or 20260131120000, not {time!r}")
+    digits = digits_of(time)
     earlier = [capture for capture in captures if capture.timestamp[: len(digits)] <= digits]
     if not earlier:
         raise UnknownPage(f"{captures[0].url}: the first body was stored at {when(captures[0])}, after {time}")
     return earlier[-1]
+
+
+def digits_of(time: str) -> str:
+    """The digits of a time, from the year on; BadInput if it is none."""
+    digits = re.sub(r"[-:T Z]", "", time)
+    if not re.fullmatch(r"[0-9]{4,14}", digits) or len(digits) % 2 or not _is_time(digits + EARLIEST[len(digits) :]):
+        raise BadInput(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z or 20260131120000, not {time!r}")
+    return digits
 
 
 def _is_time(timestamp: str) -> bool:

@@ -7,7 +7,7 @@ wants only files with some suffixes (`--also`): then they must be in scope.
 Like a link, a URL is sent to the shard only if this fetcher has not sent it lately.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from centime.discover.exact import exact
 from centime.discover.scope import Scope
 from centime.discover.suffixes import ALL, suffix_of, suffixes_named
 from centime.model.address import fingerprint, host_of
-from centime.model.document import Document
+from centime.model.document import EMBEDDED, Document
 from centime.model.outcome import PageKind
 from centime.parse.encoding import with_queries_in
 from centime.parse.header_links import header_requisites
@@ -48,31 +48,36 @@ class NeedReader:
         self._pages = 0  # since _sent was emptied
 
     def of_document(self, lease: Lease, document: Document, headers: Iterable[tuple[str, str]]) -> Needs:
-        """The requisites of a document."""
-        if not self.wanted:
-            return Needs()
-        hrefs = document.requisites
-        if document.kind is PageKind.HTML:
-            hrefs = with_queries_in(hrefs, document.encoding)
-            if not lease.nesting:
-                hrefs = (*hrefs, host_of(lease.url) + ICON)
-        return self._chosen(lease, (*hrefs, *header_requisites(headers, lease.url)), document.base or lease.url)
+        """The requisites of a document, and the parts that an XML document or a DTD consists of."""
+        base = document.base or lease.url
+        found: list[str] = []
+        if self.wanted:
+            hrefs = document.requisites
+            if document.kind is PageKind.HTML:
+                hrefs = with_queries_in(hrefs, document.encoding)
+                if not lease.nesting:
+                    hrefs = (*hrefs, host_of(lease.url) + ICON)
+            found += filter(self._is_wanted, _exact((*hrefs, *header_requisites(headers, lease.url)), base))
+        if self.settings.parts and document.kind in (PageKind.XML, PageKind.DTD):
+            links = zip(document.hrefs, document.flags, strict=True)
+            found += filter(self._is_part, _exact((href for href, flags in links if flags & EMBEDDED), base))
+        return self._chosen(lease, found)
 
     def of_redirect(self, lease: Lease, target: str) -> Needs:
-        """What a requisite needs that redirects: its target."""
-        return self._chosen(lease, (target,), lease.url)
+        """What a requisite or a part needs that redirects: its target."""
+        return self._chosen(
+            lease, [url for url in _exact((target,), lease.url) if self._is_wanted(url) or self._is_part(url)]
+        )
 
     def is_page(self, lease: Lease, document: Document) -> bool:
         """Whether what was fetched as a requisite is a page of the crawl: HTML, in scope, by its canonical URL."""
         url = lease.url
         return document.kind is PageKind.HTML and not self._scope.refusal(url) and canonical(url) == url
 
-    def _chosen(self, lease: Lease, hrefs: Iterable[str], base: str) -> Needs:
-        found: dict[str, int] = {}
-        for href in hrefs:
-            url = exact(href, base)
-            if url is not None and url not in found and self._is_wanted(url):
-                found[url] = fingerprint(url)
+    def _chosen(self, lease: Lease, urls: Iterable[str]) -> Needs:
+        found = {url: fingerprint(url) for url in dict.fromkeys(urls)}
+        if not found:
+            return Needs()
         most = 0 if lease.nesting >= self.settings.depth else self.settings.per_page
         cut = max(0, len(found) - most)
         found = dict(islice(found.items(), most))
@@ -88,3 +93,12 @@ class NeedReader:
         if self.settings.all:
             return not self._scope.exclusion(url)
         return (self._any_suffix or suffix_of(url) in self._suffixes) and not self._scope.refusal(url)
+
+    def _is_part(self, url: str) -> bool:
+        """Whether the part of a document with this URL is fetched as such: one in scope is read as a page."""
+        return self.settings.parts and not self._scope.exclusion(url) and bool(self._scope.refusal(url))
+
+
+def _exact(hrefs: Iterable[str], base: str) -> Iterator[str]:
+    """The URLs that these references lead to."""
+    return (url for href in hrefs if (url := exact(href, base)) is not None)

@@ -83,7 +83,9 @@ class VersionWriter:
 
     def _frame(self, document: int, url: str, newest: int, body: bytes) -> tuple[int, bytes]:
         """How many steps the next version of a page is from its key frame, and its frame."""
-        (steps,) = self._database.execute(_STEPS, (document, newest)).fetchone() or (KEY_EVERY,)
+        steps = KEY_EVERY
+        if newest:
+            (steps,) = self._database.execute(_STEPS, (document, newest)).fetchone() or (KEY_EVERY,)
         if steps + 1 < KEY_EVERY:
             with suppress(DamagedFile, UnknownPage):  # what is damaged stays so, and the chain begins anew
                 return steps + 1, packed(body, restored(self._database, self.folder, url, newest))

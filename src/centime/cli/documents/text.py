@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from centime.cli.documents.versions import Url
 from centime.cli.look.folder import Folder
-from centime.cli.look.versions import Url
 from centime.cli.output import Json, show
 from centime.cli.visible import tell
 from centime.model.errors import BadInput

@@ -1,0 +1,78 @@
+"""`centime query`: an XPath over all stored pages."""
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+from centime.cli.visible import say, tell
+from centime.model.errors import BadSetting
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("query")(_query)
+
+
+def _query(
+    folder: Folder,
+    xpath: Annotated[str, typer.Argument(metavar="XPATH", help="What to find: //price, //item[price < 100]/title.")],
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Pages to look into: xml, html or any.")] = "any",
+    match: Annotated[str, typer.Option(metavar="REGEX", help="Only pages whose URL matches.")] = "",
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Pages as they were at this time. Default: the newest.")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Pages with results to show.")] = 10,
+    results: Annotated[int, typer.Option(metavar="N", help="Results to show of each page.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Finds what an XPath names in stored pages.
+
+    Pages are examined in the order of importance, until enough have results. XPath is version 1.0. In HTML, names are
+    in lower case; in XML, prefixes are those that the root element of the document declares, and
+    *[local-name()='price'] finds elements of any namespace. A crawl stores pages if it runs with --keep.
+
+    Examples:
+
+    \b
+      centime query museum "//h1"
+      centime query museum "//item[price < 100]/title" --kind xml --json
+      centime query museum "string(//title)" --match /news/ --at 2026-01-31 -n 50
+    """
+    from centime.crawl.documents.querying import check_query, facts_of_answer, pages_of_kind, query
+    from centime.crawl.report.bodies import digits_of
+    from centime.crawl.report.opening import look_at
+
+    if count < 1 or results < 1:
+        raise BadSetting("--count and --results must be at least 1")
+    check_query(xpath)
+    if at is not None:
+        digits_of(at)
+    opened = look_at(folder)
+    pages = pages_of_kind(opened, kind, match)
+    examined = 0
+
+    with progress(len(pages), "looking into pages", quiet=as_json) as step:
+
+        def counted(done: int) -> None:
+            nonlocal examined
+            examined += done
+            step(done)
+
+        answers = query(opened, xpath, pages, at=at, step=counted)
+        found = list(islice(answers, count))
+    rows = [facts_of_answer(answer, results) for answer in found]
+    if as_json:
+        show({"pages": len(pages), "examined": examined, "results": rows}, as_json=True)
+        return
+    for row in rows:
+        tell(f"{row['importance']:.6g}  {row['url']}" + (f"  ({row['count']} results)" if row["count"] > 1 else ""))
+        for result in row.get("found", ()):
+            tell(f"    {result}")
+        if "trouble" in row:
+            tell(f"    not examined: {row['trouble']}")
+    if not rows:
+        say(f"no stored page has a result; {examined} were examined")

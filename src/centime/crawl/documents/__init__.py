@@ -1,0 +1,1 @@
+"""Stored documents: what XML documents are made of, and queries over all of them."""

@@ -1,0 +1,135 @@
+"""The catalog of XML documents: the state and the facts of each, in `documents/documents.sqlite`.
+
+It is derived: it can be deleted, and whoever needs it brings it up to date. A document is loaded again if its body has
+changed, or if it waits for parts.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from centime.crawl.documents.examiner import examiner
+from centime.crawl.documents.examining import Examined, Task
+from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.bodies import captures_of
+from centime.crawl.report.visits import last_visits
+from centime.files.disk import create_file, make_folder
+from centime.model.errors import CentimeError, DamagedFile, UnknownPage
+from centime.model.ids import page_ids
+from centime.model.outcome import PageKind
+from centime.store.versions.database import naming_trouble
+from centime.warehouse.loader import State
+
+FOLDER, FILE = "documents", "documents.sqlite"
+FORMAT = 1
+_SCHEMA = (
+    "CREATE TABLE document (url TEXT PRIMARY KEY, digest TEXT NOT NULL, state TEXT NOT NULL, loaded TEXT NOT NULL)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An XML document in the catalog."""
+
+    url: str
+    state: State
+    importance: float
+    bytes: int
+    error: str
+    wanted: list[str]
+    facts: dict[str, Any]
+
+
+def xml_pages(opened: CrawlState) -> list[tuple[str, float, int]]:
+    """URL, importance and bytes of every XML document that was there at its last visit, the most important first."""
+    found = last_visits(opened.shard.pages, "kind", "body_bytes")
+    pages = (found["kind"] == PageKind.XML).nonzero()[0]
+    importance = opened.shard.ledger.importance(pages)
+    urls = opened.shard.pages.texts.get_many(pages)
+    rows = zip(urls, importance.tolist(), found["body_bytes"][pages].tolist(), page_ids(pages), strict=True)
+    ordered = sorted(rows, key=lambda row: (-row[1], row[3]))
+    return [(url, x, size) for url, x, size, _ in ordered]
+
+
+def updated_catalog(opened: CrawlState, step: Callable[[int], None] = lambda done: None) -> Iterator[Entry]:
+    """Every XML document that is stored, the most important first; loads those that are new or have changed."""
+    folder = opened.folder.path
+    with _opened(folder / FOLDER) as database, examiner(folder) as loading:
+        for url, importance, size in xml_pages(opened):
+            step(1)
+            try:
+                digest = captures_of(folder, url)[-1].digest
+            except UnknownPage:
+                continue  # it was read before the crawl kept bodies
+            known = database.execute("SELECT digest, state, loaded FROM document WHERE url = ?", (url,)).fetchone()
+            if known is None or known[0] != digest or known[1] == State.WAITING:
+                loaded = loading.examine(Task(url))
+                database.execute(
+                    "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)",
+                    (url, digest, loaded.state, json.dumps([loaded.error, loaded.wanted, loaded.facts])),
+                )
+            else:
+                error, wanted, facts = json.loads(known[2])
+                loaded = Examined(url, known[1], error, wanted, facts)
+            yield Entry(url, State(loaded.state), importance, size, loaded.error, loaded.wanted, loaded.facts)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
+    """The catalog, made anew if it is damaged or of another version; in memory if it cannot be written."""
+    database = _connected(folder)
+    try:
+        with naming_trouble(folder / FILE):
+            yield database
+    finally:
+        database.close()
+
+
+def _connected(folder: Path) -> sqlite3.Connection:
+    with suppress(OSError, CentimeError):
+        make_folder(folder)
+        for _ in range(2):
+            os.close(create_file(folder / FILE, os.O_RDWR))
+            try:
+                with naming_trouble(folder / FILE):
+                    return _prepared(sqlite3.connect(folder / FILE, isolation_level=None, timeout=60.0))
+            except DamagedFile:
+                (folder / FILE).unlink()
+    return _prepared(sqlite3.connect(":memory:", isolation_level=None))
+
+
+def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
+    try:
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version != FORMAT:
+            database.execute("DROP TABLE IF EXISTS document")
+            database.execute(_SCHEMA)
+            database.execute(f"PRAGMA user_version = {FORMAT}")
+        database.execute("PRAGMA synchronous = OFF")  # what is lost is loaded again
+        database.execute("SELECT count(*) FROM document").fetchone()
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def filtered(
+    entries: Iterator[Entry], *, states: Sequence[str] = (), dtd: str = "", root: str = "", namespace: str = ""
+) -> Iterator[Entry]:
+    """The entries with one of these states, and with this DTD (a part of its identifiers), root and namespace."""
+    for entry in entries:
+        facts = entry.facts
+        if states and entry.state not in states:
+            continue
+        if dtd and not any(dtd in facts.get(name, "") for name in ("public_id", "system_id")):
+            continue
+        if root and facts.get("root") != root:
+            continue
+        if namespace and namespace not in facts.get("namespaces", ()):
+            continue
+        yield entry

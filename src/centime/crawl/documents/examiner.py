@@ -1,0 +1,58 @@
+"""Examines documents in a process of its own; one that takes too long is given up, and the next gets a new process."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from centime.crawl.documents.examining import Examined, Task, unpack_examined
+from centime.processes.handle import ChildProcess
+from centime.shard.message import pack
+from centime.warehouse.loader import State
+
+MODULE = "centime.crawl.documents.examining"
+MOST_SECONDS = 20.0  # for one document, once the process runs
+START_SECONDS = 60.0
+
+
+class Examiner:
+    """Asks the process, one document after the other."""
+
+    def __init__(self, folder: Path, seconds: float = MOST_SECONDS) -> None:
+        self._folder = folder
+        self._seconds = seconds
+        self._child: ChildProcess | None = None
+
+    def examine(self, task: Task) -> Examined:
+        """What is found in a document, or that it was given up."""
+        patience = self._seconds
+        if self._child is None:
+            self._child = ChildProcess(MODULE, str(self._folder.absolute()).encode())
+            patience += START_SECONDS
+        self._child.say(pack([task]))
+        until = time.monotonic() + patience
+        try:
+            while (left := until - time.monotonic()) > 0:
+                for message in self._child.exchange(left):
+                    return unpack_examined(message)
+            trouble = f"it takes more than {self._seconds:g} seconds"
+        except (EOFError, OSError):
+            trouble = "it takes more memory than a document may, or ends the program that reads it"
+        self.close()
+        return Examined(task.url, State.GIVEN_UP, trouble)
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+
+@contextmanager
+def examiner(folder: Path, seconds: float = MOST_SECONDS) -> Iterator[Examiner]:
+    """An examiner of the documents of a crawl, whose process ends with the block."""
+    made = Examiner(folder, seconds)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,133 @@
+"""The process that examines stored documents: it loads XML and evaluates XPaths, with limits on memory and on time.
+
+    python -m centime.crawl.documents.examining SOCKET        (`processes/child.py`)
+
+A document can make a parser or an XPath take any time and memory. So this work is not done in the process that asks,
+which kills this one when a document takes too long (`examiner.py`).
+"""
+
+import asyncio
+import resource
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from lxml import etree
+
+from centime.crawl.report.bodies import capture_at, captures_of, typed_body_of
+from centime.model.errors import CentimeError
+from centime.model.outcome import PageKind
+from centime.parse.encoding import as_utf8
+from centime.parse.kind import kind_of
+from centime.parse.tree import tree_of
+from centime.processes.channel import LENGTH
+from centime.processes.child import Work, serve_crawl
+from centime.shard.message import pack
+from centime.warehouse.loader import State, load
+
+TITLE = "centime-docs"
+MOST_MEMORY = 2 << 30
+MOST_FOUND = 1_000  # results of an XPath in one document
+LONGEST_RESULT = 4_096  # characters
+UNKNOWN_PREFIX = "Undefined namespace prefix"  # what libxml2 says
+HELD_PARTS = 64  # parts that are remembered: many documents share a DTD
+
+
+class Task(msgspec.Struct, array_like=True, frozen=True):
+    """A document to examine: to load, or to evaluate an XPath in."""
+
+    url: str
+    xpath: str = ""
+    at: str | None = None  # the version, by time
+
+
+class Examined(msgspec.Struct, array_like=True, frozen=True):
+    """What was found."""
+
+    url: str
+    state: str = ""
+    error: str = ""
+    wanted: list[str] = []
+    facts: dict[str, Any] = {}
+    found: list[str] = []
+    count: int = 0  # of all results
+
+
+unpack_tasks = msgspec.msgpack.Decoder(list[Task]).decode
+unpack_examined = msgspec.msgpack.Decoder(Examined).decode
+
+
+class Examining:
+    """Examines the documents of one crawl."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._parts: dict[str, bytes | None] = {}
+
+    async def examine(self, task: Task, writer: asyncio.StreamWriter) -> None:
+        """Examines a document, and sends what was found."""
+        try:
+            found = self.examined(task)
+        except (CentimeError, OSError, MemoryError, etree.LxmlError, ValueError) as error:
+            found = Examined(task.url, State.GIVEN_UP, f"{type(error).__name__}: {error}"[:500])
+        message = pack(found)
+        writer.write(LENGTH.pack(len(message)) + message)
+
+    def examined(self, task: Task) -> Examined:
+        """What is found in a document."""
+        stored = capture_at(captures_of(self._folder, task.url), task.at)
+        body, content_type = typed_body_of(self._folder, stored)
+        if task.xpath:
+            return self._queried(task, body, content_type)
+        loaded = load(body, task.url, self._held)
+        return Examined(task.url, loaded.state, loaded.error, loaded.wanted, loaded.facts)
+
+    def _queried(self, task: Task, body: bytes, content_type: str) -> Examined:
+        kind = kind_of(body, content_type)
+        _, encoding = as_utf8(body, content_type, xml=kind is PageKind.XML, url=task.url)
+        root = tree_of(body, kind, encoding)
+        if root is None:
+            return Examined(task.url)
+        names = {prefix: uri for prefix, uri in root.nsmap.items() if prefix}
+        try:
+            result = root.xpath(task.xpath, namespaces=names)
+        except etree.XPathError as error:
+            if str(error) != UNKNOWN_PREFIX:
+                raise
+            return Examined(task.url)  # a document that does not declare the prefix has no such elements
+        if not isinstance(result, list):
+            result = [] if result is False or result != result else [result]
+        return Examined(task.url, found=[_written(one) for one in result[:MOST_FOUND]], count=len(result))
+
+    def _held(self, url: str, public: str) -> bytes | None:
+        """The newest stored body of a part; None if there is none."""
+        if url not in self._parts:
+            if len(self._parts) >= HELD_PARTS:
+                self._parts.clear()
+            try:
+                self._parts[url] = typed_body_of(self._folder, captures_of(self._folder, url)[-1])[0]
+            except CentimeError:
+                self._parts[url] = None
+        return self._parts[url]
+
+
+def _written(result: Any) -> str:
+    """A result as text: an element as XML, everything else as its value."""
+    if isinstance(result, bool):
+        return str(result).lower()
+    if isinstance(result, float):
+        return f"{result:.15g}"
+    if isinstance(result, str | tuple):  # a tuple is a namespace
+        return str(result)[:LONGEST_RESULT]
+    return str(etree.tostring(result, encoding="unicode", with_tail=False))[:LONGEST_RESULT]
+
+
+async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    examining = Examining(Path(settings.decode()))
+    await Work().go_on(reader, unpack_tasks, lambda task: examining.examine(task, writer))
+
+
+if __name__ == "__main__":
+    serve_crawl(_serve, TITLE)

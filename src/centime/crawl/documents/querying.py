@@ -1,0 +1,81 @@
+"""Evaluates an XPath in stored pages, the most important first, until enough have results."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from lxml import etree
+
+from centime.crawl.documents.examiner import examiner
+from centime.crawl.documents.examining import UNKNOWN_PREFIX, Task
+from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.visits import last_visits
+from centime.model.errors import BadSetting, UnknownPage
+from centime.model.outcome import PageKind
+from centime.model.pattern import check_pattern, compiled
+
+LONGEST_XPATH = 10_000
+MOST_RESULTS = 1_000  # of a page
+KINDS = {"xml": (PageKind.XML,), "html": (PageKind.HTML,), "any": (PageKind.HTML, PageKind.XML)}
+
+
+class Answer(NamedTuple):
+    """The results in one page."""
+
+    url: str
+    importance: float
+    found: list[str]
+    total: int
+    trouble: str = ""
+
+
+def check_query(xpath: str) -> None:
+    """BadSetting if this is no XPath, or calls a function that does not exist. Prefixes are those of each document."""
+    if len(xpath) > LONGEST_XPATH:
+        raise BadSetting(f"an XPath has at most {LONGEST_XPATH} characters, not {len(xpath)}")
+    try:
+        etree.XPath(xpath)(etree.Element("a"))
+    except (etree.XPathError, ValueError, TypeError) as error:
+        if str(error) != UNKNOWN_PREFIX:
+            raise BadSetting(f"{xpath!r} is not an XPath (1.0, without variables): {error}") from error
+
+
+def pages_of_kind(opened: CrawlState, kind: str, match: str = "") -> list[tuple[str, float]]:
+    """URL and importance of the pages of a kind whose URL matches, the most important first."""
+    if kind not in KINDS:
+        raise BadSetting(f"the kind of pages is one of {', '.join(KINDS)}, not {kind!r}")
+    check_pattern(match)
+    search = compiled(match).search
+    kinds = last_visits(opened.shard.pages, "kind")["kind"]
+    pages: npt.NDArray[np.int64] = np.flatnonzero(np.isin(kinds, KINDS[kind]))
+    importance = opened.shard.ledger.importance(pages)
+    order = np.argsort(-importance, kind="stable")
+    urls = opened.shard.pages.texts.get_many(pages[order])
+    rows = zip(urls, importance[order].tolist(), strict=True)
+    return [(url, x) for url, x in rows if search(url)]
+
+
+def query(
+    opened: CrawlState,
+    xpath: str,
+    pages: list[tuple[str, float]],
+    *,
+    at: str | None = None,
+    step: Callable[[int], None] = lambda done: None,
+) -> Iterator[Answer]:
+    """The pages in which an XPath finds something, and those in which it could not be evaluated."""
+    with examiner(opened.folder.path) as asking:
+        for url, importance in pages:
+            step(1)
+            found = asking.examine(Task(url, xpath, at))
+            if found.count:
+                yield Answer(url, importance, found.found, found.count)
+            elif found.error and not found.error.startswith(UnknownPage.__name__):
+                yield Answer(url, importance, [], 0, found.error)
+
+
+def facts_of_answer(answer: Answer, most: int) -> dict[str, Any]:
+    """An answer for a report, with its first results."""
+    facts: dict[str, Any] = {"importance": answer.importance, "url": answer.url, "count": answer.total}
+    return facts | ({"trouble": answer.trouble} if answer.trouble else {"found": answer.found[:most]})
