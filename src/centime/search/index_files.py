@@ -24,7 +24,6 @@ from centime.files.replacement import replace_file
 from centime.model.errors import InUse
 from centime.search.words import NAME, analyser
 
-FOLDER = "index"
 SCHEMA = 1  # the number of the schema below
 TEXTS = ("title", "text", "url")  # the fields in which words are looked for
 

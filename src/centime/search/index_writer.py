@@ -44,7 +44,6 @@ class IndexWriter:
 
     def put(self, page: int, url: str, digest: int, time: float, text: PageText) -> None:
         """Indexes a version of a page, in the place of the one before."""
-        self.pages.reserve(page + 1)
         if self.pages.digests[page]:
             self._writer.delete_documents_by_term("page", page)
         document = tantivy.Document()
@@ -87,8 +86,8 @@ class IndexWriter:
 
 @contextmanager
 def write_index(files: IndexFiles, count: int, *, rebuild: bool = False) -> Iterator[IndexWriter]:
-    """The index of a crawl with `count` pages, opened for writing, made if there is none; InUse if another process
-    writes it.
+    """The index of a crawl with `count` known pages, opened for writing, made if there is none; InUse if another
+    process writes it.
     """
     with files.locked():
         why = files.unfit() or ("that was asked for" if rebuild and files.about.exists() else "")
@@ -100,6 +99,7 @@ def write_index(files: IndexFiles, count: int, *, rebuild: bool = False) -> Iter
                 why = str(trouble)
         if writer is None:
             writer = IndexWriter(files, files.create(), IndexedPages(), why)
+        writer.pages.reserve(count)
         try:
             yield writer
         finally:

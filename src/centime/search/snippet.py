@@ -9,7 +9,7 @@ import tantivy
 from centime.search.words import JOINT, readable
 
 LONGEST = 220  # characters
-MOST_SEARCHED = 200_000  # characters of a text in which words are looked for
+SEARCHED = (20_000, 200_000)  # characters of a text in which words are looked for; in more if they are not in the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,10 @@ class Snippets:
         """The snippet of a text of the index: its best piece, or its beginning if no word is in it."""
         if not text:
             return Snippet("")
-        found = self._generator.snippet_from_doc(tantivy.Document(text=text[:MOST_SEARCHED]))
-        piece = found.fragment().encode()
+        for size in SEARCHED:
+            found = self._generator.snippet_from_doc(tantivy.Document(text=text[:size]))
+            if (piece := found.fragment().encode()) or len(text) <= size:
+                break
         if not piece:
             return Snippet(_beginning(readable(text[: 2 * LONGEST])))
         marks = [(piece[: one.start].decode(), piece[one.start : one.end].decode()) for one in found.highlighted()]

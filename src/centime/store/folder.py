@@ -10,6 +10,7 @@
     bodies/           archive.py
     versions/         versions/database.py
     owner             ownership.py
+    index/            the full-text index, derived: search/index_files.py
 
 Only its owner can read what is written here (`files/disk.py`): it may hold secrets of subscribers. Readers need no
 lock: every file that they read is complete before it gets its name, or only grows.
@@ -165,6 +166,7 @@ class CrawlFolder:
         self.state = path / "state"
         self.bodies = path / "bodies"
         self.versions = path / "versions"
+        self.index = path / "index"
         self.foreign = ""  # why it counts as a folder from elsewhere, "" if it is this user's own
         self._lock = -1
         self._place = (0, 0)  # of the folder that was locked: device and inode

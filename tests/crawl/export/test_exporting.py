@@ -17,11 +17,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from centime.cli import main
 from centime.cli.ending import run
-from centime.crawl.engine.loop import Engine, Limits
-from centime.crawl.engine.opening import open_writer
-from centime.lab.webbox import WebBox, serve_in_process
 from tests.crawl.report.made import hand_made
-from tests.crawl.search.made import ROOT, Library
+from tests.crawl.search.made import ROOT, Library, crawled_versions
 
 ONE, TWO, THREE = (f"http://a.example/{name}" for name in ("one", "two/", "three.txt"))
 PAGES: dict[str, Any] = {
@@ -119,11 +116,7 @@ def test_streams_are_written_as_they_come(library: Library, capfdbinary: pytest.
 
 
 def test_versions_are_exported_like_archived_bodies(tmp_path: Path) -> None:
-    folder = tmp_path / "crawl"
-    with serve_in_process(WebBox(hosts=2, pages=30)) as served:
-        given = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"], "keep": "versions"}
-        with open_writer(folder, [served.seed_url], given) as opened:
-            Engine(opened, Limits(pages=20)).run()
+    folder = crawled_versions(tmp_path / "crawl")
     for form in ("jsonl", "git"):
         assert run(main.app, ["export", str(folder), "--format", form, "-o", str(tmp_path / form)]) == 0
     assert len((tmp_path / "jsonl").read_bytes().splitlines()) > 10

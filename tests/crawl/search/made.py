@@ -5,7 +5,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
+from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
@@ -92,3 +94,12 @@ def _said(one: str | bytes | Said) -> Said:
     if isinstance(one, str):
         return "text/html; charset=utf-8", one.encode()
     return ("text/html", one) if isinstance(one, bytes) else one
+
+
+def crawled_versions(folder: Path) -> Path:
+    """A crawl of the simulated web that keeps versions."""
+    with serve_in_process(WebBox(hosts=2, pages=30)) as served:
+        given = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"], "keep": "versions"}
+        with open_writer(folder, [served.seed_url], given) as opened:
+            Engine(opened, Limits(pages=25)).run()
+    return folder

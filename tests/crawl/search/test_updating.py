@@ -14,15 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from centime.crawl.engine.loop import Engine, Limits
-from centime.crawl.engine.opening import open_writer
 from centime.crawl.report.opening import look_at
 from centime.crawl.search.finding import CrawlSearch
 from centime.crawl.search.updating import Update, update_index
-from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.errors import BadInput, CentimeError, InUse
 from centime.search.index_files import IndexFiles
-from tests.crawl.search.made import Library
+from tests.crawl.search.made import Library, crawled_versions
 
 ONE, TWO, THREE = (f"http://a.example/{name}" for name in ("one", "two", "three"))
 PAGES = {ONE: "<title>One</title><p>red apples", TWO: "<title>Two</title><p>green apples", THREE: "<p>blue plums"}
@@ -320,11 +317,7 @@ def test_a_killed_update_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_versions_that_a_crawl_keeps_are_indexed(tmp_path: Path) -> None:
-    folder = tmp_path / "crawl"
-    with serve_in_process(WebBox(hosts=2, pages=30)) as served:
-        given = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"], "keep": "versions"}
-        with open_writer(folder, [served.seed_url], given) as opened:
-            Engine(opened, Limits(pages=25)).run()
+    folder = crawled_versions(tmp_path / "crawl")
     update = updated(folder)
     assert update.pages == update.added > 15
     assert len(found(folder, "honey")) > 0

@@ -26,6 +26,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     shard, folder = opened.shard, opened.folder
     found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes", "marks")
     requisites = shard.requisites.every()
+    parts = folder.journal, folder.snapshots, folder.state, folder.bodies, folder.versions, folder.index
     kinds = np.bincount(kinds_of(found["kind"], found["outcome"]), minlength=len(KINDS)).tolist()
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
@@ -51,10 +52,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         },
         "noarchive": int(np.count_nonzero(found["marks"] & Mark.NOARCHIVE)),
         "truncated": int(np.count_nonzero(found["marks"] & Mark.TRUNCATED)),
-        "disk_bytes": {
-            part.name: _size(part)
-            for part in (folder.journal, folder.snapshots, folder.state, folder.bodies, folder.versions)
-        },
+        "disk_bytes": {part.name: _size(part) for part in parts},
         "versions": _versions(folder),
         "rows_garbage_percent": 100 * shard.pages.rows.garbage,
         "frames_replayed": opened.folded,

@@ -19,7 +19,7 @@ from centime.files.listing import files_below
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
 from centime.model.ids import PageId
 from centime.model.outcome import PageKind, Presence
-from centime.search.index_files import FOLDER, IndexFiles
+from centime.search.index_files import IndexFiles
 from centime.search.index_writer import IndexWriter, write_index
 from centime.search.page_text import PageText, page_text
 from centime.store.record import Mark
@@ -51,7 +51,7 @@ class Update:
 
 def index_files(opened: CrawlState) -> IndexFiles:
     """The files of the index of a crawl."""
-    return IndexFiles(opened.folder.path / FOLDER, opened.folder.identity)
+    return IndexFiles(opened.folder.index, opened.folder.identity)
 
 
 def update_index(
@@ -69,7 +69,6 @@ def update_index(
     update = Update()
     with write_index(files, known.count, rebuild=rebuild) as writer:
         update.began_again = writer.began_again
-        writer.pages.reserve(known.count)
         seen_until = known.last_time()
         source = bodies or StoredBodies(opened)
         wanted, update.noindex = wanted_pages(opened)
