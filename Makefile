@@ -80,9 +80,10 @@ bench-refresh: $(READY) ## measure how fresh the copy is kept, beside other poli
 bench-changes: $(READY) ## measure which changes of pages are seen and which noise is reported, on pages that it fetches first
 	$(BIN)/python -m bench.changes
 
-bench-warehouse: $(READY) ## measure versions and diffs of real documents beside their peers, both of which it fetches first
+bench-warehouse: $(READY) ## measure versions, diffs and search of real documents beside their peers, both of which it fetches first
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
 	$(BIN)/python -m bench.warehouse
+	$(BIN)/python -m bench.search
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
 	$(BIN)/pip-compile $(UPGRADE) --extra dev --extra all --generate-hashes --allow-unsafe --strip-extras --no-header \

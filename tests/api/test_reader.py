@@ -1,6 +1,8 @@
 """A crawl read by a Python program: as values, and as Arrow tables that other libraries take as they are."""
 
+import shutil
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +102,21 @@ def test_without_pyarrow_the_error_says_what_to_install(reader: Reader, monkeypa
     for view in (reader.pages, reader.links, reader.changes(), reader.bodies):
         with pytest.raises(BadInput, match=r"centime\[arrow\]"):
             view.to_arrow()
+
+
+def test_a_program_searches_a_crawl(box: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(box, tmp_path / "copy"))
+    with open_crawl(folder) as crawl:
+        with pytest.raises(BadInput, match="there is no index yet: run centime index"):
+            crawl.search("honey")
+        assert crawl.update_index()["pages"] > 100
+        matches = crawl.search("honey", kind="html", most=5)
+        assert [match.score for match in matches] == sorted((match.score for match in matches), reverse=True)
+        for match in matches:
+            assert match.importance == crawl.importance(match.url)
+            assert all(match.snippet[begin:end].lower() == "honey" for begin, end in match.marks)
+        assert crawl.search("honey", since=time.time()) == []
+        assert crawl.search("honey", site="nobody.example") == []
+        for wrong in ({"most": 0}, {"kind": "doc"}, {"since": "x"}, {"site": 7}):
+            with pytest.raises(BadInput):
+                crawl.search("honey", **wrong)

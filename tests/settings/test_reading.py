@@ -127,6 +127,7 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "cookies": st.booleans(),
         "ignore-noarchive": st.booleans(),
         "parts": st.booleans(),
+        "index": st.booleans(),
         "requisites": st.booleans(),
         "also": st.lists(st.sampled_from(["pdf", "css,JS", ".png", "images", "all"]), max_size=3),
         "header": st.lists(st.sampled_from(["A: b", "h.example=Cookie: a=b"]), max_size=2),

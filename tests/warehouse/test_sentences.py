@@ -1,7 +1,7 @@
 import pytest
 
 from centime.warehouse.contents import Contents
-from centime.warehouse.sentences import sentences, sentences_of
+from centime.warehouse.sentences import paragraphs_of, sentences, sentences_of
 from centime.warehouse.tree import html_tree, xml_tree
 
 
@@ -37,3 +37,16 @@ def test_in_xml_every_element_is_a_block() -> None:
     tree = xml_tree(b"<a><b>one</b><b>two</b>three <script>four</script></a>", Contents())
 
     assert sentences_of(tree, html=False) == ["one", "two", "three", "four"]
+
+
+@pytest.mark.parametrize("tag", ["<br/>", "<br />", '<svg><path d="M0"/></svg>', '<img src="a.png"/>'])
+@pytest.mark.parametrize("end", ["", "\n", " text", "</p>"])
+def test_text_behind_a_tag_that_closes_itself_is_read_however_the_page_ends(tag: str, end: str) -> None:
+    page = f"<p>one</p>{tag}<p>two</p>{end}".encode()
+    assert sentences_of(html_tree(page, Contents()), html=True)[:2] == ["one", "two"]
+
+
+def test_elements_can_be_left_out_of_the_text() -> None:
+    tree = html_tree(b"<nav>Home<p>Shop</nav><h1>Tea</h1><footer>Legal</footer>", Contents())
+    assert paragraphs_of(tree, html=True) == ["Home", "Shop", "Tea", "Legal"]
+    assert paragraphs_of(tree, html=True, left_out={"nav", "footer"}) == ["Tea"]

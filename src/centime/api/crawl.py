@@ -29,6 +29,7 @@ from centime.api.reader import Reader
 from centime.crawl.engine.loop import STOPPED, Engine, Limits
 from centime.crawl.engine.memory import tree_memory, tree_memory_above
 from centime.crawl.engine.opening import open_writer
+from centime.crawl.search.indexer import indexing
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
 from centime.model.errors import BadInput, InUse
 from centime.settings.units import seconds as seconds_of
@@ -63,6 +64,7 @@ class Crawl:
             self._writer = self._stack.enter_context(
                 open_writer(self.folder, words, given, where="keywords", trust=trust_folder)
             )
+            self._indexer = self._stack.enter_context(indexing(self.folder, self._writer.settings))
         self._engine = Engine(self._writer, on_page=hook, measure=partial(tree_memory_above, before))
         self._closed = self._stopped = False
         self._lock = threading.Lock()
@@ -137,6 +139,11 @@ class Crawl:
     def hook_failures(self) -> int:
         """The number of pages for which `on_page` raised; `centime page DIR URL` shows what it raised."""
         return self._engine.run_facts.hook_failures
+
+    @property
+    def index_trouble(self) -> str:
+        """What stopped the process that keeps the index (`index=True`), in words; "" if nothing did."""
+        return self._indexer.trouble()
 
     def statistics(self) -> dict[str, Any]:
         """The figures of the crawl, as `centime stats` begins with them, and its pace."""

@@ -36,6 +36,8 @@ from centime.store.folder import CrawlFolder
 if TYPE_CHECKING:
     import pyarrow
 
+    from centime.crawl.search.finding import CrawlSearch
+
 TIMESTAMP = "%Y%m%d%H%M%S"
 
 
@@ -70,6 +72,20 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     seen: float
     importance: float
     status: int
+
+
+class Match(msgspec.Struct, frozen=True, gc=False):
+    """A page that a search found."""
+
+    url: str
+    title: str
+    score: float  # BM25 times importance
+    importance: float
+    kind: str  # html, xml, text, pdf or other
+    language: str  # as the page declares it: "en"; "" if it does not
+    time: float  # when this version was first seen, in seconds since the epoch
+    snippet: str
+    marks: tuple[tuple[int, int], ...]  # where the words are in the snippet: begin and end
 
 
 class Body:
@@ -234,6 +250,7 @@ class Reader:
         path = folder_path(folder)
         with opened_in(path):
             self._reader = look_at(path)
+        self._search: CrawlSearch | None = None
 
     @property
     def folder(self) -> Path:
@@ -305,6 +322,44 @@ class Reader:
         answers = query(self._reader, xpath, pages_of_kind(self._reader, kind, match))
         chosen = islice((one for one in answers if one.total), whole_number(most, "most"))
         return [facts_of_answer(answer, MOST_RESULTS) for answer in chosen]
+
+    def search(
+        self, words: str, *, site: str = "", since: float | None = None, kind: str = "", most: int = 10
+    ) -> list[Match]:
+        """The best pages in which all the words stand, as `centime search` shows them; BadInput if there is no index
+        (`centime index`, `update_index`).
+        """
+        from centime.crawl.search.finding import CrawlSearch
+
+        if not all(isinstance(text, str) for text in (words, site, kind)):
+            raise BadSetting("words, site and kind are texts")
+        first = None if since is None else real_number(since, "since", math.inf)
+        if self._search is None:
+            self._search = CrawlSearch(self._reader)
+        found = self._search.find(words, site=site, since=first, kind=kind, most=whole_number(most, "most"))
+        return [
+            Match(
+                url=page.url,
+                title=page.title,
+                score=page.score,
+                importance=page.importance,
+                kind=page.kind,
+                language=page.language,
+                time=float(page.time),
+                snippet=page.snippet.text,
+                marks=page.snippet.marks,
+            )
+            for page in found
+        ]
+
+    def update_index(self, *, rebuild: bool = False) -> dict[str, Any]:
+        """Brings the full-text index in the folder up to date, as `centime index --json` reports it; InUse if another
+        process writes it. Everything else of a `Reader` writes nothing.
+        """
+        from centime.crawl.search.updating import update_index
+
+        self._search = None
+        return update_index(self._reader, rebuild=bool(rebuild)).facts()
 
     def statistics(self) -> dict[str, Any]:
         """The figures of the crawl, as `centime stats` begins with them."""

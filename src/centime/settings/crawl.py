@@ -47,6 +47,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     keep: Keep = "none"
     retain: tuple[str, ...] = ()  # [PATTERN=]NUMBER or [PATTERN=]TIME: which versions are kept
     ignore_noarchive: bool = False  # keeps pages that ask not to be archived
+    index: bool = False  # keeps the full-text index up to date while the crawl runs
     also: tuple[str, ...] = ()  # suffixes or kinds of files that are fetched too
     parts: bool = False  # fetches the DTDs and entities of XML documents, from any host
     requisites: bool = False  # fetches what pages need to be shown

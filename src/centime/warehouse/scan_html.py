@@ -121,10 +121,10 @@ def _tag(
     code, name_end = name_at(data, name, size, TAG_END)
     number = element_of(code)
     stop = _read_attributes(data, name_end, attributes, scratch)
-    if stop >= size and data[size - 1] != 62:
-        return size  # the page ends in a tag, which is none
     is_closed = stop >= _IS_CLOSED
     stop -= _IS_CLOSED if is_closed else 0
+    if stop >= size and data[size - 1] != 62:
+        return size  # the page ends in a tag, which is none
     if closing:
         close_element(stack, number)
         return stop

@@ -5,7 +5,7 @@ Scripts, styles and what a browser does not show are left out. In XML every elem
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import pairwise
 
 from centime.model.kernel import Whole
@@ -17,7 +17,9 @@ _END = re.compile(
     "[.!?\u2026][\"'\u201d\u2019)\\]]*\\s+(?=[\"'\u201c\u2018(\\[]*[^\\s\\da-z])"
     "|[\u3002\uff01\uff1f]+[\u300d\u300f\uff09]*"
 )
-_HIDDEN = {"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "object", "svg", "math", "head"}
+_HIDDEN = frozenset(
+    {"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "object", "svg", "math", "head"}
+)
 
 
 def sentences_of(tree: Tree, *, html: bool) -> list[str]:
@@ -25,12 +27,15 @@ def sentences_of(tree: Tree, *, html: bool) -> list[str]:
     return [sentence for block in _blocks(tree, html=html) for sentence in sentences(block)]
 
 
-def paragraphs_of(tree: Tree, *, html: bool) -> list[str]:
-    """The paragraphs, headings, cells and so on of a document, in order, each in one line."""
-    return [line for block in _blocks(tree, html=html) if (line := " ".join(block.split()))]
+def paragraphs_of(tree: Tree, *, html: bool, left_out: Set[str] = frozenset()) -> list[str]:
+    """The paragraphs, headings, cells and so on of a document, in order, each in one line; of HTML without what is in
+    the elements `left_out`.
+    """
+    blocks = _blocks(tree, html=html, hidden_names=_HIDDEN | left_out)
+    return [line for block in blocks if (line := " ".join(block.split()))]
 
 
-def _blocks(tree: Tree, *, html: bool) -> Iterator[str]:
+def _blocks(tree: Tree, *, html: bool, hidden_names: Set[str] = _HIDDEN) -> Iterator[str]:
     """The texts between the beginnings and ends of lines."""
     hidden = [False] * len(tree)
     names: dict[int, str] = {}
@@ -46,7 +51,7 @@ def _blocks(tree: Tree, *, html: bool) -> Iterator[str]:
         if kinds[node] == ELEMENT:
             label = int(tree.label[node])
             name = names.get(label) or names.setdefault(label, tree.contents.name(label))
-            hidden[node] = hidden[parent] or (html and name in _HIDDEN)
+            hidden[node] = hidden[parent] or (html and name in hidden_names)
             breaks[node] = not html or _begins_line(name)
             if breaks[node]:
                 blocks.append([])

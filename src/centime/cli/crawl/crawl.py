@@ -104,6 +104,12 @@ def _crawl(
             help="With --keep: store pages that ask not to be archived. Default: obey.",
         ),
     ] = None,
+    index: Annotated[
+        bool | None,
+        typer.Option(
+            "--index/--no-index", help="With --keep: keep the full-text index up to date while crawling. Default: no."
+        ),
+    ] = None,
     also: Annotated[
         list[str] | None,
         typer.Option(
@@ -355,6 +361,7 @@ def _crawl(
         "keep": keep,
         "retain": retain,
         "ignore-noarchive": ignore_noarchive,
+        "index": index,
         "also": also,
         "parts": parts,
         "requisites": requisites,
@@ -427,6 +434,7 @@ def _crawl(
         from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
         from centime.crawl.report.statistics import truncated_in_words
+        from centime.crawl.search.indexer import indexing
 
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
@@ -449,8 +457,19 @@ def _crawl(
         if crawl.fetching.insecure:
             say(f"{folder}: certificates are not verified (--insecure)")
         said = _say_what_is_held_back(opened)
-        with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
-            ending = crawl.run(view.show)
+        troubles: set[str] = set()
+        with (
+            CrawlView(quiet=as_json) as view,
+            stopped_by_signals(crawl.stop),
+            indexing(folder, opened.settings) as indexer,
+        ):
+
+            def look(engine: "Engine", now: float) -> None:
+                view.show(engine, now)
+                _say_once(folder, indexer.trouble(), troubles)
+
+            ending = crawl.run(look)
+        _say_once(folder, indexer.trouble(), troubles)
         for note in crawl.run_facts.notes:
             say(f"{folder}: {note}")
         if not said:  # a subscription may have come meanwhile
@@ -466,6 +485,13 @@ def _crawl(
             raise CentimeError(trouble)
         if trouble:
             say(f"{folder}: {trouble}")
+
+
+def _say_once(folder: Path, trouble: str, said: set[str]) -> None:
+    """Says what troubles the index, the first time."""
+    if trouble and not said:
+        said.add(trouble)
+        say(f"{folder}: {trouble}")
 
 
 def _trouble(crawl: "Engine") -> str:

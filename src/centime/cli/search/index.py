@@ -1,0 +1,47 @@
+"""`centime index`: makes the text of a crawl searchable."""
+
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+from centime.cli.visible import say
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("index")(_index)
+
+
+def _index(
+    folder: Folder,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Throw the index away and make it again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Makes the text of a crawl searchable.
+
+    Brings the full-text index in DIR/index up to date with the stored pages: only pages that are new, changed or gone
+    since the last time are touched. It can be stopped at any time and goes on at the next. A crawl stores pages if it
+    runs with --keep.
+
+    Examples:
+
+    \b
+      centime index museum
+      centime index museum --rebuild --json
+    """
+    from centime.crawl.report.opening import look_at
+    from centime.crawl.search.updating import update_index
+
+    started = perf_counter()
+    with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
+        opened = look_at(folder)
+        update = update_index(opened, rebuild=rebuild, step=lambda share: step(share, f"indexing {folder.name}"))
+    if update.began_again and not rebuild:
+        say(f"the index was made again: {update.began_again}")
+    if update.unreadable:
+        say(f"{update.unreadable} stored bodies cannot be read, such as: {update.first_unreadable}")
+    show({**update.facts(), "time_seconds": round(perf_counter() - started, 3)}, as_json=as_json)

@@ -1,0 +1,109 @@
+"""`centime search`: the pages of a crawl in which words stand."""
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from centime.cli.look.folder import Folder
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+from centime.cli.visible import say, visible
+from centime.model.errors import BadSetting
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from centime.search.searcher import FoundPage
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("search")(_search)
+
+
+def _search(
+    folder: Folder,
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORDS", help='All must be there; -word must not; "words" side by side.')
+    ],
+    site: Annotated[
+        str, typer.Option(metavar="HOST", help="Only pages of this host, or of hosts in this domain.")
+    ] = "",
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Only versions first seen since: 2026-01-31, or 2h for two hours ago."),
+    ] = None,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Only html, xml, text, pdf or other.")] = "",
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of pages to show.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Finds the pages in which words stand, best first.
+
+    Pages are ordered by how well they match (BM25) times their importance. centime index makes the index that this
+    needs, and keeps it up to date. Case and accents do not matter. Quote a phrase for the shell too.
+
+    Examples:
+
+    \b
+      centime search museum opening hours
+      centime search museum '"opening hours" -shop' --site museum.example --since 7d
+      centime search museum tea --kind xml -n 50 --json
+    """
+    from centime.crawl.report.changes import time_of
+    from centime.crawl.report.opening import look_at
+    from centime.crawl.search.finding import CrawlSearch, found_facts
+
+    if count < 1:
+        raise BadSetting(f"--count must be at least 1, not {count}")
+    text = " ".join(words)
+    first = time_of(since, time.time()) if since is not None else None
+    with progress(1.0, f"opening {folder.name}", quiet=as_json):
+        search = CrawlSearch(look_at(folder))
+        found = search.find(text, site=site, since=first, kind=kind, most=count)
+        matches = search.count(text, site=site, since=first, kind=kind)
+        behind = search.changed_since()
+    if as_json:
+        pages = [found_facts(page) for page in found]
+        show({"words": text, "matches": matches, "changed_since_index": behind, "pages": pages}, as_json=True)
+        return
+    _print(found, matches)
+    if behind:
+        are = (
+            "page has changed since the index was made"
+            if behind == 1
+            else "pages have changed since the index was made"
+        )
+        say(f"{behind} {are}; centime index {folder} brings it up to date")
+
+
+def _print(found: "list[FoundPage]", matches: int) -> None:
+    """Writes pages for people, with the words in bold."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True, highlight=False)
+    for page in found:
+        console.print(Text(visible(page.title or page.url), style="bold"))
+        console.print(Text(f"  {visible(page.url)}", style="green"))
+        facts = f"importance {page.importance:.4g}  score {page.score:.4g}  {page.kind}"
+        console.print(Text(f"  {facts}", style="dim"))
+        if page.snippet.text:
+            console.print(Text("  ") + _marked(page))
+        console.print()
+    shown = "" if len(found) == matches else f"; these are the best {len(found)}"
+    console.print(Text(f"{matches} {'page matches' if matches == 1 else 'pages match'}{shown if found else ''}"))
+    sys.stdout.flush()
+
+
+def _marked(page: "FoundPage") -> "Text":
+    from rich.text import Text
+
+    made, at = Text(), 0
+    for begin, end in page.snippet.marks:
+        made.append(visible(page.snippet.text[at:begin]))
+        made.append(visible(page.snippet.text[begin:end]), style="bold yellow")
+        at = end
+    made.append(visible(page.snippet.text[at:]))
+    return made

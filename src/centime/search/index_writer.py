@@ -1,0 +1,150 @@
+"""Writes the index: pages in, pages out, commits. A process that is killed loses what it did since the last commit.
+
+    with write_index(files, pages) as writer:
+        writer.put(page, url, digest, time, text)
+        writer.drop(page)
+        writer.commit(...)
+
+What is broken, of another crawl or of another version is thrown away and begun again; `writer.began_again` says why.
+"""
+
+import time as clock
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import tantivy
+
+from centime.files.disk import room_for
+from centime.model.errors import NoRoom
+from centime.search.index_files import IndexFiles
+from centime.search.indexed_pages import BrokenIndex, IndexedPages
+from centime.search.page_text import PageText
+from centime.search.words import prepared
+
+MEMORY_BYTES = 64_000_000  # that the writer gathers before it writes a segment
+COMMIT_SECONDS = 30.0
+SIGN = 1 << 63
+
+
+class IndexWriter:
+    """An index opened for writing; made by `write_index`."""
+
+    def __init__(self, files: IndexFiles, index: tantivy.Index, pages: IndexedPages, began_again: str) -> None:
+        self.pages = pages
+        self.began_again = began_again  # why everything is indexed anew, in words; empty if it is not
+        self._files = files
+        self._writer = index.writer(heap_size=MEMORY_BYTES, num_threads=1)
+        self._committed = clock.monotonic()
+        self._is_changed = False
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last commit was a while ago."""
+        return clock.monotonic() - self._committed > COMMIT_SECONDS
+
+    def put(self, page: int, url: str, digest: int, time: float, text: PageText) -> None:
+        """Indexes a version of a page, in the place of the one before."""
+        self.pages.reserve(page + 1)
+        if self.pages.digests[page]:
+            self._writer.delete_documents_by_term("page", page)
+        document = tantivy.Document()
+        document.add_integer("page", page)
+        document.add_integer("time", int(time))
+        document.add_integer("digest", (digest ^ SIGN) - SIGN)
+        document.add_text("url", url)
+        for domain in sites_of(url):
+            document.add_text("site", domain)
+        document.add_text("title", prepared(text.title))
+        document.add_text("text", prepared(text.text))
+        document.add_text("kind", text.kind)
+        if text.language:
+            document.add_text("language", text.language)
+        self._writer.add_document(document)
+        self.pages.digests[page] = digest
+        self._is_changed = True
+
+    def drop(self, page: int) -> None:
+        """Takes a page out of the index."""
+        self._writer.delete_documents_by_term("page", page)
+        self.pages.digests[page] = 0
+        self._is_changed = True
+
+    def commit(self) -> None:
+        """Makes all that was done so far durable, and visible to searches."""
+        with _room(self._files):
+            if self._is_changed or not self.pages.opstamp:
+                self.pages.opstamp = int(self._writer.commit())
+            self.pages.write(self._files.pages)
+        self._is_changed = False
+        self._committed = clock.monotonic()
+
+    def close(self) -> None:
+        """Waits for merges that are under way; what was not committed is dropped."""
+        with _room(self._files):
+            self._writer.rollback()
+            self._writer.wait_merging_threads()
+
+
+@contextmanager
+def write_index(files: IndexFiles, count: int, *, rebuild: bool = False) -> Iterator[IndexWriter]:
+    """The index of a crawl with `count` pages, opened for writing, made if there is none; InUse if another process
+    writes it.
+    """
+    with files.locked():
+        why = files.unfit() or ("that was asked for" if rebuild and files.about.exists() else "")
+        writer = None
+        if not why and files.about.exists():
+            try:
+                writer = _continued(files, count)
+            except BrokenIndex as trouble:
+                why = str(trouble)
+        if writer is None:
+            writer = IndexWriter(files, files.create(), IndexedPages(), why)
+        try:
+            yield writer
+        finally:
+            writer.close()
+
+
+def _continued(files: IndexFiles, count: int) -> IndexWriter:
+    """The index as it is; BrokenIndex if it is not what it was."""
+    pages = IndexedPages.read(files.pages)
+    try:
+        index = files.open()
+        opstamp = files.opstamp()
+        writer = IndexWriter(files, index, pages, "")
+    except (ValueError, OSError, KeyError) as trouble:
+        raise BrokenIndex("its files are damaged") from trouble
+    if pages.opstamp > opstamp:
+        writer.close()
+        raise BrokenIndex("it is older than the list of its pages")
+    if pages.opstamp < opstamp:
+        pages.take_from(index, count)
+        pages.opstamp = opstamp
+    return writer
+
+
+@contextmanager
+def _room(files: IndexFiles) -> Iterator[None]:
+    """Lets a full disk end as NoRoom: tantivy says it in a ValueError."""
+    try:
+        with room_for(files.folder):
+            yield
+    except ValueError as trouble:
+        if "No space left" in str(trouble) or "StorageFull" in str(trouble):
+            raise NoRoom(f"{files.folder}: the disk is full") from trouble
+        raise
+
+
+def sites_of(url: str) -> list[str]:
+    """The host of a URL with its port, and every domain around it: what `--site` may say.
+
+    >>> sites_of("https://www.museum.example:8080/a")
+    ['www.museum.example:8080', 'www.museum.example', 'museum.example', 'example']
+    """
+    host = url.partition("://")[2].partition("/")[0].rpartition("@")[2].lower()
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    if name.startswith("[") or name.replace(".", "").isdigit():
+        return list(dict.fromkeys([host, name]))
+    labels = name.split(".")
+    return list(dict.fromkeys([host, *(".".join(labels[at:]) for at in range(len(labels)))]))

@@ -1,0 +1,69 @@
+"""The text of a page for the index: title, main text, language and kind.
+
+Guarantee: it takes time and memory in proportion to MOST_BYTES, whatever the bytes. The passes over HTML and XML are
+linear for any nesting, entities are not expanded, and what is behind MOST_BYTES is not read. XML that is not well
+formed, or is cut, is read as HTML: that never fails.
+
+The main text leaves out what stands on every page of a site: elements for navigation, asides and footers. A page that
+has nothing else has all of its text.
+"""
+
+from dataclasses import dataclass
+
+from centime.model.media_type import media_type_of
+from centime.parse.document import read_document
+from centime.parse.encoding import as_utf8
+from centime.warehouse.comparison import BINARY, HTML, TEXT, XML, Document
+from centime.warehouse.contents import Contents
+from centime.warehouse.sentences import paragraphs_of
+from centime.warehouse.tree import NotWellFormed, Tree, html_tree, xml_tree
+
+MOST_BYTES = 8 << 20  # of a body
+MOST_CHARACTERS = 2 << 20  # of its text
+LONGEST_TITLE = 500
+PDF, OTHER = "pdf", "other"
+KINDS = (HTML, XML, TEXT, PDF, OTHER)
+_TITLE = frozenset({"title"})
+_ASIDE = _TITLE | frozenset({"nav", "aside", "footer", "button", "select", "datalist", "textarea", "dialog"})
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What the index knows a page by."""
+
+    kind: str
+    text: str = ""  # a paragraph in each line
+    title: str = ""
+    language: str = ""  # "en", "zh"
+
+
+def page_text(body: bytes, content_type: str, url: str) -> PageText:
+    """The text of a body; empty for what has no text that Centime reads, such as a PDF."""
+    cut = body[:MOST_BYTES]
+    form = Document(cut, content_type, url).form()
+    if form == BINARY:
+        is_pdf = body.startswith(b"%PDF-") or media_type_of(content_type).name == "application/pdf"
+        return PageText(PDF if is_pdf else OTHER)
+    if form == TEXT:
+        lines = as_utf8(cut, content_type, url=url)[0].decode(errors="replace").splitlines()
+        return PageText(TEXT, _together([" ".join(line.split()) for line in lines]))
+    read = read_document(cut, url=url, content_type=content_type, truncated=len(cut) < len(body))
+    tree, is_html = _tree(cut, form, content_type, url)
+    lines = paragraphs_of(tree, html=is_html, left_out=_ASIDE) if is_html else []
+    text = _together(lines or paragraphs_of(tree, html=is_html, left_out=_TITLE))
+    title = " ".join(read.title.split())[:LONGEST_TITLE]
+    return PageText(form, text, title, read.language.partition("-")[0].strip().lower()[:8])
+
+
+def _tree(body: bytes, form: str, content_type: str, url: str) -> tuple[Tree, bool]:
+    """The tree of a page, and whether it was read as HTML."""
+    if form == XML:
+        try:
+            return xml_tree(body, Contents(), content_type), False
+        except NotWellFormed:
+            pass
+    return html_tree(body, Contents(), content_type, url), True
+
+
+def _together(lines: list[str]) -> str:
+    return "\n".join(filter(None, lines))[:MOST_CHARACTERS]

@@ -1,0 +1,105 @@
+"""Searches an index. It needs no lock, and sees the last commit of whoever writes the index."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from centime.model.errors import BadInput, DamagedFile
+from centime.search.index_files import IndexFiles
+from centime.search.query import Wanted
+from centime.search.ranking import Hit, Prominence, best_hits
+from centime.search.snippet import Snippet, Snippets
+from centime.search.words import readable
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    """A page that matches a query."""
+
+    page: int
+    url: str
+    title: str
+    score: float  # BM25 times importance
+    importance: float
+    kind: str
+    language: str
+    time: int  # when this version was first seen
+    snippet: Snippet
+
+
+class IndexSearcher:
+    """An index opened for searches; `BadInput` if there is none, or none that fits."""
+
+    def __init__(self, files: IndexFiles, command: str) -> None:
+        self._files, self._command = files, command
+        if not files.about.exists():
+            raise BadInput(f"{files.folder}: there is no index yet: run {command}")
+        if why := files.unfit():
+            raise BadInput(f"{files.folder}: the index cannot be used: {why}; run {command}")
+        with self._damage():
+            self._index = files.open()
+
+    def reload(self) -> None:
+        """Sees what was committed since."""
+        with self._damage():
+            self._index.reload()
+
+    def count(self, wanted: Wanted) -> int:
+        """How many pages match."""
+        with self._damage():
+            found: Any = self._index.searcher().search(wanted.query(self._index.schema), 1)
+            return int(found.count)
+
+    def products(self, wanted: Wanted, prominence: Prominence) -> list[float]:
+        """The scores of all pages that match, the best first: what `find` must agree with."""
+        with self._damage():
+            searcher = self._index.searcher()
+            hits = searcher.search(wanted.query(self._index.schema), max(1, searcher.num_docs), count=False).hits
+            pages = np.array(searcher.fast_field_values("page", [place for _, place in hits]), dtype=np.int64)
+            products = np.array([score for score, _ in hits]) * prominence.importance[pages]
+            return sorted(map(float, products), reverse=True)
+
+    def find(self, wanted: Wanted, prominence: Prominence, most: int) -> list[FoundPage]:
+        """The best pages, the best first."""
+        with self._damage():
+            schema, searcher = self._index.schema, self._index.searcher()
+            query = wanted.query(schema)
+            hits = best_hits(searcher, schema, query, prominence, most)
+            times = searcher.fast_field_values("time", [hit.place for hit in hits])
+            snippets = Snippets(searcher, query, schema)
+            return [
+                _found(hit, searcher.doc(hit.place).to_dict(), int(time or 0), prominence, snippets)
+                for hit, time in zip(hits, times, strict=True)
+            ]
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Lets damage of the index end in a sentence. Tantivy shows some of it by a panic, which is no Exception."""
+        try:
+            yield
+        except (ValueError, OSError) as trouble:
+            raise DamagedFile(f"{self._files.folder}: the index is damaged; run {self._command} --rebuild") from trouble
+        except BaseException as trouble:
+            if type(trouble).__name__ != "PanicException":
+                raise
+            raise DamagedFile(f"{self._files.folder}: the index is damaged; run {self._command} --rebuild") from None
+
+
+def _found(hit: Hit, stored: dict[str, list[Any]], time: int, prominence: Prominence, snippets: Snippets) -> FoundPage:
+    url, title, text, kind, language = (
+        str(stored.get(name, [""])[0]) for name in ("url", "title", "text", "kind", "language")
+    )
+    return FoundPage(
+        page=hit.page,
+        url=url,
+        title=readable(title),
+        score=hit.score,
+        importance=float(prominence.importance[hit.page]),
+        kind=kind,
+        language=language,
+        time=time,
+        snippet=snippets.of(text),
+    )

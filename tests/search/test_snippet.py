@@ -1,0 +1,36 @@
+from pathlib import Path
+
+import pytest
+
+from centime.search.snippet import LONGEST
+from tests.search.made import found, index_of
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "html"),
+    [
+        (
+            "We open at eight. Größe & <b>weight",
+            "grosse weight",
+            "We open at eight. <b>Größe</b> &amp; &lt;b&gt;<b>weight</b>",
+        ),
+        ("東京都の天気予報です", "天気", "東京都の<b>天気</b>予報です"),
+        ("one\ntwo\nthree", "two", "one <b>two</b> three"),
+        ("only the title has it", "tea", "only the title has it"),
+        ("", "tea", ""),
+    ],
+)
+def test_words_are_marked(tmp_path: Path, text: str, words: str, html: str) -> None:
+    (page,) = found(index_of(tmp_path, [text], ["Tea"]), words)
+    assert page.snippet.html() == html
+    assert [page.snippet.text[begin:end] for begin, end in page.snippet.marks] == [
+        part.partition("</b>")[0] for part in html.split("<b>")[1:]
+    ]
+
+
+def test_a_snippet_is_short_and_has_a_word(tmp_path: Path) -> None:
+    text = "filler " * 10_000 + "needle " + "filler " * 10_000
+    searcher = index_of(tmp_path, [text, text.replace("needle", "")], ["", "needle"])
+    for page in found(searcher, "needle"):
+        assert 0 < len(page.snippet.text) <= LONGEST + 10
+        assert bool(page.snippet.marks) == (page.page == 0)
