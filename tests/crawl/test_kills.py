@@ -25,7 +25,7 @@ ROUNDS = [
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("keep", "kinds"), zip(("xml", "versions"), ROUNDS, strict=True))
+@pytest.mark.parametrize(("keep", "kinds"), list(zip(("xml", "versions"), ROUNDS, strict=True)))
 def test_a_crawl_with_faults_of_all_kinds_loses_nothing_and_ends_like_one_without(
     keep: str, kinds: list[str], tmp_path: Path
 ) -> None:
