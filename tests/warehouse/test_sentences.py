@@ -1,8 +1,13 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from centime.parse.names import BREAKS, ROLES, code_of, element_of
 from centime.warehouse.contents import Contents
-from centime.warehouse.sentences import paragraphs_of, sentences, sentences_of
-from centime.warehouse.tree import html_tree, xml_tree
+from centime.warehouse.nodes import ELEMENT, TEXT
+from centime.warehouse.sentences import HIDDEN, paragraphs_of, sentences, sentences_of
+from centime.warehouse.tree import Tree, html_tree, xml_tree
+from tests.warehouse.documents import documents
 
 
 @pytest.mark.parametrize(
@@ -50,3 +55,46 @@ def test_elements_can_be_left_out_of_the_text() -> None:
     tree = html_tree(b"<nav>Home<p>Shop</nav><h1>Tea</h1><footer>Legal</footer>", Contents())
     assert paragraphs_of(tree, html=True) == ["Home", "Shop", "Tea", "Legal"]
     assert paragraphs_of(tree, html=True, left_out={"nav", "footer"}) == ["Tea"]
+
+
+def by_hand(tree: Tree, *, html: bool, left_out: set[str]) -> list[str]:
+    """The paragraphs of a tree, node by node."""
+    blocks: list[list[str]] = [[]]
+
+    def walk(node: int) -> None:
+        name = tree.contents.name(int(tree.label[node])) if tree.kind[node] == ELEMENT else ""
+        if html and name in HIDDEN | left_out:
+            breaks = bool(ROLES[element_of(code_of(name))] & BREAKS)
+            blocks.extend([[], []] if breaks else [])
+            return
+        breaks = bool(name) and (not html or bool(ROLES[element_of(code_of(name))] & BREAKS))
+        if breaks:
+            blocks.append([])
+        if tree.kind[node] == TEXT:
+            blocks[-1].append(tree.contents.text(int(tree.content[node])))
+        for child in range(node + 1, len(tree)):
+            if tree.parent[child] == node:
+                walk(child)
+        if breaks:
+            blocks.append([])
+
+    walk(0)
+    return [line for block in blocks if (line := " ".join("".join(block).split()))]
+
+
+TAGS = [
+    f"<{slash}{name}>" for slash in ("", "/") for name in ("p", "b", "div", "nav", "svg", "li", "script", "td", "br")
+]
+
+
+@given(st.lists(st.sampled_from([*TAGS, "word", "ö\u00a0\u3000", " ", "&amp;", "<!-- c -->", "&lost;"]), max_size=30))
+def test_the_text_of_any_page_is_what_its_nodes_say(parts: list[str]) -> None:
+    tree = html_tree("".join(parts).encode(), Contents(), "text/html; charset=utf-8")
+    for left_out in (set(), {"nav", "td"}):
+        assert paragraphs_of(tree, html=True, left_out=left_out) == by_hand(tree, html=True, left_out=left_out)
+
+
+@given(documents())
+def test_the_text_of_any_xml_is_what_its_nodes_say(document: str) -> None:
+    tree = xml_tree(document.encode(), Contents())
+    assert paragraphs_of(tree, html=False) == by_hand(tree, html=False, left_out=set())

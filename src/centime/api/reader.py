@@ -314,15 +314,6 @@ class Reader:
         versions = Versions(self.folder, url)
         return versions.report(*versions.pair(*(None if one is None else str(one) for one in (old, new))))
 
-    def query(self, xpath: str, *, kind: str = "any", match: str = "", most: int = 10) -> list[dict[str, Any]]:
-        """The most important stored pages in which an XPath finds something, as `centime query --json` writes them."""
-        from centime.crawl.documents.querying import MOST_RESULTS, check_query, facts_of_answer, pages_of_kind, query
-
-        check_query(xpath)
-        answers = query(self._reader, xpath, pages_of_kind(self._reader, kind, match))
-        chosen = islice((one for one in answers if one.total), whole_number(most, "most"))
-        return [facts_of_answer(answer, MOST_RESULTS) for answer in chosen]
-
     def search(
         self, words: str, *, site: str = "", since: float | None = None, kind: str = "", most: int = 10
     ) -> list[Match]:
@@ -360,6 +351,15 @@ class Reader:
 
         self._search = None
         return update_index(self._reader, rebuild=bool(rebuild)).facts()
+
+    def query(self, xpath: str, *, kind: str = "any", match: str = "", most: int = 10) -> list[dict[str, Any]]:
+        """The most important stored pages in which an XPath finds something, as `centime query --json` writes them."""
+        from centime.crawl.documents.querying import MOST_RESULTS, check_query, facts_of_answer, pages_of_kind, query
+
+        check_query(xpath)
+        answers = query(self._reader, xpath, pages_of_kind(self._reader, kind, match))
+        chosen = islice((one for one in answers if one.total), whole_number(most, "most"))
+        return [facts_of_answer(answer, MOST_RESULTS) for answer in chosen]
 
     def statistics(self) -> dict[str, Any]:
         """The figures of the crawl, as `centime stats` begins with them."""

@@ -20,11 +20,11 @@ from centime.warehouse.tree import NotWellFormed, Tree, html_tree, xml_tree
 
 MOST_BYTES = 8 << 20  # of a body
 MOST_CHARACTERS = 2 << 20  # of its text
-LONGEST_TITLE = 500
+LONGESTTITLE = 500
 PDF, OTHER = "pdf", "other"
 KINDS = (HTML, XML, TEXT, PDF, OTHER)
-_TITLE = frozenset({"title"})
-_ASIDE = _TITLE | frozenset({"nav", "aside", "footer", "button", "select", "datalist", "textarea", "dialog"})
+TITLE = frozenset({"title"})
+ASIDE = TITLE | frozenset({"nav", "aside", "footer", "button", "select", "datalist", "textarea", "dialog"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ def page_text(body: bytes, content_type: str, url: str) -> PageText:
         return PageText(TEXT, _together([" ".join(line.split()) for line in lines]))
     read = read_document(cut, url=url, content_type=content_type, truncated=len(cut) < len(body))
     tree, is_html = _tree(cut, form, content_type, url)
-    lines = paragraphs_of(tree, html=is_html, left_out=_ASIDE) if is_html else []
-    text = _together(lines or paragraphs_of(tree, html=is_html, left_out=_TITLE))
-    title = " ".join(read.title.split())[:LONGEST_TITLE]
+    lines = paragraphs_of(tree, html=is_html, left_out=ASIDE) if is_html else []
+    text = _together(lines or paragraphs_of(tree, html=is_html, left_out=TITLE))
+    title = " ".join(read.title.split())[:LONGESTTITLE]
     return PageText(form, text, title, read.language.partition("-")[0].strip().lower()[:8])
 
 

@@ -8,16 +8,23 @@ import re
 from collections.abc import Iterator, Set
 from itertools import pairwise
 
-from centime.model.kernel import Whole
+import numpy as np
+import numpy.typing as npt
+
+from centime.model.kernel import Whole, late_kernel
 from centime.parse.names import BREAKS, ROLES, code_of, element_of
-from centime.warehouse.nodes import ELEMENT, TEXT
+from centime.warehouse.contents import SEPARATOR, Bytes, Scratch, readable
+from centime.warehouse.nodes import ELEMENT, TEXT, Numbers
 from centime.warehouse.tree import Tree
+
+_SEPARATOR = bytes([SEPARATOR])
+_HIDES, _BREAKS = 1, 2  # what an element does to the text
 
 _END = re.compile(
     "[.!?\u2026][\"'\u201d\u2019)\\]]*\\s+(?=[\"'\u201c\u2018(\\[]*[^\\s\\da-z])"
     "|[\u3002\uff01\uff1f]+[\u300d\u300f\uff09]*"
 )
-_HIDDEN = frozenset(
+HIDDEN = frozenset(
     {"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "object", "svg", "math", "head"}
 )
 
@@ -31,34 +38,56 @@ def paragraphs_of(tree: Tree, *, html: bool, left_out: Set[str] = frozenset()) -
     """The paragraphs, headings, cells and so on of a document, in order, each in one line; of HTML without what is in
     the elements `left_out`.
     """
-    blocks = _blocks(tree, html=html, hidden_names=_HIDDEN | left_out)
+    blocks = _blocks(tree, html=html, hidden_names=HIDDEN | left_out)
     return [line for block in blocks if (line := " ".join(block.split()))]
 
 
-def _blocks(tree: Tree, *, html: bool, hidden_names: Set[str] = _HIDDEN) -> Iterator[str]:
-    """The texts between the beginnings and ends of lines."""
-    hidden = [False] * len(tree)
-    names: dict[int, str] = {}
-    blocks: list[list[str]] = [[]]
-    stack = [0]
-    parents, kinds, contents = tree.parent.tolist(), tree.kind.tolist(), tree.content.tolist()
-    breaks = {0: True}
-    for node in range(1, len(tree)):
+def _blocks(tree: Tree, *, html: bool, hidden_names: Set[str] = HIDDEN) -> Iterator[str]:
+    """The texts between the beginnings and ends of lines; some are empty."""
+    labels = np.unique(tree.label[tree.kind == ELEMENT])
+    roles = np.zeros(int(labels.max(initial=0)) + 1, dtype=np.uint8)
+    for label in labels.tolist():
+        name = tree.contents.name(label)
+        is_hidden, breaks = html and name in hidden_names, not html or _begins_line(name)
+        roles[label] = _HIDES * is_hidden + _BREAKS * breaks
+    contents = tree.contents
+    texts = tree.content[tree.kind == TEXT].astype(np.int64)
+    size = int((contents.ends[texts + 1] - contents.ends[texts]).sum()) + 2 * len(tree) + 1
+    gathered = np.empty(size, dtype=np.uint8)
+    hidden, stack = np.zeros(len(tree), dtype=np.uint8), np.zeros(len(tree) + 1, dtype=np.int32)
+    nodes = tree.parent, tree.kind, tree.label, tree.content
+    length = int(_gather(nodes, roles, contents.bytes, contents.ends, hidden, stack, gathered))
+    yield from map(readable, gathered[:length].tobytes().split(_SEPARATOR))
+
+
+@late_kernel(1.0)
+def _gather(
+    nodes: tuple[Numbers, npt.NDArray[np.int8], Numbers, Numbers], roles: Bytes, contents: Bytes, ends: Scratch,
+    hidden: Bytes, stack: Numbers, gathered: Bytes,
+) -> Whole:  # fmt: skip
+    """Writes all texts that are shown, with a separator where a line begins or ends; returns how many bytes."""
+    parents, kinds, labels, numbers = nodes
+    length, top = np.int64(0), np.int64(0)
+    for node in range(1, len(parents)):
         parent = parents[node]
-        while stack[-1] != parent:
-            if breaks[stack.pop()]:
-                blocks.append([])
+        while stack[top] != parent:
+            if roles[labels[stack[top]]] & _BREAKS:
+                gathered[length] = SEPARATOR
+                length += 1
+            top -= 1
         if kinds[node] == ELEMENT:
-            label = int(tree.label[node])
-            name = names.get(label) or names.setdefault(label, tree.contents.name(label))
-            hidden[node] = hidden[parent] or (html and name in hidden_names)
-            breaks[node] = not html or _begins_line(name)
-            if breaks[node]:
-                blocks.append([])
-            stack.append(node)
+            role = roles[labels[node]]
+            hidden[node] = hidden[parent] | (role & _HIDES)
+            if role & _BREAKS:
+                gathered[length] = SEPARATOR
+                length += 1
+            top += 1
+            stack[top] = node
         elif kinds[node] == TEXT and not hidden[parent]:
-            blocks[-1].append(tree.contents.text(contents[node]))
-    yield from map("".join, blocks)
+            for at in range(ends[numbers[node]] + 1, ends[numbers[node] + 1]):
+                gathered[length] = contents[at]
+                length += 1
+    return length
 
 
 def sentences(text: str) -> list[str]:

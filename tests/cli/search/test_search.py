@@ -43,7 +43,7 @@ def test_people_read_titles_urls_and_snippets(library: Library, capsys: pytest.C
     assert said.err == ""
     assert "\x1b" not in said.out
     assert "Opening \\x1b[31mhours" in said.out
-    for part in (ONE, TWO, "We open at eight for tea.", "importance", "2 pages match\n"):
+    for part in (ONE, TWO, "We open at eight for tea", "importance", "2 pages match\n"):
         assert part in said.out
 
 

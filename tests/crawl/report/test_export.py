@@ -105,7 +105,7 @@ def test_a_bad_path_of_an_export_is_refused_before_any_work(
     small_folder: Path, small: CrawlReader, tmp_path: Path
 ) -> None:
     assert export_path(small_folder, "edges", None) == Path("crawl.txt")
-    with pytest.raises(BadSetting, match="parquet, csv, edges or webgraph-text, not 'xls'"):
+    with pytest.raises(BadSetting, match=r"parquet, csv, edges, webgraph-text, .* or wacz, not 'xls'"):
         export_path(small_folder, "xls", None)
     for path, sentence in (
         (tmp_path, "this is a directory"),

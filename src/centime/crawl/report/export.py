@@ -9,8 +9,19 @@ from centime.files.replacement import STANDARD_OUTPUT, is_stream
 from centime.graphs.sidecar import sidecar
 from centime.model.errors import BadInput, BadSetting
 
-FORMATS = {"parquet": ".parquet", "csv": ".csv", "edges": ".txt", "webgraph-text": ".graph-txt"}
-ONE_FILE = ("parquet", "csv")
+FORMATS = {
+    "parquet": ".parquet",
+    "csv": ".csv",
+    "edges": ".txt",
+    "webgraph-text": ".graph-txt",
+    "jsonl": ".jsonl",
+    "markdown": "-markdown",
+    "git": ".fast-import",
+    "warc": ".warc.gz",
+    "wacz": ".wacz",
+}
+ONE_FILE = ("parquet", "csv", "jsonl", "git", "warc", "wacz")
+BODIES = ("jsonl", "markdown", "git", "warc", "wacz")  # what stored bodies are exported as
 
 
 def export_path(folder: Path, form: str, output: Path | None) -> Path:
@@ -20,22 +31,35 @@ def export_path(folder: Path, form: str, output: Path | None) -> Path:
             f"the format of an export is {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}, not {form!r}"
         )
     path = Path(f"{folder.resolve().name}{FORMATS[form]}") if output is None else output
-    if path.is_dir() or not path.parent.is_dir():
-        raise BadInput(f"{path}: {'this is a directory' if path.is_dir() else 'there is no such folder'}")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no such folder")
+    if form == "markdown" and path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise BadInput(f"{path}: the format markdown needs a new or empty folder")
+    if path.is_dir() and form != "markdown":
+        raise BadInput(f"{path}: this is a directory")
     if is_stream(path) and form not in ONE_FILE:
-        raise BadInput(f"{path}: this is not a file, and the format {form} needs two; use {' or '.join(ONE_FILE)}")
+        needs = "a folder" if form == "markdown" else "two"
+        raise BadInput(f"{path}: this is not a file, and the format {form} needs {needs}; use {' or '.join(ONE_FILE)}")
     if path != STANDARD_OUTPUT and path.resolve().is_relative_to(folder.resolve()):
         raise BadInput(f"{path}: this is inside the crawl's own folder; write to another folder")
     return path
 
 
 def export(
-    opened: CrawlState, form: str, path: Path, step: Callable[[float], None] = lambda done: None
+    opened: CrawlState, form: str, path: Path, step: Callable[[float], None] = lambda done: None, *, text: bool = False
 ) -> dict[str, Any]:
-    """Writes the export; returns what was written. `step` receives each further share of the work."""
+    """Writes the export; returns what was written. `step` receives each further share of the work. `text` makes
+    `parquet` the table of texts.
+    """
+    if text and form != "parquet":
+        raise BadSetting(f"--text is for the format parquet, not for {form}")
     pages = opened.shard.pages.count
     if not pages:
         raise BadInput(f"{opened.folder.path}: the crawl knows no page yet, so there is nothing to export")
+    if form in BODIES or text:
+        from centime.crawl.export.exporting import export_bodies
+
+        return export_bodies(opened, form, path, step)
     facts: dict[str, Any] = {"pages": pages}
     files = [path]
     if form in ONE_FILE:

@@ -63,10 +63,7 @@ class ArchivedCaptures:
 
     def read_since(self, position: Position) -> None:
         """Takes in the captures that came since a position."""
-        # Closed indexes are listed last: one that was open a moment ago counts.
-        paths = {path.name.removesuffix(OPEN): path for path in list_files(self._folder, "*" + OPEN)}
-        paths |= {path.name.removesuffix(".cdxj"): path for path in list_files(self._folder, CLOSED)}
-        for name, path in sorted(paths.items()):
+        for name, path in indexes_of(self._folder).items():
             self._read(name, path, position.get(name, {}))
 
     def _read(self, name: str, path: Path, seen: Position) -> None:
@@ -150,6 +147,14 @@ class ArchivedCaptures:
                     capture = _capture(file.readline(), file.name)
                     first, seen = (seconds_of(str(column[page])) for column in (self._first, self._last))
                     yield PageId(page), first, seen, capture
+
+
+def indexes_of(bodies: Path) -> dict[str, Path]:
+    """The indexes of an archive by the names of their files, in order."""
+    # Closed ones are listed last: one that was open a moment ago counts.
+    paths = {path.name.removesuffix(OPEN): path for path in list_files(bodies, "*" + OPEN)}
+    paths |= {path.name.removesuffix(".cdxj"): path for path in list_files(bodies, CLOSED)}
+    return dict(sorted(paths.items()))
 
 
 def _capture(line: bytes, name: str) -> Capture:

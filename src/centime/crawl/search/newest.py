@@ -90,6 +90,16 @@ class StoredBodies:
             with damage_closes(self._folder.path):
                 yield from self._versions()
 
+    def every(self) -> Iterator[NewestBody]:
+        """The newest body of every page that has one, each page once."""
+        seen = np.zeros(self._opened.shard.pages.count)
+        for body in self.since({}):
+            seen[body.page] = max(seen[body.page], body.seen)
+        for body in self.since({}):
+            if body.seen == seen[body.page]:
+                seen[body.page] = -1.0
+                yield body
+
     def of(self, page: PageId, url: str) -> NewestBody | None:
         """The newest body of one page; None if none is stored."""
         found: list[NewestBody] = []

@@ -72,7 +72,7 @@ def update_index(
         writer.pages.reserve(known.count)
         seen_until = known.last_time()
         source = bodies or StoredBodies(opened)
-        wanted = _wanted(opened, update)
+        wanted, update.noindex = wanted_pages(opened)
         try:
             for body in _due(source, opened, writer, wanted, step):
                 _index(body, source, writer, update)
@@ -99,15 +99,14 @@ def must_have_bodies(opened: CrawlState) -> None:
         )
 
 
-def _wanted(opened: CrawlState, update: Update) -> Flags:
-    """Which pages are to be in the index if they have a body."""
+def wanted_pages(opened: CrawlState) -> tuple[Flags, int]:
+    """Which pages are to be in the index if they have a body, and how many ask to be left out."""
     last = last_visits(opened.shard.pages, "visits", "kind", "outcome", "marks", "presence")
     asked = (last["marks"] & Mark.NOINDEX) > 0
-    update.noindex = int(np.count_nonzero(asked))
     gone = (last["kind"] == PageKind.DEAD) | (last["presence"] == Presence.GONE) | REDIRECTS[last["outcome"]]
     wanted: Flags = (last["visits"] > 0) & ~gone & ~asked
     wanted[opened.shard.requisites.every()] = False
-    return wanted
+    return wanted, int(np.count_nonzero(asked))
 
 
 def _due(

@@ -1,0 +1,135 @@
+"""The stored archive as one file: WARC files joined, or a WACZ package that replay tools open.
+
+Both are copies of the records as they were stored. Of a file that a crawl is writing, the records that its index names
+are copied. A WACZ is a ZIP file: `archive/` has the WARC files, `indexes/index.cdxj` all captures in order, and
+`pages/pages.jsonl` the pages with their titles.
+"""
+
+import hashlib
+import heapq
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from centime.crawl.engine.state import CrawlState
+from centime.crawl.export.corpus import Corpus
+from centime.crawl.report.opening import moment
+from centime.crawl.search.archived import indexes_of
+from centime.files.disk import naming
+from centime.model.errors import BadInput
+from centime.search.page_text import page_text
+from centime.store.captures import OPEN, capture_of
+
+CHUNK = 1 << 20
+Step = Callable[[float], None]
+
+
+def must_be_archived(opened: CrawlState) -> None:
+    """BadInput if nothing is in the archive."""
+    if not indexes_of(opened.folder.bodies):
+        kept = opened.settings.keep
+        raise BadInput(
+            f"{opened.folder.path}: no WARC files are stored: this crawl runs with --keep {kept}; "
+            "--keep all stores what it reads from then on as WARC"
+        )
+
+
+def write_warc(opened: CrawlState, file: BinaryIO, step: Step = lambda share: None) -> int:
+    """Writes all WARC files one after the other, which is a WARC file too; returns how many there were."""
+    files = list(_warc_files(opened.folder.bodies))
+    total = sum(size for _, size in files) or 1
+    for path, size in files:
+        for some in _read(path, size):
+            file.write(some)
+            step(len(some) / total)
+    return len(files)
+
+
+def write_wacz(opened: CrawlState, file: BinaryIO, created: float, step: Step = lambda share: None) -> int:
+    """Writes a WACZ package, version 1.1.1; returns the number of its pages."""
+    bodies = opened.folder.bodies
+    files = list(_warc_files(bodies))
+    total = sum(size for _, size in files) or 1
+    resources: list[dict[str, object]] = []
+    with zipfile.ZipFile(file, "w", allowZip64=True) as package:
+        for path, size in files:
+            _add(
+                package,
+                f"archive/{path.name}",
+                _stepped(_read(path, size), lambda done: step(0.7 * done / total)),
+                resources,
+            )
+        _add(package, "indexes/index.cdxj", heapq.merge(*map(_sorted_lines, indexes_of(bodies).values())), resources)
+        corpus = Corpus(opened, lambda share: step(0.3 * share))
+        _add(package, "pages/pages.jsonl", _pages(corpus), resources)
+        about = {
+            "profile": "data-package",
+            "wacz_version": "1.1.1",
+            "title": opened.folder.path.resolve().name,
+            "software": "centime",
+            "created": moment(created),
+            "resources": resources,
+        }
+        text = json.dumps(about, indent=1).encode()
+        package.writestr("datapackage.json", text)
+        digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(text).hexdigest()}"}
+        package.writestr("datapackage-digest.json", json.dumps(digest))
+    return corpus.rows
+
+
+def _warc_files(bodies: Path) -> Iterator[tuple[Path, int]]:
+    """The WARC files, and how many bytes of each count."""
+    for name, index in indexes_of(bodies).items():
+        path = bodies / f"{name}.warc.gz"
+        size = path.stat().st_size
+        if index.name.endswith(OPEN):
+            captures = [capture_of(line) for line in _sorted_lines(index)]
+            size = max((capture.offset + capture.length for capture in captures), default=0)
+        yield path, size
+
+
+def _read(path: Path, size: int) -> Iterator[bytes]:
+    with naming(path), path.open("rb") as file:
+        while size > 0 and (some := file.read(min(CHUNK, size))):
+            size -= len(some)
+            yield some
+
+
+def _stepped(parts: Iterable[bytes], step: Step) -> Iterator[bytes]:
+    for some in parts:
+        yield some
+        step(len(some))
+
+
+def _sorted_lines(index: Path) -> Iterator[bytes]:
+    """The lines of an index in order; an open one is sorted in memory."""
+    with index.open("rb") as file:
+        lines = (line for line in file if line.endswith(b"\n"))
+        yield from sorted(lines) if index.name.endswith(OPEN) else lines
+
+
+def _pages(corpus: Corpus) -> Iterator[bytes]:
+    yield json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All pages"}).encode() + b"\n"
+    for body, data, content_type, _ in corpus.bodies():
+        made = page_text(data, content_type, body.url)
+        if made.text:
+            corpus.rows += 1
+            time = datetime.fromtimestamp(body.seen, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            said = {"id": str(body.page), "url": body.url, "title": made.title or body.url, "ts": time}
+            yield json.dumps(said, ensure_ascii=False).encode(errors="replace") + b"\n"
+
+
+def _add(package: zipfile.ZipFile, name: str, parts: Iterable[bytes], resources: list[dict[str, object]]) -> None:
+    """Adds a file to a package, uncompressed as the format asks, and describes it."""
+    digest, size = hashlib.sha256(), 0
+    with package.open(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), "w", force_zip64=True) as file:
+        for some in parts:
+            file.write(some)
+            digest.update(some)
+            size += len(some)
+    resources.append(
+        {"name": name.rpartition("/")[2], "path": name, "hash": f"sha256:{digest.hexdigest()}", "bytes": size}
+    )

@@ -1,0 +1,103 @@
+"""A corpus for retrieval: the text of every stored page, one row each, as JSON lines or a Parquet table.
+
+Rows are those of the full-text index (docs/search.md): no pages that are gone, that redirect, that ask not to be
+indexed, or that have no text. They are written as they are read, so memory does not grow with their number.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.opening import moment
+from centime.crawl.report.top import importance_of_ranked
+from centime.crawl.search.newest import NewestBody, StoredBodies
+from centime.crawl.search.updating import wanted_pages
+from centime.files.replacement import replacing_files
+from centime.model.errors import DamagedFile
+from centime.search.page_text import page_text
+
+ROWS_AT_ONCE = 500
+Step = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRow:
+    """The text of a page."""
+
+    url: str
+    title: str
+    text: str  # a paragraph in each line
+    language: str | None
+    kind: str
+    importance: float
+    changed: str | None  # when this version was first seen
+    seen: str | None  # when it was last seen
+
+
+class Corpus:
+    """The rows of a crawl; `unreadable` counts the bodies that could not be read."""
+
+    def __init__(self, opened: CrawlState, step: Step = lambda share: None) -> None:
+        self._opened = opened
+        self._step = step
+        self.rows = 0
+        self.unreadable = 0
+
+    def bodies(self) -> Iterator[tuple[NewestBody, bytes, str, float]]:
+        """The bodies of the pages that count, each with its Content-Type and the importance of its page."""
+        importance = importance_of_ranked(self._opened)
+        wanted, _ = wanted_pages(self._opened)
+        source = StoredBodies(self._opened)
+        for body in source.every():
+            self._step(1 / source.count)
+            if not wanted[body.page]:
+                continue
+            try:
+                data, content_type = source.read(body)
+            except (DamagedFile, OSError):
+                self.unreadable += 1
+                continue
+            yield body, data, content_type, float(importance[body.page])
+
+    def __iter__(self) -> Iterator[CorpusRow]:
+        for body, data, content_type, importance in self.bodies():
+            made = page_text(data, content_type, body.url)
+            if made.text:
+                self.rows += 1
+                yield CorpusRow(
+                    url=body.url,
+                    title=made.title,
+                    text=made.text,
+                    language=made.language or None,
+                    kind=made.kind,
+                    importance=importance,
+                    changed=moment(body.time),
+                    seen=moment(body.seen),
+                )
+
+
+def write_json_lines(rows: Iterable[CorpusRow], file: BinaryIO) -> None:
+    """Writes each row as one line of JSON."""
+    for row in rows:
+        file.write(json.dumps(asdict(row), ensure_ascii=False).encode(errors="replace") + b"\n")
+
+
+def write_table(rows: Iterator[CorpusRow], path: Path) -> None:
+    """Writes the rows as a Parquet file, which appears when it is complete."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    time = pa.timestamp("s", tz="UTC")
+    texts = [(name, pa.string()) for name in ("url", "title", "text", "language", "kind")]
+    schema = pa.schema([*texts, ("importance", pa.float64()), ("changed", time), ("seen", time)])
+    with replacing_files(path) as files, pq.ParquetWriter(files.new(path), schema, compression="zstd") as writer:
+        while some := list(islice(rows, ROWS_AT_ONCE)):
+            columns = {name: [getattr(row, name) for row in some] for name in schema.names}
+            for name in ("changed", "seen"):
+                columns[name] = [None if one is None else datetime.fromisoformat(one) for one in columns[name]]
+            writer.write_table(pa.table(columns, schema=schema))
