@@ -61,6 +61,26 @@ def test_a_page_that_stays_gone_is_looked_for_after_the_least_interval_and_then_
         assert plan(opened, now=START + 5 * DAY)["deaths_per_page_and_day"] > 0.0
 
 
+def test_a_crawl_that_begins_to_refresh_looks_for_the_pages_that_were_gone_before(tmp_path: Path) -> None:
+    world = Dying()
+    with crawl(tmp_path / "c", exclude=["elsewhere"]) as opened:
+        live(opened, world, START + HOUR + 700.0, start=START + HOUR + 1.0, step=10.0)
+        last = opened.shard.pages.last(number_of(opened, 5))
+        assert last is not None
+        assert last.outcome is Outcome.GONE
+        assert number_of(opened, 5) not in opened.shard.placement.retries
+        opened.shard.journal.flush()
+    world.back = START + HOUR + 1000.0
+    with crawl(tmp_path / "c", **FOREVER | {"least_interval": HOUR}) as opened:
+        assert number_of(opened, 5) in opened.shard.placement.retries
+        live(opened, world, START + 5 * HOUR, start=START + HOUR + 1000.0)
+        found = opened.shard.pages.last(number_of(opened, 5))
+        assert found is not None
+        assert found.outcome is Outcome.READ
+        opened.shard.journal.flush()
+        same(opened.shard, read_crawl(tmp_path / "c").shard)
+
+
 @pytest.mark.parametrize("anew", [True, False])
 def test_a_new_link_on_a_page_that_was_read_before_is_followed_at_once(tmp_path: Path, anew: bool) -> None:
     world = Dying(back=LATE)

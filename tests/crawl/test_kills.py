@@ -12,6 +12,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.errors import InUse
 from centime.store.folder import CrawlFolder
+from centime.store.versions.stored import every_version
 from tests.crawl.world import SEED, World, advance, crawl
 
 BOX = WebBox(
@@ -24,18 +25,23 @@ ROUNDS = [
 
 
 @pytest.mark.timeout(240)
-def test_a_crawl_with_faults_of_all_kinds_loses_nothing_and_ends_like_one_without(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("keep", "kinds"), list(zip(("xml", "versions"), ROUNDS, strict=True)))
+def test_a_crawl_with_faults_of_all_kinds_loses_nothing_and_ends_like_one_without(
+    keep: str, kinds: list[str], tmp_path: Path
+) -> None:
     with serve_in_process(BOX) as served:
-        campaign = Ending(served.seed_url, tmp_path, ("--rate", "400/s", "--keep", "xml"))
+        campaign = Ending(served.seed_url, tmp_path, ("--rate", "400/s", "--keep", keep))
         campaign.begin()
-        chance = Random(7)
-        for number, kinds in enumerate(ROUNDS):
-            campaign.disturb(tmp_path / f"crawl-{number}", kinds, chance)
+        campaign.disturb(tmp_path / "crawl", kinds, Random(7))
+        undisturbed, disturbed = (
+            {(one.url, one.digest) for one in every_version(folder / "versions")}
+            for folder in (tmp_path / "undisturbed", tmp_path / "crawl")
+        )
     assert [problem for tally in campaign.tallies.values() for problem in tally.wrong] == []
-    assert {kind: tally.right for kind, tally in campaign.tallies.items()} == {
-        kind: 1 for kinds in ROUNDS for kind in kinds
-    } | {ENDED: len(ROUNDS)}
+    assert {kind: tally.right for kind, tally in campaign.tallies.items()} == dict.fromkeys(kinds, 1) | {ENDED: 1}
     assert set(campaign.tallies) - {ENDED} <= set(FAULTS)
+    assert disturbed == undisturbed
+    assert bool(disturbed) == (keep == "versions")
 
 
 def test_a_crawl_killed_before_its_first_frame_was_on_disk_still_knows_its_seeds(tmp_path: Path) -> None:

@@ -67,12 +67,17 @@ def show(report: Mapping[str, object], *, as_json: bool) -> None:
 
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:
     """Writes lines, each with its colour on a terminal."""
+    show_pieces([line] for line in lines)
+
+
+def show_pieces(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
+    """Writes lines of several pieces, each with its colour on a terminal."""
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(soft_wrap=True)
-    for line, colour in lines:
-        console.print(Text(visible(line), style=colour))
+    console = Console(soft_wrap=True, highlight=False)
+    for line in lines:
+        console.print(Text.assemble(*((visible(piece), colour) for piece, colour in line)))
 
 
 def show_beside(headings: Sequence[str], rows: Iterable[Sequence[tuple[str, str]]]) -> None:

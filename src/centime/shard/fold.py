@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from centime.model.errors import JournalMismatch
+from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
 from centime.shard import queueing
 from centime.shard.filing import take_visits
@@ -34,6 +35,7 @@ from centime.shard.message import (
 from centime.shard.moving import set_clock
 from centime.shard.people.command import decode_command
 from centime.shard.people.commands import carry_out
+from centime.shard.returning import begin_looking
 from centime.shard.state import RULES, ShardState
 
 # kinds of frames, as the journal stores them
@@ -79,8 +81,7 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
         case Settled():
             settle(state, frame)
         case Configured():
-            state.apply_settings(decode_settings(msgspec.json.decode(frame.settings), where="the journal"))
-            rebalance(state, frame.now)
+            configure(state, frame.now, decode_settings(msgspec.json.decode(frame.settings), where="the journal"))
         case Commanded():
             carry_out(state, frame.now, decode_command(frame.command))
         case Delivered():
@@ -90,6 +91,15 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
         case Bounded():
             bound(state, frame)
     state.frame += 1
+
+
+def configure(state: ShardState, now: float, settings: CrawlSettings) -> None:
+    """Applies the settings of a `Configured` frame."""
+    begins = settings.refreshes() and not state.settings.refreshes()
+    state.apply_settings(settings)
+    rebalance(state, now)
+    if begins:
+        begin_looking(state)
 
 
 def bound(state: ShardState, frame: Bounded) -> None:

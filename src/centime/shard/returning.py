@@ -9,6 +9,8 @@ by a first read    the links of a page that is read for the first time may be ol
 by robots.txt      once a day: no sooner is robots.txt fetched again
 """
 
+import numpy as np
+
 from centime.frontier.timers import MOST_FAILURES, return_time
 from centime.model.ids import PageId, page_ids
 from centime.model.outcome import Outcome, PageKind, Presence
@@ -18,6 +20,7 @@ from centime.store.record import Record
 
 EIGHTH = 0.125
 DAY_SECONDS = 86_400.0
+BATCH = 65_536  # pages
 
 
 def may_return(record: Record) -> bool:
@@ -34,6 +37,19 @@ def next_look(state: ShardState, record: Record, importance: float) -> float:
     given_up = outcome is not Outcome.GONE and record.failures >= MOST_FAILURES
     deaths = record.failures - MOST_FAILURES + 1 if given_up else record.failures
     return return_time(max(1, deaths), record.time, _least(state, record.page), importance)
+
+
+def begin_looking(state: ShardState) -> None:
+    """Puts the pages on timers that were lost while the crawl did not refresh."""
+    for start in range(0, state.pages.count, BATCH):
+        pages = np.arange(start, min(start + BATCH, state.pages.count), dtype=np.int64)
+        kinds = state.pages.records.heads(pages)["kind"]
+        lost = pages[(kinds == PageKind.DEAD) | (kinds == PageKind.ERROR)]
+        lost = lost[state.placement.idle(lost)]
+        for page, importance in zip(page_ids(lost), state.ledger.importance(lost).tolist(), strict=True):
+            record = state.pages.last(page)
+            if record is not None and (record.kind is PageKind.DEAD or may_return(record)):
+                state.placement.retry(page, next_look(state, record, importance))
 
 
 def look_sooner(state: ShardState, now: float, sources: Pages, rows: RowBatch) -> None:

@@ -38,10 +38,10 @@ from centime.shard.fold import (
     SETTLED,
     VISITS,
     bound,
+    configure,
     settle,
 )
 from centime.shard.joining import take_seeded
-from centime.shard.limits.dropping import rebalance
 from centime.shard.message import (
     Bounded,
     Clocked,
@@ -80,8 +80,7 @@ class Shard(ShardState):
         """Applies new settings; takes all leases back first."""
         self.returned(Returned(now, [], all=True))
         self._append(CONFIGURED, Configured(now, msgspec.json.encode(settings.facts()).decode()))
-        self.apply_settings(settings)
-        rebalance(self, now)
+        configure(self, now, settings)
 
     def bound(self, now: float, machine: int, pressed: int = 0) -> None:
         """Says how many pages the machine has memory for, and how many are allowed while memory is short."""

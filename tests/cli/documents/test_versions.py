@@ -181,4 +181,5 @@ def test_changes_show_their_sentences(folder: Path, capsys: pytest.CaptureFixtur
     assert " new http://" in capsys.readouterr().out
     assert centime("changes", folder, "--diff", "--json") == 0
     assert all(row["sentences"] is None for row in told(capsys)["changes"])
-    assert centime("changes", folder, "--diff", "--atom") == 2
+    assert centime("changes", folder, "--diff", "--atom") == 0
+    assert "<feed" in capsys.readouterr().out

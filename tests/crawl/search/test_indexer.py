@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from centime import Crawl, open_crawl
+from centime.crawl.search import indexer
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
 
@@ -29,7 +30,10 @@ def web() -> Iterator[Served]:
 
 
 @pytest.mark.slow
-def test_the_index_is_up_to_date_when_the_crawl_has_ended(web: Served, tmp_path: Path) -> None:
+def test_the_index_is_up_to_date_when_the_crawl_has_ended(
+    web: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexer, "PATIENCE_SECONDS", 300.0)  # on a busy machine the lowest priority waits for long
     with Crawl(tmp_path / "c", web.seed_url, **GIVEN) as crawl:
         crawl.run(pages=30)
     assert crawl.index_trouble == ""

@@ -1,20 +1,18 @@
 """`centime search`: the pages of a crawl in which words stand."""
 
-import sys
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Json, show, show_pieces
 from centime.cli.progress import progress
-from centime.cli.visible import say, visible
+from centime.cli.visible import say
 from centime.model.errors import BadSetting
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from centime.search.searcher import FoundPage
 
 
@@ -68,7 +66,7 @@ def _search(
         pages = [found_facts(page) for page in found]
         show({"words": text, "matches": matches, "changed_since_index": behind, "pages": pages}, as_json=True)
         return
-    _print(found, matches)
+    show_pieces(_lines(found, matches))
     if behind:
         are = (
             "page has changed since the index was made"
@@ -78,32 +76,23 @@ def _search(
         say(f"{behind} {are}; centime index {folder} brings it up to date")
 
 
-def _print(found: "list[FoundPage]", matches: int) -> None:
-    """Writes pages for people, with the words in bold."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(soft_wrap=True, highlight=False)
+def _lines(found: "list[FoundPage]", matches: int) -> Iterator[list[tuple[str, str]]]:
+    """Pages for people, with the words in bold."""
     for page in found:
-        console.print(Text(visible(page.title or page.url), style="bold"))
-        console.print(Text(f"  {visible(page.url)}", style="green"))
-        facts = f"importance {page.importance:.4g}  score {page.score:.4g}  {page.kind}"
-        console.print(Text(f"  {facts}", style="dim"))
+        yield [(page.title or page.url, "bold")]
+        yield [(f"  {page.url}", "green")]
+        yield [(f"  importance {page.importance:.4g}  score {page.score:.4g}  {page.kind}", "dim")]
         if page.snippet.text:
-            console.print(Text("  ") + _marked(page))
-        console.print()
+            yield [("  ", ""), *_marked(page)]
+        yield []
     shown = "" if len(found) == matches else f"; these are the best {len(found)}"
-    console.print(Text(f"{matches} {'page matches' if matches == 1 else 'pages match'}{shown if found else ''}"))
-    sys.stdout.flush()
+    yield [(f"{matches} {'page matches' if matches == 1 else 'pages match'}{shown if found else ''}", "")]
 
 
-def _marked(page: "FoundPage") -> "Text":
-    from rich.text import Text
-
-    made, at = Text(), 0
+def _marked(page: "FoundPage") -> Iterator[tuple[str, str]]:
+    at = 0
     for begin, end in page.snippet.marks:
-        made.append(visible(page.snippet.text[at:begin]))
-        made.append(visible(page.snippet.text[begin:end]), style="bold yellow")
+        yield page.snippet.text[at:begin], ""
+        yield page.snippet.text[begin:end], "bold yellow"
         at = end
-    made.append(visible(page.snippet.text[at:]))
-    return made
+    yield page.snippet.text[at:], ""

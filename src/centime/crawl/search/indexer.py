@@ -38,10 +38,10 @@ class Indexer:
             self._end("the process that keeps the index has ended", 0.0)
         return self._trouble
 
-    def close(self, patience_seconds: float = PATIENCE_SECONDS) -> None:
+    def close(self) -> None:
         """Lets it bring the index up to date a last time, now that the crawl has ended."""
         if self._process is not None:
-            self._end("the index is not up to date", patience_seconds)
+            self._end("the index is not up to date", PATIENCE_SECONDS)
         self._said.close()
 
     def _end(self, what: str, patience_seconds: float) -> None:

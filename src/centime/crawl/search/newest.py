@@ -129,7 +129,9 @@ class StoredBodies:
 
     def _state_of_versions(self) -> list[Any]:
         """Names, sizes and times of the files of the database: it is read again if one of them changed."""
-        files = [(path.name, path.stat()) for path in files_below(self._folder.versions) if path.suffix != ".db-shm"]
+        files = [
+            (path.name, path.stat()) for path in files_below(self._folder.versions) if not path.name.endswith("-shm")
+        ]
         return [[name, about.st_size, about.st_mtime_ns] for name, about in files if about.st_size]
 
 
