@@ -1,10 +1,11 @@
 from pathlib import Path
+from unicodedata import name, normalize
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.search.words import prepared, readable, words_of
+from centime.search.words import JOINT, prepared, readable, words_of
 from tests.search.made import index_of, pages
 
 
@@ -43,3 +44,16 @@ def test_words_of_chinese_and_japanese_are_found_wherever_they_stand(tmp_path: P
         ("气象", set()),
     ):  # fmt: skip
         assert pages(searcher, words) == expected, words
+
+
+def test_every_character_of_a_script_without_spaces_is_a_word() -> None:
+    for number in [*range(0xD800), *range(0xE000, 0x32000)]:
+        character = chr(number)
+        words = prepared(f"a{character}a")
+        if is_unspaced(character) and character.isalnum():
+            assert words == f"a{JOINT}{normalize('NFC', character)}{JOINT}a", hex(number)
+
+
+def is_unspaced(character: str) -> bool:
+    names = ("THAI", "LAO", "MYANMAR", "HANGUL SYLLABLE", "KHMER", "CJK UNIFIED", "HIRAGANA LETTER", "KATAKANA LETTER")
+    return name(character, "").startswith(names)

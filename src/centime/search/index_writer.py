@@ -22,7 +22,7 @@ from centime.search.page_text import PageText
 from centime.search.words import prepared
 
 MEMORY_BYTES = 64_000_000  # that the writer gathers before it writes a segment
-COMMIT_SECONDS = 30.0
+COMMIT_SECONDS = 10.0
 SIGN = 1 << 63
 
 

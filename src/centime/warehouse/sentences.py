@@ -55,35 +55,37 @@ def _blocks(tree: Tree, *, html: bool, hidden_names: Set[str] = HIDDEN) -> Itera
     size = int((contents.ends[texts + 1] - contents.ends[texts]).sum()) + 2 * len(tree) + 1
     gathered = np.empty(size, dtype=np.uint8)
     hidden, stack = np.zeros(len(tree), dtype=np.uint8), np.zeros(len(tree) + 1, dtype=np.int32)
-    nodes = tree.parent, tree.kind, tree.label, tree.content
+    nodes = tree.parent, tree.kind, tree.label, tree.content, tree.size
     length = int(_gather(nodes, roles, contents.bytes, contents.ends, hidden, stack, gathered))
     yield from map(readable, gathered[:length].tobytes().split(_SEPARATOR))
 
 
 @late_kernel(1.0)
 def _gather(
-    nodes: tuple[Numbers, npt.NDArray[np.int8], Numbers, Numbers], roles: Bytes, contents: Bytes, ends: Scratch,
-    hidden: Bytes, stack: Numbers, gathered: Bytes,
+    nodes: tuple[Numbers, npt.NDArray[np.int8], Numbers, Numbers, Numbers], roles: Bytes, contents: Bytes,
+    ends: Scratch, hidden: Bytes, stack: Numbers, gathered: Bytes,
 ) -> Whole:  # fmt: skip
     """Writes all texts that are shown, with a separator where a line begins or ends; returns how many bytes."""
-    parents, kinds, labels, numbers = nodes
+    parents, kinds, labels, numbers, sizes = nodes
     length, top = np.int64(0), np.int64(0)
     for node in range(1, len(parents)):
         parent = parents[node]
         while stack[top] != parent:
-            if roles[labels[stack[top]]] & _BREAKS:
+            if roles[labels[stack[top]]] & _BREAKS and length and gathered[length - 1] != SEPARATOR:
                 gathered[length] = SEPARATOR
                 length += 1
             top -= 1
         if kinds[node] == ELEMENT:
             role = roles[labels[node]]
             hidden[node] = hidden[parent] | (role & _HIDES)
-            if role & _BREAKS:
+            if role & _BREAKS and length and gathered[length - 1] != SEPARATOR:
                 gathered[length] = SEPARATOR
                 length += 1
             top += 1
             stack[top] = node
         elif kinds[node] == TEXT and not hidden[parent]:
+            if not sizes[node] and (not length or gathered[length - 1] == SEPARATOR):
+                continue  # white space at the beginning of a line
             for at in range(ends[numbers[node]] + 1, ends[numbers[node] + 1]):
                 gathered[length] = contents[at]
                 length += 1

@@ -8,6 +8,7 @@ The state of a running crawl may be behind its archive. A capture of a page that
 position back, unless the state is so much newer that the page must have been lost.
 """
 
+from calendar import timegm
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -166,4 +167,5 @@ def _capture(line: bytes, name: str) -> Capture:
 
 def seconds_of(timestamp: str) -> float:
     """The seconds of a time of 14 digits."""
-    return datetime.strptime(timestamp, TIMESTAMP).replace(tzinfo=UTC).timestamp()
+    year, rest = int(timestamp[:4]), (int(timestamp[at : at + 2]) for at in range(4, 14, 2))
+    return float(timegm((year, *rest)))

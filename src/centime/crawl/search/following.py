@@ -2,7 +2,8 @@
 
 It reads the folder as any reader does, follows the crawl, and brings the index up to date again and again, with the
 lowest priority. It rests at least as long as an update took. When its standard input ends, the crawl has ended: it
-brings the index up to date once more, and ends. It dies with the crawl if that is killed.
+brings the index up to date once more, and ends; SIGTERM ends it sooner, and what it has done until then is kept. It
+dies with the crawl if that is killed.
 
 It holds a copy of the crawl's state. What stops it is one sentence on standard error; the crawl goes on.
 """
@@ -43,6 +44,7 @@ def main() -> None:
     """Runs the process."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit("there was no time to finish"))
     with contextlib.suppress(OSError):
         os.nice(LOWEST)
     try:

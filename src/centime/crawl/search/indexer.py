@@ -52,13 +52,22 @@ class Indexer:
             process.stdin.close()
             process.wait(patience_seconds or None)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            _stop(process)
         if process.returncode:
             self._said.seek(0)
             lines = self._said.read().decode(errors="replace").split("\n")
             why = next((line for line in reversed(lines) if line.strip()), f"exit code {process.returncode}")
             self._trouble = f"{what}: {why}; centime index {self._folder} brings it up to date"
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """Lets it keep what it has done, and ends it."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 @contextmanager

@@ -10,6 +10,7 @@ Bodies are in the archive (`archived.py`) or are versions in a database (`store/
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -129,10 +130,13 @@ class StoredBodies:
 
     def _state_of_versions(self) -> list[Any]:
         """Names, sizes and times of the files of the database: it is read again if one of them changed."""
-        files = [
-            (path.name, path.stat()) for path in files_below(self._folder.versions) if not path.name.endswith("-shm")
-        ]
-        return [[name, about.st_size, about.st_mtime_ns] for name, about in files if about.st_size]
+        state: list[Any] = []
+        for path in files_below(self._folder.versions):
+            with suppress(FileNotFoundError):  # the crawl ends, and its log of writes with it
+                about = path.stat()
+                if about.st_size and not path.name.endswith("-shm"):
+                    state.append([path.name, about.st_size, about.st_mtime_ns])
+        return state
 
 
 def digest_number(digest: str) -> int:
