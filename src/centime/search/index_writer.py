@@ -8,6 +8,8 @@
 What is broken, of another crawl or of another version is thrown away and begun again; `writer.began_again` says why.
 """
 
+import os
+import re
 import time as clock
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from contextlib import contextmanager
 import tantivy
 
 from centime.files.disk import room_for
-from centime.model.errors import NoRoom
+from centime.model.errors import DamagedFile
 from centime.search.index_files import IndexFiles
 from centime.search.indexed_pages import BrokenIndex, IndexedPages
 from centime.search.page_text import PageText
@@ -24,6 +26,8 @@ from centime.search.words import prepared
 MEMORY_BYTES = 64_000_000  # that the writer gathers before it writes a segment
 COMMIT_SECONDS = 10.0
 SIGN = 1 << 63
+
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 class IndexWriter:
@@ -58,7 +62,8 @@ class IndexWriter:
         document.add_text("kind", text.kind)
         if text.language:
             document.add_text("language", text.language)
-        self._writer.add_document(document)
+        with _written(self._files):
+            self._writer.add_document(document)
         self.pages.digests[page] = digest
         self._is_changed = True
 
@@ -70,7 +75,7 @@ class IndexWriter:
 
     def commit(self) -> None:
         """Makes all that was done so far durable, and visible to searches."""
-        with _room(self._files):
+        with _written(self._files):
             if self._is_changed or not self.pages.opstamp:
                 self.pages.opstamp = int(self._writer.commit())
             self.pages.write(self._files.pages)
@@ -79,7 +84,7 @@ class IndexWriter:
 
     def close(self) -> None:
         """Waits for merges that are under way; what was not committed is dropped."""
-        with _room(self._files):
+        with _written(self._files):
             self._writer.rollback()
             self._writer.wait_merging_threads()
 
@@ -125,15 +130,16 @@ def _continued(files: IndexFiles, count: int) -> IndexWriter:
 
 
 @contextmanager
-def _room(files: IndexFiles) -> Iterator[None]:
-    """Lets a full disk end as NoRoom: tantivy says it in a ValueError."""
+def _written(files: IndexFiles) -> Iterator[None]:
+    """Lets a full disk end as NoRoom, and what else tantivy cannot write as DamagedFile: it says both by ValueError."""
     try:
         with room_for(files.folder):
             yield
     except ValueError as trouble:
-        if "No space left" in str(trouble) or "StorageFull" in str(trouble):
-            raise NoRoom(f"{files.folder}: the disk is full") from trouble
-        raise
+        if found := _OS_ERROR.search(str(trouble)):
+            with room_for(files.folder):
+                raise OSError(int(found[1]), os.strerror(int(found[1])), str(files.folder)) from trouble
+        raise DamagedFile(f"{files.folder}: the index cannot be written ({trouble}); delete this folder") from trouble
 
 
 def sites_of(url: str) -> list[str]:

@@ -322,3 +322,31 @@ def test_versions_that_a_crawl_keeps_are_indexed(tmp_path: Path) -> None:
     assert update.pages == update.added > 15
     assert len(found(folder, "honey")) > 0
     assert counts(updated(folder)) == (update.pages, 0, 0, 0)
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from centime.crawl.report.opening import look_at
+from centime.crawl.search.updating import update_index
+from centime.model.errors import NoRoom
+opened = look_at(Path(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+try:
+    update_index(opened)
+except NoRoom as trouble:
+    print(trouble)
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_said_and_the_next_update_goes_on(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    pages = {f"http://a.example/{n}": f"<p>apples {draw.randbytes(4000).hex(' ')}" for n in range(60)}
+    with closing(Library(tmp_path / "crawl", pages)) as library:
+        program = [sys.executable, "-c", FULL, str(library.folder)]
+        said = subprocess.run(program, capture_output=True, text=True, check=True)
+        assert f"{library.folder / 'index'}: the file is too large" in said.stdout
+        assert updated(library.folder).pages == 61
+        with closing(look_at(library.folder)) as opened:
+            assert len(CrawlSearch(opened).find("apples", most=100)) == 60
