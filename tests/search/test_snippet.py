@@ -34,3 +34,13 @@ def test_a_snippet_is_short_and_has_a_word(tmp_path: Path) -> None:
     for page in found(searcher, "needle"):
         assert 0 < len(page.snippet.text) <= LONGEST + 10
         assert bool(page.snippet.marks) == (page.page == 0)
+
+
+def test_a_snippet_for_a_phrase_shows_the_phrase(tmp_path: Path) -> None:
+    text = "opening " * 5 + "of hours. " + "filler " * 300 + "The Opening\nHours are long. " + "filler " * 300
+    for words in ('"opening hours"', "opening-hours"):
+        (page,) = found(index_of(tmp_path / words[0], [text]), words)
+        assert "<b>Opening</b> <b>Hours</b>" in page.snippet.html()
+        assert len(page.snippet.text) <= LONGEST + 10
+    (page,) = found(index_of(tmp_path / "cjk", ["\u4eac " * 300 + "\u6771\u4eac\u90fd"]), "\u6771\u4eac")
+    assert "<b>\u6771\u4eac</b>\u90fd" in page.snippet.html()

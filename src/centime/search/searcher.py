@@ -69,7 +69,7 @@ class IndexSearcher:
             query = wanted.query(schema)
             hits = best_hits(searcher, schema, query, prominence, most)
             times = searcher.fast_field_values("time", [hit.place for hit in hits])
-            snippets = Snippets(searcher, query, schema)
+            snippets = Snippets(searcher, query, schema, wanted.phrases)
             return [
                 _found(hit, searcher.doc(hit.place).to_dict(), int(time or 0), prominence, snippets)
                 for hit, time in zip(hits, times, strict=True)

@@ -1,6 +1,7 @@
 """A piece of a page's text around the words that were looked for, with the places of these words."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -29,9 +30,13 @@ class Snippet:
 
 
 class Snippets:
-    """Makes snippets for one query."""
+    """Makes snippets for one query; `phrases` are what it looks for, in words."""
 
-    def __init__(self, searcher: tantivy.Searcher, query: tantivy.Query, schema: tantivy.Schema) -> None:
+    def __init__(
+        self, searcher: tantivy.Searcher, query: tantivy.Query, schema: tantivy.Schema, phrases: Iterable[Sequence[str]]
+    ) -> None:
+        together = ["\\W+".join(map(re.escape, phrase)) for phrase in phrases if len(phrase) > 1]
+        self._phrase = re.compile("|".join(together), re.IGNORECASE) if together else None
         self._generator = tantivy.SnippetGenerator.create(searcher, query, schema, "text")
         self._generator.set_max_num_chars(LONGEST)
 
@@ -39,6 +44,7 @@ class Snippets:
         """The snippet of a text of the index: its best piece, or its beginning if no word is in it."""
         if not text:
             return Snippet("")
+        text = self._from_phrase(text)
         for size in SEARCHED:
             found = self._generator.snippet_from_doc(tantivy.Document(text=text[:size]))
             if (piece := found.fragment().encode()) or len(text) <= size:
@@ -47,6 +53,15 @@ class Snippets:
             return Snippet(_beginning(readable(text[: 2 * LONGEST])))
         marks = [(piece[: one.start].decode(), piece[one.start : one.end].decode()) for one in found.highlighted()]
         return _plain(piece.decode(), [(len(before), len(before) + len(word)) for before, word in marks])
+
+    def _from_phrase(self, text: str) -> str:
+        """The piece of a text around a phrase, if it is found as it was written; otherwise the text."""
+        found = self._phrase.search(text, 0, SEARCHED[-1]) if self._phrase else None
+        if found is None:
+            return text
+        begin = max(0, found.start() - LONGEST // 3)
+        begin = begin and 1 + max(text.rfind(sign, 0, begin) for sign in (" ", "\n", JOINT))
+        return text[begin : max(found.end(), begin + LONGEST)]
 
 
 def _plain(text: str, marks: list[tuple[int, int]]) -> Snippet:
