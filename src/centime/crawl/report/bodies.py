@@ -132,6 +132,13 @@ def when(stored: Stored) -> str:
     return iso(stored.timestamp)
 
 
+def first_seen(stored: Stored) -> float:
+    """When a body was stored, in seconds; captures know whole seconds."""
+    if isinstance(stored, StoredVersion):
+        return stored.time
+    return datetime.strptime(stored.timestamp, TIMESTAMP).replace(tzinfo=UTC).timestamp()
+
+
 def last_seen(stored: Stored) -> str:
     """When the page was last seen with this body, as far as this one tells."""
     return iso(timestamp_of(stored.seen)) if isinstance(stored, StoredVersion) else when(stored)
