@@ -136,7 +136,12 @@ def first_seen(stored: Stored) -> float:
     """When a body was stored, in seconds; captures know whole seconds."""
     if isinstance(stored, StoredVersion):
         return stored.time
-    return datetime.strptime(stored.timestamp, TIMESTAMP).replace(tzinfo=UTC).timestamp()
+    return seconds_of(stored.timestamp)
+
+
+def seconds_of(timestamp: str) -> float:
+    """The seconds of a time of 14 digits."""
+    return datetime.strptime(timestamp, TIMESTAMP).replace(tzinfo=UTC).timestamp()
 
 
 def last_seen(stored: Stored) -> str:

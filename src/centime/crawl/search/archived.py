@@ -10,7 +10,6 @@ position back, unless the state is so much newer that the page must have been lo
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -19,7 +18,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.bodies import TIMESTAMP
+from centime.crawl.report.bodies import seconds_of
 from centime.files.disk import naming
 from centime.files.listing import list_files
 from centime.model.address import fingerprint
@@ -162,8 +161,3 @@ def _capture(line: bytes, name: str) -> Capture:
         return capture_of(line)
     except (ValueError, KeyError) as trouble:
         raise DamagedFile(f"{name}: a line of an index is damaged; centime check says which") from trouble
-
-
-def seconds_of(timestamp: str) -> float:
-    """The seconds of a time of 14 digits."""
-    return datetime.strptime(timestamp, TIMESTAMP).replace(tzinfo=UTC).timestamp()
