@@ -25,6 +25,7 @@ from centime.model.address import fingerprint
 from centime.model.errors import DamagedFile
 from centime.model.ids import PageId
 from centime.store.captures import CLOSED, OPEN, Capture, capture_of
+from centime.store.versions.stored import timestamp_of
 
 BATCH = 4096  # captures whose pages are looked up at once
 BEHIND_SECONDS = 600.0
@@ -42,8 +43,7 @@ class ArchivedCaptures:
         self._folder = opened.folder.bodies
         self._handles = ExitStack()
         self._table = opened.shard.pages.table
-        known = datetime.fromtimestamp(max(0.0, opened.shard.pages.last_time() - BEHIND_SECONDS), UTC)
-        self._known_until = int(known.strftime(TIMESTAMP))
+        self._known_until = int(timestamp_of(max(0.0, opened.shard.pages.last_time() - BEHIND_SECONDS)))
         self._indexes: list[BinaryIO | Path] = []
         count = self._table.count
         self._first = np.zeros(count, dtype=np.int64)  # times are numbers of 14 digits
