@@ -24,8 +24,6 @@ from centime.model.pattern import check_pattern
 if TYPE_CHECKING:
     from centime.crawl.search.finding import CrawlSearch
 
-TIMESTAMP = "%Y%m%d%H%M%S"
-
 
 class Reader:
     """A crawl opened for reading; made by `open_crawl`, closed by `close` or at the end of a `with` block."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.engine.state import rows_of
-from centime.crawl.report.bodies import Stored, capture_facts, every_stored, read_stored
+from centime.crawl.report.bodies import Stored, capture_facts, every_stored, read_stored, seconds_of
 from centime.crawl.report.changes import find_changes, newest_first
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.model.arrow import arrow
@@ -22,9 +22,6 @@ from centime.store.folder import CrawlFolder
 
 if TYPE_CHECKING:
     import pyarrow
-
-
-TIMESTAMP = "%Y%m%d%H%M%S"
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -91,7 +88,7 @@ class Body:
     @property
     def time(self) -> datetime:
         """When it was fetched."""
-        return datetime.strptime(self._capture.timestamp, TIMESTAMP).replace(tzinfo=UTC)
+        return datetime.fromtimestamp(seconds_of(self._capture.timestamp), UTC)
 
     @property
     def status(self) -> int:
