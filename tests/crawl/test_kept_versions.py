@@ -37,7 +37,7 @@ BASE: dict[str, Any] = {
     "delay": 0.0,
     "allow-network": list(HERE),
     "scope": "page",
-    "refresh-after": 1.0,
+    "refresh-after": 0.01,
     "sitemaps": False,
 }
 
@@ -99,9 +99,10 @@ async def visits(folder: Path, server: Server, given: dict[str, Any], *paths: st
             fetcher_settings(opened.settings, opened.settings.fetch_settings(), "test", opened.folder)
         )
         try:
-            leases = opened.shard.lease(opened.clock() + 3600, 99)
+            await asyncio.sleep(0.05)
+            leases = opened.shard.lease(opened.clock(), 99)
             found = [await visit(one, process.chains, process.links, process.archive) for one in leases]
-            opened.shard.record(opened.clock() + 3601, [pack(one) for one in found])
+            opened.shard.record(opened.clock(), [pack(one) for one in found])
         finally:
             await process.chains.close()
             assert process.archive is not None
@@ -255,6 +256,16 @@ def test_commands_show_prune_and_count_versions(tmp_path: Path, capsys: pytest.C
 
     assert told("stats", folder)["versions"] == {"pages": 2, "versions": 6, "bytes": 5 * 22 + 11}
     assert [one["version"] for one in told("versions", folder, f"{url}/changing")["versions"]] == [1, 2, 3, 4, 5]
+    changed = told("query", folder, "string(//p)", "--changes", "--since", "1d", "-n", "3")["changes"]
+    assert [(one["old"], one["new"]) for one in changed] == [
+        ([f"It is number {number - 1} now."], [f"It is number {number} now."]) for number in (5, 4, 3)
+    ]
+    assert told("query", folder, "//h1", "--changes")["changes"] == []
+    assert run_program(main.app, ["query", folder, "//p", "--changes", "-n", "1"]) == 0
+    assert "  + <p>It is number 5 now.</p>" in capsys.readouterr().out
+    assert run_program(main.app, ["query", folder, "//p", "--changes", "--at", "2026"]) == 2
+    assert run_program(main.app, ["query", folder, "//p", "--since", "1d"]) == 2
+    capsys.readouterr()
     assert told("prune", folder) == {"removed": {"pages": 0, "versions": 0, "bytes": 0}, "retain": []}
     would = told("prune", folder, "--retain", "2", "--retain", "/same=1", "--dry-run")["would_remove"]
     assert (would["pages"], would["versions"]) == (1, 3)

@@ -1,4 +1,7 @@
-"""The shard: state is the fold of the journal, the best page of a ready host comes first, nothing is lost."""
+"""The shard: state is the fold of the journal, the best page of a ready host comes first, nothing is lost.
+
+Over 400 lines: all cases compare the state of a shard with that of its replay.
+"""
 
 from pathlib import Path
 from typing import Any

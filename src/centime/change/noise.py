@@ -23,6 +23,8 @@ Twin reads are few: at most 2 + pages/16 when pages are first read, from the thi
 fourth change of a place; and then at most 4 + reads * (1 % + 4 % of the recent success) in all.
 
 The module is long because everything that a host has learned changes together, at each read.
+
+Over 400 lines: the rules above read and write the same suspects, and hold only together.
 """
 
 import msgspec

@@ -1,4 +1,7 @@
-"""Damage of every kind: it is said, never certified, and repaired with no more loss than what depends on it."""
+"""Damage of every kind: it is said, never certified, and repaired with no more loss than what depends on it.
+
+Over 400 lines: all cases share the ways to damage a crawl.
+"""
 
 import errno
 import os

@@ -1,15 +1,19 @@
 """`centime query`: an XPath over all stored pages."""
 
+import time
 from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Json, show, show_lines
 from centime.cli.progress import progress
 from centime.cli.visible import say, tell
 from centime.model.errors import BadSetting
+
+if TYPE_CHECKING:
+    from centime.crawl.engine.reader import CrawlReader
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +29,13 @@ def _query(
     at: Annotated[
         str | None, typer.Option("--at", metavar="TIME", help="Pages as they were at this time. Default: the newest.")
     ] = None,
-    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Pages with results to show.")] = 10,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Show changes of what the XPath finds, newest first.")
+    ] = False,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With --changes: those seen since then: 2026-01-31, or 2h.")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Pages, or changes, to show.")] = 10,
     results: Annotated[int, typer.Option(metavar="N", help="Results to show of each page.")] = 10,
     as_json: Json = False,
 ) -> None:
@@ -41,9 +51,11 @@ def _query(
       centime query museum "//h1"
       centime query museum "//item[price < 100]/title" --kind xml --json
       centime query museum "string(//title)" --match /news/ --at 2026-01-31 -n 50
+      centime query museum "//price" --changes --since 1d
     """
     from centime.crawl.documents.querying import check_query, facts_of_answer, pages_of_kind, query
     from centime.crawl.report.bodies import digits_of
+    from centime.crawl.report.changes import time_of
     from centime.crawl.report.opening import look_at
 
     if count < 1 or results < 1:
@@ -51,7 +63,15 @@ def _query(
     check_query(xpath)
     if at is not None:
         digits_of(at)
+    if changes and (at is not None or kind != "any"):
+        raise BadSetting("--changes goes with --match and --since, not with --at or --kind")
+    if since is not None and not changes:
+        raise BadSetting("--since is a time of --changes: give that too")
+    first = 0.0 if since is None else time_of(since, time.time())
     opened = look_at(folder)
+    if changes:
+        _show_changes(opened, xpath, match, first, count, results, as_json=as_json)
+        return
     pages = pages_of_kind(opened, kind, match)
     examined = 0
 
@@ -76,3 +96,24 @@ def _query(
             tell(f"    not examined: {row['trouble']}")
     if not rows:
         say(f"no stored page has a result; {examined} were examined")
+
+
+def _show_changes(
+    opened: "CrawlReader", xpath: str, match: str, since: float, count: int, results: int, *, as_json: bool
+) -> None:
+    from centime.crawl.documents.querying import changed_results
+    from centime.crawl.report.changes import find_changes, newest_first
+
+    found = find_changes(opened, since)
+    with progress(len(found), "looking into changes", quiet=as_json) as step:
+        rows = list(islice(changed_results(opened, xpath, newest_first(opened, found, match), step), count))
+    for row in rows:
+        row |= {"old": row["old"][:results], "new": row["new"][:results]}
+    if as_json:
+        show({"seen": len(found), "changes": rows}, as_json=True)
+        return
+    for row in rows:
+        tell(f"{row['seen']}  {row['url']}")
+        show_lines([*((f"  - {one}", "red") for one in row["old"]), *((f"  + {one}", "green") for one in row["new"])])
+    if not rows:
+        say(f"what the XPath finds has not changed; {len(found)} changes of pages were seen")

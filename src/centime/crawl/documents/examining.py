@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 from lxml import etree
 
-from centime.crawl.report.bodies import capture_at, captures_of, typed_body_of
+from centime.crawl.report.bodies import Stored, capture_at, captures_of, typed_body_of
+from centime.crawl.report.versions import Versions
 from centime.model.errors import CentimeError
 from centime.model.outcome import PageKind
 from centime.parse.encoding import as_utf8
@@ -39,6 +40,7 @@ class Task(msgspec.Struct, array_like=True, frozen=True):
     url: str
     xpath: str = ""
     at: str | None = None  # the version, by time
+    version: int = 0  # the version, by its number
 
 
 class Examined(msgspec.Struct, array_like=True, frozen=True):
@@ -75,12 +77,16 @@ class Examining:
 
     def examined(self, task: Task) -> Examined:
         """What is found in a document."""
-        stored = capture_at(captures_of(self._folder, task.url), task.at)
-        body, content_type = typed_body_of(self._folder, stored)
+        body, content_type = typed_body_of(self._folder, self._stored(task))
         if task.xpath:
             return self._queried(task, body, content_type)
         loaded = load(body, task.url, self._held)
         return Examined(task.url, loaded.state, loaded.error, loaded.wanted, loaded.facts)
+
+    def _stored(self, task: Task) -> Stored:
+        if task.version:
+            return Versions(self._folder, task.url).numbered(task.version).first
+        return capture_at(captures_of(self._folder, task.url), task.at)
 
     def _queried(self, task: Task, body: bytes, content_type: str) -> Examined:
         kind = kind_of(body, content_type)

@@ -10,6 +10,7 @@ from lxml import etree
 from centime.crawl.documents.examiner import examiner
 from centime.crawl.documents.examining import UNKNOWN_PREFIX, Task
 from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.versions import Versions
 from centime.crawl.report.visits import last_visits
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.outcome import PageKind
@@ -73,6 +74,27 @@ def query(
                 yield Answer(url, importance, found.found, found.count)
             elif found.error and not found.error.startswith(UnknownPage.__name__):
                 yield Answer(url, importance, [], 0, found.error)
+
+
+def changed_results(
+    opened: CrawlState, xpath: str, changes: Iterator[dict[str, Any]], step: Callable[[int], None] = lambda done: None
+) -> Iterator[dict[str, Any]]:
+    """Those of the changes (`report/changes.py`) after which an XPath finds something else, with both results."""
+    with examiner(opened.folder.path) as asking:
+        for change in changes:
+            step(1)
+            if change["change"] not in ("changed", "back"):
+                continue
+            try:
+                pair = Versions(opened.folder.path, change["url"]).around(*[change["seen_seconds"]] * 2)
+            except UnknownPage:
+                continue
+            if pair is None:
+                continue
+            old, new = (asking.examine(Task(change["url"], xpath, version=version.number)) for version in pair)
+            if (old.found, old.count) != (new.found, new.count):
+                facts = {name: change[name] for name in ("url", "change", "seen", "importance")}
+                yield facts | {"from": pair[0].time, "to": pair[1].time, "old": old.found, "new": new.found}
 
 
 def facts_of_answer(answer: Answer, most: int) -> dict[str, Any]:

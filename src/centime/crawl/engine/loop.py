@@ -10,6 +10,8 @@ budget have room for, and visits are recorded in batches. The engine installs no
 Each turn writes the journal's frames to the system (a killed process loses none of them) and once per second syncs them
 to the disk (a power cut loses at most one second). A forked child writes snapshots. Once per second the engine measures
 the memory of all its processes, and bounds the pages that the shard may know (`memory.py`).
+
+Over 400 lines: a run is one sequence of steps over the same facts, and what ends it is decided in one place.
 """
 
 import time

@@ -15,8 +15,8 @@ from xxhash import xxh3_64_intdigest
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.export.naming import page_name
-from centime.crawl.report.bodies import Stored, read_stored
-from centime.crawl.search.archived import indexes_of, seconds_of
+from centime.crawl.report.bodies import Stored, read_stored, seconds_of
+from centime.crawl.search.archived import indexes_of
 from centime.model.address import fingerprint
 from centime.model.errors import DamagedFile, UnknownPage
 from centime.model.ids import PageId

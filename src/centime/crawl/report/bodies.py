@@ -132,6 +132,18 @@ def when(stored: Stored) -> str:
     return iso(stored.timestamp)
 
 
+def first_seen(stored: Stored) -> float:
+    """When a body was stored, in seconds; captures know whole seconds."""
+    if isinstance(stored, StoredVersion):
+        return stored.time
+    return seconds_of(stored.timestamp)
+
+
+def seconds_of(timestamp: str) -> float:
+    """The seconds of a time of 14 digits."""
+    return datetime.strptime(timestamp, TIMESTAMP).replace(tzinfo=UTC).timestamp()
+
+
 def last_seen(stored: Stored) -> str:
     """When the page was last seen with this body, as far as this one tells."""
     return iso(timestamp_of(stored.seen)) if isinstance(stored, StoredVersion) else when(stored)

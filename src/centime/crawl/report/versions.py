@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from centime.crawl.report.bodies import Stored, capture_at, captures_of, last_seen, typed_body_of, when
+from centime.crawl.report.bodies import Stored, capture_at, captures_of, first_seen, last_seen, typed_body_of, when
 from centime.model.errors import BadInput, UnknownPage
-from centime.store.versions.stored import StoredVersion, timestamp_of
+from centime.store.versions.stored import StoredVersion
 from centime.warehouse.comparison import Document, TreeChange, changed_sentences, tree_change
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
@@ -58,12 +58,16 @@ class Versions:
     def at(self, named: str | None) -> Version:
         """The newest version, the one with this number, or the one that the page had at this time."""
         if named is not None and named.isascii() and named.isdigit() and int(named) <= MOST_NUMBER:
-            found = next((version for version in self._all if version.number == int(named)), None)
-            if found is None:
-                raise UnknownPage(f"{self.url}: there is no version {named}; it has {self._numbers()}")
-            return found
+            return self.numbered(int(named))
         stored = capture_at([version.first for version in self._all], named)
         return next(version for version in self._all if version.first is stored)
+
+    def numbered(self, number: int) -> Version:
+        """The version with a number."""
+        found = next((version for version in self._all if version.number == number), None)
+        if found is None:
+            raise UnknownPage(f"{self.url}: there is no version {number}; it has {self._numbers()}")
+        return found
 
     def _numbers(self) -> str:
         """The numbers of the versions, in words."""
@@ -90,8 +94,7 @@ class Versions:
 
     def _place_at(self, time: float) -> int:
         """The place of the version that the page had at a time; -1 if it had none."""
-        moment = timestamp_of(time)
-        return sum(version.first.timestamp <= moment for version in self._all) - 1
+        return sum(first_seen(version.first) <= time for version in self._all) - 1
 
     def read(self, version: Version) -> Document:
         """The document of a version."""

@@ -8,10 +8,8 @@ The state of a running crawl may be behind its archive. A capture of a page that
 position back, unless the state is so much newer that the page must have been lost.
 """
 
-from calendar import timegm
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -20,13 +18,14 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.bodies import TIMESTAMP
+from centime.crawl.report.bodies import seconds_of
 from centime.files.disk import naming
 from centime.files.listing import list_files
 from centime.model.address import fingerprint
 from centime.model.errors import DamagedFile
 from centime.model.ids import PageId
 from centime.store.captures import CLOSED, OPEN, Capture, capture_of
+from centime.store.versions.stored import timestamp_of
 
 BATCH = 4096  # captures whose pages are looked up at once
 BEHIND_SECONDS = 600.0
@@ -44,8 +43,7 @@ class ArchivedCaptures:
         self._folder = opened.folder.bodies
         self._handles = ExitStack()
         self._table = opened.shard.pages.table
-        known = datetime.fromtimestamp(max(0.0, opened.shard.pages.last_time() - BEHIND_SECONDS), UTC)
-        self._known_until = int(known.strftime(TIMESTAMP))
+        self._known_until = int(timestamp_of(max(0.0, opened.shard.pages.last_time() - BEHIND_SECONDS)))
         self._indexes: list[BinaryIO | Path] = []
         count = self._table.count
         self._first = np.zeros(count, dtype=np.int64)  # times are numbers of 14 digits
@@ -163,9 +161,3 @@ def _capture(line: bytes, name: str) -> Capture:
         return capture_of(line)
     except (ValueError, KeyError) as trouble:
         raise DamagedFile(f"{name}: a line of an index is damaged; centime check says which") from trouble
-
-
-def seconds_of(timestamp: str) -> float:
-    """The seconds of a time of 14 digits."""
-    year, rest = int(timestamp[:4]), (int(timestamp[at : at + 2]) for at in range(4, 14, 2))
-    return float(timegm((year, *rest)))

@@ -20,8 +20,8 @@ from xxhash import xxh3_64_intdigest
 
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.bodies import Stored, read_stored
-from centime.crawl.search.archived import ArchivedCaptures, Position, seconds_of
+from centime.crawl.report.bodies import Stored, read_stored, seconds_of
+from centime.crawl.search.archived import ArchivedCaptures, Position
 from centime.files.listing import files_below
 from centime.model.address import fingerprint
 from centime.model.ids import PageId
