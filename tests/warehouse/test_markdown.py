@@ -57,3 +57,12 @@ def test_elements_can_be_left_out() -> None:
 def test_any_page_can_be_written_and_keeps_its_words(parts: list[str]) -> None:
     page = "".join(parts)
     assert markdown(page).count("word") == page.count("word")
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<blockquote>x" * 20_000, "<b>x<p>" * 20_000, "<ul><li>x" * 20_000, "<a href=x>y" * 20_000, "<pre>x" * 20_000,
+     "<table><tr>" + "<td>x" * 5_000 + "<tr><td>y" * 5_000],
+)  # fmt: skip
+def test_a_hostile_page_stays_small(page: str) -> None:
+    assert len(markdown(page)) < 10 * len(page)

@@ -8,6 +8,7 @@ no form in Markdown is its text. Text is escaped where it would be taken for a m
 import re
 from collections.abc import Callable, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from centime.parse.names import BREAKS, ROLES, code_of, element_of
 from centime.warehouse.nodes import ELEMENT, TEXT
@@ -50,11 +51,15 @@ class _Writer:
         self._row: list[str] | None = None
         self._rows: list[list[str]] = []
         self._verbatim = 0
+        self._quotes = 0  # open ones
+        self._marked: list[_Open] = []  # open links and emphasis whose mark is in the line
 
     def written(self) -> str:
         """The whole text."""
         tree = self._tree
         parents, kinds, contents = tree.parent.tolist(), tree.kind.tolist(), tree.content.tolist()
+        labels = tree.label.tolist()
+        names: dict[int, str] = {}
         inside: set[int] = set()  # hidden elements, and what is in them
         for node in range(1, len(tree)):
             parent = parents[node]
@@ -64,7 +69,8 @@ class _Writer:
                 inside.add(node)
                 continue
             if kinds[node] == ELEMENT:
-                name = tree.contents.name(int(tree.label[node]))
+                label = labels[node]
+                name = names.get(label) or names.setdefault(label, tree.contents.name(label))
                 if name in self._hidden:
                     inside.add(node)
                 else:
@@ -115,18 +121,23 @@ class _Writer:
         elif name in _MARKS and not self._verbatim:
             opened.end, opened.at = _MARKS[name], len(self._line)
             self._line.append(_MARKS[name])
+        elif name == "blockquote":
+            self._quotes += 1
         self._open.append(opened)
+        if opened.end:
+            self._marked.append(opened)
 
     def _close(self) -> None:
         closed = self._open.pop()
         name = closed.name
         if closed.end:
+            self._marked.pop()
             self._end_marked(closed)
         elif name == "pre":
             self._end_verbatim()
         elif name in ("ul", "ol"):
             self._end_block()
-            self._items = self._items[:-1]
+            del self._items[-1:]
         elif name == "tr" and self._row is not None:
             self._end_cell()
             self._rows.append([cell for cell in self._row if cell is not None])
@@ -135,6 +146,13 @@ class _Writer:
             self._end_table()
         elif self._row is None and _is_block(name):
             self._end_block()
+        self._quotes -= name == "blockquote"
+
+    def _drop_marks(self) -> None:
+        """Leaves out the marks of what is not closed where the line ends."""
+        for one in self._marked:
+            self._line[one.at] = one.end = ""
+        self._marked = []
 
     def _end_marked(self, closed: _Open) -> None:
         """Ends a link or what is emphasised; white space goes outside, and what is empty is left out."""
@@ -154,9 +172,7 @@ class _Writer:
 
     def _end_block(self) -> None:
         """Ends a paragraph or heading; a mark that is not closed in it is left out."""
-        for one in self._open:
-            if one.end:
-                self._line[one.at] = one.end = ""
+        self._drop_marks()
         text = "".join(self._line).strip(" ")
         self._line, prefix, self._prefix = [], self._prefix, ""
         text = _SPACES.sub(" ", text).strip() if "\\\n" not in text else text.strip()
@@ -165,8 +181,7 @@ class _Writer:
 
     def _end_verbatim(self) -> None:
         self._verbatim -= 1
-        for one in self._open:
-            one.end = ""
+        self._drop_marks()
         text = "".join(self._line).strip("\r\n").replace("\r", "")
         self._line = []
         if text.strip():
@@ -174,9 +189,7 @@ class _Writer:
             self._put(f"{fence}\n{text}\n{fence}")
 
     def _end_cell(self) -> None:
-        for one in self._open:
-            if one.end:
-                self._line[one.at] = one.end = ""
+        self._drop_marks()
         text = _SPACES.sub(" ", "".join(self._line)).strip().replace("|", "\\|")
         self._line = []
         if self._row is not None and (self._row or text):
@@ -190,12 +203,13 @@ class _Writer:
         if not rows:
             return
         width = max(map(len, rows))
-        lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
+        rows[0] += [""] * (width - len(rows[0]))  # others may be shorter
+        lines = [f"| {' | '.join(row)} |" for row in rows]
         self._put("\n".join([lines[0], f"|{'---|' * width}", *lines[1:]]))
 
     def _put(self, text: str) -> None:
         """Adds a block, with what the lists and quotes around it put in front of its lines."""
-        quotes = min(sum(one.name == "blockquote" for one in self._open), MOST_INDENT)
+        quotes = min(self._quotes, MOST_INDENT)
         widths = [len(f"{max(1, number - 1)}. ") if number else 2 for number in self._items[:MOST_INDENT]]
         mark, self._item = self._item, ""
         rest = " " * sum(widths)
@@ -213,5 +227,6 @@ def _target(url: str) -> str:
     return re.sub(r"[\s()<>]", lambda found: f"%{ord(found[0]):02X}", url)
 
 
+@lru_cache(maxsize=4096)
 def _is_block(name: str) -> bool:
     return name != "br" and bool(ROLES[element_of(code_of(name))] & BREAKS)
