@@ -136,7 +136,7 @@ def _index(body: NewestBody, source: NewestBodies, writer: IndexWriter, update: 
         return
     text = _text(data, content_type, body.url)
     update.without_text += not text.text
-    update.text_bytes += len(text.text)
+    update.text_bytes += len(text.text.encode(errors="replace"))
     if writer.pages.digests[body.page]:
         update.changed += 1
     else:
