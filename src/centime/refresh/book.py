@@ -1,14 +1,15 @@
 """The refresh book: for every page that was read, how often it changes, what another read is worth, and when it is due.
 
-    belief.py      evidence to a distribution of the change rate
-    pooling.py     the priors of hosts and of all pages
+    evidence.py    what reads have shown of a page
+    posterior.py   evidence to a distribution of the change rate
+    pooling.py     the prior, learned from all pages
     worth.py       the index I(a) of a copy of age a, and its inverse
     demand.py      the threshold μ at which the budget is spent
     calendar.py    pages by the time of their next inspection
     sweep.py       the pass over all pages, which corrects due times and sums
 
 A page is due when its least interval is over and I(age) ≥ μ. `inspect` returns due pages with their worth, and returns
-a page that was not read in the meantime again at 1.25 times its age. Each call does a bounded amount of work: many
+a page that was not read in the meantime again at 1.05 times its age. Each call does a bounded amount of work: many
 pages that are due at once are returned over several calls.
 
 The book is deterministic: its state depends only on the calls, on their sequence, and on what `hosts_of` and
@@ -34,19 +35,15 @@ from centime.model.errors import ScheduleBroken
 from centime.model.ids import PageId
 from centime.refresh import observation, sweep, verifier
 from centime.refresh.book_state import copy_tables, restore_tables
-from centime.refresh.calendar import RECORD, Calendar, advance, earliest_opening, empty_calendar, set_clocks, take
+from centime.refresh.calendar import Calendar, advance, earliest_opening, empty_calendar, set_clocks, take
 from centime.refresh.curves import curves_for
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.learning import pooling
-from centime.refresh.learning.belief import UNIT
-from centime.refresh.learning.gamma import quantile
 from centime.refresh.settings import POLICIES, RefreshSettings
 from centime.refresh.tables import (
     ALPHA,
     BETA,
     BY_BYTES,
-    CLASS_BIT,
-    CLASSES,
     CLOCK,
     COST_STEPS,
     COSTS,
@@ -60,15 +57,12 @@ from centime.refresh.tables import (
     MEAN,
     MOVED,
     NEXT_DEATHS,
-    NEXT_MEAN,
-    NEXT_SHAPE,
     NO_PASS,
     OBSERVATIONS,
     PAGE_COUNT,
     PASSES,
     ROOTS,
     RULE,
-    SHAPE,
     SOUND,
     STALE,
     THRESHOLD,
@@ -99,11 +93,9 @@ class RefreshBook:
         self.began = float(began)
         self._hosts_of = hosts_of
         self._settings = settings
-        self._t: RefreshTables = empty_refresh_tables()
+        self._t: RefreshTables = pooling.with_prior(empty_refresh_tables(), settings.first_rate)
         self._calendar: Calendar = empty_calendar()
         facts = self._t.facts
-        facts[[SHAPE, NEXT_SHAPE]] = pooling.FIRST_SHAPE
-        facts[[MEAN, NEXT_MEAN]] = settings.first_rate
         facts[EXACT] = 1.0
         self._draw()
         self._retune()
@@ -218,7 +210,8 @@ class RefreshBook:
     def is_unclaimed(self, pages: Pages) -> npt.NDArray[np.bool_]:
         """For each page, whether it is inside and there is no evidence of its changes."""
         unclaimed = self.contains(pages)
-        unclaimed[unclaimed] = self._t.records["b"][pages[unclaimed]] == 0.0
+        records = self._t.records[pages[unclaimed]]
+        unclaimed[unclaimed] = (records["b"] == 0.0) & (records["s"] == 0)
         return unclaimed
 
     def cost(self, page: PageId) -> float:
@@ -277,8 +270,8 @@ class RefreshBook:
         if last == t.counts[LIMIT]:
             sweep.end_pass(t)
             if t.counts[MOVED]:
-                some = self._inside(0, last, max(2, last // pooling.SAMPLE))
-                pooling.settle(t, some, np.asarray(self._hosts_of(some), dtype=np.int64))
+                some = self._inside(0, last, 1 + last // pooling.SAMPLE)
+                pooling.settle(t, some, self._hosts_of_any(some))
             self._retune()
 
     def _inside(self, first: int, last: int, step: int) -> Pages:
@@ -348,26 +341,26 @@ class RefreshBook:
         return times + self.began
 
     def rates(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
-        """The estimated change rate of each page (per second): the mean, and the bounds of a 90 % interval."""
+        """The estimated change rate of each page (per second): the mean, and the bounds of a 90 % interval; those of
+        the prior for pages that were never read.
+        """
         pages = np.asarray(pages, dtype=np.int64)
-        shapes, rates = self.beliefs(pages)
+        means, low, high = np.empty((3, len(pages)))
         edge = (1.0 - CONFIDENCE) / 2
-        low = np.array([quantile(shape, edge) for shape in shapes]) / rates
-        high = np.array([quantile(shape, 1.0 - edge) for shape in shapes]) / rates
-        return shapes / rates, low, high
+        sweep.rates_of_pages(self._t, pages, self._hosts_of_any(pages), edge, means, low, high)
+        return means, low, high
 
-    def beliefs(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats]:
-        """S and B of each page's belief Gamma(S, B); the prior for pages that were never read."""
-        pages = np.asarray(pages, dtype=np.int64)
-        known = (pages >= 0) & (pages < self._t.counts[LIMIT])
-        records = (
-            self._t.records[np.where(known, pages, 0)] if len(self._t.records) else np.zeros(len(pages), dtype=RECORD)
-        )
-        k = self._t.facts[SHAPE]
-        s = np.where(known, records["s"] * UNIT, 0.0)
-        b = np.where(known, records["b"].astype(np.float64), 0.0)
-        factors = self._t.factors[np.where(known, records["flags"] // CLASS_BIT, 0) % CLASSES]
-        return k + s, k / (self._means(np.asarray(self._hosts_of(pages), dtype=np.int64)) * factors) + b
+    def beliefs(self, pages: npt.NDArray[Any], importance: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        """S and B of each page's belief Gamma(S, B), which is exact near the age at which the page is due; the prior
+        for pages that were never read.
+        """
+        pages, weights = np.asarray(pages, dtype=np.int64), np.asarray(importance, dtype=np.float64)
+        shapes, rates = np.empty((2, len(pages)))
+        sweep.beliefs_of_pages(self._t, pages, self._hosts_of_any(pages), weights, shapes, rates)
+        return shapes, rates
+
+    def _hosts_of_any(self, pages: Pages) -> Pages:
+        return np.asarray(self._hosts_of(pages), dtype=np.int64)
 
     def _means(self, hosts: Pages) -> Floats:
         known = (hosts >= 0) & (hosts < self._t.counts[HOST_LIMIT])
@@ -424,15 +417,6 @@ class RefreshBook:
         """The share of the budget that reads pages which are not worth it yet, to learn about them."""
         return sweep.probe_share(self._t) if self._settings.policy == "optimal" else 0.0
 
-    def drawn_factors(self, pages: npt.NDArray[Any]) -> Floats:
-        """For each page, the factor of its estimated rate in decisions, which its last read has drawn."""
-        pages = np.asarray(pages, dtype=np.int64)
-        factors = np.ones(len(pages))
-        inside = self.contains(pages)
-        some = pages[inside]
-        factors[inside] = sweep.drawn_factors_of_pages(self._t, some, self._hosts_inside(some), np.empty(len(some)))
-        return factors
-
     def statistics(self) -> dict[str, Any]:
         """Counts and estimates for reports."""
         t = self._t
@@ -445,8 +429,7 @@ class RefreshBook:
             "demand": self.demand(self.threshold),
             "budget": self._settings.budget,
             "roots": float(t.sums[0, ROOTS]),
-            "prior_shape": float(t.facts[SHAPE]),
-            "prior_mean_rate": float(t.facts[MEAN]),
+            "prior_mean_rate": float(t.facts[MEAN]) * pooling.mean_factor(t.weights),
             "bytes": sum(array.nbytes for array in (*t, *self._calendar)),
         }
 

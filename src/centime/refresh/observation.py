@@ -17,9 +17,32 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
 from centime.refresh.calendar import Calendar, file_page
-from centime.refresh.learning.belief import SHORT, UNIT, changed, dated, kept_share, mixed, quiet, stored
+from centime.refresh.learning.evidence import (
+    SHORT,
+    SURE,
+    UNIT,
+    joint_interval,
+    kept_share,
+    scaled_down,
+    stored_changes,
+    stored_interval,
+    stored_times,
+    widened,
+)
+from centime.refresh.learning.posterior import NEW, OLD, explain, mean_octaves
 from centime.refresh.learning.verdict import Verdict
-from centime.refresh.page_record import belief_of, cost_of, mean_of_page, next_age, read_time, set_class, tally
+from centime.refresh.page_record import (
+    PRIME,
+    belief_of,
+    cost_of,
+    drawn_number,
+    mean_of_page,
+    next_age,
+    read_time,
+    set_class,
+    tally,
+    weigh_page,
+)
 from centime.refresh.tables import (
     COST_STEPS,
     CURSOR,
@@ -30,7 +53,6 @@ from centime.refresh.tables import (
     OBSERVATIONS,
     OBSERVED,
     PAGE_COUNT,
-    SHAPE,
     THRESHOLD,
     TICKS,
     RefreshTables,
@@ -43,7 +65,6 @@ CHANGED: Final = Verdict.CHANGED.value
 DATED: Final = Verdict.DATED.value
 FAILED: Final = Verdict.FAILED.value
 VERDICTS: Final = len(Verdict)
-SURE: Final = 0.9995  # a larger share of kept evidence is all of it
 
 CLAIMED_FACTOR: Final = 16.0
 """A published period counts as at most CLAIMED_FACTOR^weight times longer or shorter than the usual one: 4-fold for the
@@ -58,47 +79,53 @@ Pages = npt.NDArray[np.int64]
 
 @bare_inlined
 def _tally_kept(t: RefreshTables, page: Whole, host: Whole, importance: float, sign: float) -> None:
-    shape, rate = belief_of(t, page, host)
     cost = cost_of(t, page)
+    shape, rate = belief_of(t, page, host, importance, cost)
     tally(t, page, 0, shape, rate, importance, cost, sign)
     if page < t.counts[CURSOR]:
         tally(t, page, 1, shape, rate, importance, cost, sign)
 
 
 @bare_inlined
-def _with_interval(
-    s: float, b: float, k: float, m: float, verdict: Whole, interval: float, shown: float
-) -> tuple[float, float]:
-    """The evidence with that of an interval."""
-    if verdict == QUIET:
-        s, b = quiet(s, b, interval)
-    elif verdict == CHANGED:
-        s, b = changed(s, b, k, m, interval)
-    else:
-        s, b = dated(s, b, shown)
-    return s, b
-
-
-@bare_inlined
 def _learn(
     t: RefreshTables, page: Whole, host: Whole, verdict: Whole, interval: float, since: float, stood: float
 ) -> None:
+    """Adds what a read shows to the evidence of a page, whose posterior is in `scratch`."""
     record = t.records[page]
-    s, b = record["s"] * UNIT, float(record["b"])
-    if s == 0.0 and b == 0.0 and stood > 0.0:  # not for nan
-        s, b = dated(s, b, min(stood, LONGEST_STANDING))
-    k, m = t.facts[SHAPE], mean_of_page(t, page, host)
+    n, c, v = record["s"] * UNIT, stored_interval(record["b"]), float(record["b"])
+    if n == 0.0 and v == 0.0 and stood > 0.0:  # not for nan
+        record["s"] = stored_changes(1.0)
+        record["b"] = stored_times(min(stood, LONGEST_STANDING), 0.0, 0.0)
+        n, v = 1.0, float(record["b"])
+        weigh_page(t, page, mean_of_page(t, page, host))
+    m = mean_of_page(t, page, host)
     shown = math.inf if verdict == QUIET else -1.0 if verdict == CHANGED else min(max(since, 0.0), interval)
-    kept = kept_share(s, b, k, m, interval, shown)
-    if interval >= SHORT:
-        s, b = _with_interval(kept * s, kept * b, k, m, verdict, interval, shown)
+    explain(t, m, interval, shown)
+    kept = kept_share(t.explained[OLD, 0], t.explained[NEW, 0], interval)
+    widen = interval < SHORT and kept < SURE
+    if not widen:
+        n, v = kept * n, kept * v
+    if verdict == QUIET:
+        v += interval
     else:
-        s, b = _with_interval(s, b, k, m, verdict, interval, shown)
-        if kept < SURE:
-            s, b = mixed(kept, s, b, _with_interval(0.0, 0.0, k, m, verdict, interval, shown), k, m)
-    whole, b32 = stored(s, b)
-    record["s"] = np.uint16(whole)
-    record["b"] = b32
+        within = interval
+        if verdict != CHANGED:
+            within = 0.0
+            v += shown
+        c = joint_interval(n, c, within, m * math.exp2(mean_octaves(t)))
+        n += 1.0
+    if widen:
+        old, new = t.explained[OLD], t.explained[NEW]
+        shares = widened(kept, n, (old[1], old[2]), (new[1], new[2]))
+        n, v = shares[0] * n, shares[1] * v
+    _store(t, page, n, c, v)
+
+
+@bare_inlined
+def _store(t: RefreshTables, page: Whole, n: float, c: float, v: float) -> None:
+    share = scaled_down(n)
+    t.records[page]["s"] = stored_changes(share * n)
+    t.records[page]["b"] = stored_times(share * v, c, drawn_number(t, page, 1) / PRIME)
 
 
 @bare_inlined
@@ -125,8 +152,9 @@ def _join(t: RefreshTables, calendar: Calendar, page: Whole, host: Whole, import
         record["flags"] = np.uint8(np.int64(record["flags"]) | INSIDE)
     else:
         record["flags"] = np.uint8(np.int64(record["flags"]) | INSIDE | FILED)
-        shape, rate = belief_of(t, page, host)
-        age = next_age(t, page, shape, rate, importance, cost_of(t, page), t.facts[THRESHOLD])
+        cost = cost_of(t, page)
+        shape, rate = belief_of(t, page, host, importance, cost)
+        age = next_age(t, page, shape, rate, importance, cost, t.facts[THRESHOLD])
         file_page(calendar, t.records, page, read_time(t, page) + age)
 
 
@@ -176,9 +204,10 @@ def claim_periods(t: RefreshTables, pages: Pages, hosts: Pages, periods: Floats,
         record = t.records[pages[i]]
         usual, factor = 1.0 / mean_of_page(t, pages[i], hosts[i]), CLAIMED_FACTOR ** weights[i]
         period = min(max(periods[i], usual / factor), usual * factor)
-        whole, b = stored(record["s"] * UNIT + weights[i], record["b"] + weights[i] * period)
-        record["s"] = np.uint16(whole)
-        record["b"] = b
+        n, c, rate = record["s"] * UNIT, stored_interval(record["b"]), 1.0 / usual
+        if c > 0.0 and weights[i] > 0.0:
+            c = joint_interval(n / weights[i], c, 0.0, rate)
+        _store(t, pages[i], n + weights[i], c, float(record["b"]) + weights[i] * period)
         t.counts[OBSERVED] += 1
 
 

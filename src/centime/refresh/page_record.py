@@ -18,7 +18,8 @@ import numpy as np
 from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.refresh.curves import guess_ratio, row_of
 from centime.refresh.demand import add_demand
-from centime.refresh.learning.belief import UNIT
+from centime.refresh.learning.evidence import UNIT, stored_interval
+from centime.refresh.learning.posterior import fresh_shares, matching_gamma, mean_gamma, mean_octaves, weigh
 from centime.refresh.tables import (
     ALPHA,
     BETA,
@@ -29,32 +30,35 @@ from centime.refresh.tables import (
     COSTS,
     DEATHS,
     LEAST_INTERVAL,
+    LEVEL,
     MEAN,
     PROBING,
     ROOTS,
     RULE,
-    SHAPE,
-    SPREADING,
     TICKS,
     RefreshTables,
 )
-from centime.refresh.worth import LONGEST, OPTIMAL, TRUST, UNIFORM, age_ratio, index_ratio
+from centime.refresh.worth import LONGEST, OPTIMAL, UNIFORM, age_ratio, index_ratio
 
 LEAST_IMPORTANCE = 1e-30
 PRIME = 2_147_483_647
+_SURELY_STALE = 2.5  # changes expected
+_ROUNDS = 6
+_NEAR = 0.2
+_FARTHEST = 2.0  # octaves of e, in one round
 
 
 @bare_inlined
 def mean_of_host(t: RefreshTables, host: Whole) -> float:
-    """m: the pooled mean rate of the host, or of all pages if the host has none."""
+    """The usual rate of the host, or of all pages if the host has none."""
     mean = float(t.means[host]) if 0 <= host < t.means.size else 0.0
     return mean if mean > 0.0 else t.facts[MEAN]
 
 
 @bare_inlined
 def class_of(importance: float) -> Whole:
-    """The class of importance: 1 below 1/16, then one for each factor of 4, 7 from 64 on."""
-    return np.int64(min(max(0.5 * math.log2(max(importance, LEAST_IMPORTANCE)) + 4.0, 1.0), CLASSES - 1.0))
+    """The class of importance: 1 below 1/256, then one for each factor of 2."""
+    return np.int64(min(max(math.log2(max(importance, LEAST_IMPORTANCE)) + 9.5, 1.0), CLASSES - 1.0))
 
 
 @bare_inlined
@@ -67,22 +71,26 @@ def set_class(t: RefreshTables, page: Whole, importance: float) -> None:
 
 @bare_inlined
 def factor_of(t: RefreshTables, page: Whole) -> float:
-    """The factor of the prior mean by the class of the page's importance."""
-    return float(t.factors[(np.int64(t.records[page]["flags"]) // CLASS_BIT) & (CLASSES - 1)])
+    """The factor of the usual rate by the class of the page's importance."""
+    return float(t.factors[class_of_page(t, page)])
+
+
+@bare_inlined
+def class_of_page(t: RefreshTables, page: Whole) -> Whole:
+    """The class of a page's importance, from its record."""
+    return (np.int64(t.records[page]["flags"]) // CLASS_BIT) & (CLASSES - 1)
+
+
+@bare_inlined
+def has_evidence(t: RefreshTables, page: Whole) -> bool:
+    """Whether anything is known of the changes of a page."""
+    return bool(t.records[page]["b"] > 0.0 or t.records[page]["s"] > 0)
 
 
 @bare_inlined
 def mean_of_page(t: RefreshTables, page: Whole, host: Whole) -> float:
-    """m: the mean of the prior, by the host and by the class of importance."""
+    """m: the usual rate, by the host and by the class of importance."""
     return mean_of_host(t, host) * factor_of(t, page)
-
-
-@bare_inlined
-def belief_of(t: RefreshTables, page: Whole, host: Whole) -> tuple[float, float]:
-    """S and B of a page's belief Gamma(S, B)."""
-    k = t.facts[SHAPE]
-    record = t.records[page]
-    return k + record["s"] * UNIT, k / mean_of_page(t, page, host) + record["b"]
 
 
 @bare_inlined
@@ -123,6 +131,46 @@ def due_age(t: RefreshTables, shape: float, rate: float, scale: float, threshold
 
 
 @bare_inlined
+def weigh_page(t: RefreshTables, page: Whole, m: float) -> None:
+    """Writes the posterior of a page into `scratch`."""
+    record = t.records[page]
+    weigh(t, record["s"] * UNIT, stored_interval(record["b"]), float(record["b"]), m)
+
+
+@bare_part
+def belief_of(t: RefreshTables, page: Whole, host: Whole, importance: float, cost: float) -> tuple[float, float]:
+    """S and B of a page's belief Gamma(S, B), exact near the age at which the page is due."""
+    m = mean_of_page(t, page, host)
+    weigh_page(t, page, m)
+    return gamma_of(t, m, scale_of(t, importance, cost))
+
+
+@bare_part
+def gamma_of(t: RefreshTables, m: float, scale: float) -> tuple[float, float]:
+    """S and B of the gamma that stands for the posterior in `scratch`."""
+    wanted = t.facts[LEVEL] / (scale * t.facts[BETA]) if t.facts[BETA] > 0.0 else math.inf
+    if t.facts[RULE] != OPTIMAL or t.facts[ALPHA] > 0.0 or not 0.0 < wanted < math.inf:
+        return mean_gamma(t, m)
+    usual = m * math.exp2(mean_octaves(t))
+    age = _SURELY_STALE / usual
+    if wanted * usual < 0.5:
+        age = math.sqrt(2.0 * wanted / usual)
+    age = min(age, LONGEST)
+    fresh, mean, falling = fresh_shares(t, m, age)
+    for _ in range(_ROUNDS):
+        # Newton's method for the logarithm of I = a·(e - F) in that of a
+        steepness = falling / (mean - fresh) if mean > fresh else 2.0
+        step = math.log(wanted / max(age * (mean - fresh), 1e-300)) / max(steepness, 1e-3)
+        if abs(step) < _NEAR:
+            break
+        age = min(age * math.exp(min(max(step, -_FARTHEST), _FARTHEST)), LONGEST)
+        fresh, mean, falling = fresh_shares(t, m, age)
+        if age == LONGEST:
+            break
+    return matching_gamma(fresh, mean, age)
+
+
+@bare_inlined
 def drawn_number(t: RefreshTables, page: Whole, step: Whole) -> Whole:
     """A whole number below 2^31 that the page and its last read draw; another one for another step."""
     drawn = (np.int64(page) * 48_271 + np.int64(t.records[page]["read"]) * 69_621 + step) % PRIME
@@ -130,22 +178,11 @@ def drawn_number(t: RefreshTables, page: Whole, step: Whole) -> Whole:
 
 
 @bare_inlined
-def decided_belief(t: RefreshTables, page: Whole, shape: float, rate: float) -> tuple[float, float]:
-    """The belief of decisions: wider than the belief itself, and its mean is drawn, so that no page is judged by the
-    same mistake at every read.
-    """
-    if t.facts[RULE] != OPTIMAL:
-        return shape, rate
-    drawn = drawn_number(t, page, 1)
-    # the sum of four numbers of 7 bits is nearly normal; the cube is Wilson and Hilferty's quantile of a gamma
-    total = (drawn & 127) + (drawn >> 7 & 127) + (drawn >> 14 & 127) + (drawn >> 21 & 127)
-    normal = (total - 254.0) / 73.9
-    spread = t.facts[SPREADING]
-    root = max(1.0 - spread / (9.0 * shape) + spread * normal / (3.0 * math.sqrt(shape)), 0.1)
-    rate /= root * root * root
-    if t.facts[DEATHS] > 0.0:
-        rate = shape / (shape / rate + t.facts[DEATHS])
-    return TRUST * shape, TRUST * rate
+def with_deaths(t: RefreshTables, shape: float, rate: float) -> tuple[float, float]:
+    """The belief of decisions: a page that is gone is a stale copy too, so the rate of deaths is added to the mean."""
+    if t.facts[RULE] == OPTIMAL and t.facts[DEATHS] > 0.0:
+        return shape, shape / (shape / rate + t.facts[DEATHS])
+    return shape, rate
 
 
 @bare_inlined
@@ -162,7 +199,7 @@ def next_age(
     t: RefreshTables, page: Whole, shape: float, rate: float, importance: float, cost: float, threshold: float
 ) -> float:
     """The age at which the page is due, by its worth or for a probe."""
-    decided = decided_belief(t, page, shape, rate)
+    decided = with_deaths(t, shape, rate)
     age = due_age(t, decided[0], decided[1], scale_of(t, importance, cost), threshold)
     if t.facts[RULE] != OPTIMAL or t.facts[PROBING] == 0.0 or math.isinf(threshold):
         return age
@@ -175,7 +212,7 @@ def tally(
 ) -> None:
     """Adds the page to one of the two rows of sums or, with sign -1, subtracts it."""
     scale = scale_of(t, importance, cost)
-    decided = decided_belief(t, page, shape, rate)
+    decided = with_deaths(t, shape, rate)
     known = importance if importance > LEAST_IMPORTANCE else LEAST_IMPORTANCE
     add_demand(t.demand[kept], t.curves, row_of(decided[0]), decided[1], scale, cost, t.facts[LEAST_INTERVAL], sign)
     t.sums[kept, ROOTS] += sign * math.sqrt(known * shape / rate)

@@ -22,6 +22,7 @@ ENOUGH = 64.0  # reads that the budget allows between two comparisons
 WORKED = 5.0  # seconds between two visits that count in any case
 IDLE = 64.0  # reads that the budget allows, between two visits that count
 FULL = 0.99
+LESS = 0.98
 MOST = 16.0
 
 
@@ -50,5 +51,5 @@ class Spending(msgspec.Struct, array_like=True):
         if share < FULL:
             self.factor = min(MOST, before * min(2.0, 1.0 / max(share, 0.5)))
         else:
-            self.factor = max(1.0, before * 0.98)
+            self.factor = max(1.0, before * LESS)
         return self.factor != before

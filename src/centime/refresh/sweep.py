@@ -13,12 +13,12 @@ page and day the ratio is 0.95; without it, only that share of the budget was sp
 A page that the running pass has not reached lies in no slot, so its inspection is late by at most LENGTH calls of
 `inspect`. A page that is due when the pass reaches it can be taken at once.
 
-    a pass begins    after max(256, pages/8) observations; half of that if the priors moved by a tenth, an eighth if
-                     two-fold; at once if μ fell below 0.8 of the one that pages were filed under, or if new settings
-                     need it
+    a pass begins    after max(256, pages/4 - 256) observations; half of that if the priors moved by a tenth, an eighth
+                     if two-fold; at once if μ fell below 0.8 of the one that pages were filed under, or if new
+                     settings need it
     a call takes     max(4096, pages/LENGTH) pages
 
-So an observation pays for 8 pages of a pass (16 while priors move, 64 after a large move), and no call takes long.
+So an observation pays for 4 pages of a pass (8 while priors move, 32 after a large move), and no call takes long.
 Measured with importance walking by 2 % per day, the error of D is at most 0.2 % when the next pass begins; by 10 % per
 day, 2 %.
 """
@@ -28,28 +28,32 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.refresh.calendar import Calendar, clear, file_page, open_page
 from centime.refresh.demand import demand_at
-from centime.refresh.learning.gamma import digamma
 from centime.refresh.learning.pooling import begin_pooling, end_pooling
+from centime.refresh.learning.posterior import learned_octaves, mean_ratio, quantile_octaves, weigh
 from centime.refresh.observation import Floats, Pages
 from centime.refresh.page_record import (
     LEAST_IMPORTANCE,
     belief_of,
-    class_of,
+    class_of_page,
     cost_of,
-    decided_belief,
     due_age,
     factor_of,
+    gamma_of,
+    has_evidence,
     index_of,
     mean_of_host,
+    mean_of_page,
     next_age,
     probe_age,
     read_time,
     scale_of,
     set_class,
     tally,
+    weigh_page,
+    with_deaths,
 )
 from centime.refresh.tables import (
     ASKED,
@@ -57,6 +61,7 @@ from centime.refresh.tables import (
     DEATHS,
     EXACT,
     FILED,
+    GRID_POINTS,
     GUESSED,
     HANDED,
     HIGHEST_THRESHOLD,
@@ -65,6 +70,7 @@ from centime.refresh.tables import (
     LEVEL,
     LIMIT,
     MOVED,
+    MOVES,
     NEXT_DEATHS,
     NO_PASS,
     OBSERVATIONS,
@@ -77,27 +83,23 @@ from centime.refresh.tables import (
     RATES,
     RULE,
     SOUND,
-    SPREAD,
-    SPREAD_COUNT,
-    SPREADING,
     THRESHOLD,
     URGENT,
     RefreshTables,
 )
 from centime.refresh.worth import OPTIMAL
 
-LENGTH = 128
+LENGTH = 512
 FEWEST_PAGES = 4096
 FEWEST_OBSERVATIONS = 256
-PAGES_PER_OBSERVATION = 8
+PAGES_PER_OBSERVATION = 4
 FALLEN = 0.8
-LOOK_AGAIN = 1.25
+LOOK_AGAIN = 1.05
 """A due page that `inspect` returned is inspected again at this multiple of its age."""
 LEAST_EXACT, MOST_EXACT = 0.5, 2.0
 PROBE_WORTH = 2.0
 """The worth of a page that is due for a probe, in thresholds: it must not wait behind pages that are just due."""
-PROBE_SHARE, FIRST_PROBE_SHARE, PROBES_HALVED_AFTER = 0.015, 0.03, 0.25
-SPREAD_AT_FIRST, SPREAD_HALVED_AFTER = 0.4, 8.0
+PROBE_SHARE, FIRST_PROBE_SHARE, PROBES_HALVED_AFTER = 0.01, 0.03, 0.25
 
 
 def probe_share(t: RefreshTables) -> float:
@@ -111,7 +113,6 @@ def _reads_again(t: RefreshTables) -> float:
 
 
 _SOONER = (1, 2, 8)  # by how far the priors moved
-_SPREAD_PAGES = 50_000
 _SLACK = 1.0 - 1e-9
 
 
@@ -119,7 +120,7 @@ def is_wanted(t: RefreshTables) -> bool:
     """Whether a pass should begin if none is running."""
     if t.counts[URGENT] or t.facts[THRESHOLD] < FALLEN * t.facts[HIGHEST_THRESHOLD]:
         return True
-    needed = max(FEWEST_OBSERVATIONS, int(t.counts[PAGE_COUNT]) // PAGES_PER_OBSERVATION)
+    needed = max(FEWEST_OBSERVATIONS, int(t.counts[PAGE_COUNT]) // PAGES_PER_OBSERVATION - FEWEST_OBSERVATIONS)
     return bool(t.counts[OBSERVED] >= needed // _SOONER[t.counts[MOVED]])
 
 
@@ -134,7 +135,6 @@ def begin_pass(t: RefreshTables, calendar: Calendar, budget: float) -> None:
     t.facts[[LEVEL, HIGHEST_THRESHOLD]] = t.facts[THRESHOLD]
     t.facts[[ASKED, GUESSED, PROBED]] = 0.0
     t.facts[DEATHS] = t.facts[NEXT_DEATHS]
-    t.facts[SPREADING] = SPREAD_AT_FIRST / (1.0 + _reads_again(t) / SPREAD_HALVED_AFTER)
 
 
 def end_pass(t: RefreshTables) -> None:
@@ -173,8 +173,27 @@ def pages_inside(t: RefreshTables, first: int, last: int, step: int, pages: Page
 def tally_pages(t: RefreshTables, kept: int, pages: Pages, hosts: Pages, importance: Floats) -> None:
     """Adds pages to one of the two rows of sums."""
     for i in range(pages.size):
-        shape, rate = belief_of(t, pages[i], hosts[i])
-        tally(t, pages[i], kept, shape, rate, importance[i], cost_of(t, pages[i]), 1.0)
+        cost = cost_of(t, pages[i])
+        shape, rate = belief_of(t, pages[i], hosts[i], importance[i], cost)
+        tally(t, pages[i], kept, shape, rate, importance[i], cost, 1.0)
+
+
+@bare_inlined
+def _pool(t: RefreshTables, page: Whole, host: Whole, m: float) -> None:
+    """Adds the posterior in `scratch`, of a page with evidence, to the sums of `learning/pooling.py`."""
+    moved = learned_octaves(t, float(t.records[page]["b"]), m)
+    octaves = math.log2(m) + moved
+    factor = math.log2(factor_of(t, page))
+    number = class_of_page(t, page)
+    t.host_rates[host] += octaves - factor
+    t.host_pages[host] += 1
+    t.class_rates[number] += moved + factor
+    t.class_pages[number] += 1.0
+    t.pooled[RATES] += octaves - factor
+    t.pooled[MOVES] += moved
+    t.pooled[RATED] += 1.0
+    for j in range(GRID_POINTS):
+        t.shares[j] += t.scratch[j]
 
 
 @bare_kernel
@@ -184,17 +203,20 @@ def sweep_pages(
     """Files pages that are inside anew and adds them to the new sums."""
     t.facts[GUESSED] -= demand_at(t.demand[1], t.facts[THRESHOLD])
     probes = t.facts[RULE] == OPTIMAL and t.facts[PROBING] > 0.0 and not math.isinf(t.facts[THRESHOLD])
-    every = 1 + t.counts[LIMIT] // _SPREAD_PAGES  # logarithms are slow, and 50 000 pages suffice for the shape
     for i in range(pages.size):
         page, host = pages[i], hosts[i]
         record = t.records[page]
         record["flags"] = np.uint8(record["flags"] | FILED)
         set_class(t, page, importance[i])
-        shape, rate = belief_of(t, page, host)
         cost = cost_of(t, page)
+        m = mean_of_page(t, page, host)
+        weigh_page(t, page, m)
+        if has_evidence(t, page) and 0 <= host < t.host_pages.size:
+            _pool(t, page, host, m)
+        shape, rate = gamma_of(t, m, scale_of(t, importance[i], cost))
         tally(t, page, 1, shape, rate, importance[i], cost, 1.0)
         read = read_time(t, page)
-        decided = decided_belief(t, page, shape, rate)
+        decided = with_deaths(t, shape, rate)
         age = due_age(t, decided[0], decided[1], scale_of(t, importance[i], cost), t.facts[THRESHOLD])
         t.facts[ASKED] += cost / age
         t.facts[PROBED] += cost * math.sqrt(max(importance[i], LEAST_IMPORTANCE))
@@ -207,18 +229,6 @@ def sweep_pages(
             file_page(calendar, t.records, page, read + LOOK_AGAIN * (now - read))
         else:
             open_page(calendar, t.records, page)
-        if record["b"] > 0.0 and 0 <= host < t.host_pages.size:
-            mean, factor, number = mean_of_host(t, host), factor_of(t, page), class_of(importance[i])
-            t.host_rates[host] += shape / (rate * factor)
-            t.host_pages[host] += 1
-            t.class_rates[number] += shape / (rate * mean)
-            t.class_pages[number] += 1.0
-            t.pooled[RATES] += shape / (rate * factor)
-            t.pooled[RATED] += 1.0
-            if page % every == 0:
-                mean *= factor
-                t.pooled[SPREAD] += shape / (rate * mean) - 1.0 + math.log(mean * rate) - digamma(shape)
-                t.pooled[SPREAD_COUNT] += 1.0
     t.facts[GUESSED] += demand_at(t.demand[1], t.facts[THRESHOLD])
 
 
@@ -244,11 +254,11 @@ def judge_pages(
         if not record["flags"] & INSIDE:
             record["flags"] = np.uint8(0)
             continue
-        shape, rate = belief_of(t, page, hosts[i])
         cost = cost_of(t, page)
+        shape, rate = belief_of(t, page, hosts[i], importance[i], cost)
         read = read_time(t, page)
         age = now - read
-        decided = decided_belief(t, page, shape, rate)
+        decided = with_deaths(t, shape, rate)
         worth = index_of(t, decided[0], decided[1], scale_of(t, importance[i], cost), age)
         after = math.nan
         if worth < threshold:
@@ -276,9 +286,10 @@ def worth_of_pages(
     for i in range(pages.size):
         page = pages[i]
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
-            shape, rate = belief_of(t, page, hosts[i])
-            scale = scale_of(t, importance[i], cost_of(t, page))
-            decided = decided_belief(t, page, shape, rate)
+            cost = cost_of(t, page)
+            shape, rate = belief_of(t, page, hosts[i], importance[i], cost)
+            scale = scale_of(t, importance[i], cost)
+            decided = with_deaths(t, shape, rate)
             worths[i] = index_of(t, decided[0], decided[1], scale, now - read_time(t, page))
         else:
             worths[i] = math.nan
@@ -299,11 +310,11 @@ def due_times_of_pages(
         page = pages[i]
         times[i] = math.inf
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
-            shape, rate = belief_of(t, page, hosts[i])
             cost = cost_of(t, page)
+            shape, rate = belief_of(t, page, hosts[i], importance[i], cost)
             age = next_age(t, page, shape, rate, importance[i], cost, threshold)
             if not probed:
-                decided = decided_belief(t, page, shape, rate)
+                decided = with_deaths(t, shape, rate)
                 age = due_age(t, decided[0], decided[1], scale_of(t, importance[i], cost), threshold)
             times[i] = read_time(t, page) + age
 
@@ -313,18 +324,48 @@ def asked_by_pages(t: RefreshTables, pages: Pages, hosts: Pages, importance: Flo
     """The exact demand of pages under a threshold, per second."""
     asked = 0.0
     for i in range(pages.size):
-        shape, rate = belief_of(t, pages[i], hosts[i])
         cost = cost_of(t, pages[i])
-        decided = decided_belief(t, pages[i], shape, rate)
+        shape, rate = belief_of(t, pages[i], hosts[i], importance[i], cost)
+        decided = with_deaths(t, shape, rate)
         asked += cost / due_age(t, decided[0], decided[1], scale_of(t, importance[i], cost), threshold)
     return asked
 
 
+@bare_inlined
+def _has_record(t: RefreshTables, page: Whole) -> bool:
+    return bool(0 <= page < t.records.size)
+
+
+@bare_inlined
+def _weigh_any(t: RefreshTables, page: Whole, host: Whole) -> float:
+    """Writes the posterior of a page, or the prior if it has no record, into `scratch`; returns its usual rate."""
+    if _has_record(t, page):
+        m = mean_of_page(t, page, host)
+        weigh_page(t, page, m)
+    else:
+        m = mean_of_host(t, host)
+        weigh(t, 0.0, 0.0, 0.0, m)
+    return m
+
+
 @bare_kernel
-def drawn_factors_of_pages(t: RefreshTables, pages: Pages, hosts: Pages, factors: Floats) -> Floats:
-    """Writes the factor of each page's rate in decisions."""
+def beliefs_of_pages(
+    t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, shapes: Floats, rates: Floats
+) -> None:
+    """Writes S and B of each page's belief; the prior for pages that were never read."""
     for i in range(pages.size):
-        shape, rate = belief_of(t, pages[i], hosts[i])
-        decided = decided_belief(t, pages[i], shape, rate)
-        factors[i] = decided[0] / decided[1] * rate / shape
-    return factors
+        m = _weigh_any(t, pages[i], hosts[i])
+        cost = cost_of(t, pages[i]) if _has_record(t, pages[i]) else 1.0
+        shapes[i], rates[i] = gamma_of(t, m, scale_of(t, importance[i], cost))
+
+
+@bare_kernel
+def rates_of_pages(
+    t: RefreshTables, pages: Pages, hosts: Pages, edge: float, means: Floats, low: Floats, high: Floats
+) -> None:
+    """Writes the mean rate of each page, and the rates below and above which the share `edge` of its belief lies."""
+    for i in range(pages.size):
+        m = _weigh_any(t, pages[i], hosts[i])
+        means[i] = m * mean_ratio(t)
+        low[i] = m * math.exp2(quantile_octaves(t, edge))
+        high[i] = m * math.exp2(quantile_octaves(t, 1.0 - edge))

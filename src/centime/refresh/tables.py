@@ -21,7 +21,9 @@ INSIDE: Final = 1  # it is refreshed
 FILED: Final = 2  # it lies in a slot; undefined for pages that the running pass has not reached
 HANDED: Final = 4  # `inspect` returned it since it was last read
 CLASS_BIT: Final = 8  # of the class of its importance: 1 to CLASSES - 1, 0 if unknown
-CLASSES: Final = 8
+CLASSES: Final = 32
+
+GRID_POINTS: Final = 41  # of rates, half an octave apart (`learning/posterior.py`)
 
 TICKS: Final = 8.0  # per second, in `read`
 COST_STEPS: Final = 8.0  # per octave, in `cost`
@@ -32,33 +34,31 @@ ALPHA: Final = 1
 BETA: Final = 2
 LEAST_INTERVAL: Final = 3
 BY_BYTES: Final = 4
-SHAPE: Final = 5  # k of the prior
-MEAN: Final = 6  # m of hosts without one of their own
+SLOPE: Final = 5  # octaves of the usual rate by a class of importance
+MEAN: Final = 6  # m, the usual rate, of hosts without one of their own
 THRESHOLD: Final = 7
 HIGHEST_THRESHOLD: Final = 8  # that any page was filed under since the last pass began
-NEXT_SHAPE: Final = 9  # of the next pass
+NEXT_SLOPE: Final = 9  # of the next pass
 NEXT_MEAN: Final = 10
 CLOCK: Final = 11  # the latest time of an inspection
-LEVEL: Final = 12  # the threshold when the last pass began
+LEVEL: Final = 12  # the threshold when the last pass began; beliefs are exact near the ages that it demands
 ASKED: Final = 13  # Σ cost / due age of the pages that the pass has reached: their exact demand
 GUESSED: Final = 14  # the demand of the same pages by the sums, under the same thresholds
 EXACT: Final = 15  # ASKED / GUESSED of the last complete pass: the factor of the sums
 PROBING: Final = 16  # the mean seconds between two probes of a page of importance 1; 0 before the first pass
 PROBED: Final = 17  # sum of cost·sqrt(x) of the pages that the pass has reached
-SPREADING: Final = 18  # how far the rates of decisions are drawn from their means, in standard deviations
-DEATHS: Final = 19  # per page and second, in decisions
-NEXT_DEATHS: Final = 20  # of the next pass
-FACTS: Final = 21
+DEATHS: Final = 18  # per page and second, in decisions
+NEXT_DEATHS: Final = 19  # of the next pass
+FACTS: Final = 20
 
 # columns of sums; row 0 holds the current ones, row 1 the new ones
 ROOTS: Final = 0  # Σ sqrt(x λ)
 COSTS: Final = 1  # Σ cost
 SUMS: Final = 2
 # elements of pooled, which the pass computes
-RATES: Final = 0  # Σ S/B
+RATES: Final = 0  # Σ E log2 λ less the octaves of the class
 RATED: Final = 1  # number of pages with evidence
-SPREAD: Final = 2  # Σ log m - E log λ
-SPREAD_COUNT: Final = 3
+MOVES: Final = 2  # Σ E log2 λ less log2 of the usual rate
 POOLED: Final = 4
 
 # elements of counts
@@ -85,12 +85,22 @@ class RefreshTables(NamedTuple):
     """All arrays of a book except its calendar."""
 
     records: npt.NDArray[np.void]
-    means: npt.NDArray[np.float32]  # by host: pooled mean rate, 0 if it has none
-    host_rates: npt.NDArray[np.float32]  # by host: Σ S/B of the running or the last pass
+    means: npt.NDArray[np.float32]  # by host: the usual rate, 0 if it has none
+    host_rates: npt.NDArray[np.float32]  # by host: Σ E log2 λ less the octaves of the class, of the last pass
     host_pages: npt.NDArray[np.int32]
-    factors: npt.NDArray[np.float64]  # by class of importance: of the prior mean
-    class_rates: npt.NDArray[np.float64]  # by class: Σ S/B over the means of hosts, of the running or the last pass
+    factors: npt.NDArray[np.float64]  # by class of importance: of the usual rate
+    class_rates: npt.NDArray[np.float64]  # by class: Σ E log2 λ less log2 of the host's rate, of the last pass
     class_pages: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]  # the prior on the grid
+    next_weights: npt.NDArray[np.float64]  # of the next pass
+    shares: npt.NDArray[np.float64]  # the sum of the posteriors, of the running pass
+    log_weights: npt.NDArray[np.float64]
+    prior: npt.NDArray[np.float64]  # how fresh a copy is by the prior, by age
+    ratios: npt.NDArray[np.float64]  # of the rates of the grid to the usual one
+    logs: npt.NDArray[np.float64]  # of 1 - e^(-x)
+    window: npt.NDArray[np.int64]  # where the posterior of one page is not 0
+    scratch: npt.NDArray[np.float64]  # the posterior of one page
+    explained: npt.NDArray[np.float64]  # how well it and the prior explain a read
     curves: npt.NDArray[np.float64]
     demand: npt.NDArray[np.float64]  # rows as in sums
     sums: npt.NDArray[np.float64]
@@ -111,6 +121,16 @@ def empty_refresh_tables() -> RefreshTables:
         factors=np.ones(CLASSES),
         class_rates=np.zeros(CLASSES),
         class_pages=np.zeros(CLASSES),
+        weights=np.zeros(GRID_POINTS),
+        next_weights=np.zeros(GRID_POINTS),
+        shares=np.zeros(GRID_POINTS),
+        log_weights=np.zeros(GRID_POINTS),
+        prior=np.zeros((3, 0)),
+        ratios=np.zeros(0),
+        logs=np.zeros(0),
+        window=np.zeros(2, dtype=np.int64),
+        scratch=np.zeros(GRID_POINTS),
+        explained=np.zeros((2, 3)),
         curves=np.zeros((ROWS, COLUMNS)),
         demand=np.zeros((2, POINTS)),
         sums=np.zeros((2, SUMS)),

@@ -15,11 +15,6 @@ For S, B → ∞ with S/B = λ this is (x/λ)(1 - e^(-λa)(1 + λa)) for beta = 
 1/(S-1) (without a limit if S ≤ 1): a page that surely changes too fast never reaches μ. For small u, J suffers from
 cancellation, so its series is used there; the relative error is below 1e-8.
 
-Decisions use a wider belief of the same mean: Gamma(w·S, w·B), w = TRUST. A read is worth more than the index says,
-because it also yields information, most of all where little is known. There a wider belief raises the index of old
-copies: a page that only seems too fast is read again sooner. The paper's rule and the uniform rule use only the mean,
-so TRUST does not change them. Reports and forecasts show the belief itself.
-
 `age_ratio` inverts G by Newton's method on logarithms inside a bracket; G rises strictly, so there is one answer or
 none.
 """
@@ -34,10 +29,6 @@ UNIFORM = 2.0
 
 LONGEST = 50 * 365.25 * 86400.0
 """The largest age, fifty years in seconds; what is not due by then is never due."""
-TRUST = 0.6
-"""The share of the evidence that counts in decisions. Measured at 0.02 reads per page and day (mean of three webs,
-relative to the freshness of an oracle): 0.940 with 1, 0.953 with 0.6, and no better with less;
-`docs/decisions/refresh-by-threshold.md`."""
 _SERIES = 2e-3
 _NEAR = 3e-5  # Newton's next step would be about the square of this
 

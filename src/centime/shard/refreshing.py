@@ -258,9 +258,10 @@ class Refreshing:
         pages = pages[self.book.contains(pages) & read(pages)]
         if not len(pages):
             return 0.0, 0.0
-        shape, scale = self.book.beliefs(pages)
+        weights = importance(pages)
+        shape, scale = self.book.beliefs(pages, weights)
         right = np.exp(-shape * np.log1p(np.maximum(now - self.book.read_times(pages), 0.0) / scale))
-        return stride * float(right.sum()), stride * float((right * importance(pages)).sum()) / known
+        return stride * float(right.sum()), stride * float((right * weights).sum()) / known
 
     def discovery(self) -> float:
         """The worth of an unread page per unit of importance, comparable with due pages; 0 if shares decide."""

@@ -12,10 +12,8 @@ infinite) these tend to 0 and to infinity. The worth of a read at age a is
 
     I(a) = x [alpha (S/B) a^2/2 + beta (E(a) - a F(a))] / cost
 
-and the rule reads at I = mu, the threshold at which the demand, the sum of cost/T, equals the budget. As in the refresh
-book, decisions use the wider belief Gamma(w S, w B), w = TRUST (`centime.refresh.worth` explains why), around a mean
-that the last read has drawn (`centime.refresh.page_record`): this holds for
-`worth_of`, `intervals_at` and all that follows from them. The results, `expected_...`, use the belief itself.
+and the rule reads at I = mu, the threshold at which the demand, the sum of cost/T, equals the budget. Beliefs are the
+refresh book's: exact near the age at which it reads a page (`centime.refresh.learning.posterior`).
 
 Pages go away at a rate δ (`refresh/learning/mortality.py`), and a page that is gone is a stale copy until a read finds
 it out; from then on it does not count. So a copy of age a is fresh with the probability F(a) e^(-δa), a page is still
@@ -38,7 +36,6 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import inlined, kernel
-from centime.refresh.worth import TRUST
 
 Vector = npt.NDArray[np.float64]
 
@@ -77,7 +74,6 @@ class Beliefs:
     alpha: float = 0.0
     beta: float = 1.0
     least_interval: float = 0.0
-    drawn: Vector | None = None  # the factor of the rate in decisions, 1 by default
     probe_share: float = 0.0  # of the budget
     death_rate: float = 0.0  # of a page, per second
     rhythms: Rhythms | None = None
@@ -90,13 +86,8 @@ class Beliefs:
         return replace(
             self,
             **{name: getattr(self, name)[places] for name in ("shape", "scale", "importance", "cost", "age")},
-            drawn=None if self.drawn is None else self.drawn[places],
             rhythms=None if self.rhythms is None else self.rhythms.taken(places),
         )
-
-    def decided_scale(self) -> Vector:
-        """The scale of the beliefs of decisions, before they are widened."""
-        return self.scale if self.drawn is None else self.scale / self.drawn
 
     def with_weights(
         self, *, alpha: float | None = None, beta: float | None = None, cost: Vector | None = None
@@ -135,9 +126,7 @@ def _fresh(shape: float, scale: float, age: float) -> float:
 
 @inlined
 def _index(shape: float, scale: float, weight: float, alpha: float, beta: float, age: float) -> float:
-    """The index of the wider belief."""
-    shape *= TRUST
-    scale *= TRUST
+    """The worth of a read at an age."""
     fresh = max(0.0, _whole(shape, scale, age) - age * _fresh(shape, scale, age))
     return weight * (alpha * shape / scale * age * age / 2.0 + beta * fresh)
 
@@ -271,7 +260,7 @@ def intervals_at(beliefs: Beliefs, worth: float) -> Vector:
     weight = beliefs.importance / beliefs.cost
     _write_intervals(
         beliefs.shape,
-        beliefs.decided_scale(),
+        beliefs.scale,
         weight,
         beliefs.alpha,
         beliefs.beta,
@@ -312,7 +301,7 @@ def worth_of(beliefs: Beliefs) -> Vector:
     index = np.empty(len(beliefs))
     _write_index(
         beliefs.shape,
-        beliefs.decided_scale(),
+        beliefs.scale,
         beliefs.importance / beliefs.cost,
         beliefs.alpha,
         beliefs.beta,

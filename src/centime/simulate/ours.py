@@ -1,6 +1,6 @@
 """Our policy: the crawler's own refresh book, with a pool of due pages instead of the frontier.
 
-The book returns due pages with their worth, and returns a page that was not read again at 1.25 times its age. The pool
+The book returns due pages with their worth, and returns a page that was not read again at 1.05 times its age. The pool
 keeps the last worth of each page and returns the best pages first, as the frontier does. If the due pages do not use
 the whole budget, more pages become due, as in a crawl (`refresh/spending.py`). Rhythms are found and used as there
 (`refresh/beats.py`).
@@ -145,7 +145,7 @@ def beliefs_of(
     beats: Beats,
 ) -> Beliefs:
     """A book's beliefs about pages that it contains, at a time."""
-    shape, scale = book.beliefs(pages)
+    shape, scale = book.beliefs(pages, importance)
     settings = book.settings
     return Beliefs(
         shape=shape,
@@ -156,7 +156,6 @@ def beliefs_of(
         alpha=settings.alpha,
         beta=settings.beta,
         least_interval=settings.least_interval,
-        drawn=book.drawn_factors(pages),
         probe_share=book.probe_share,
         death_rate=mortality.rate,
         rhythms=_rhythms(pages, beats, now) if beats else None,

@@ -8,17 +8,12 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize
 
 from centime.model.kernel import kernel_of
-from centime.refresh.book import RefreshBook
 from centime.refresh.learning import belief
-from centime.refresh.learning.belief import MOST_S, SLOWNESS, SWITCHING, UNIT
-from centime.refresh.learning.verdict import Verdict
-from centime.refresh.settings import RefreshSettings
+from centime.refresh.learning.evidence import SLOWNESS, SWITCHING
 
 quiet = kernel_of(belief.quiet)
 dated = kernel_of(belief.dated)
 changed = kernel_of(belief.changed)
-stored = kernel_of(belief.stored)
-unchanged = kernel_of(belief.unchanged)
 kept_share = kernel_of(belief.kept_share)
 
 EVIDENCE = st.tuples(st.floats(0.0, 63.0), st.floats(0.0, 1e8))
@@ -74,16 +69,6 @@ def test_a_change_in_ages_says_nothing() -> None:
     assert changed(1.0, 100.0, 0.5, 1e-3, 1e30) == pytest.approx((1.0, 100.0), rel=1e-6)
 
 
-@given(st.floats(0.0, 200.0), st.floats(0.0, 1e9))
-def test_what_is_stored_fits_and_keeps_the_mean(s: float, b: float) -> None:
-    whole, kept = stored(s, b)
-    assert 0 <= whole <= 65535
-    if s > MOST_S:
-        assert whole * UNIT * b == pytest.approx(s * float(kept), rel=1e-4)
-    else:
-        assert whole * UNIT == pytest.approx(s, abs=UNIT)
-
-
 @given(EVIDENCE, PRIORS, INTERVALS, st.one_of(st.just(math.inf), st.just(-1.0), st.floats(0.0, 1.0)))
 def test_an_observation_leaves_a_share_of_the_evidence(
     evidence: tuple[float, float], prior: tuple[float, float], interval: float, since: float
@@ -126,13 +111,6 @@ def test_a_page_that_wakes_up_loses_the_evidence_of_its_rest_soon() -> None:
     assert (k + s) / (k / m + b) > 0.02 / day
 
 
-@given(st.floats(0.02, 75.0), st.floats(1e-3, 1e12), st.floats(0.0, 1e12))
-def test_a_copy_is_fresh_with_a_probability_that_falls_with_age(shape: float, rate: float, age: float) -> None:
-    here, later = unchanged(shape, rate, age), unchanged(shape, rate, age * 1.5 + 1)
-    assert 0 <= later <= here <= 1
-    assert here == pytest.approx((rate / (rate + age)) ** shape, rel=1e-7, abs=1e-300)
-
-
 def most_likely(intervals: npt.NDArray[np.float64], changes: npt.NDArray[np.bool_]) -> float:
     """The rate at which exp(-λ Σ quiet) Π (1 - exp(-λ c)) is largest."""
     if changes.all() or not changes.any():
@@ -164,20 +142,3 @@ def test_ten_irregular_observations_tell_the_rate_within_35_percent_and_better_t
     assert np.median(ours) < 0.35
     assert np.median(ours) < np.median(theirs)
     assert abs(sums[0] / sums[1] - 1) < 0.05
-
-
-def test_a_page_that_is_read_often_and_falls_silent_is_soon_believed_to_be_slow() -> None:
-    book = RefreshBook(0.0, RefreshSettings(budget=1.0), lambda pages: np.zeros(len(pages), dtype=np.int64))
-    one, hour, rates = np.array([0]), 3600.0, []
-
-    def read(hours: float, verdict: Verdict, since: float = 0.0) -> None:
-        book.record(one, one, hours * hour, np.array([verdict]), np.array([since * hour]), np.ones(1), np.ones(1))
-        rates.append(float(book.rates(one)[0][0]) * 24 * hour)
-
-    read(0.0, Verdict.FIRST)
-    for number in range(1, 161):  # 20 days of 8 changes a day, each read shows when the last one was
-        read(3.0 * number, Verdict.DATED, 1.0)
-    assert rates[-1] > 8.0
-    for number in range(1, 81):  # ten quiet days
-        read(480.0 + 3.0 * number, Verdict.QUIET)
-    assert rates[-1] < 2.0, "and not 3.6, as if all evidence counted alike"

@@ -24,8 +24,8 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
     if not book.contains(pages)[0]:
         return {}
     mean, low, high = (float(rate[0]) * DAY for rate in book.rates(pages))
-    shape, scale = (float(value[0]) for value in book.beliefs(pages))
     importance = shard.ledger.importance(pages)
+    shape, scale = (float(value[0]) for value in book.beliefs(pages, importance))
     age = max(0.0, now - float(book.read_times(pages)[0]))
     pattern = change_pattern(opened, page, host)
     facts: dict[str, Any] = {

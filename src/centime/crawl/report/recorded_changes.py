@@ -81,8 +81,7 @@ def recorded_history(opened: CrawlState, *, by_bytes: bool = False, seed: int = 
     last = np.append(first[1:], len(visits.pages)) - 1
     hosts = shard.pages.origins_of(pages)["host"].astype(np.int64)
     dated = np.array([reliable(host.dates) for host in shard.hosts.all])[hosts]
-    shape, scale = shard.refreshing.book.beliefs(pages)
-    rates = shape / scale
+    rates = shard.refreshing.book.rates(pages)[0]
     place = np.searchsorted(pages, visits.pages[again])
     end = float(visits.times.max())
     rows, times = _drawn_changes(visits, again, place, rates, dated, np.random.default_rng(seed))

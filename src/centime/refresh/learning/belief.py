@@ -1,7 +1,8 @@
-"""The belief about a page's change rate: a gamma distribution, from evidence of two numbers.
+"""The simplest belief about a page's change rate: a gamma distribution, from evidence of two numbers.
 
-Changes are a Poisson process of rate λ per second. The prior is Gamma(k, k/m): shape k, mean m, pooled from the host
-and from all pages (`pooling.py`). The evidence (s, b) is stored without the prior, so that the prior can be learned and
+The lab compares estimators with it (`lab/rates_belief.py`); the book keeps three numbers under a prior of any form
+(`evidence.py`, `posterior.py`). Changes are a Poisson process of rate λ per second. The prior is Gamma(k, k/m): shape
+k, mean m. The evidence (s, b) is stored without the prior, so that the prior can be learned and
 replaced. The posterior is
 
     Gamma(S = k + s, B = k/m + b),   mean S/B,   P(no change in age a) = F(a) = (B / (B + a))^S
@@ -25,28 +26,14 @@ shows with the probability p, and the prior alone with p_0, this share of the ev
 
 So evidence that is contradicted is lost at once (a page that changed eight times a day and was then quiet for three
 days), and evidence that is confirmed fades over SLOWNESS·SWITCHING.
-
-After a SHORT interval that share is near 1 whatever the read shows, because h is small, and a page that is read often
-would keep its evidence through a hundred quiet reads in a row. There the belief becomes the gamma with the first two
-moments of the mixture of both explanations (`mixed`): its mean hardly moves, but it is less certain, so that the next
-quiet reads move it. After long intervals the mixture forgets too much (`docs/decisions/refresh-on-other-processes.md`).
-
-Trap: s is stored in units of 1/1024 in 16 bits. `stored` scales s and b down together when s would not fit, which
-keeps their mean.
 """
 
 import math
 
-import numpy as np
+from centime.model.kernel import bare_inlined
+from centime.refresh.learning.evidence import MOST_CHANGES, SLOWNESS, SWITCHING
 
-from centime.model.kernel import Whole, bare_inlined
-
-SWITCHING = 100 * 86_400.0
-"""Seconds after which a page has taken up another habit, on average."""
-SLOWNESS = 8.0
-SHORT = 2 * 86_400.0
-UNIT = 1.0 / 1024.0
-MOST_S = 65535 * UNIT
+MOST_S = MOST_CHANGES
 
 
 @bare_inlined
@@ -93,32 +80,3 @@ def kept_share(s: float, b: float, k: float, m: float, interval: float, since: f
     switched = -math.expm1(-interval / SWITCHING)
     lost = switched * (max(new - old, 0.0) + new / SLOWNESS)
     return old / (old + lost) if lost > 0.0 else 1.0
-
-
-@bare_inlined
-def mixed(kept: float, s: float, b: float, anew: tuple[float, float], k: float, m: float) -> tuple[float, float]:
-    """The evidence that stands for both explanations: s and b with the probability `kept`, and evidence from the last
-    interval alone.
-    """
-    shape, rate = k + s, k / m + b
-    mean, mean_anew = shape / rate, (k + anew[0]) / (k / m + anew[1])
-    both = kept * mean + (1.0 - kept) * mean_anew
-    square = kept * mean * mean * (1.0 + 1.0 / shape)
-    square += (1.0 - kept) * mean_anew * mean_anew * (1.0 + 1.0 / (k + anew[0]))
-    after = min(max(both * both / max(square - both * both, 1e-300), k), shape)
-    return after - k, max(after / both - k / m, 0.0)
-
-
-@bare_inlined
-def stored(s: float, b: float) -> tuple[Whole, np.float32]:
-    """The evidence as it is stored."""
-    if s > MOST_S:
-        b *= MOST_S / s
-        s = MOST_S
-    return np.int64(s / UNIT + 0.5), np.float32(b)
-
-
-@bare_inlined
-def unchanged(shape: float, rate: float, age: float) -> float:
-    """F(a): the probability that a copy of this age is still fresh."""
-    return math.exp(-shape * math.log1p(age / rate))

@@ -1,27 +1,26 @@
-"""Pooled priors: the belief about a page without evidence, from its host and from all pages.
+"""The prior: what is believed of a page without evidence, learned from all pages.
 
-The rates of a host's pages are modelled as draws from Gamma(k, k/m). Each pass over all pages makes one step of
-expectation maximisation:
+The rate of a page is λ = m·2^x: m is the usual rate of its host and its importance, and x is drawn from a law of any
+form, the weights w on the grid of `posterior.py`. A law of a given form would not do: under a gamma, pages that change
+by Pareto's law were given up or read too often. Each pass over all pages makes one step of expectation maximisation,
+from the posteriors p_i of the pages with evidence:
 
-    λ̂_i = S_i/B_i    the mean of each page's posterior, of pages with evidence only
-    m    = mean of all λ̂
-    m_h  : log m_h = (n_h·log(Σ_h λ̂ / n_h) + STRENGTH·log m) / (n_h + STRENGTH)    a host of few pages is near m
-    k    : log k - ψ(k) = mean of (E λ_i/m_h - 1 + log m_h - E log λ_i)    one shape for all hosts
+    w       = mean of p_i, moved as the usual rates, smoothed by SMOOTHING, with FIRST_PAGES pages of the first law
+    e_i     = E log2 λ_i, but at least log2 of 1/(4v)
+    M       = mean of e_i less the octaves of the page's class of importance
+    M_h     = (Σ_h e_i less those octaves + STRENGTH·M) / (n_h + STRENGTH)           a host of few pages is near M
+    octaves = SLOPE · (class - mean class), the line through e_i - M_h by classes of importance
 
-(The equation of k holds also while the means are still wrong.) Hosts differ by factors, so their logarithms are pooled:
-the fastest host does not move a thousand quiet pages. A step moves only as far as the evidence outweighs the prior:
-three-fold, when the first prior may be wrong a thousand-fold. So if a pass moves the priors by a tenth or more, further
-steps follow at once on a sample of pages, for one factor f on all means:
+so that m = 2^(M_h + octaves). Logarithms are pooled: they are spread far less than rates (the mean rate of fifty pages
+of a Pareto law is wrong by a factor of three), and the fastest host does not move a thousand quiet pages. Importance
+counts as a line, with one slope: where important pages change faster they are read more often, and decided what was
+believed of all others; one factor for each class needs more evidence than a slow crawl has.
 
-    λ̂_i = (k + s_i) / (k/(f·m_h) + b_i),    f' = mean of λ̂_i/m_h
-
-(k stays as it is: one observation per page says nothing about the shape, and a shape that is too large would suppress
-later evidence.)
+A step moves only as far as the evidence outweighs the prior. So if a pass moves the priors by a tenth or more, further
+steps follow at once on a sample of pages, for one factor on all rates (`settle`).
 
 The result takes effect when the next pass begins, so that the sums of a pass belong to one prior. Repeated steps
-converge to the prior of largest likelihood. The shape has bounds: a larger one would suppress the evidence. It may be
-small: three live pages among three hundred that never change have 0.03, and with 0.2 their rates were estimated at half
-of the true ones.
+converge to the prior of largest likelihood, which smoothing and the first law keep from becoming a few spikes.
 """
 
 import math
@@ -30,119 +29,203 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import bare_kernel
-from centime.refresh.learning.belief import UNIT
-from centime.refresh.learning.gamma import shape_of_spread
+from centime.refresh.learning.evidence import UNIT, stored_interval
+from centime.refresh.learning.posterior import (
+    AGE_COUNT,
+    CENTRE,
+    fresh_curves,
+    learned_octaves,
+    logs_of_change,
+    ratios,
+    weigh,
+)
 from centime.refresh.tables import (
     CLASS_BIT,
     CLASSES,
     FAR,
+    GRID_POINTS,
     MEAN,
     MOVED,
+    MOVES,
     NEXT_MEAN,
-    NEXT_SHAPE,
+    NEXT_SLOPE,
     RATED,
     RATES,
-    SHAPE,
-    SPREAD,
-    SPREAD_COUNT,
+    SLOPE,
     RefreshTables,
 )
 
 Floats = npt.NDArray[np.float64]
 Pages = npt.NDArray[np.int64]
 
-FIRST_SHAPE = 0.5
-STRENGTH = 4.0
-CLASS_STRENGTH = 16.0
-LEAST_SHAPE, MOST_SHAPE = 0.02, 10.0
-LEAST_MEAN, MOST_MEAN = 1e-12, 10.0
+FIRST_SPREAD = 3.0  # octaves, of the first law, which is lognormal
+FIRST_PAGES = 0.5
+STRENGTH = 16.0
+CLASS_STRENGTH = 300.0
+SMOOTHING = 0.05
+LEAST_WEIGHT = 1e-7
+LEAST_MEAN, MOST_MEAN = 1.0 / (150 * 86_400.0), 10.0
+"""Of a usual rate: the grid reaches ten octaves up, and pages that change several times a day must be on it."""
+MOST_SLOPE = 2.0
 SAMPLE = 1024
-_STEPS = 64  # at most, on the sample: less than a millisecond
-_NOTABLE = 0.1
-_FAR = 0.7  # two-fold
-_SETTLED = 0.01
-_FEWEST = 20  # pages with evidence, for an estimate of the shape
+_STEPS = 32  # at most, on the sample
+_NOTABLE = 0.15  # octaves
+_FAR = 1.0
+_SETTLED = 0.02
+_FEWEST = 20  # pages with evidence, for further steps
+
+_OCTAVES = (np.arange(GRID_POINTS) - CENTRE) / 2.0
+
+
+def first_weights() -> Floats:
+    """The prior before anything is known: a wide lognormal law."""
+    weights = np.exp(-0.5 * (_OCTAVES / FIRST_SPREAD) ** 2) + LEAST_WEIGHT
+    return np.asarray(weights / weights.sum())
+
+
+def mean_factor(weights: Floats) -> float:
+    """The mean rate of a law over its usual rate."""
+    return float((weights * np.exp2(_OCTAVES)).sum())
+
+
+def with_prior(t: RefreshTables, mean_rate: float) -> RefreshTables:
+    """The tables with the first prior, of this mean rate, and with what is computed from it."""
+    t = t._replace(logs=logs_of_change(), ratios=ratios(), prior=np.zeros((3, AGE_COUNT)))
+    start_prior(t, mean_rate)
+    return t
+
+
+def start_prior(t: RefreshTables, mean_rate: float) -> None:
+    """Sets the first prior, of this mean rate."""
+    t.next_weights[:] = first_weights()
+    set_weights(t)
+    t.facts[[MEAN, NEXT_MEAN]] = mean_rate / mean_factor(t.weights)
+
+
+def set_weights(t: RefreshTables) -> None:
+    """Puts the next weights into effect."""
+    t.weights[:] = t.next_weights
+    derive_from_weights(t)
+
+
+def derive_from_weights(t: RefreshTables) -> None:
+    """Computes anew what follows from the weights."""
+    t.log_weights[:] = np.log(t.weights)
+    t.prior[:] = fresh_curves(t.weights)
 
 
 def begin_pooling(t: RefreshTables) -> None:
     """Puts the priors that the last pass found into effect and clears the sums for the next pass."""
-    t.facts[SHAPE], t.facts[MEAN] = t.facts[NEXT_SHAPE], t.facts[NEXT_MEAN]
+    t.facts[SLOPE], t.facts[MEAN] = t.facts[NEXT_SLOPE], t.facts[NEXT_MEAN]
     t.means[:] = _next_means(t)
     t.factors[:] = _next_factors(t)
+    set_weights(t)
     t.host_rates[:] = 0.0
     t.host_pages[:] = 0
     t.class_rates[:] = 0.0
     t.class_pages[:] = 0.0
+    t.shares[:] = 0.0
     t.pooled[:] = 0.0
     t.counts[MOVED] = 0
 
 
 def _next_means(t: RefreshTables) -> Floats:
-    """The means of hosts as the last pass found them; 0 for hosts without evidence."""
+    """The usual rates of hosts as the last pass found them; 0 for hosts without evidence."""
     counted = t.host_pages
-    own = np.log(np.clip(t.host_rates / np.maximum(counted, 1), LEAST_MEAN, MOST_MEAN))
-    means = np.exp((counted * own + STRENGTH * math.log(t.facts[NEXT_MEAN])) / (counted + STRENGTH))
-    return np.where(counted > 0, means, 0.0)
+    octaves = (t.host_rates + STRENGTH * math.log2(t.facts[NEXT_MEAN])) / (counted + STRENGTH)
+    return np.where(counted > 0, np.exp2(np.clip(octaves, math.log2(LEAST_MEAN), math.log2(MOST_MEAN))), 0.0)
 
 
 def _next_factors(t: RefreshTables) -> Floats:
-    """The factors of classes of importance as the last pass found them.
-
-    Their logarithms are drawn towards a line through all of them, weighted by their pages, so that a class of few pages
-    has the trend of the others. The mean logarithm of all pages is 0, because hosts have the mean itself.
+    """The factors of classes of importance as the last pass found them. Their mean logarithm over all pages is 0,
+    because hosts have the rate itself.
     """
-    counted = t.class_pages
-    whole = float(counted.sum())
+    whole = float(t.class_pages.sum())
     if whole == 0.0:
         return t.factors.copy()
-    own = np.log(np.clip(t.class_rates / np.maximum(counted, 1.0), 1e-6, 1e6))
-    place = np.arange(CLASSES) - float((counted * np.arange(CLASSES)).sum()) / whole
-    level = float((counted * own).sum()) / whole
-    slope = float((counted * place * own).sum()) / (float((counted * place * place).sum()) + STRENGTH)
-    line = level + slope * place
-    logs = (counted * own + CLASS_STRENGTH * line) / (counted + CLASS_STRENGTH)
-    factors = np.exp(logs - float((counted * logs).sum()) / whole)
+    place = np.arange(CLASSES) - _mean_class(t)
+    factors = np.exp2(t.facts[NEXT_SLOPE] * place)
     factors[0] = 1.0
     return np.asarray(factors)
 
 
+def _slope(t: RefreshTables) -> float:
+    """The slope of the line through the mean octaves of the classes, weighted by their pages."""
+    counted = t.class_pages
+    place = np.arange(CLASSES) - _mean_class(t)
+    return _bounded(float((place * t.class_rates).sum()) / (float((counted * place * place).sum()) + CLASS_STRENGTH))
+
+
+def _mean_class(t: RefreshTables) -> float:
+    return float((t.class_pages * np.arange(CLASSES)).sum()) / max(float(t.class_pages.sum()), 1.0)
+
+
+def _bounded(slope: float) -> float:
+    return min(max(slope, -MOST_SLOPE), MOST_SLOPE)
+
+
+def _next_weights(t: RefreshTables, pages: float, moved: float) -> Floats:
+    """The weights from the posteriors of a pass, around usual rates that have moved by some octaves; smoothed."""
+    weights = np.interp(_OCTAVES + moved, _OCTAVES, t.shares, left=0.0, right=0.0)
+    weights *= pages / max(float(weights.sum()), 1e-300)
+    weights = (weights + FIRST_PAGES * first_weights()) / (pages + FIRST_PAGES)
+    beside = np.concatenate([weights[:1], weights, weights[-1:]])
+    weights = (1.0 - 2.0 * SMOOTHING) * weights + SMOOTHING * (beside[:-2] + beside[2:]) + LEAST_WEIGHT
+    return np.asarray(weights / weights.sum())
+
+
 def end_pooling(t: RefreshTables) -> None:
-    """Finds the next mean and shape of all pages from the sums of a pass."""
-    if t.pooled[RATED] == 0:
+    """Finds the next prior of all pages from the sums of a pass."""
+    pages = float(t.pooled[RATED])
+    if pages == 0:
         return
-    mean = min(max(t.pooled[RATES] / t.pooled[RATED], LEAST_MEAN), MOST_MEAN)
-    shape = float(t.facts[SHAPE])
-    if t.pooled[SPREAD_COUNT] >= _FEWEST:
-        shape = shape_of_spread(t.pooled[SPREAD] / t.pooled[SPREAD_COUNT], LEAST_SHAPE, MOST_SHAPE)
-    t.facts[NEXT_MEAN], t.facts[NEXT_SHAPE] = mean, shape
-    t.counts[MOVED] = max(abs(math.log(mean / t.facts[MEAN])), abs(math.log(shape / t.facts[SHAPE]))) > _NOTABLE
+    wanted = float(t.pooled[RATES]) / pages
+    octaves = min(max(wanted, math.log2(LEAST_MEAN)), math.log2(MOST_MEAN))
+    t.facts[NEXT_MEAN] = math.exp2(octaves)
+    t.facts[NEXT_SLOPE] = _slope(t)
+    t.next_weights[:] = _next_weights(t, pages, float(t.pooled[MOVES]) / pages + octaves - wanted)
+    t.counts[MOVED] = abs(math.log2(t.facts[NEXT_MEAN] / t.facts[MEAN])) > _NOTABLE
 
 
 def settle(t: RefreshTables, pages: Pages, hosts: Pages) -> None:
-    """Improves the next priors in steps on a sample of pages until they converge."""
-    known = (t.records["b"][pages] > 0.0) & (hosts >= 0) & (hosts < len(t.means))
+    """Makes further steps for the usual rate, the slope and the weights, on a sample of pages."""
+    known = ((t.records["b"][pages] > 0.0) | (t.records["s"][pages] > 0)) & (hosts >= 0) & (hosts < len(t.means))
     pages, hosts = pages[known], hosts[known]
     if len(pages) < _FEWEST:
         return
     means = _next_means(t)[hosts]
     means[means == 0.0] = t.facts[NEXT_MEAN]
-    means *= _next_factors(t)[(t.records["flags"][pages] // CLASS_BIT) % CLASSES]
-    s, b = t.records["s"][pages] * UNIT, t.records["b"][pages].astype(np.float64)
-    factor, lowest, highest = 1.0, LEAST_MEAN / t.facts[NEXT_MEAN], MOST_MEAN / t.facts[NEXT_MEAN]
+    classes = (t.records["flags"][pages] // CLASS_BIT).astype(np.int64) % CLASSES
+    place = np.where(classes > 0, classes - _mean_class(t), 0.0)
+    squares, strength = float((place * place).sum()), CLASS_STRENGTH * len(pages) / max(1.0, float(t.pooled[RATED]))
+    lowest, highest = math.log2(LEAST_MEAN / t.facts[NEXT_MEAN]), math.log2(MOST_MEAN / t.facts[NEXT_MEAN])
+    octaves, slope, moved = 0.0, float(t.facts[NEXT_SLOPE]), np.empty(len(pages))
     for _ in range(_STEPS):
-        before, factor = factor, min(max(_next_factor(s, b, means, factor, t.facts[NEXT_SHAPE]), lowest), highest)
-        if abs(math.log(factor / before)) < _SETTLED:
+        t.log_weights[:] = np.log(t.next_weights)
+        t.shares[:] = 0.0
+        _write_moves(t, pages, means * np.exp2(octaves + slope * place), moved)
+        step = min(max(octaves + float(moved.mean()), lowest), highest) - octaves
+        t.next_weights[:] = _next_weights(t, len(pages), step)
+        octaves += step
+        before, slope = slope, _bounded((slope * squares + float((place * moved).sum())) / (squares + strength))
+        if abs(step) < _SETTLED and abs(slope - before) < _SETTLED:
             break
-    t.host_rates[:] *= np.float32(factor)
-    t.facts[NEXT_MEAN] *= factor
-    if abs(math.log(t.facts[NEXT_MEAN] / t.facts[MEAN])) > _FAR:
-        t.counts[MOVED] = FAR
+    t.log_weights[:] = np.log(t.weights)
+    t.host_rates[:] += np.float32(octaves) * t.host_pages
+    t.facts[NEXT_MEAN] *= math.exp2(octaves)
+    t.facts[NEXT_SLOPE] = slope
+    far = abs(math.log2(t.facts[NEXT_MEAN] / t.facts[MEAN]))
+    t.counts[MOVED] = FAR if far > _FAR else far > _NOTABLE
 
 
 @bare_kernel
-def _next_factor(s: Floats, b: Floats, means: Floats, factor: float, shape: float) -> float:
-    """One step for the factor on all means."""
-    ratios = 0.0
-    for i in range(s.size):
-        ratios += (shape + s[i]) / (shape / factor + b[i] * means[i])
-    return ratios / s.size
+def _write_moves(t: RefreshTables, pages: Pages, means: Floats, moved: Floats) -> None:
+    """Writes the octaves from the usual rate of each page to the one that its posterior expects, and adds the
+    posteriors up.
+    """
+    for i in range(pages.size):
+        record = t.records[pages[i]]
+        weigh(t, record["s"] * UNIT, stored_interval(record["b"]), float(record["b"]), means[i])
+        moved[i] = learned_octaves(t, float(record["b"]), means[i])
+        for j in range(GRID_POINTS):
+            t.shares[j] += t.scratch[j]
