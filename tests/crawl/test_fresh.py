@@ -105,9 +105,8 @@ def test_once_the_dates_of_a_host_are_reliable_that_of_the_first_read_counts_too
         counts = Counter(page for _, page in world.read)
         quiet = np.array([page for page in range(100, 200) if counts[page] > 1])
         assert len(quiet) > 50
-        shapes, scales = opened.shard.refreshing.book.beliefs(
-            np.array([page_of(opened, page) for page in quiet.tolist()])
-        )
+        pages = np.array([page_of(opened, page) for page in quiet.tolist()])
+        shapes, scales = opened.shard.refreshing.book.beliefs(pages, opened.shard.ledger.importance(pages))
         used = shapes - opened.shard.refreshing.book.statistics()["prior_shape"] > 0.5
         assert np.mean(used) > 0.6 if dated else not used.any(), "except pages read twice before dates were reliable"
         assert (scales[used] > 0.9 * HOUR * (quiet[used] + 1)).all()
@@ -397,12 +396,13 @@ def test_transient_failures_are_no_evidence_of_changes(tmp_path: Path) -> None:
         now = live(opened, world, START + 2 * HOUR)
         page = np.array([page_of(opened, 8)])
         book = opened.shard.refreshing.book
-        before, read = book.beliefs(page), book.read_times(page)[0]
+        importance = opened.shard.ledger.importance(page)
+        before, read = book.beliefs(page, importance), book.read_times(page)[0]
         world.outcomes[8] = Outcome.TIMED_OUT
         publish(opened, now, 8)
         live(opened, world, now + 150.0, start=now)
         assert book.read_times(page)[0] == read
-        assert np.array_equal(np.concatenate(book.beliefs(page)), np.concatenate(before))
+        assert np.array_equal(np.concatenate(book.beliefs(page, importance)), np.concatenate(before))
 
 
 def test_a_page_that_was_gone_for_a_while_is_found_again_and_one_that_stays_gone_costs_little(tmp_path: Path) -> None:
