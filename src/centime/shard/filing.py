@@ -202,8 +202,9 @@ def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
             state.refreshing.deadlines.add(one.visit.page, now + longest)
         names = requests.subscriptions.match(url)
         if names:
+            before = 0.0 if one.before is None else one.before.time
             requests.subscriptions.noticed(
-                one.visit.page, url, now, one.record.importance, one.change, one.visit.watched, names
+                one.visit.page, url, now, one.record.importance, one.change, one.visit.watched, names, before
             )
 
 

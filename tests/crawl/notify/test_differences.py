@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from centime.crawl.notify import differences
@@ -39,8 +40,12 @@ def told(folder: Path, *notices: Notice) -> list[dict[str, Any]]:
     return [change["diff"] for change in facts["changes"]]
 
 
-def notice(url: str, seen: float, first: float = 0.0, change: Change = Change.CHANGED) -> Notice:
-    return Notice(1, PageId(5), url, START + seen, 1.0, change, first_time=START + first if first else 0.0)
+def notice(url: str, seen: float, first: float = 0.0, change: Change = Change.CHANGED, before: float = 90.0) -> Notice:
+    """A change that a visit saw, some seconds after the visit before it; merged with one that was seen at `first`."""
+    made = Notice(1, PageId(5), url, START + seen, 1.0, change, before=START + seen - before)
+    if not first:
+        return made
+    return msgspec.structs.replace(made, first_time=START + first, first_before=START + first - 50)
 
 
 def test_a_notice_has_the_sentences_between_the_version_before_and_the_one_that_was_seen(folder: Path) -> None:
@@ -64,6 +69,18 @@ def test_without_both_versions_there_is_no_diff(folder: Path, tmp_path: Path) ->
     (folder / "versions" / FILE).write_bytes(b"nothing" * 999)
     assert told(folder, notice(PAGE, 300)) == [None]
     assert told(tmp_path / "nowhere", notice(PAGE, 300)) == [None]
+
+
+def test_a_change_whose_version_is_not_stored_has_no_diff_of_another_change(folder: Path) -> None:
+    """The page is back as it was, or asked not to be archived, or nothing was kept meanwhile."""
+    back = notice(PAGE, 700, change=Change.BACK)
+    anew = notice(PAGE, 401, change=Change.BACK, before=50)
+    assert told(folder, back, notice(PAGE, 900), notice(PAGE, 5000, before=2000)) == [None] * 3
+    assert told(folder, anew)[0]["sentences"] == [{"old": ["It is number 3."], "new": ["It is number 4."]}]
+    writer = VersionWriter(folder / "versions")
+    keep(writer, b"<p>It is number 9. It stays.", START + 9000, PAGE)
+    writer.close()
+    assert told(folder, notice(PAGE, 9001)) == [None], "it was another one at the visit before"
 
 
 def test_what_is_too_long_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +28,7 @@ from centime.store.versions.stored import (
     StoredVersion,
     body_of_version,
     bytes_of_versions,
+    document_id,
     every_newest,
     versions_of,
 )
@@ -184,6 +186,56 @@ def test_pruning_says_what_it_would_remove_and_gives_room_back(tmp_path: Path) -
     assert len(versions_of(tmp_path, URL)) == 2
     assert (tmp_path / FILE).stat().st_size < before / 4
     assert prune_all(tmp_path, lambda url: EVERYTHING, START).versions == 0
+
+
+def test_a_version_that_is_packed_while_others_are_pruned_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = VersionWriter(tmp_path)
+    for number in range(10):
+        keep(writer, b"the page " * 50 + b"%d" % number, START + number)
+    pack = writer._frame
+
+    def slow(*arguments: Any) -> tuple[int, bytes]:
+        made = pack(*arguments)
+        monkeypatch.setattr(writer, "_frame", pack)
+        prune_all(tmp_path, lambda url: Retention(most=1), START)  # by another process, before the version is written
+        return made
+
+    monkeypatch.setattr(writer, "_frame", slow)
+    keep(writer, b"the page " * 50 + b"new", START + 20)
+    assert [body[-3:] for body in bodies_of(tmp_path)] == [b"e 9", b"new"]
+
+
+def test_a_damaged_version_does_not_stop_the_pruning_of_others_nor_new_versions(tmp_path: Path) -> None:
+    writer = VersionWriter(tmp_path, lambda url: Retention(most=2))
+    for number in range(2):
+        keep(writer, b"the page " * 50 + b"%d" % number, START + number)
+        keep(writer, b"the page " * 50 + b"%d" % number, START + number, "http://b.example/")
+    writer._database.execute("UPDATE version SET frame = x'00' WHERE number = 1 AND document = ?", (document_id(URL),))
+    for number in range(2, 5):
+        keep(writer, b"the page " * 50 + b"%d" % number, START + number)
+        keep(writer, b"the page " * 50 + b"%d" % number, START + number, "http://b.example/")
+    assert len(versions_of(tmp_path, "http://b.example/")) == 2
+    assert body_of_version(tmp_path, versions_of(tmp_path, URL)[-1]).endswith(b"4")
+    writer._database.execute("UPDATE version SET frame = x'00' WHERE steps = 0 AND document = ?", (document_id(URL),))
+    keep(writer, b"one more", START + 9)
+    assert prune_all(tmp_path, lambda url: Retention(most=1), START + 9).versions >= 1
+
+
+def test_a_file_that_may_not_grow_ends_the_crawl(tmp_path: Path) -> None:
+    program = (
+        f"import resource, sys; sys.path[:0] = [{str(Path(__file__).parents[3])!r}]\n"
+        "from tests.store.versions.test_versions import *\n"
+        "writer = VersionWriter(Path(sys.argv[1]))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+        "try:\n"
+        "    for number in range(99): keep(writer, random.Random(number).randbytes(20_000), START + number)\n"
+        "except NoRoom as trouble: print(number, trouble)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True).stdout
+    assert "cannot be written" in said
+    assert len(bodies_of(tmp_path)) == int(said.split()[0])
 
 
 def test_a_version_that_was_pruned_meanwhile_is_an_unknown_one(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import typer
 from centime.cli.look.folder import Folder
 from centime.cli.output import Json, show
 from centime.cli.progress import progress
+from centime.cli.visible import say
 
 
 def register(app: typer.Typer) -> None:
@@ -54,4 +55,6 @@ def _prune(
         with progress(pages, "looking at pages", quiet=as_json) as step:
             pruned = prune_all(opened.versions, retaining_of(rules).of, time.time(), step, dry_run=dry_run)
     report = {"pages": pruned.pages, "versions": pruned.versions, "bytes": pruned.bytes}
+    if pruned.damaged:
+        say(f"{folder}: {pruned.damaged} pages have damaged versions and were left alone; see centime check")
     show({"removed" if not dry_run else "would_remove": report, "retain": list(rules)}, as_json=as_json)

@@ -86,7 +86,7 @@ def changed_results(
             if change["change"] not in ("changed", "back"):
                 continue
             try:
-                pair = Versions(opened.folder.path, change["url"]).around(*[change["seen_seconds"]] * 2)
+                pair = Versions(opened.folder.path, change["url"]).around_change(change)
             except UnknownPage:
                 continue
             if pair is None:

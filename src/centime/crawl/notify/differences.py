@@ -33,7 +33,12 @@ def add_differences(folder: Path, facts: dict[str, Any], notices: Sequence[Notic
 def _difference(folder: Path, notice: Notice) -> dict[str, Any] | None:
     try:
         versions = Versions(folder, notice.url)
-        pair = versions.around(notice.first_time or notice.time, notice.time)
+        pair = versions.around(
+            notice.first_before or notice.before,
+            notice.before,
+            notice.time,
+            was_gone=notice.change is Change.BACK,
+        )
         if pair is None:
             return None
         documents = [versions.read(version) for version in pair]

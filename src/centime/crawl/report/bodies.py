@@ -149,6 +149,11 @@ def last_seen(stored: Stored) -> str:
     return iso(timestamp_of(stored.seen)) if isinstance(stored, StoredVersion) else when(stored)
 
 
+def last_seen_seconds(stored: Stored) -> float:
+    """The same in seconds."""
+    return stored.seen if isinstance(stored, StoredVersion) else seconds_of(stored.timestamp)
+
+
 def iso(timestamp: str) -> str:
     """A timestamp in ISO 8601."""
     t = timestamp

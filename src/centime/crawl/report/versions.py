@@ -3,13 +3,22 @@
 A version is a body that differs from the one before; a visit that found the same body again belongs to its version.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from centime.crawl.report.bodies import Stored, capture_at, captures_of, first_seen, last_seen, typed_body_of, when
+from centime.crawl.report.bodies import (
+    Stored,
+    capture_at,
+    captures_of,
+    first_seen,
+    last_seen,
+    last_seen_seconds,
+    typed_body_of,
+    when,
+)
 from centime.model.errors import BadInput, UnknownPage
 from centime.store.versions.stored import StoredVersion
 from centime.warehouse.comparison import Document, TreeChange, changed_sentences, tree_change
@@ -17,6 +26,7 @@ from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
 
 MOST_NUMBER = 999  # what is larger is a year
+LONGEST_VISIT = 900.0  # seconds between the request of a visit, which a version has, and its record
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +95,27 @@ class Versions:
             raise BadInput(f"version {before.number} ({before.time}) is newer than version {after.number}")
         return before, after
 
-    def around(self, first: float, last: float) -> tuple[Version, Version] | None:
-        """The version before a change that was seen at a time, and the one after the last of its changes; None if one
-        of them is not stored.
-        """
-        places = [self._place_at(time) for time in (first, last)]
-        return (self._all[places[0] - 1], self._all[places[1]]) if places[0] > 0 else None
+    def around(
+        self, before_first: float, before_last: float, seen: float, *, was_gone: bool = False
+    ) -> tuple[Version, Version] | None:
+        """The version before a change, or before several, and the one after it; None if one of them is not stored.
 
-    def _place_at(self, time: float) -> int:
-        """The place of the version that the page had at a time; -1 if it had none."""
-        return sum(first_seen(version.first) <= time for version in self._all) - 1
+        `before_first` and `before_last` are the times of the visits before the first and before the last change, `seen`
+        that of the visit that saw the last one: the new version must be one that this visit has stored, and the old one
+        that of the visit before the first, unless the page was gone then.
+        """
+        place = sum(first_seen(version.first) <= before_first for version in self._all) - 1
+        after = sum(first_seen(version.first) <= seen for version in self._all) - 1
+        if place < 0 or after <= place:
+            return None
+        old, new = self._all[place], self._all[after]
+        is_old = was_gone or last_seen_seconds(old.last) >= before_first - LONGEST_VISIT
+        return (old, new) if is_old and first_seen(new.first) > before_last - 1.0 else None
+
+    def around_change(self, row: Mapping[str, Any]) -> tuple[Version, Version] | None:
+        """The versions around a change of a report (`changes.py`)."""
+        before = row["last_seen_before_seconds"]
+        return self.around(before, before, row["seen_seconds"], was_gone=row["change"] == "back")
 
     def read(self, version: Version) -> Document:
         """The document of a version."""
@@ -144,7 +165,7 @@ def with_sentences(path: Path, rows: Iterable[dict[str, Any]]) -> Iterator[dict[
         if row["change"] in ("changed", "back"):
             with suppress(UnknownPage):
                 versions = Versions(path, row["url"])
-                old, new = versions.pair(None, row["seen"])
-                steps = changed_sentences(versions.read(old), versions.read(new))
-                sentences = [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
+                if (pair := versions.around_change(row)) is not None:
+                    steps = changed_sentences(*map(versions.read, pair))
+                    sentences = [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
         yield row | {"sentences": sentences}

@@ -40,6 +40,8 @@ class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     changes: int = 1  # the number of changes that were merged
     first_time: float = 0.0  # when the first of them was seen; 0 if there is only one
     old: str | None = None  # what the XPath found before the first of them; None if it was never evaluated
+    before: float = 0.0  # when the page was visited before the last of them
+    first_before: float = 0.0  # when it was visited before the first of them; 0 if there is only one
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):

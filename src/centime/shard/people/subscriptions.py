@@ -107,7 +107,12 @@ class _Active:
             first = before.first_time or before.time
             self.kept -= _size(before)
             notice = msgspec.structs.replace(
-                notice, change=change, changes=before.changes + 1, first_time=first, old=before.old
+                notice,
+                change=change,
+                changes=before.changes + 1,
+                first_time=first,
+                old=before.old,
+                first_before=before.first_before or before.before,
             )
         self.kept += _size(notice)
         self.waiting[notice.number] = notice
@@ -209,10 +214,11 @@ class Subscriptions:
         change: Change | None,
         watched: Sequence[Watched] = (),
         names: Iterable[str] | None = None,
+        before: float = 0.0,
     ) -> None:
         """Adds notices for what a visit showed: the `change` of the page (None if unchanged), and what XPaths found.
 
-        `names` are the subscriptions that match, if the caller knows them.
+        `names` are the subscriptions that match, if the caller knows them; `before` is the time of the visit before.
         """
         found = {name: (mark, text) for name, mark, text in watched}
         for name in self.match(url) if names is None else names:
@@ -223,7 +229,9 @@ class Subscriptions:
             if active.subscription.xpath:
                 own_change, old, new = active.found(page, change, found.get(name))
             if own_change is not None:
-                active.add(Notice(self._next_number, page, url, time, importance, own_change, new, old=old))
+                active.add(
+                    Notice(self._next_number, page, url, time, importance, own_change, new, old=old, before=before)
+                )
                 self._next_number += 1
 
     def due(self, now: float) -> list[Batch]:

@@ -54,8 +54,10 @@ CREATE TABLE version (
 
 
 @contextmanager
-def naming_trouble(path: Path) -> Iterator[None]:
-    """Raises what SQLite says about a file as an exception of ours that names the file."""
+def naming_trouble(path: Path, *, writing: bool = False) -> Iterator[None]:
+    """Raises what SQLite says about a file as an exception of ours that names the file. What keeps a crawl from writing
+    (a quota, `ulimit -f`, a disk that has become read-only) is NoRoom, which ends it.
+    """
     try:
         yield
     except sqlite3.Error as trouble:
@@ -67,6 +69,10 @@ def naming_trouble(path: Path) -> Iterator[None]:
                 raise NoRoom(f"{path}: the disk is full ({trouble})") from trouble
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
                 raise InUse(f"{path}: another process has been writing to it for {PATIENCE:.0f} seconds") from trouble
+            case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_READONLY if writing:
+                raise NoRoom(
+                    f"{path}: cannot be written: the disk is full or read-only, or the file too large ({trouble})"
+                ) from trouble
             case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
                 raise OSError(0, f"cannot be read or written ({trouble})", str(path)) from trouble
         raise DamagedFile(f"{path}: damaged ({trouble})") from trouble

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from centime.model.errors import DamagedFile
 from centime.store.versions.chain import packed
 from centime.store.versions.database import FILE, naming_trouble, open_to_write, transaction
 from centime.store.versions.retention import Retention
@@ -19,13 +20,14 @@ class Pruned:
     pages: int = 0
     versions: int = 0
     bytes: int = 0  # of frames
+    damaged: int = 0  # pages of which nothing was removed, because a version is damaged
 
 
 def prune(
     database: sqlite3.Connection, folder: Path, url: str, retention: Retention, now: float, *, slack: int = 1
 ) -> int:
     """Removes the versions of a page that a rule does not keep, if there are at least `slack`; returns how many. It is
-    part of a transaction.
+    part of a transaction. If the first one that is kept is damaged, nothing is removed: `centime repair` comes first.
     """
     document = document_id(url)
     first, _, count, _ = _due(database, document, retention, now)
@@ -33,7 +35,10 @@ def prune(
         return 0
     ((steps,),) = database.execute("SELECT steps FROM version WHERE document = ? AND number = ?", (document, first))
     if steps:
-        frame = packed(restored(database, folder, url, first), None)
+        try:
+            frame = packed(restored(database, folder, url, first), None)
+        except DamagedFile:
+            return 0
         database.execute(
             "UPDATE version SET steps = 0, frame = ? WHERE document = ? AND number = ?", (frame, document, first)
         )
@@ -78,11 +83,13 @@ def prune_all(
                 rule = retention(url)
                 if not rule.all:
                     _, _, count, size = _due(database, document, rule, now)
-                    pruned.pages, pruned.versions = pruned.pages + bool(count), pruned.versions + count
-                    pruned.bytes += size
                     if count and not dry_run:
                         with transaction(database):
-                            prune(database, folder, url, rule, now)
+                            removed = prune(database, folder, url, rule, now)
+                        pruned.damaged += not removed
+                        size, count = (size, removed) if removed else (0, 0)
+                    pruned.pages, pruned.versions = pruned.pages + bool(count), pruned.versions + count
+                    pruned.bytes += size
                 step(1)
             if pruned.versions and not dry_run:
                 database.executescript("PRAGMA incremental_vacuum")  # `execute` would take one step of it

@@ -47,12 +47,12 @@ class VersionWriter:
         """Keeps a body as a new version, or notes that the newest one was seen again. NoRoom leaves everything as it
         was.
         """
-        with naming_trouble(self.path):
+        with naming_trouble(self.path, writing=True):
             self._keep(response, document.digest)
 
     def verified(self, response: Response) -> None:
         """Notes that the server reported the newest version as unchanged (304)."""
-        with naming_trouble(self.path):
+        with naming_trouble(self.path, writing=True):
             self._seen(document_id(response.url), response.asked_at)
 
     def answered(self, response: Response) -> None:
@@ -61,13 +61,17 @@ class VersionWriter:
     def _keep(self, response: Response, digest: bytes) -> None:
         url, time, database = response.url, response.asked_at, self._database
         document = document_id(url)
-        newest, known, seen = database.execute(_KNOWN, (document,)).fetchone() or (0, b"", None)
+        newest, known, seen = self._known(document)
         if known == digest:
             self._seen(document, time)
             return
-        steps, frame = self._frame(document, url, newest, response.body)
-        row = (document, newest + 1, time, seen, digest, len(response.body), steps)
+        before = self._steps(document, newest)
+        steps, frame = self._frame(url, newest, before, response.body)
         with transaction(database):
+            if self._known(document)[0] != newest or self._steps(document, newest) != before:
+                newest, _, seen = self._known(document)  # somebody has pruned meanwhile, or written
+                steps, frame = self._frame(url, newest, self._steps(document, newest), response.body)
+            row = (document, newest + 1, time, seen, digest, len(response.body), steps)
             database.execute(
                 "INSERT INTO document VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
                 " newest = excluded.newest, digest = excluded.digest, seen = excluded.seen",
@@ -81,11 +85,19 @@ class VersionWriter:
             if newest and not retention.all:
                 prune(database, self.folder, url, retention, time, slack=retention.slack())
 
-    def _frame(self, document: int, url: str, newest: int, body: bytes) -> tuple[int, bytes]:
+    def _known(self, document: int) -> tuple[int, bytes, float | None]:
+        """Number and digest of the newest version of a page, and when it was last seen."""
+        return self._database.execute(_KNOWN, (document,)).fetchone() or (0, b"", None)
+
+    def _steps(self, document: int, newest: int) -> int:
+        """How many steps the newest version of a page is from its key frame; too many if there is none."""
+        if not newest:
+            return KEY_EVERY
+        (steps,) = self._database.execute(_STEPS, (document, newest)).fetchone() or (KEY_EVERY,)
+        return int(steps)
+
+    def _frame(self, url: str, newest: int, steps: int, body: bytes) -> tuple[int, bytes]:
         """How many steps the next version of a page is from its key frame, and its frame."""
-        steps = KEY_EVERY
-        if newest:
-            (steps,) = self._database.execute(_STEPS, (document, newest)).fetchone() or (KEY_EVERY,)
         if steps + 1 < KEY_EVERY:
             with suppress(DamagedFile, UnknownPage):  # what is damaged stays so, and the chain begins anew
                 return steps + 1, packed(body, restored(self._database, self.folder, url, newest))
