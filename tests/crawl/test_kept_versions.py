@@ -217,6 +217,17 @@ def test_damaged_versions_close_a_crawl_that_keeps_them_and_a_repair_opens_it(tm
         pass
 
 
+def test_versions_that_are_gone_or_of_another_crawl_are_noticed(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        crawled(tmp_path / name, Site().routes(), "/", given={"keep": "versions"})
+    assert check_crawl(tmp_path / "a").notes == []
+    shutil.copy(tmp_path / "b" / "versions" / FILE, tmp_path / "a" / "versions" / FILE)
+    assert any("not of this crawl" in one.what for one in check_crawl(tmp_path / "a").problems)
+    (tmp_path / "a" / "versions" / FILE).unlink()
+    (note,) = check_crawl(tmp_path / "a").notes
+    assert note.startswith("3 pages that were read have no stored version")
+
+
 def test_a_crawl_that_has_kept_both_ways_shows_all_its_bodies_in_order(tmp_path: Path) -> None:
     site = Site()
 

@@ -12,7 +12,7 @@ from centime.crawl.check.archive import check_archive
 from centime.crawl.check.files import check_appended, check_journal, check_snapshots
 from centime.crawl.check.findings import Findings
 from centime.crawl.check.state import check_state
-from centime.crawl.check.versions import check_versions
+from centime.crawl.check.versions import check_against, check_versions
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.opening import check_folder
 from centime.model.errors import CentimeError, DamagedFile
@@ -65,6 +65,7 @@ def _check(path: Path, step: Callable[[float, str], None]) -> Findings:
         pages = max(1, 3 * reader.shard.pages.count)
         try:
             check_state(reader, findings, lambda done: step(0.3 * done / pages, "the state"))
+            check_against(reader, findings)
         finally:
             reader.close()
     step(0.1, "bodies")

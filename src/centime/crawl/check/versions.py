@@ -3,12 +3,19 @@
 import sqlite3
 from pathlib import Path
 
+import numpy as np
+
 from centime.crawl.check.findings import Findings
+from centime.crawl.engine.reader import CrawlReader
+from centime.crawl.report.visits import are_present, last_visits
 from centime.model.errors import CentimeError
+from centime.model.ids import PageId
+from centime.store.record import Mark
 from centime.store.versions.database import FILE, opened_to_read
 from centime.store.versions.walk import page_trouble, pages_of, walk
 
 PART = "versions"
+DATABASE = "the database is damaged"
 MOST_TOLD = 20  # problems of the database itself
 
 
@@ -37,10 +44,37 @@ def check_versions(folder: Path, findings: Findings) -> None:
     findings.holds(PART, "versions can be restored, and match their digests", versions, before)
 
 
+def check_against(opened: CrawlReader, findings: Findings) -> None:
+    """Compares the versions with what the crawl has read: all belong to its pages, and which pages have none."""
+    path = opened.folder.versions / FILE
+    pages = opened.shard.pages
+    found = last_visits(pages, "kind", "marks")
+    lacks = are_present(found["kind"]) & ((found["marks"] & Mark.NOARCHIVE) == 0)
+    strange = 0
+    try:
+        with opened_to_read(opened.folder.versions) as database:
+            for page in pages_of(database) if database is not None else ():
+                number = pages.table.find_one(page.id % (1 << 64))
+                if number is None:
+                    strange += 1
+                else:
+                    lacks[number] = False
+    except (CentimeError, OSError):
+        return  # `check_versions` has said it
+    if strange:
+        findings.wrong(PART, f"{strange} pages are not of this crawl", path)
+    count = int(np.count_nonzero(lacks))
+    if count and opened.settings.keep == "versions":
+        url = pages.texts.get(PageId(int(np.flatnonzero(lacks)[0])))
+        findings.notes.append(
+            f"{count} pages that were read have no stored version, such as {url}: their next visits store them"
+        )
+
+
 def _check_database(database: sqlite3.Connection, path: Path, findings: Findings) -> None:
     for (sentence,) in database.execute(f"PRAGMA integrity_check({MOST_TOLD})"):
         if sentence != "ok":
-            findings.wrong(PART, f"the database is damaged: {sentence}", path)
+            findings.wrong(PART, f"{DATABASE}: {sentence}", path)
     ((stray,),) = database.execute("SELECT count(*) FROM version WHERE document NOT IN (SELECT id FROM document)")
     if stray:
         findings.wrong(PART, f"{stray} versions belong to no page", path)
