@@ -72,7 +72,7 @@ def _query(
     if changes:
         _show_changes(opened, xpath, match, first, count, results, as_json=as_json)
         return
-    pages = pages_of_kind(opened, kind, match)
+    pages = pages_of_kind(opened, kind, match, once=at is not None)
     examined = 0
 
     with progress(len(pages), "looking into pages", quiet=as_json) as step:
@@ -82,7 +82,7 @@ def _query(
             examined += done
             step(done)
 
-        answers = query(opened, xpath, pages, at=at, step=counted)
+        answers = query(opened, xpath, pages, kind=kind, at=at, step=counted)
         found = list(islice(answers, count))
     rows = [facts_of_answer(answer, results) for answer in found]
     if as_json:

@@ -17,7 +17,7 @@ from centime.crawl.documents.examiner import examiner
 from centime.crawl.documents.examining import Examined, Task
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.bodies import captures_of
-from centime.crawl.report.visits import last_visits
+from centime.crawl.report.visits import last_found
 from centime.files.disk import create_file, make_folder
 from centime.model.errors import CentimeError, DamagedFile, UnknownPage
 from centime.model.ids import page_ids
@@ -46,8 +46,8 @@ class Entry:
 
 
 def xml_pages(opened: CrawlState) -> list[tuple[str, float, int]]:
-    """URL, importance and bytes of every XML document that was there at its last visit, the most important first."""
-    found = last_visits(opened.shard.pages, "kind", "body_bytes")
+    """URL, importance and bytes of every page that was XML when it was last found, the most important first."""
+    found = last_found(opened.shard.pages, "kind", "body_bytes")
     pages = (found["kind"] == PageKind.XML).nonzero()[0]
     importance = opened.shard.ledger.importance(pages)
     urls = opened.shard.pages.texts.get_many(pages)

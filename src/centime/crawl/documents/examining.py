@@ -41,6 +41,7 @@ class Task(msgspec.Struct, array_like=True, frozen=True):
     xpath: str = ""
     at: str | None = None  # the version, by time
     version: int = 0  # the version, by its number
+    kinds: tuple[int, ...] = ()  # kinds of bodies (PageKind) in which the XPath is evaluated; all if there are none
 
 
 class Examined(msgspec.Struct, array_like=True, frozen=True):
@@ -90,6 +91,8 @@ class Examining:
 
     def _queried(self, task: Task, body: bytes, content_type: str) -> Examined:
         kind = kind_of(body, content_type)
+        if task.kinds and kind not in task.kinds:
+            return Examined(task.url)
         _, encoding = as_utf8(body, content_type, xml=kind is PageKind.XML, url=task.url)
         root = tree_of(body, kind, encoding)
         if root is None:
