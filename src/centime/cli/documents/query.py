@@ -93,7 +93,7 @@ def _query(
         for result in row.get("found", ()):
             tell(f"    {result}")
         if "trouble" in row:
-            tell(f"    not examined: {row['trouble']}")
+            tell(f"    trouble: {row['trouble']}")
     if not rows:
         say(f"no stored page has a result; {examined} were examined")
 

@@ -76,7 +76,7 @@ def query(
     step: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Answer]:
     """The pages whose stored body is of a kind and in which an XPath finds something, and those in which it could not
-    be evaluated.
+    be evaluated, or not in the whole page.
     """
     kinds = kinds_of(kind)
     with examiner(opened.folder.path) as asking:
@@ -84,7 +84,7 @@ def query(
             step(1)
             found = asking.examine(Task(url, xpath, at, kinds=kinds))
             if found.count:
-                yield Answer(url, importance, found.found, found.count)
+                yield Answer(url, importance, found.found, found.count, found.error)
             elif found.error and not found.error.startswith(UnknownPage.__name__):
                 yield Answer(url, importance, [], 0, found.error)
 
@@ -113,4 +113,6 @@ def changed_results(
 def facts_of_answer(answer: Answer, most: int) -> dict[str, Any]:
     """An answer for a report, with its first results."""
     facts: dict[str, Any] = {"importance": answer.importance, "url": answer.url, "count": answer.total}
-    return facts | ({"trouble": answer.trouble} if answer.trouble else {"found": answer.found[:most]})
+    if answer.found or not answer.trouble:
+        facts["found"] = answer.found[:most]
+    return facts | ({"trouble": answer.trouble} if answer.trouble else {})
