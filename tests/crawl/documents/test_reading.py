@@ -19,7 +19,7 @@ WHOLE = b"x" * (11 << 20)
 
 
 def routes(url: str) -> Routes:
-    pages: dict[str, bytes] = {
+    pages: Routes = {
         "/latin.xml": answer(b"<?xml version='1.0'?><r>caf\xe9</r>", content_type=LATIN),
         "/utf8.xml": answer("<?xml version='1.0' encoding='ISO-8859-1'?><r>caf\xe9</r>".encode(), content_type=UTF8),
         "/wrong.xml": answer(b"<r>caf\xe9</r>", content_type=UTF8),
@@ -27,13 +27,13 @@ def routes(url: str) -> Routes:
         "/part.xml": xml(b"<!DOCTYPE r SYSTEM 'latin.dtd'><r>&x;</r>"),
         "/moved.xml": xml(b"<!DOCTYPE r SYSTEM 'old.dtd'><r>&y;</r>"),
         "/loop.xml": xml(b"<!DOCTYPE r SYSTEM 'loop.dtd'><r/>"),
-        "/deep.xml": xml(b"<a>" * 1_000 + b"<z/>" + b"</a>" * 1_000),
         "/deeper.xml": xml(b"<a>" * 3_000 + b"<z/>" + b"</a>" * 3_000),
+        "/deep.xml": xml(b"<a>" * 1_000 + b"<z/>" + b"</a>" * 1_000),
         "/hidden.xml": xml(b"<a>" + b"<b>&no;</b>" * 200 + b"<a>" * 3_000 + b"<z/>" + b"</a>" * 3_001),
         "/deep": answer(b"<div>" * 1_000 + b"<h1>z</h1>", content_type="text/html"),
         "/large": answer(b"<!--" + WHOLE + b"--><p>" + b"<h1>z</h1>", content_type="text/html"),
     }
-    parts: dict[str, bytes] = {
+    parts: Routes = {
         "/latin.dtd": answer(
             b"<!ELEMENT r (#PCDATA)><!ENTITY x 'caf\xe9'>", content_type="application/xml-dtd; charset=iso-8859-1"
         ),
@@ -46,7 +46,7 @@ def routes(url: str) -> Routes:
         "/loop.dtd": answer(status="302 Found", location="/loop2.dtd"),
         "/loop2.dtd": answer(status="302 Found", location="/loop.dtd"),
     }
-    return {"/": html(*pages)} | pages | parts
+    return {"/": html(*pages), **pages, **parts}
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +87,11 @@ def test_a_query_examines_whole_pages_or_says_that_it_did_not(
 ) -> None:
     rows = told(capsys, "query", site.folder, "//z | //h1", "--match", "/(deep|deep.xml|large)$")["results"]
     assert [(row["count"], row.get("trouble")) for row in rows] == [(1, None)] * 3
-    cut = told(capsys, "query", site.folder, "//z", "--match", "/(deeper|hidden).xml")["results"]
+    cut = told(capsys, "query", site.folder, "//z", "--match", "/(deeper|hidden).xml")["troubles"]
     assert [(row["count"], "found" in row) for row in cut] == [(0, False)] * 2
     assert all(row["trouble"].startswith("only a part of it was examined") for row in cut)
+    few = told(capsys, "query", site.folder, "//z", "--match", "[.]xml$", "-n", "1")
+    assert [row["url"] for row in few["results"]] == [f"{site.url}/deep.xml"], "pages with trouble do not count"
     (both,) = told(capsys, "query", site.folder, "/a", "--match", "/deeper.xml")["results"]
     assert (both["count"], "2048" in both["trouble"]) == (1, True)
     assert run(main.app, ["query", str(site.folder), "//z", "--match", "/deeper.xml"]) == 0
