@@ -106,9 +106,40 @@ def test_nothing_is_read_from_the_disk(body: bytes, tmp_path: Path) -> None:
 def test_bombs_are_refused() -> None:
     steps = b"".join(b"<!ENTITY a%d '%s'>" % (one, b"&a%d;" % (one - 1) * 10) for one in range(1, 12))
     found = loaded(b"<!DOCTYPE a [<!ENTITY a0 'lol'>" + steps + b"]><a>&a11;</a>")
-    assert (found.state, "amplification" in found.error) == (State.BROKEN, True)
-    deep = loaded(b"<a>" * 5000 + b"</a>" * 5000)
-    assert deep.state is State.BROKEN
+    assert (found.state, "amplification" in found.error) == (State.GIVEN_UP, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"<a>" * 5000 + b"</a>" * 5000, "depth"),
+        (b"<a>" + b"x" * 11_000_000 + b"</a>", "Text node too long"),
+        (b"<a><!--" + b"x" * 11_000_000 + b"--></a>", "Comment too big"),
+        (b"<a" + b"x" * 60_000 + b"/>", "Name too long"),
+        (b"<?xml version='1.0' encoding='x-none'?><a>\xe9</a>", "Unsupported encoding"),
+        ("<?xml version='1.0' encoding='cp037'?><a/>".encode("cp037"), "Unsupported encoding"),
+    ],
+    ids=["depth", "text", "comment", "name", "encoding", "ebcdic"],
+)
+def test_what_the_parser_cannot_do_is_no_fault_of_the_document(body: bytes, said: str) -> None:
+    found = loaded(body)
+    assert (found.state, found.error.startswith("a limit of the parser")) == (State.GIVEN_UP, True)
+    assert said in found.error
+
+
+def test_a_loop_of_entities_is_a_fault_of_the_document() -> None:
+    assert loaded(b"<!DOCTYPE a [<!ENTITY a '&b;'><!ENTITY b '&a;'>]><a>&a;</a>").state is State.BROKEN
+
+
+def test_the_parts_of_a_part_are_relative_to_where_it_was_redirected() -> None:
+    body = b"<!DOCTYPE a SYSTEM 'old.dtd'><a>&x;</a>"
+    ends = {"http://h.example/dir/old.dtd": "http://g.example/new/a.dtd"}
+    parts = {
+        "http://g.example/new/a.dtd": b"<!ELEMENT a (#PCDATA)><!ENTITY x SYSTEM 'x.ent'>",
+        "http://g.example/new/x.ent": b"hello",
+    }
+    assert load(body, URL, lambda url, public: parts.get(url)).wanted == list(ends)
+    assert load(body, URL, lambda url, public: parts.get(url), ends).state is State.VALID
 
 
 def test_too_many_parts_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ class Reader:
         from centime.crawl.documents.querying import MOST_RESULTS, check_query, facts_of_answer, pages_of_kind, query
 
         check_query(xpath)
-        answers = query(self._reader, xpath, pages_of_kind(self._reader, kind, match))
+        answers = query(self._reader, xpath, pages_of_kind(self._reader, kind, match), kind=kind)
         chosen = islice((one for one in answers if one.total), whole_number(most, "most"))
         return [facts_of_answer(answer, MOST_RESULTS) for answer in chosen]
 

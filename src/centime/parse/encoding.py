@@ -71,6 +71,16 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str 
     return _recoded(body, name), name
 
 
+def with_declared_encoding(body: bytes, content_type: str) -> bytes:
+    """The body of XML for a parser that knows no Content-Type: in UTF-8 behind a byte order mark, which counts more
+    than an XML declaration, if the Content-Type names an encoding; else unchanged.
+    """
+    name = declared_encoding(content_type)
+    if not name or body.startswith(tuple(mark for mark, _ in _MARKS)):
+        return body
+    return codecs.BOM_UTF8 + (body if name == "utf-8" else _recoded(body, name))
+
+
 def declared_encoding(content_type: str) -> str:
     """The WHATWG name of the encoding that a Content-Type names; empty if it names none."""
     charset = media_type_of(content_type).charset

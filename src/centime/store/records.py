@@ -215,11 +215,23 @@ class Records:
         while at:
             record = self.read(at)
             yield record
-            if record.previous >= at:
-                raise DamagedFile(
-                    f"{self.file.path}: the record at byte {at * UNIT} refers to a previous one that is not older"
-                )
-            at = record.previous
+            at = self._older(at, record.previous)
+
+    def head_history(self, page: PageId) -> Iterator[np.void]:
+        """The heads of all visits of a page, newest first."""
+        at = int(self.record_at[page]) if page < self._columns.count else 0
+        while at:
+            head = self.head(at)
+            yield head
+            at = self._older(at, int(head["previous"]))
+
+    def _older(self, at: int, previous: int) -> int:
+        """The place of the previous record; DamagedFile if it is not older, so that a history has an end."""
+        if previous >= at:
+            raise DamagedFile(
+                f"{self.file.path}: the record at byte {at * UNIT} refers to a previous one that is not older"
+            )
+        return previous
 
     def heads(self, pages: Pages) -> npt.NDArray[np.void]:
         """The heads of the last records of these pages as one array of HEAD_TYPE; zeros for a page never visited."""

@@ -8,12 +8,13 @@ ever read from the disk or the network. Traps of lxml:
     collect_ids                a duplicate xml:id refuses the whole document
 
 Bombs: libxml2 bounds depth, lengths and the amplification of entities; the caller bounds time and memory, because it
-loads in a process of its own (`crawl/documents/loading.py`).
+loads in a process of its own (`crawl/documents/examining.py`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from lxml import etree
@@ -24,6 +25,16 @@ MOST_LISTED = 100  # entities, links and the like that are listed
 
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _INCLUDES = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
+
+_LIMITS = frozenset(
+    [
+        etree.ErrorTypes.ERR_RESOURCE_LIMIT,  # depth, lengths, the amplification of entities
+        etree.ErrorTypes.ERR_UNSUPPORTED_ENCODING,
+        etree.ErrorTypes.ERR_NAME_TOO_LONG,
+    ]
+)
+
+_NO_ENDS: Mapping[str, str] = MappingProxyType({})
 
 Held = Callable[[str, str], bytes | None]  # the stored part with a URL and a public identifier
 
@@ -36,7 +47,7 @@ class State(StrEnum):
     WELL_FORMED = "well formed"  # it has no document type
     WAITING = "waiting"  # for parts that are not stored yet
     BROKEN = "not well formed"
-    GIVEN_UP = "given up"  # loading it took too much time, memory or parts
+    GIVEN_UP = "given up"  # loading it took too much time, memory or parts, or exceeds what the parser can do
 
 
 @dataclass(slots=True)
@@ -52,8 +63,9 @@ class Loaded:
 class _Resolver(etree.Resolver):  # type: ignore[misc]
     """Answers from what is held."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: Held, ends: Mapping[str, str]) -> None:
         self._held = held
+        self._ends = ends
         self._bytes = 0
         self.asked: list[str] = []
         self.wanted: list[str] = []
@@ -61,27 +73,30 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]
 
     def resolve(self, system_url: str | None, public_id: str | None, context: Any) -> Any:
         url = system_url or ""
+        end = self._ends.get(url, url)
         body = None
         self.asked.append(url)
         if len(self.asked) <= MOST_PARTS and self._bytes <= MOST_PART_BYTES:
-            body = self._held(url, public_id or "")
+            body = self._held(end, public_id or "")
             if body is None and url not in self.wanted:
                 self.wanted.append(url)
             self._bytes += len(body or b"")
         else:
             self.trouble = f"it has more than {MOST_PARTS} external parts, or more than {MOST_PART_BYTES >> 20} MiB"
-        return self.resolve_string(body or b"", context, base_url=url)
+        return self.resolve_string(body or b"", context, base_url=end)
 
 
-def load(body: bytes, url: str, held: Held) -> Loaded:
-    """Loads a document that was read at a URL."""
-    resolver = _Resolver(held)
+def load(body: bytes, url: str, held: Held, ends: Mapping[str, str] = _NO_ENDS) -> Loaded:
+    """Loads a document that was read at a URL; `ends` says to which URLs parts redirect."""
+    resolver = _Resolver(held, ends)
     parser = _parser(resolver, validate=False)
     try:
         tree = etree.fromstring(body, parser, base_url=url).getroottree()
     except etree.LxmlError as error:
         if resolver.trouble:
             return Loaded(State.GIVEN_UP, resolver.trouble)
+        if limit := _limit(parser.error_log):
+            return Loaded(State.GIVEN_UP, limit)
         if resolver.wanted:  # the error may be that an entity of a missing DTD is not declared
             return _without(resolver, str(error), {})
         return Loaded(State.BROKEN if _breaks(parser.error_log) else State.INVALID, str(error))
@@ -93,11 +108,24 @@ def load(body: bytes, url: str, held: Held) -> Loaded:
         return _without(resolver, "", facts)
     if not facts["doctype"]:
         return Loaded(State.WELL_FORMED, "", [], facts)
+    parser = _parser(_Resolver(held, ends), validate=True)
     try:
-        etree.fromstring(body, _parser(_Resolver(held), validate=True), base_url=url)
+        etree.fromstring(body, parser, base_url=url)
     except etree.LxmlError as error:
+        if limit := _limit(parser.error_log):
+            return Loaded(State.GIVEN_UP, limit, [], facts)
         return Loaded(State.INVALID, str(error), [], facts)
     return Loaded(State.VALID, "", [], facts)
+
+
+def _limit(errors: Iterable[Any]) -> str:
+    """The limit of the parser that a document exceeds; empty if it exceeds none. It says nothing of the document: it
+    may be well formed.
+    """
+    for one in errors:
+        if one.type in _LIMITS or "too big found" in one.message:  # comments and instructions have no type of their own
+            return f"a limit of the parser: {one.message.strip()}"
+    return ""
 
 
 def _breaks(errors: Iterable[Any]) -> bool:

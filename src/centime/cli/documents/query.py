@@ -72,7 +72,7 @@ def _query(
     if changes:
         _show_changes(opened, xpath, match, first, count, results, as_json=as_json)
         return
-    pages = pages_of_kind(opened, kind, match)
+    pages = pages_of_kind(opened, kind, match, once=at is not None)
     examined = 0
 
     with progress(len(pages), "looking into pages", quiet=as_json) as step:
@@ -82,18 +82,28 @@ def _query(
             examined += done
             step(done)
 
-        answers = query(opened, xpath, pages, at=at, step=counted)
-        found = list(islice(answers, count))
-    rows = [facts_of_answer(answer, results) for answer in found]
+        rows, troubles, troubled = [], [], 0
+        for answer in query(opened, xpath, pages, kind=kind, at=at, step=counted):
+            if answer.total:
+                rows.append(facts_of_answer(answer, results))
+                if len(rows) == count:
+                    break
+            else:
+                troubled += 1
+                if troubled <= count:
+                    troubles.append(facts_of_answer(answer, results))
     if as_json:
-        show({"pages": len(pages), "examined": examined, "results": rows}, as_json=True)
+        facts = {"pages": len(pages), "examined": examined, "results": rows, "troubled": troubled, "troubles": troubles}
+        show(facts, as_json=True)
         return
-    for row in rows:
+    for row in rows + troubles:
         tell(f"{row['importance']:.6g}  {row['url']}" + (f"  ({row['count']} results)" if row["count"] > 1 else ""))
         for result in row.get("found", ()):
             tell(f"    {result}")
         if "trouble" in row:
-            tell(f"    not examined: {row['trouble']}")
+            tell(f"    trouble: {row['trouble']}")
+    if troubled > len(troubles):
+        say(f"{troubled - len(troubles)} more pages could not be examined as a whole, and have no result; see -n")
     if not rows:
         say(f"no stored page has a result; {examined} were examined")
 

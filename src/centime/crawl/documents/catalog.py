@@ -13,20 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from centime.crawl.documents.examiner import examiner
+from centime.crawl.documents.examiner import Examiner, examiner
 from centime.crawl.documents.examining import Examined, Task
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.bodies import captures_of
-from centime.crawl.report.visits import last_visits
+from centime.crawl.report.page import find_page
+from centime.crawl.report.visits import last_found
+from centime.crawl.worker.chain import MOST_HOPS
 from centime.files.disk import create_file, make_folder
 from centime.model.errors import CentimeError, DamagedFile, UnknownPage
 from centime.model.ids import page_ids
 from centime.model.outcome import PageKind
+from centime.store.record import NO_PAGE
 from centime.store.versions.database import naming_trouble
-from centime.warehouse.loader import State
+from centime.warehouse.loader import MOST_PARTS, State
 
 FOLDER, FILE = "documents", "documents.sqlite"
-FORMAT = 1
+FORMAT = 2
 _SCHEMA = (
     "CREATE TABLE document (url TEXT PRIMARY KEY, digest TEXT NOT NULL, state TEXT NOT NULL, loaded TEXT NOT NULL)"
 )
@@ -46,8 +49,8 @@ class Entry:
 
 
 def xml_pages(opened: CrawlState) -> list[tuple[str, float, int]]:
-    """URL, importance and bytes of every XML document that was there at its last visit, the most important first."""
-    found = last_visits(opened.shard.pages, "kind", "body_bytes")
+    """URL, importance and bytes of every page that was XML when it was last found, the most important first."""
+    found = last_found(opened.shard.pages, "kind", "body_bytes")
     pages = (found["kind"] == PageKind.XML).nonzero()[0]
     importance = opened.shard.ledger.importance(pages)
     urls = opened.shard.pages.texts.get_many(pages)
@@ -68,7 +71,7 @@ def updated_catalog(opened: CrawlState, step: Callable[[int], None] = lambda don
                 continue  # it was read before the crawl kept bodies
             known = database.execute("SELECT digest, state, loaded FROM document WHERE url = ?", (url,)).fetchone()
             if known is None or known[0] != digest or known[1] == State.WAITING:
-                loaded = loading.examine(Task(url))
+                loaded = _loaded(opened, loading, url)
                 database.execute(
                     "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)",
                     (url, digest, loaded.state, json.dumps([loaded.error, loaded.wanted, loaded.facts])),
@@ -77,6 +80,32 @@ def updated_catalog(opened: CrawlState, step: Callable[[int], None] = lambda don
                 error, wanted, facts = json.loads(known[2])
                 loaded = Examined(url, known[1], error, wanted, facts)
             yield Entry(url, State(loaded.state), importance, size, loaded.error, loaded.wanted, loaded.facts)
+
+
+def _loaded(opened: CrawlState, loading: Examiner, url: str) -> Examined:
+    """A document, loaded with its parts, also those to which redirects lead that the crawl has seen."""
+    ends: dict[str, str] = {}
+    while True:
+        loaded = loading.examine(Task(url, ends=ends))
+        found = {part: end for part in loaded.wanted if part not in ends and (end := _end_of(opened, part)) != part}
+        if not found or len(ends) > MOST_PARTS:
+            return loaded
+        ends |= found  # these may name further parts
+
+
+def _end_of(opened: CrawlState, url: str) -> str:
+    """The URL to which the redirects of a page lead; the URL itself if there are none, or too many."""
+    known = opened.shard.pages
+    try:
+        page, _ = find_page(opened, url)
+    except CentimeError:
+        return url
+    for hop in range(MOST_HOPS):
+        last = known.last(page)
+        if last is None or last.redirect == NO_PAGE:
+            return known.texts.get(page) if hop else url
+        page = last.redirect
+    return url
 
 
 @contextmanager

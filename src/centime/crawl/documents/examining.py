@@ -18,9 +18,9 @@ from centime.crawl.report.bodies import Stored, capture_at, captures_of, typed_b
 from centime.crawl.report.versions import Versions
 from centime.model.errors import CentimeError
 from centime.model.outcome import PageKind
-from centime.parse.encoding import as_utf8
+from centime.parse.encoding import as_utf8, with_declared_encoding
 from centime.parse.kind import kind_of
-from centime.parse.tree import tree_of
+from centime.parse.tree import whole_tree_of
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
 from centime.shard.message import pack
@@ -41,6 +41,8 @@ class Task(msgspec.Struct, array_like=True, frozen=True):
     xpath: str = ""
     at: str | None = None  # the version, by time
     version: int = 0  # the version, by its number
+    kinds: tuple[int, ...] = ()  # kinds of bodies (PageKind) in which the XPath is evaluated; all if there are none
+    ends: dict[str, str] = {}  # the URLs to which parts redirect
 
 
 class Examined(msgspec.Struct, array_like=True, frozen=True):
@@ -80,7 +82,7 @@ class Examining:
         body, content_type = typed_body_of(self._folder, self._stored(task))
         if task.xpath:
             return self._queried(task, body, content_type)
-        loaded = load(body, task.url, self._held)
+        loaded = load(with_declared_encoding(body, content_type), task.url, self._held, task.ends)
         return Examined(task.url, loaded.state, loaded.error, loaded.wanted, loaded.facts)
 
     def _stored(self, task: Task) -> Stored:
@@ -90,20 +92,23 @@ class Examining:
 
     def _queried(self, task: Task, body: bytes, content_type: str) -> Examined:
         kind = kind_of(body, content_type)
-        _, encoding = as_utf8(body, content_type, xml=kind is PageKind.XML, url=task.url)
-        root = tree_of(body, kind, encoding)
-        if root is None:
+        if task.kinds and kind not in task.kinds:
             return Examined(task.url)
+        _, encoding = as_utf8(body, content_type, xml=kind is PageKind.XML, url=task.url)
+        root, trouble = whole_tree_of(body, kind, encoding)
+        if root is None:
+            return Examined(task.url, error=trouble)
         names = {prefix: uri for prefix, uri in root.nsmap.items() if prefix}
         try:
             result = root.xpath(task.xpath, namespaces=names)
         except etree.XPathError as error:
             if str(error) != UNKNOWN_PREFIX:
                 raise
-            return Examined(task.url)  # a document that does not declare the prefix has no such elements
+            return Examined(task.url, error=trouble)  # a document that does not declare the prefix has no such elements
         if not isinstance(result, list):
             result = [] if result is False or result != result else [result]
-        return Examined(task.url, found=[_written(one) for one in result[:MOST_FOUND]], count=len(result))
+        found = [_written(one) for one in result[:MOST_FOUND]]
+        return Examined(task.url, error=trouble, found=found, count=len(result))
 
     def _held(self, url: str, public: str) -> bytes | None:
         """The newest stored body of a part; None if there is none."""
@@ -111,7 +116,8 @@ class Examining:
             if len(self._parts) >= HELD_PARTS:
                 self._parts.clear()
             try:
-                self._parts[url] = typed_body_of(self._folder, captures_of(self._folder, url)[-1])[0]
+                body, content_type = typed_body_of(self._folder, captures_of(self._folder, url)[-1])
+                self._parts[url] = with_declared_encoding(body, content_type)
             except CentimeError:
                 self._parts[url] = None
         return self._parts[url]

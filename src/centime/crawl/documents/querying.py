@@ -11,7 +11,7 @@ from centime.crawl.documents.examiner import examiner
 from centime.crawl.documents.examining import UNKNOWN_PREFIX, Task
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.versions import Versions
-from centime.crawl.report.visits import last_visits
+from centime.crawl.report.visits import are_present, last_found
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.outcome import PageKind
 from centime.model.pattern import check_pattern, compiled
@@ -42,14 +42,23 @@ def check_query(xpath: str) -> None:
             raise BadSetting(f"{xpath!r} is not an XPath (1.0, without variables): {error}") from error
 
 
-def pages_of_kind(opened: CrawlState, kind: str, match: str = "") -> list[tuple[str, float]]:
-    """URL and importance of the pages of a kind whose URL matches, the most important first."""
+def kinds_of(kind: str) -> tuple[PageKind, ...]:
+    """The kinds of pages that a person means by a word."""
     if kind not in KINDS:
         raise BadSetting(f"the kind of pages is one of {', '.join(KINDS)}, not {kind!r}")
+    return KINDS[kind]
+
+
+def pages_of_kind(opened: CrawlState, kind: str, match: str = "", *, once: bool = False) -> list[tuple[str, float]]:
+    """URL and importance of the pages whose URL matches and that were of a kind when they were last found, the most
+    important first; with `once`, of all pages that were ever found: they may have been of that kind before.
+    """
+    kinds_of(kind)
     check_pattern(match)
     search = compiled(match).search
-    kinds = last_visits(opened.shard.pages, "kind")["kind"]
-    pages: npt.NDArray[np.int64] = np.flatnonzero(np.isin(kinds, KINDS[kind]))
+    kinds = last_found(opened.shard.pages, "kind")["kind"]
+    chosen = are_present(kinds) if once else np.isin(kinds, KINDS[kind])
+    pages: npt.NDArray[np.int64] = np.flatnonzero(chosen)
     importance = opened.shard.ledger.importance(pages)
     order = np.argsort(-importance, kind="stable")
     urls = opened.shard.pages.texts.get_many(pages[order])
@@ -62,16 +71,20 @@ def query(
     xpath: str,
     pages: list[tuple[str, float]],
     *,
+    kind: str = "any",
     at: str | None = None,
     step: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Answer]:
-    """The pages in which an XPath finds something, and those in which it could not be evaluated."""
+    """The pages whose stored body is of a kind and in which an XPath finds something, and those in which it could not
+    be evaluated, or not in the whole page.
+    """
+    kinds = kinds_of(kind)
     with examiner(opened.folder.path) as asking:
         for url, importance in pages:
             step(1)
-            found = asking.examine(Task(url, xpath, at))
+            found = asking.examine(Task(url, xpath, at, kinds=kinds))
             if found.count:
-                yield Answer(url, importance, found.found, found.count)
+                yield Answer(url, importance, found.found, found.count, found.error)
             elif found.error and not found.error.startswith(UnknownPage.__name__):
                 yield Answer(url, importance, [], 0, found.error)
 
@@ -100,4 +113,6 @@ def changed_results(
 def facts_of_answer(answer: Answer, most: int) -> dict[str, Any]:
     """An answer for a report, with its first results."""
     facts: dict[str, Any] = {"importance": answer.importance, "url": answer.url, "count": answer.total}
-    return facts | ({"trouble": answer.trouble} if answer.trouble else {"found": answer.found[:most]})
+    if answer.found or not answer.trouble:
+        facts["found"] = answer.found[:most]
+    return facts | ({"trouble": answer.trouble} if answer.trouble else {})

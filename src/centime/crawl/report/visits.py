@@ -1,16 +1,19 @@
-"""The last visit of every page as columns: a few fields of the record heads, read a batch of pages at a time.
+"""The last visit of every page, or the last that found it, as columns: a few fields of the record heads, read a batch
+of pages at a time.
 
 A head has about 130 bytes, of which a report needs a few: only one batch of whole heads is in memory. A page that was
 never visited has zeros. Outcome.READ is 0 too; only `visits` distinguishes the two.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.outcome import Outcome, PageKind
+from centime.model.ids import PageId
+from centime.model.outcome import Outcome, PageKind, Presence
+from centime.model.row_batch import Pages
 from centime.shard.pages import KnownPages
 from centime.store.records import HEAD_TYPE
 
@@ -35,9 +38,29 @@ def batches(count: int) -> Iterator[npt.NDArray[np.int64]]:
 
 def last_visits(known: KnownPages, *names: str) -> Columns:
     """Fields of the last visit of every page, by name."""
+    return _columns(known, names, known.records.heads)
+
+
+def last_found(known: KnownPages, *names: str) -> Columns:
+    """The same of the last visit that found each page: later failures hide nothing. If none did, of the last visit."""
+
+    def heads_of(pages: Pages) -> npt.NDArray[np.void]:
+        heads = known.records.heads(pages)
+        failed = ~are_present(heads["kind"]) & (heads["previous"] > 0) & (heads["presence"] != Presence.NEVER)
+        for place in np.flatnonzero(failed):
+            for head in known.records.head_history(PageId(int(pages[place]))):
+                if PageKind.HTML <= head["kind"] <= PageKind.OTHER:
+                    heads[place] = head
+                    break
+        return heads
+
+    return _columns(known, names, heads_of)
+
+
+def _columns(known: KnownPages, names: tuple[str, ...], heads_of: Callable[[Pages], npt.NDArray[np.void]]) -> Columns:
     columns: Columns = {name: np.zeros(known.count, dtype=HEAD_TYPE[name]) for name in names}
     for pages in batches(known.count):
-        heads = known.records.heads(pages)
+        heads = heads_of(pages)
         for name, column in columns.items():
             column[pages] = heads[name]
     return columns
