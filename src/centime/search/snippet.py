@@ -10,7 +10,7 @@ import tantivy
 from centime.search.words import JOINT, places, prepared
 
 LONGEST = 220  # characters
-SEARCHED = (20_000, 200_000)  # characters of a text in which words are looked for; in more if they are not in the first
+SEARCHED = (20_000, 200_000)  # characters of a text in which words are looked for; more if the first lack them
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,13 @@ class Snippets:
 
     def of(self, shown: str) -> Snippet:
         """The snippet of a shown text of the index: its best piece, or its beginning if no word is in it."""
-        searched = shown[: SEARCHED[-1]]
-        whole = prepared(searched)
-        text = self._from_phrase(whole)
         for size in SEARCHED:
-            found = self._generator.snippet_from_doc(tantivy.Document(text=text[:size]))
-            if (octets := found.fragment().encode()) or len(text) <= size:
+            searched = shown[:size]
+            whole = prepared(searched)
+            text = self._from_phrase(whole)
+            found = self._generator.snippet_from_doc(tantivy.Document(text=text))
+            octets = found.fragment().encode()
+            if len(shown) <= size or (octets and (self._phrase is None or text is not whole)):
                 break
         if not octets:
             return Snippet(_beginning(shown[: 2 * LONGEST]))
@@ -61,7 +62,7 @@ class Snippets:
 
     def _from_phrase(self, text: str) -> str:
         """The piece of a text around a phrase, if it is found as it was written; otherwise the text."""
-        found = self._phrase.search(text, 0, SEARCHED[-1]) if self._phrase else None
+        found = self._phrase.search(text) if self._phrase else None
         if found is None:
             return text
         begin = max(0, found.start() - LONGEST // 3)
