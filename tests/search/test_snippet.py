@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - letters of other scripts
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from tests.search.made import found, index_of
             "We open at eight. <b>Größe</b> &amp; &lt;b&gt;<b>weight</b>",
         ),
         ("東京都の天気予報です", "天気", "東京都の<b>天気</b>予報です"),
+        ("ΆΈ\u00ad Ή. Στην Αθή\u00adνα, Ελλάδα", "αθηνα", "ΆΈ\u00ad Ή. Στην <b>Αθή\u00adνα</b>, Ελλάδα"),
+        ("Ё 東京\u200b都 е\u0301лка", "елка 京都", "Ё 東<b>京\u200b都</b> <b>е\u0301лка</b>"),
         ("one\ntwo\nthree", "two", "one <b>two</b> three"),
         ("only the title has it", "tea", "only the title has it"),
         ("", "tea", ""),

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - letters of other scripts
 from pathlib import Path
 from unicodedata import name, normalize
 
@@ -5,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.search.words import JOINT, prepared, readable, words_of
-from tests.search.made import index_of, pages
+from centime.search.words import JOINT, places, prepared, shown, words_of
+from tests.search.made import found, index_of, pages
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,14 @@ from tests.search.made import index_of, pages
         ("ｶﾞｲﾄﾞ \uff21\uff22\uff23\uff11", [*"ガイド", "abc1"]),
         ("中文搜索 engine", [*"中文搜索", "engine"]),
         ("한국의", list("한국의")),
-        ("Ελλάδα Россия", ["ελλάδα", "россия"]),
+        ("Ελλάδα Россия", ["ελλαδα", "россия"]),
+        ("Ἀθῆναι ΣΟΦΟΣ σοφός ᾳ", ["αθηναι", "σοφοσ", "σοφοσ", "α"]),
+        ("Ёлка ЁЛКА за\u0301мок йод и\u0306од їжак", ["елка", "елка", "замок", "йод", "йод", "їжак"]),
+        ("İstanbul ISPARTA ışık", ["istanbul", "isparta", "isik"]),
+        ("\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd", ["\u05e9\u05dc\u05d5\u05dd"]),
+        ("\u0645\u064f\u062a\u0652\u062d\u0640\u064e\u0641", ["\u0645\u062a\u062d\u0641"]),
+        ("\u0939\u093f\u0928\u094d\u0926\u0941", ["\u0939\u093f\u0928\u0926\u0941"]),
+        ("soft\u00adware zero\u200bwidth \ufeffa\u2060b x\u030cy", ["software", "zerowidth", "ab", "xy"]),
         ("x" * 81, []),
         ("!?", []),
     ],
@@ -29,10 +37,45 @@ def test_text_is_split_into_words(text: str, words: list[str]) -> None:
     assert words_of(text) == words
 
 
-@given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
-def test_a_text_is_readable_again(text: str) -> None:
-    assert words_of(readable(prepared(text))) == words_of(text)
-    assert prepared(readable(prepared(text))) == prepared(text)
+TEXTS = st.text(st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from("aΆ\u0301Ёİ\u00ad京が\u200b"))
+
+
+@given(TEXTS)
+def test_a_shown_text_has_the_same_words(text: str) -> None:
+    assert words_of(shown(text)) == words_of(text)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_a_piece_of_a_prepared_text_is_found_in_the_shown_one(before: str, word: str, after: str) -> None:
+    text = shown(f"{before} {word} {after}")
+    whole = prepared(text)
+    begin = len(prepared(shown(before) + " "))
+    piece = whole[begin : begin + len(prepared(shown(word)))]
+    at = places(text, begin - whole.count(JOINT, 0, begin), piece)
+    assert len(at) == len(piece) + 1
+    assert at == sorted(at)
+    assert prepared(text[at[0] : at[-1]]) == piece
+
+
+def test_folding_a_folded_text_changes_nothing() -> None:
+    for number in [*range(0x80, 0xD800), *range(0xE000, 0x10000)]:
+        once = prepared(chr(number))
+        assert prepared(once) == once, hex(number)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("istanbul", "İstanbul"),
+        ("Αθηνα", "Αθήνα"),
+        ("елка", "Ёлка"),
+        ("software", "soft\u00adware"),
+        ("ΕΛΛΆΔΑ", "Ελλάδα"),
+    ],
+)
+def test_case_and_accents_do_not_matter_and_are_shown(words: str, text: str, tmp_path: Path) -> None:
+    (page,) = found(index_of(tmp_path, [f"In {text} now"], [text]), words)
+    assert (page.title, page.snippet.html()) == (text, f"In <b>{text}</b> now")
 
 
 def test_words_of_chinese_and_japanese_are_found_wherever_they_stand(tmp_path: Path) -> None:
@@ -49,7 +92,7 @@ def test_words_of_chinese_and_japanese_are_found_wherever_they_stand(tmp_path: P
 def test_every_character_of_a_script_without_spaces_is_a_word() -> None:
     for number in [*range(0xD800), *range(0xE000, 0x32000)]:
         character = chr(number)
-        words = prepared(f"a{character}a")
+        words = prepared(shown(f"a{character}a"))
         if is_unspaced(character) and character.isalnum():
             assert words == f"a{JOINT}{normalize('NFC', character)}{JOINT}a", hex(number)
 

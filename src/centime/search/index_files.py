@@ -24,8 +24,9 @@ from centime.files.replacement import replace_file
 from centime.model.errors import InUse
 from centime.search.words import NAME, analyser
 
-SCHEMA = 1  # the number of the schema below
+SCHEMA = 2  # the number of the schema below
 TEXTS = ("title", "text", "url")  # the fields in which words are looked for
+SHOWN = {"title": "shown_title", "text": "shown_text"}  # as people see them, in UTF-8
 
 
 def schema() -> tantivy.Schema:
@@ -35,7 +36,9 @@ def schema() -> tantivy.Schema:
     builder.add_integer_field("time", indexed=True, fast=True)  # of this version, in seconds
     builder.add_integer_field("digest", fast=True)
     for name in TEXTS:
-        builder.add_text_field(name, stored=True, tokenizer_name=NAME)
+        builder.add_text_field(name, stored=name == "url", tokenizer_name=NAME)
+    for name in SHOWN.values():
+        builder.add_bytes_field(name, stored=True)
     for name in ("kind", "language"):
         builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("site", tokenizer_name="raw", index_option="basic")  # the host, and the domains around it

@@ -18,10 +18,10 @@ import tantivy
 
 from centime.files.disk import room_for
 from centime.model.errors import DamagedFile
-from centime.search.index_files import IndexFiles
+from centime.search.index_files import SHOWN, IndexFiles
 from centime.search.indexed_pages import BrokenIndex, IndexedPages
 from centime.search.page_text import PageText
-from centime.search.words import prepared
+from centime.search.words import prepared, shown
 
 MEMORY_BYTES = 64_000_000  # that the writer gathers before it writes a segment
 COMMIT_SECONDS = 10.0
@@ -57,8 +57,9 @@ class IndexWriter:
         document.add_text("url", url)
         for domain in sites_of(url):
             document.add_text("site", domain)
-        document.add_text("title", prepared(text.title))
-        document.add_text("text", prepared(text.text))
+        for name, said in (("title", shown(text.title)), ("text", shown(text.text))):
+            document.add_text(name, prepared(said))
+            document.add_bytes(SHOWN[name], said.encode())
         document.add_text("kind", text.kind)
         if text.language:
             document.add_text("language", text.language)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from centime.model.errors import BadInput, DamagedFile
-from centime.search.index_files import IndexFiles
+from centime.search.index_files import SHOWN, IndexFiles
 from centime.search.query import Wanted
 from centime.search.ranking import Hit, Prominence, best_hits
 from centime.search.snippet import Snippet, Snippets
-from centime.search.words import readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +88,12 @@ class IndexSearcher:
 
 
 def _found(hit: Hit, stored: dict[str, list[Any]], time: int, prominence: Prominence, snippets: Snippets) -> FoundPage:
-    url, title, text, kind, language = (
-        str(stored.get(name, [""])[0]) for name in ("url", "title", "text", "kind", "language")
-    )
+    url, kind, language = (str(stored.get(name, [""])[0]) for name in ("url", "kind", "language"))
+    title, text = (bytes(stored[SHOWN[name]][0]).decode() for name in ("title", "text"))
     return FoundPage(
         page=hit.page,
         url=url,
-        title=readable(title),
+        title=title,
         score=hit.score,
         importance=float(prominence.importance[hit.page]),
         kind=kind,

@@ -7,10 +7,10 @@ from html import escape
 
 import tantivy
 
-from centime.search.words import JOINT, readable
+from centime.search.words import JOINT, places, prepared
 
 LONGEST = 220  # characters
-SEARCHED = (20_000, 200_000)  # characters of a text in which words are looked for; in more if they are not in the first
+SEARCHED = (20_000, 200_000)  # characters of a text in which words are looked for; more if the first lack them
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +40,29 @@ class Snippets:
         self._generator = tantivy.SnippetGenerator.create(searcher, query, schema, "text")
         self._generator.set_max_num_chars(LONGEST)
 
-    def of(self, text: str) -> Snippet:
-        """The snippet of a text of the index: its best piece, or its beginning if no word is in it."""
-        if not text:
-            return Snippet("")
-        text = self._from_phrase(text)
+    def of(self, shown: str) -> Snippet:
+        """The snippet of a shown text of the index: its best piece, or its beginning if no word is in it."""
         for size in SEARCHED:
-            found = self._generator.snippet_from_doc(tantivy.Document(text=text[:size]))
-            if (piece := found.fragment().encode()) or len(text) <= size:
+            searched = shown[:size]
+            whole = prepared(searched)
+            text = self._from_phrase(whole)
+            found = self._generator.snippet_from_doc(tantivy.Document(text=text))
+            octets = found.fragment().encode()
+            if len(shown) <= size or (octets and (self._phrase is None or text is not whole)):
                 break
-        if not piece:
-            return Snippet(_beginning(readable(text[: 2 * LONGEST])))
-        marks = [(piece[: one.start].decode(), piece[one.start : one.end].decode()) for one in found.highlighted()]
-        return _plain(piece.decode(), [(len(before), len(before) + len(word)) for before, word in marks])
+        if not octets:
+            return Snippet(_beginning(shown[: 2 * LONGEST]))
+        piece = octets.decode()
+        marks = [tuple(len(octets[:end].decode()) for end in (one.start, one.end)) for one in found.highlighted()]
+        begin = whole.find(piece)
+        at = list(range(begin, begin + len(piece) + 1))
+        if whole != searched:
+            at = places(searched, begin - whole.count(JOINT, 0, begin), piece)
+        return _marked(shown[at[0] : at[-1]], sorted((at[first] - at[0], at[last] - at[0]) for first, last in marks))
 
     def _from_phrase(self, text: str) -> str:
         """The piece of a text around a phrase, if it is found as it was written; otherwise the text."""
-        found = self._phrase.search(text, 0, SEARCHED[-1]) if self._phrase else None
+        found = self._phrase.search(text) if self._phrase else None
         if found is None:
             return text
         begin = max(0, found.start() - LONGEST // 3)
@@ -64,19 +70,15 @@ class Snippets:
         return text[begin : max(found.end(), begin + LONGEST)]
 
 
-def _plain(text: str, marks: list[tuple[int, int]]) -> Snippet:
-    """A snippet in one line, without joints; marks that touch become one."""
-    places = [0]  # where each character of the text is in the plain one
-    for character in text:
-        places.append(places[-1] + (character != JOINT))
-    plain = readable(text).replace("\n", " ")
+def _marked(text: str, marks: list[tuple[int, int]]) -> Snippet:
+    """A snippet in one line; marks that touch become one."""
     joined: list[tuple[int, int]] = []
-    for begin, end in sorted((places[begin], places[end]) for begin, end in marks):
+    for begin, end in marks:
         if joined and begin <= joined[-1][1]:
             joined[-1] = joined[-1][0], max(end, joined[-1][1])
         else:
             joined.append((begin, end))
-    return Snippet(plain, tuple(joined))
+    return Snippet(text.replace("\n", " "), tuple(joined))
 
 
 def _beginning(text: str) -> str:

@@ -1,22 +1,28 @@
 """How text becomes the words of the index, and of a query: both go through here, so that they meet.
 
-A word is a run of letters and digits, in lower case and without accents: `Größe` is found as `grosse` and `GRÖSSE`.
+A word is a run of letters and digits, in lower case and without accents: `Größe` is found as `grosse` and `GRÖSSE`,
+`Αθήνα` as `αθηνα`, `Ёлка` as `елка`. Vowel signs of Hebrew and Arabic, soft hyphens and characters without width are
+left out. Letters of their own stay: `й` is not `и`, and vowels of Indic scripts are no accents.
 Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai ...) have a word for each character. A query
 in such a script is a phrase of characters: it finds a word of any length exactly, without a dictionary.
 
-The tokenizer of the index splits at what is neither a letter nor a digit, and is three times as fast as one with a
-regular expression. So `prepared` puts a JOINT between characters of such scripts, and `readable` takes it away again.
+The tokenizer of the index splits at what is neither a letter nor a digit, folds Latin letters, and is three times as
+fast as one with a regular expression. `prepared` does before it what it does not: it folds other letters, and puts a
+JOINT between characters of scripts without spaces. People see the `shown` text; `places` leads from one to the other.
 Trap: texts must not have a JOINT of their own. What was split at white space has none: Python counts it as such.
 """
 
 import re
+from bisect import bisect
 from functools import cache
-from unicodedata import normalize
+from itertools import accumulate
+from unicodedata import category, combining, normalize
 
 import tantivy
 
-NAME = "centime-1"  # of the tokenizer, in the schema; another one for words that are made otherwise
+NAME = "centime-2"  # of the tokenizer, in the schema; another one for words that are made otherwise
 JOINT = "\x1f"
+WIDEST = 10  # shown characters, at most, that are counted for one that is prepared
 LONGEST_BYTES = 80  # of a word; what is longer is code or data
 
 _UNSPACED = (
@@ -32,23 +38,76 @@ _WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f\uffa0-
 _LEADS = [bytes([lead]) for lead in (0xE0, 0xE1, *range(0xE3, 0xEE), 0xEF, 0xF0)]
 _LEADS += [bytes([0xE2, second]) for second in range(0xBA, 0xC0)]
 
+_WIDTHLESS = "\u00ad\u034f\u061c\u0640\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff"
+_WITHOUT_MARKS = "\u0130\u0370-\u03ff\u0591-\u07ff\u1f00-\u1fff\ufb1d-\ufdff\ufe70-\ufefc"  # letters and marks
+_MARKS = "\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u2de0-\u2dff\ua66f-\ua67d\ua69e-\ua69f\ufe20-\ufe2f"
+_INDIC = "\u0900-\u0dff"  # where a mark may be a vowel: only viramas and dots below are left out
+_VIRAMA, _NUKTA = 9, 7
 
-def prepared(text: str) -> str:
-    """The text as it goes into the index."""
+
+def shown(text: str) -> str:
+    """The text as people see it: what `prepared` takes."""
     if text.isascii():
         return text
     text = normalize("NFC", text)
-    octets = text.encode()
-    if not any(lead in octets for lead in _LEADS):
+    return _WIDE.sub(lambda found: normalize("NFKC", found[0]), text) if b"\xef" in text.encode() else text
+
+
+def prepared(text: str) -> str:
+    """A shown text as it goes into the index."""
+    if text.isascii():
         return text
-    if _WIDE.search(text):
-        text = _WIDE.sub(lambda found: normalize("NFKC", found[0]), text)
-    return _BETWEEN.sub(JOINT, text) if _ANY_UNSPACED.search(text) else text
+    for one in set(_folded().findall(text)):
+        text = text.replace(one, _folds()[one])
+    octets = text.encode()
+    if any(lead in octets for lead in _LEADS) and _ANY_UNSPACED.search(text):
+        text = _BETWEEN.sub(JOINT, text)
+    return text
 
 
-def readable(text: str) -> str:
-    """A text of the index as people read it."""
-    return text.replace(JOINT, "")
+def places(text: str, begin: int, piece: str) -> list[int]:
+    """Where the characters of a piece of a prepared text, and its end, are in the shown text; `begin` is the place of
+    the piece in the prepared text, without joints.
+    """
+    folds, first = _folds(), begin
+    for found in _folded().finditer(text):
+        letters = folds[found[0]]
+        if found.start() > first or (letters and found.start() == first):
+            break
+        first += 1 - len(letters)
+    rest = text[first : first + WIDEST * len(piece)]
+    ends = list(accumulate((len(folds.get(one, one)) for one in rest), initial=0))
+    made, at = [], 0
+    for character in (*piece, ""):
+        made.append(first + bisect(ends, at) - 1)
+        at += character != JOINT
+    return made
+
+
+@cache
+def _folds() -> dict[str, str]:
+    """What becomes of characters that the tokenizer does not fold. None of them is in what becomes of another."""
+    made = dict.fromkeys(_characters(_WIDTHLESS), "")
+    made |= {one: "" for one in _characters(_MARKS) if category(one) == "Mn"}
+    made |= {one: "" for one in _characters(_INDIC) if combining(one) in (_VIRAMA, _NUKTA)}
+    for one in _characters(_WITHOUT_MARKS):
+        parts = [part for part in normalize("NFKD", one) if category(part) != "Mn" and part not in made]
+        letters = "".join(parts).casefold()
+        if letters != one.lower() and (letters.isalnum() or not letters):
+            made.setdefault(one, letters)
+    return made | dict(zip("ЁёЀѐЍѝ", "ееееии", strict=True))
+
+
+@cache
+def _folded() -> re.Pattern[str]:
+    """Finds these characters. All are below U+10000: with others, this would be a hundred times as slow."""
+    return re.compile(f"[{''.join(_folds())}]")
+
+
+def _characters(ranges: str) -> list[str]:
+    """The characters that are listed as in a regular expression."""
+    found = re.findall("(.)(?:-(.))?", ranges)
+    return [chr(one) for first, last in found for one in range(ord(first), ord(last or first) + 1)]
 
 
 @cache
@@ -63,4 +122,4 @@ def analyser() -> tantivy.TextAnalyzer:
 
 def words_of(text: str) -> list[str]:
     """The words of a text, in order."""
-    return analyser().analyze(prepared(text))
+    return analyser().analyze(prepared(shown(text)))

@@ -1,11 +1,13 @@
 """`centime versions` and `centime diff` on an archive of hand-made bodies."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import etree
+from xxhash import xxh3_128_digest
 
 from centime import open_crawl
 from centime.cli import main
@@ -15,6 +17,8 @@ from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
 from centime.store.archive import Archive
+from centime.store.versions.database import FILE
+from centime.store.versions.writer import VersionWriter
 from tests.crawl.report.made import hand_made
 
 PAGE, FEED, PICTURE, BROKEN = (f"http://a.example/{name}" for name in ("", "feed.xml", "picture.png", "broken.xml"))
@@ -38,15 +42,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for url, (content_type, bodies) in BODIES.items():
         seen: set[bytes] = set()
         for day, body in enumerate(bodies):
-            head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\n".encode()
-            answer = Response(
-                url=url, outcome=Outcome.READ, status=200, headers=(("content-type", content_type),), body=body,
-                asked_at=FIRST + DAY * day, response_head=head,
-            )  # fmt: skip
+            answer = answered(url, content_type, body, day)
             archive.keep(answer, Document(kind=PageKind.HTML), unchanged=body in seen)
             seen.add(body)
     archive.close()
     return folder
+
+
+def answered(url: str, content_type: str, body: bytes, day: int) -> Response:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\n".encode()
+    return Response(
+        url=url, outcome=Outcome.READ, status=200, headers=(("content-type", content_type),), body=body,
+        asked_at=FIRST + DAY * day, response_head=head,
+    )  # fmt: skip
+
+
+def document(body: bytes) -> Document:
+    return Document(kind=PageKind.HTML, digest=xxh3_128_digest(body))
 
 
 def centime(*arguments: object) -> int:
@@ -67,6 +79,81 @@ def test_a_version_is_a_body_that_differs_from_the_one_before(folder: Path, caps
         (2, "2027-01-16", "2027-01-17", len(NEW)),
         (3, "2027-01-18", "2027-01-18", len(OLD)),
     ]
+
+
+@pytest.fixture
+def switched(tmp_path: Path) -> Path:
+    """A crawl whose --keep went from all to versions and back; only on the fourth day the page was another."""
+    with hand_made(tmp_path / "crawl") as opened:
+        opened.close()
+    bodies, versions = tmp_path / "crawl" / "bodies", tmp_path / "crawl" / "versions"
+    for first, days in ((0, "AA"), (2, "ABB"), (5, "BA")):
+        writer = VersionWriter(versions) if first == 2 else Archive(bodies, f"x{first}")
+        for day, body in enumerate(days, first):
+            writer.keep(answered(PAGE, "text/html", body.encode(), day), document(body.encode()))
+        writer.close()
+    return tmp_path / "crawl"
+
+
+def test_a_page_that_did_not_change_has_no_new_version_when_keep_does(
+    switched: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert centime("versions", switched, PAGE, "--json") == 0
+    versions = told(capsys)["versions"]
+    assert [(one["version"], one["time"][:10], one["last_seen"][:10]) for one in versions] == [
+        (1, "2027-01-15", "2027-01-17"),
+        (2, "2027-01-18", "2027-01-20"),
+        (3, "2027-01-21", "2027-01-21"),
+    ]
+
+
+def test_a_damaged_body_where_keep_was_changed_hides_no_other(
+    switched: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (switched / "bodies").glob("x0*.warc.gz"):
+        path.unlink()
+    assert centime("text", switched, PAGE) == 0
+    assert capsys.readouterr().out == "A\n"
+
+
+def test_bodies_of_both_kinds_are_listed_with_the_same_facts(
+    switched: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert centime("bodies", switched, PAGE, "--list") == 0
+    assert len([line for line in capsys.readouterr().out.splitlines() if line.startswith("2027-01-")]) == 6
+    assert centime("bodies", switched, PAGE, "--list", "--json") == 0
+    captures = told(capsys)["captures"]
+    assert len({tuple(one) for one in captures}) == 1
+    assert [(one["version"], one["bytes"], one["offset"] is None) for one in captures[1:4]] == [
+        (None, None, False), (1, 1, True), (2, 1, True),
+    ]  # fmt: skip
+
+
+def test_digits_are_a_version_or_else_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with hand_made(tmp_path / "crawl") as opened:
+        opened.close()
+    writer = VersionWriter(tmp_path / "crawl" / "versions")
+    for day, body in enumerate((b"one", b"two", b"three")):
+        writer.keep(answered(PAGE, "text/html", body, day), document(body))
+    writer.close()
+    database = sqlite3.connect(tmp_path / "crawl" / "versions" / FILE)
+    database.execute("UPDATE version SET number = number + 2025")
+    database.execute("UPDATE document SET newest = newest + 2025")
+    database.commit()
+    database.close()
+    for named, text in (
+        ("2026", "one"), ("2027", "two"), ("2028", "three"), ("2029", "three"), ("20270116", "two"),
+        ("20270115080000", "one"), ("2027-01-15", "one"),
+    ):  # fmt: skip
+        assert centime("text", tmp_path / "crawl", PAGE, "--at", named) == 0, named
+        assert capsys.readouterr().out == f"{text}\n", named
+    for named, code, sentence in (
+        ("1000", 1, "there is no version 1000; it has 2026 to 2028"), ("2100", 1, "there is no version 2100"),
+        ("20275", 1, "there is no version 20275"), ("2020", 1, "the first body was stored at"),
+        ("9" * 5000, 2, "a time is written like"),
+    ):  # fmt: skip
+        assert centime("text", tmp_path / "crawl", PAGE, "--at", named) == code, named
+        assert sentence in capsys.readouterr().err, named
 
 
 def test_the_text_of_a_page_is_what_it_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,14 +68,17 @@ def capture_at(captures: list[_Stored], time: str | None) -> _Stored:
 def digits_of(time: str) -> str:
     """The digits of a time, from the year on; BadInput if it is none."""
     digits = re.sub(r"[-:T Z]", "", time)
-    if not re.fullmatch(r"[0-9]{4,14}", digits) or len(digits) % 2 or not _is_time(digits + EARLIEST[len(digits) :]):
+    if not is_time(digits):
         raise BadInput(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z or 20260131120000, not {time!r}")
     return digits
 
 
-def _is_time(timestamp: str) -> bool:
+def is_time(digits: str) -> bool:
+    """Whether digits are a time, from the year on, that may leave out its end."""
+    if not re.fullmatch(r"[0-9]{4,14}", digits) or len(digits) % 2:
+        return False
     try:
-        datetime.strptime(timestamp, TIMESTAMP).replace(tzinfo=UTC)
+        datetime.strptime(digits + EARLIEST[len(digits) :], TIMESTAMP).replace(tzinfo=UTC)
     except ValueError:
         return False
     return True
@@ -160,25 +163,12 @@ def iso(timestamp: str) -> str:
     return f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
 
 
-def capture_facts(capture: Stored) -> dict[str, Any]:
-    """The facts of a stored body, for a report."""
-    if isinstance(capture, StoredVersion):
-        return {
-            "time": when(capture),
-            "last_seen": last_seen(capture),
-            "version": capture.number,
-            "status": capture.status or None,
-            "mime": mime_of(capture.content_type),
-            "digest": capture.digest,
-            "bytes": capture.size,
-            "packed_bytes": capture.packed,
-        }
-    return {
-        "time": when(capture),
-        "status": capture.status or None,
-        "mime": "the same body as before" if capture.revisit else capture.mime,
-        "digest": capture.digest,
-        "file": capture.filename,
-        "offset": capture.offset,
-        "packed_bytes": capture.length,
-    }
+def capture_facts(stored: Stored) -> dict[str, Any]:
+    """The facts of a stored body, for a report: both kinds have the same names, and None for what is not known."""
+    made: dict[str, Any] = {"time": when(stored), "last_seen": None, "version": None, "status": stored.status or None}
+    made |= {"mime": None, "digest": stored.digest, "bytes": None, "file": None, "offset": None}
+    if isinstance(stored, StoredVersion):
+        made |= {"last_seen": last_seen(stored), "version": stored.number, "mime": mime_of(stored.content_type)}
+        return made | {"bytes": stored.size, "packed_bytes": stored.packed}
+    made["mime"] = "the same body as before" if stored.revisit else stored.mime
+    return made | {"file": stored.filename, "offset": stored.offset, "packed_bytes": stored.length}

@@ -1,32 +1,40 @@
 """The versions of a page that a crawl keeps, and what changed between two of them.
 
 A version is a body that differs from the one before; a visit that found the same body again belongs to its version.
+The archive and the stored versions have digests of different kinds. Where one follows the other, because --keep was
+changed, the body is read to compare them.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xxhash import xxh3_128_hexdigest
+
 from centime.crawl.report.bodies import (
     Stored,
+    body_of,
     capture_at,
     captures_of,
     first_seen,
+    is_time,
     last_seen,
     last_seen_seconds,
     typed_body_of,
     when,
 )
-from centime.model.errors import BadInput, UnknownPage
+from centime.model.errors import BadInput, DamagedCrawl, UnknownPage
 from centime.store.versions.stored import StoredVersion
 from centime.warehouse.comparison import Document, TreeChange, changed_sentences, tree_change
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
 
-MOST_NUMBER = 999  # what is larger is a year
 LONGEST_VISIT = 900.0  # seconds between the request of a visit, which a version has, and its record
+_NUMBER = re.compile("[0-9]{1,9}")
+_YEAR = re.compile("199[0-9]|20[0-9]{2}")  # what a time without hyphens begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +58,9 @@ class Versions:
         self._path = path
         self._all: list[Version] = []
         for capture in captures_of(path, url):
-            if self._all and self._all[-1].first.digest == capture.digest:
+            if self._all and self._is_same(self._all[-1].last, capture):
                 last = self._all.pop()
-                self._all.append(Version(last.number, last.first, capture))
+                self._all.append(Version(last.number, last.first, max(last.last, capture, key=last_seen)))
             else:
                 self._all.append(Version(self._next_number(capture), capture, capture))
         self.url = self._all[0].first.url
@@ -60,15 +68,30 @@ class Versions:
     def __len__(self) -> int:
         return len(self._all)
 
+    def _is_same(self, before: Stored, after: Stored) -> bool:
+        """Whether two stored bodies are equal; a body that cannot be read counts as another one."""
+        if isinstance(before, StoredVersion) == isinstance(after, StoredVersion):
+            return before.digest == after.digest
+        version, capture = (before, after) if isinstance(before, StoredVersion) else (after, before)
+        try:
+            return xxh3_128_hexdigest(body_of(self._path, capture)) == version.digest
+        except DamagedCrawl:
+            return False
+
     def _next_number(self, stored: Stored) -> int:
         """The number of the next version: one more, or the one that it was given when it was stored."""
         following = self._all[-1].number + 1 if self._all else 1
         return max(following, stored.number) if isinstance(stored, StoredVersion) else following
 
     def at(self, named: str | None) -> Version:
-        """The newest version, the one with this number, or the one that the page had at this time."""
-        if named is not None and named.isascii() and named.isdigit() and int(named) <= MOST_NUMBER:
-            return self.numbered(int(named))
+        """The newest version, the one with this number, or the one that the page had at this time.
+
+        Digits alone are a number. If no version has it, those that begin with a year (1990 to 2099) are a time.
+        """
+        if named is not None and _NUMBER.fullmatch(named):
+            is_number = any(version.number == int(named) for version in self._all)
+            if is_number or not (_YEAR.match(named) and is_time(named)):
+                return self.numbered(int(named))
         stored = capture_at([version.first for version in self._all], named)
         return next(version for version in self._all if version.first is stored)
 
