@@ -249,14 +249,18 @@ def test_a_program_gets_what_the_command_writes(folder: Path, capsys: pytest.Cap
 
 def test_a_change_has_the_sentences_that_differ_from_the_version_before(folder: Path) -> None:
     rows = [
-        {"change": "changed", "url": PAGE, "seen": "2027-01-16T08:00:01Z"},
-        {"change": "new", "url": PAGE, "seen": "2027-01-15T08:00:01Z"},
-        {"change": "changed", "url": "http://a.example/none", "seen": "2027-01-15T08:00:01Z"},
-        {"change": "changed", "url": PAGE, "seen": "2027-01-15T08:00:01Z"},
+        {"change": change, "url": url, "seen_seconds": FIRST + day * DAY + 1, "last_seen_before_seconds": before}
+        for change, url, day, before in (
+            ("changed", PAGE, 1, FIRST + 2),
+            ("new", PAGE, 0, 0.0),
+            ("changed", "http://a.example/none", 0, 0.0),
+            ("changed", PAGE, 0, 0.0),
+            ("changed", PAGE, 2, FIRST + DAY + 2),  # the version of that visit is not stored
+        )
     ]
-
     assert [row["sentences"] for row in with_sentences(folder, rows)] == [
         [{"old": ["We open at 8."], "new": ["We open at 9."]}],
+        None,
         None,
         None,
         None,
