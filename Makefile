@@ -86,9 +86,9 @@ bench-warehouse: $(READY) ## measure versions, diffs and search of real document
 	$(BIN)/python -m bench.search
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
-	$(BIN)/pip-compile $(UPGRADE) --extra dev --extra all --generate-hashes --allow-unsafe --strip-extras --no-header \
+	$(BIN)/pip-compile $(UPGRADE) --extra dev --extra all --generate-hashes --allow-unsafe --no-strip-extras --no-header \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file requirements.lock pyproject.toml
-	$(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --strip-extras --no-header --constraint requirements.lock \
+	$(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --no-strip-extras --no-header --constraint requirements.lock \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file bench/peers.lock bench/peers.in
 
 clean: ## remove the environment and everything generated

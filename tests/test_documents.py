@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import typer.core
 import typer.main
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from centime.cli import main
@@ -246,16 +247,38 @@ def test_no_file_names_a_place_of_one_machine() -> None:
 
 def test_the_lock_pins_every_package_with_hashes_and_names_no_registry() -> None:
     lock = re.sub(r"^\s*#.*\n", "", (PROJECT / "requirements.lock").read_text(), flags=re.MULTILINE)
-    entry = r"[a-z0-9._-]+==[^\s;]+(?: ; [^\\\n]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
+    entry = (
+        r"[a-z0-9._-]+(?:\[[a-z0-9._,-]+\])?==[^\s;]+(?: ; [^\\\n]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
+    )
     assert re.fullmatch(rf"\n*(?:{entry}\n*)+", lock)
 
 
 def test_every_package_of_the_lock_works_with_the_oldest_python_that_the_readme_names() -> None:
     assert "Python 3.11 or newer" in (PROJECT / "README.md").read_text()
-    names = re.findall(r"^([a-z0-9._-]+)==", (PROJECT / "requirements.lock").read_text(), flags=re.MULTILINE)
+    names = _locked()
     needed = {name: str(metadata(name)["Requires-Python"] or "") for name in names if _is_installed(name)}
     assert len(needed) > 50
     assert {name: versions for name, versions in needed.items() if "3.11.0" not in SpecifierSet(versions)} == {}
+
+
+def test_what_a_package_needs_with_extras_is_locked_with_them() -> None:
+    """Otherwise pip, told to require hashes, refuses the lock on the day on which a newer version comes out."""
+    locked = _locked()
+    lacking = []
+    for name in filter(_is_installed, locked):
+        for text in metadata(name).get_all("Requires-Dist") or ():
+            need = Requirement(text)
+            if need.extras and (need.marker is None or need.marker.evaluate({"extra": ""})):
+                lacking += [text for extra in need.extras if extra not in locked.get(need.name, "")]
+    assert lacking == []
+
+
+def _locked() -> dict[str, str]:
+    """The packages of the lock, each with its extras."""
+    found = re.findall(
+        r"^([a-z0-9._-]+)(?:\[([^\]]+)\])?==", (PROJECT / "requirements.lock").read_text(), flags=re.MULTILINE
+    )
+    return dict(found)
 
 
 def _is_installed(name: str) -> bool:
