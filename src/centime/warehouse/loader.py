@@ -60,7 +60,7 @@ class Loaded:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-class _Resolver(etree.Resolver):  # type: ignore[misc]
+class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
     """Answers from what is held."""
 
     def __init__(self, held: Held, ends: Mapping[str, str]) -> None:
