@@ -204,7 +204,16 @@ def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
         if names:
             before = 0.0 if one.before is None else one.before.time
             requests.subscriptions.noticed(
-                one.visit.page, url, now, one.record.importance, one.change, one.visit.watched, names, before
+                one.visit.page,
+                url,
+                now,
+                one.record.importance,
+                one.change,
+                one.visit.watched,
+                names,
+                before,
+                one.visit.status,
+                one.visit.target if one.change is Change.MOVED else "",
             )
 
 

@@ -171,7 +171,7 @@ def _enlist(state: ShardState, now: float) -> bool:
     for page, url in zip(page_ids(read), state.pages.texts.get_many(read), strict=True):
         seconds = longest_wait(state, url)
         if seconds < float("inf"):
-            if requests.subscriptions.unknown(page, requests.subscriptions.with_xpath(url)):
-                seconds = 0.0  # what the XPath finds now is what later values are compared with
+            if requests.subscriptions.unknown(page, requests.subscriptions.with_condition(url)):
+                seconds = 0.0  # what the condition finds now is what later values are compared with
             state.refreshing.deadlines.add(page, now + seconds)
     return True

@@ -35,8 +35,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def told(folder: Path, *notices: Notice) -> list[dict[str, Any]]:
-    facts = Batch("s", "file:x", notices).facts()
-    add_differences(folder, facts, notices)
+    batch = Batch("s", "file:x", notices)
+    facts = batch.facts()
+    add_differences(folder, facts, batch)
     return [change["diff"] for change in facts["changes"]]
 
 
