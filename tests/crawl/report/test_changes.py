@@ -68,7 +68,7 @@ def with_history(opened: CrawlState, story: list[tuple[int, float, str]]) -> Non
         opened.shard.pages.records.append(record(page, NOW + time, what, signature=int(time)))
 
 
-def test_new_changed_gone_and_back_are_reported_and_nothing_else(crawl: CrawlState) -> None:
+def test_new_changed_gone_moved_and_back_are_reported_and_nothing_else(crawl: CrawlState) -> None:
     before = changes_of(crawl)
     assert {change for _, change, _, _ in before} == {"new"}
     assert {url for _, _, url, _ in before} == {ROOT, f"{A}/one", f"{A}/two"}
@@ -97,6 +97,8 @@ def test_new_changed_gone_and_back_are_reported_and_nothing_else(crawl: CrawlSta
         (112.0, "gone"),
         (111.0, "back"),
         (108.0, "gone"),
+        (107.0, "back"),
+        (106.0, "moved"),
         (105.0, "changed"),
         (102.0, "new"),
     ]
@@ -168,9 +170,11 @@ def test_the_pass_over_the_file_agrees_with_the_history_of_each_page(
             change = {"never": 1, "gone": 4}.get(states[page], 2 if what == "changed" else 0)
         elif what in ("gone", "given up") and states[page] == "there":
             change = 3
+        elif what == "moved" and states[page] == "there":
+            change = 5
         if change:
             expected.append((at, seen[page], change))
-        states[page] = "there" if there else "gone" if change == 3 else states[page]
+        states[page] = "there" if there else "gone" if change in (3, 5) else states[page]
         seen[page] = at if there else seen[page]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ROOM", room)

@@ -53,7 +53,7 @@ def _query(
       centime query museum "string(//title)" --match /news/ --at 2026-01-31 -n 50
       centime query museum "//price" --changes --since 1d
     """
-    from centime.crawl.documents.querying import check_query, facts_of_answer, pages_of_kind, query
+    from centime.crawl.documents.querying import check_query, facts_of_answer, pages_to_query, query
     from centime.crawl.report.bodies import digits_of
     from centime.crawl.report.changes import time_of
     from centime.crawl.report.opening import look_at
@@ -72,10 +72,10 @@ def _query(
     if changes:
         _show_changes(opened, xpath, match, first, count, results, as_json=as_json)
         return
-    pages = pages_of_kind(opened, kind, match, once=at is not None)
+    pages = pages_to_query(opened, xpath, kind, match, at=at)
     examined = 0
 
-    with progress(len(pages), "looking into pages", quiet=as_json) as step:
+    with progress(pages.most, "looking into pages", quiet=as_json) as step:
 
         def counted(done: int) -> None:
             nonlocal examined
@@ -83,7 +83,7 @@ def _query(
             step(done)
 
         rows, troubles, troubled = [], [], 0
-        for answer in query(opened, xpath, pages, kind=kind, at=at, step=counted):
+        for answer in query(opened, xpath, pages.pages, kind=kind, at=at, step=counted):
             if answer.total:
                 rows.append(facts_of_answer(answer, results))
                 if len(rows) == count:
@@ -93,8 +93,8 @@ def _query(
                 if troubled <= count:
                     troubles.append(facts_of_answer(answer, results))
     if as_json:
-        facts = {"pages": len(pages), "examined": examined, "results": rows, "troubled": troubled, "troubles": troubles}
-        show(facts, as_json=True)
+        looked = {"pages": pages.most, "by_index": pages.by_index, "examined": examined}
+        show({**looked, "results": rows, "troubled": troubled, "troubles": troubles}, as_json=True)
         return
     for row in rows + troubles:
         tell(f"{row['importance']:.6g}  {row['url']}" + (f"  ({row['count']} results)" if row["count"] > 1 else ""))

@@ -23,6 +23,7 @@ from centime.parse.kind import kind_of
 from centime.parse.tree import whole_tree_of
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
+from centime.search.path_terms import terms_of
 from centime.shard.message import pack
 from centime.warehouse.loader import State, load
 
@@ -43,6 +44,8 @@ class Task(msgspec.Struct, array_like=True, frozen=True):
     version: int = 0  # the version, by its number
     kinds: tuple[int, ...] = ()  # kinds of bodies (PageKind) in which the XPath is evaluated; all if there are none
     ends: dict[str, str] = {}  # the URLs to which parts redirect
+    body: bytes | None = None  # of a document whose terms are wanted (`search/path_terms.py`)
+    content_type: str = ""
 
 
 class Examined(msgspec.Struct, array_like=True, frozen=True):
@@ -55,6 +58,7 @@ class Examined(msgspec.Struct, array_like=True, frozen=True):
     facts: dict[str, Any] = {}
     found: list[str] = []
     count: int = 0  # of all results
+    terms: bytes = b""
 
 
 unpack_tasks = msgspec.msgpack.Decoder(list[Task]).decode
@@ -79,6 +83,8 @@ class Examining:
 
     def examined(self, task: Task) -> Examined:
         """What is found in a document."""
+        if task.body is not None:
+            return _with_terms(task, task.body)
         body, content_type = typed_body_of(self._folder, self._stored(task))
         if task.xpath:
             return self._queried(task, body, content_type)
@@ -94,8 +100,7 @@ class Examining:
         kind = kind_of(body, content_type)
         if task.kinds and kind not in task.kinds:
             return Examined(task.url)
-        _, encoding = as_utf8(body, content_type, xml=kind is PageKind.XML, url=task.url)
-        root, trouble = whole_tree_of(body, kind, encoding)
+        root, trouble = _tree(body, kind, content_type, task.url)
         if root is None:
             return Examined(task.url, error=trouble)
         names = {prefix: uri for prefix, uri in root.nsmap.items() if prefix}
@@ -121,6 +126,21 @@ class Examining:
             except CentimeError:
                 self._parts[url] = None
         return self._parts[url]
+
+
+def _with_terms(task: Task, body: bytes) -> Examined:
+    """The terms of a document; none if it is neither HTML nor XML."""
+    kind = kind_of(body, task.content_type)
+    if kind not in (PageKind.HTML, PageKind.XML):
+        return Examined(task.url)
+    root, trouble = _tree(body, kind, task.content_type, task.url)
+    return Examined(task.url, terms=terms_of(root, is_whole=not trouble).tobytes())
+
+
+def _tree(body: bytes, kind: PageKind, content_type: str, url: str) -> tuple[Any, str]:
+    """The root element of a page, or None; and what is missing in it."""
+    _, encoding = as_utf8(body, content_type, xml=kind is PageKind.XML, url=url)
+    return whole_tree_of(body, kind, encoding)
 
 
 def _written(result: Any) -> str:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.visits import REDIRECTS, last_visits
 from centime.crawl.search.newest import NewestBodies, NewestBody, StoredBodies, digest_number
+from centime.crawl.search.paths import update_paths
 from centime.files.listing import files_below
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
 from centime.model.ids import PageId
@@ -42,6 +43,7 @@ class Update:
     first_unreadable: str = ""
     text_bytes: int = 0  # of those added and changed
     index_bytes: int = 0
+    documents: int = 0  # in the index of paths
     began_again: str = ""
 
     def facts(self) -> dict[str, Any]:
@@ -84,6 +86,8 @@ def update_index(
         finally:
             writer.commit()
         update.pages = int(np.count_nonzero(writer.pages.digests))
+        paths = update_paths(opened, rebuild=rebuild, step=step)
+        update.documents = paths.documents
     update.index_bytes = sum(path.stat().st_size for path in files_below(files.folder))
     return update
 
