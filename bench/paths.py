@@ -4,7 +4,7 @@
 
 documents   100 000 synthetic XML documents (feeds, catalogues, chapters) of a crawl, importance with a heavy tail:
             storing and indexing them, the size of both, and the time of a query for the ten most important pages,
-            opening apart. BaseX (Debian's package, in a JVM of Debian's) loads the same documents with its indexes of names,
+            opening apart. BaseX (of Debian, in a JVM of Debian) loads the same documents with its indexes of names,
             texts and attributes, and answers the same XPaths, for the first ten results in any order
 scan        the same queries without the index, on some of the documents
 

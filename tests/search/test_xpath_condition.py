@@ -14,7 +14,7 @@ from centime.search.path_terms import terms_of
 from centime.search.xpath_condition import ANYTHING, All, AnyOf, Condition, condition_of
 
 NAMES = ["a", "b", "i", "p"]
-VALUES = ["x", "10", "10.0", " 7 ", "", "0.30", "y z", "or"]
+VALUES = ["x", "10", "10.0", " 7 ", "", "0.30", "y z", "or", "1e1", "-3", "7.000000000000000000001"]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ documents = st.builds(element, names, attributes, st.lists(written, max_size=4))
 
 axes = st.sampled_from(["", "", "", "descendant::", "self::", "ancestor::", "following-sibling::", "parent::"])
 tests = st.one_of(names, names, st.just("*"), st.just("text()"), st.just("node()"))
-literals = st.one_of(values.map(lambda value: f"'{value}'"), st.sampled_from(["10", "7", "0.3", "1"]))
+literals = st.one_of(values.map(lambda value: f"'{value}'"), st.sampled_from(["10", "7", "0.3", "1", "9.99999", "0"]))
 
 
 def paths(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

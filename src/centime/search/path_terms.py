@@ -5,6 +5,7 @@
     p rss/channel/item    a path from the root               = price 100       a price has the text "100"
     m item                an item has a value that           # price 100.0     a price has the number 100
                           is not known                       v id 7            an attribute id has the value "7"
+    < price 47            a price has a number of this size  < @id 13          an attribute has
 
 Names are without namespaces. Values of up to LONGEST_VALUE characters are terms, those of elements if they have no
 children; of an element with children, or a number of many digits, no value is known. The index stores 64-bit hashes of
@@ -14,6 +15,7 @@ round.
 
 import re
 from collections.abc import Iterable
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -27,9 +29,11 @@ MOST_DIGITS = 15
 MOST_TERMS = 1 << 18  # of a document
 EVERYTHING = "*"  # a document that is a candidate always: it could not be read as a whole, or has too many terms
 
-_NUMBER = re.compile(r"[ \t\r\n]*-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*").fullmatch
-_DIGITS = frozenset("0123456789.-")
+_NUMBER = re.compile(r"[ \t\r\n]*-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?[ \t\r\n]*").fullmatch
+_NUMERIC = frozenset("0123456789. \t\r\n")  # what numbers end with
 _SEPARATOR = "\0"
+MOST_BUCKET = 4 * 50
+_LEAST, _GREATEST = 2.0**-10, 2.0**40
 
 
 def element_term(name: str) -> str:
@@ -72,6 +76,20 @@ def number_term(name: str, value: float) -> str:
     return f"#{name}{_SEPARATOR}{value + 0.0!r}"  # -0.0 is 0.0
 
 
+def bucket_term(name: str, bucket: int) -> str:
+    """An element without children, or `@` and the name of an attribute, has a number of a size."""
+    return f"<{name}{_SEPARATOR}{bucket}"
+
+
+def bucket_of(number: float) -> int:
+    """The size of a number: four buckets for each doubling between 2^-10 and 2^40, of either sign."""
+    size = abs(number)
+    if size < _LEAST:
+        return 0
+    bucket = 1 + min(MOST_BUCKET - 1, int(4 * (log2(min(size, _GREATEST)) + 10)))
+    return bucket if number > 0 else -bucket
+
+
 def attribute_value_term(name: str, value: str) -> str:
     """An attribute has a value."""
     return f"v{name}{_SEPARATOR}{value}"
@@ -79,12 +97,12 @@ def attribute_value_term(name: str, value: str) -> str:
 
 def has_few_digits(number: str) -> bool:
     """Whether equal numbers are equal however they are computed: with more digits, rounding decides."""
-    return sum(map(number.count, "0123456789")) <= MOST_DIGITS
+    return len(number) <= MOST_DIGITS or sum(map(number.count, "0123456789")) <= MOST_DIGITS
 
 
 def hashed(term: str) -> int:
     """The hash of a term."""
-    return xxh3_64_intdigest(term.encode("utf-8", "surrogatepass"))
+    return xxh3_64_intdigest(term.encode("utf-8", "replace"))
 
 
 class _Path:
@@ -111,7 +129,7 @@ def terms_of(root: Any, *, is_whole: bool = True) -> Terms:
         _add_terms(top, terms)
     if len(terms) > MOST_TERMS:
         terms = {EVERYTHING}
-    return np.unique(np.fromiter(map(hashed, terms), dtype=np.uint64, count=len(terms)))
+    return np.sort(np.fromiter(map(xxh3_64_intdigest, map(str.encode, terms)), dtype=np.uint64, count=len(terms)))
 
 
 def _gather(root: Any, top: _Path) -> None:
@@ -146,16 +164,27 @@ def _add_terms(top: _Path, terms: set[str]) -> None:
         for value in path.values:
             if len(value) <= LONGEST_VALUE:
                 terms.add(value_term(name, value))
-                if value[-1:] in _DIGITS or value[-1:].isspace():
+                if value[-1:] in _NUMERIC:
                     _add_number(name, value, terms)
         for attribute, values in path.attributes.items():
             plain = attribute.rpartition("}")[2]
             terms.add(attribute_term(plain))
             terms.add(element_attribute_term(name, plain))
-            terms.update(attribute_value_term(plain, value) for value in values if len(value) <= LONGEST_VALUE)
+            for value in values:
+                if len(value) <= LONGEST_VALUE:
+                    terms.add(attribute_value_term(plain, value))
+                    if value[-1:] in _NUMERIC:
+                        _add_number(f"@{plain}", value, terms)
         stack.extend((below, name, f"{names}{_SEPARATOR}{below.name}") for below in path.below.values())
 
 
 def _add_number(name: str, value: str, terms: set[str]) -> None:
-    if _NUMBER(value):
-        terms.add(number_term(name, float(value)) if has_few_digits(value) else mixed_term(name))
+    found = _NUMBER(value)
+    if found is None:
+        return
+    if found["exponent"]:  # libxml2 knows them, and rounds in its own way
+        terms.add(mixed_term(name))
+        return
+    number = float(value)
+    terms.add(bucket_term(name, bucket_of(number)))
+    terms.add(number_term(name, number) if has_few_digits(value) else mixed_term(name))

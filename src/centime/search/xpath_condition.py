@@ -16,8 +16,11 @@ from typing import TypeAlias
 
 from centime.search.path_terms import (
     LONGEST_VALUE,
+    MOST_BUCKET,
     attribute_term,
     attribute_value_term,
+    bucket_of,
+    bucket_term,
     child_term,
     element_attribute_term,
     element_term,
@@ -242,7 +245,7 @@ class _Reader:
         if name in ("not", "true", "false", "contains", "starts-with", "lang"):
             return _Read(kind="boolean")
         if name == "number" and len(given) == 1 and given[0].kind == "nodes":
-            return _Read(given[0].condition, "number", is_conversion=True)
+            return _Read(given[0].condition, "number", given[0].end, is_conversion=True)
         if name == "local-name" and not given:
             return _Read(is_local_name=not place.is_other)
         return _Read()
@@ -358,10 +361,26 @@ def _compared(left: _Read, sign: str, right: _Read) -> _Read:
     if left.kind not in known or right.kind not in known:
         return _Read(kind="boolean")
     conditions = [one.condition for one in (left, right) if one.kind == "nodes" or (one.is_conversion and sign != "!=")]
-    nodes = [one for one in (left, right) if one.kind == "nodes"]
-    if sign == "=" and len(nodes) == len(literals) == 1 and nodes[0].end is not None:
-        conditions.append(_value(nodes[0].end, literals[0].value))
+    named = [one for one in (left, right) if one.end is not None and (one.kind == "nodes" or one.is_conversion)]
+    if len(named) == len(literals) == 1 and named[0].end is not None:
+        end, value = named[0].end, literals[0].value
+        if sign == "=" and (named[0].kind == "nodes" or isinstance(value, float)):
+            conditions.append(_value(end, value))
+        elif sign[0] in "<>" and isinstance(value, float):
+            conditions.append(_in_range(end, value, below=(sign[0] == "<") == (left is named[0])))
     return _Read(both(*conditions), "boolean")
+
+
+def _in_range(end: _Place, value: float, *, below: bool) -> Condition:
+    """What must hold if a node has a number below or above another. The bucket beside is one of them, whatever rounding
+    does.
+    """
+    name = end.name if end.attribute is None else f"@{end.attribute}"
+    if name is None:
+        return ANYTHING
+    middle = bucket_of(value)
+    buckets = range(-MOST_BUCKET, middle + 2) if below else range(middle - 1, MOST_BUCKET + 1)
+    return AnyOf((*(bucket_term(name, bucket) for bucket in buckets), mixed_term(name)))
 
 
 def _value(end: _Place, value: str | float | None) -> Condition:

@@ -18,8 +18,9 @@ START_SECONDS = 60.0
 class Examiner:
     """Asks the process, one document after the other."""
 
-    def __init__(self, folder: Path, seconds: float = MOST_SECONDS) -> None:
+    def __init__(self, folder: Path, seconds: float = MOST_SECONDS, module: str = MODULE) -> None:
         self._folder = folder
+        self._module = module
         self._seconds = seconds
         self._child: ChildProcess | None = None
 
@@ -27,7 +28,7 @@ class Examiner:
         """What is found in a document, or that it was given up."""
         patience = self._seconds
         if self._child is None:
-            self._child = ChildProcess(MODULE, str(self._folder.absolute()).encode())
+            self._child = ChildProcess(self._module, str(self._folder.absolute()).encode())
             patience += START_SECONDS
         self._child.say(pack([task]))
         until = time.monotonic() + patience
@@ -49,9 +50,9 @@ class Examiner:
 
 
 @contextmanager
-def examiner(folder: Path, seconds: float = MOST_SECONDS) -> Iterator[Examiner]:
-    """An examiner of the documents of a crawl, whose process ends with the block."""
-    made = Examiner(folder, seconds)
+def examiner(folder: Path, seconds: float = MOST_SECONDS, module: str = MODULE) -> Iterator[Examiner]:
+    """An examiner of the documents of a crawl, whose process ends with the block; `module` is what it runs."""
+    made = Examiner(folder, seconds, module)
     try:
         yield made
     finally:

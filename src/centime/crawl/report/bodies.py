@@ -31,11 +31,15 @@ _Stored = TypeVar("_Stored", Capture, StoredVersion, Stored)
 
 def captures_of(path: Path, url: str) -> list[Stored]:
     """All stored bodies of a URL, oldest first; UnknownPage if there is none."""
-    folder = folder_of(path)
+    return captures_in(folder_of(path), url)
+
+
+def captures_in(folder: CrawlFolder, url: str) -> list[Stored]:
+    """The same, of a folder that is open."""
     name = canonical(url)
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
-    with damage_closes(path):
+    with damage_closes(folder.path):
         captures = _stored(folder, name) or _stored(folder, exact(url, url) or name)
     if captures:
         return captures

@@ -23,6 +23,7 @@ from centime.model.errors import CentimeError
 from centime.search.path_index import SEGMENT_POSTINGS, BrokenPaths, PathIndex
 from centime.search.path_terms import EVERYTHING, Terms, hashed
 from centime.search.xpath_condition import ANYTHING, condition_of
+from centime.store.versions.database import keeping_open
 
 MOST_BYTES = 64 << 20  # of a body; a larger one is a candidate always
 _ALWAYS: Terms = np.array([hashed(EVERYTHING)], dtype=np.uint64)
@@ -59,7 +60,7 @@ def update_paths(opened: CrawlState, *, rebuild: bool = False, step: Step = lamb
     waiting: dict[int, tuple[int, Terms]] = {}
     postings = 0
     source = StoredBodies(opened)
-    with examiner(opened.folder.path) as asking:
+    with examiner(opened.folder.path) as asking, keeping_open():
         for body in source.since(index.position):
             step(1 / source.count)
             found = _resolved(opened, source, body, digests)
