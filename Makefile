@@ -84,6 +84,7 @@ bench-warehouse: $(READY) ## measure versions, diffs and search of real document
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
 	$(BIN)/python -m bench.warehouse
 	$(BIN)/python -m bench.search
+	$(BIN)/python -m bench.paths
 
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
 	$(BIN)/pip-compile $(UPGRADE) --extra dev --extra all --generate-hashes --allow-unsafe --no-strip-extras --no-header \

@@ -36,7 +36,7 @@ from centime.model.response import Response
 from centime.shard.message import Visit, pack
 from centime.store.versions.writer import VersionWriter
 
-DOCUMENTS, SCANNED, HOSTS, VOCABULARY = 5_000, 2_000, 1_000, 20_000
+DOCUMENTS, SCANNED, HOSTS, VOCABULARY = 100_000, 2_000, 1_000, 20_000
 NOW = 1_800_000_000.0
 JAVA = "usr/lib/jvm/java-17-openjdk-amd64/bin/java"
 BASEX = "usr/share/java/basex.jar"
