@@ -79,14 +79,16 @@ def test_every_version_is_kept_and_pages_that_ask_for_it_are_not(tmp_path: Path)
         captures_of(tmp_path / "c", f"{found.url}/hidden")
 
 
-def test_a_continuous_crawl_keeps_versions_unless_it_is_told_not_to(tmp_path: Path) -> None:
-    for name, given, keep in (
-        ("a", {"continuous": True, "rate": 1}, "versions"),
-        ("b", {"continuous": True, "rate": 1, "keep": "none"}, "none"),
-        ("c", {}, "none"),
+def test_a_continuous_crawl_keeps_versions_and_their_index_unless_it_is_told_not_to(tmp_path: Path) -> None:
+    for name, given, keep, index in (
+        ("a", {"continuous": True, "rate": 1}, "versions", True),
+        ("b", {"continuous": True, "rate": 1, "keep": "none"}, "none", False),
+        ("c", {}, "none", False),
+        ("d", {"continuous": True, "rate": 1, "index": False}, "versions", False),
+        ("e", {"continuous": True, "rate": 1, "keep": "all"}, "all", True),
     ):
         with open_writer(tmp_path / name, ["http://a.example/"], given) as opened:
-            assert opened.settings.keep == keep
+            assert (opened.settings.keep, opened.settings.index) == (keep, index)
     with open_writer(tmp_path / "c", [], {"continuous": True, "rate": 1}) as opened:
         assert opened.settings.keep == "none", "a crawl goes on as it was begun"
 

@@ -1,6 +1,8 @@
 """Stored XML documents and queries: a real site with DTDs, entities, bombs and parts that come later."""
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +190,17 @@ def test_a_process_that_ends_gives_the_document_up(site: Crawled) -> None:
         asking._child._process.kill()
         assert asking.examine(Task(f"{site.url}/plain.xml")).state == State.GIVEN_UP
         assert asking.examine(Task(f"{site.url}/plain.xml")).state == State.WELL_FORMED
+
+
+def test_many_documents_are_examined_though_one_ends_the_process(site: Crawled) -> None:
+    tasks = [Task(f"{site.url}/{name}.xml", "//*") for name in ("plain", "valid", "invalid")]
+    with examiner(site.folder) as asking:
+        expected = [asking.examine(task) for task in tasks]
+        assert asking.examine_many(tasks) == expected
+        assert asking._child is not None
+        os.kill(asking._child.pid, signal.SIGKILL)
+        assert asking.examine_many(tasks) == expected
+        assert asking.examine_many([]) == []
 
 
 def test_python_programs_query_too(site: Crawled) -> None:

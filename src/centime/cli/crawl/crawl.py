@@ -107,7 +107,7 @@ def _crawl(
     index: Annotated[
         bool | None,
         typer.Option(
-            "--index/--no-index", help="With --keep: keep the full-text index up to date while crawling. Default: no."
+            "--index/--no-index", help="Keep the index of stored pages up to date. Default: with --continuous."
         ),
     ] = None,
     also: Annotated[

@@ -1,7 +1,7 @@
 """Examines documents in a process of its own; one that takes too long is given up, and the next gets a new process."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,6 +41,31 @@ class Examiner:
             trouble = "it takes more memory than a document may, or ends the program that reads it"
         self.close()
         return Examined(task.url, State.GIVEN_UP, trouble)
+
+    def examine_many(self, tasks: Sequence[Task]) -> list[Examined]:
+        """What is found in each of several documents, in their order: quicker, because nobody waits for each."""
+        found: list[Examined] = []
+        while len(found) < len(tasks):
+            self._examine_next(tasks, found)
+        return found
+
+    def _examine_next(self, tasks: Sequence[Task], found: list[Examined]) -> None:
+        """Asks for all documents that are left; if one of them ends the process, it is the one that is next."""
+        if self._child is None:
+            found.append(self.examine(tasks[len(found)]))  # starts the process
+            return
+        self._child.say(pack(tasks[len(found) :]))
+        until = time.monotonic() + self._seconds
+        try:
+            while len(found) < len(tasks) and (left := until - time.monotonic()) > 0:
+                messages = self._child.exchange(left)
+                found += map(unpack_examined, messages)
+                until = time.monotonic() + self._seconds if messages else until
+        except (EOFError, OSError):
+            pass
+        if len(found) < len(tasks):
+            self.close()
+            found.append(self.examine(tasks[len(found)]))
 
     def close(self) -> None:
         """Ends the process."""

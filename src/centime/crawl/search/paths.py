@@ -5,7 +5,8 @@ In the index is the newest body of every page, whatever the page asks and whethe
 beyond them is a candidate for every query, as are pages whose newest body is not in the index yet.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,8 @@ from centime.search.path_terms import EVERYTHING, Terms, hashed
 from centime.search.xpath_condition import ANYTHING, condition_of
 from centime.store.versions.database import keeping_open
 
-MOST_BYTES = 64 << 20  # of a body; a larger one is a candidate always
+BATCH = 32  # documents that are examined at once
+MOST_BYTES = 8 << 20  # of a body; a larger one is a candidate always
 _ALWAYS: Terms = np.array([hashed(EVERYTHING)], dtype=np.uint64)
 
 Step = Callable[[float], None]
@@ -58,6 +60,7 @@ def update_paths(opened: CrawlState, *, rebuild: bool = False, step: Step = lamb
     count = opened.shard.pages.count
     digests = index.digests(count)
     waiting: dict[int, tuple[int, Terms]] = {}
+    batch: list[NewestBody] = []
     postings = 0
     source = StoredBodies(opened)
     with examiner(opened.folder.path) as asking, keeping_open():
@@ -66,15 +69,21 @@ def update_paths(opened: CrawlState, *, rebuild: bool = False, step: Step = lamb
             found = _resolved(opened, source, body, digests)
             if found is None:
                 continue
-            terms = _terms(source, found, asking)
-            waiting[body.page] = digest_number(found.digest), terms
             digests[body.page] = digest_number(found.digest)
-            update.read += 1
-            postings += len(terms)
+            batch.append(found)
+            if len(batch) == BATCH:
+                made = _documents(source, batch, asking)
+                postings += sum(len(terms) for _, terms in made.values())
+                waiting |= made
+                batch.clear()
             if postings >= SEGMENT_POSTINGS:
+                update.read += len(waiting)
                 index.add(waiting)
-                waiting, postings = {}, 0
+                waiting.clear()
+                postings = 0
+        waiting |= _documents(source, batch, asking)
     if waiting:
+        update.read += len(waiting)
         index.add(waiting)
     if index.position != source.position or index.state() is None:
         index.position = source.position
@@ -98,15 +107,20 @@ def _resolved(opened: CrawlState, source: StoredBodies, body: NewestBody, digest
     return NewestBody(body.page, body.url, newest.digest, body.time, body.seen, newest)
 
 
-def _terms(source: StoredBodies, body: NewestBody, asking: Examiner) -> Terms:
-    try:
-        data, content_type = source.read(body)
-    except (CentimeError, OSError):  # the query says so
-        return _ALWAYS
-    if len(data) > MOST_BYTES:
-        return _ALWAYS
-    found = asking.examine(Task(body.url, body=data, content_type=content_type))
-    return _ALWAYS if found.error else np.frombuffer(found.terms, dtype=np.uint64)
+def _documents(source: StoredBodies, batch: Sequence[NewestBody], asking: Examiner) -> dict[int, tuple[int, Terms]]:
+    """By page, the digests and the terms of some documents."""
+    made: dict[int, tuple[int, Terms]] = {}
+    tasks: dict[NewestBody, Task] = {}
+    for body in batch:
+        made[body.page] = digest_number(body.digest), _ALWAYS
+        with suppress(CentimeError, OSError):  # the query says so
+            data, content_type = source.read(body)
+            if len(data) <= MOST_BYTES:
+                tasks[body] = Task(body.url, body=data, content_type=content_type)
+    for body, found in zip(tasks, asking.examine_many(list(tasks.values())), strict=True):
+        if not found.error:
+            made[body.page] = digest_number(body.digest), np.frombuffer(found.terms, dtype=np.uint64)
+    return made
 
 
 class CrawlPaths:
