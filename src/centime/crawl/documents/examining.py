@@ -30,6 +30,7 @@ from centime.shard.message import pack
 from centime.store.folder import CrawlFolder
 from centime.store.versions.database import keeping_open
 from centime.warehouse.loader import State, load
+from centime.warehouse.xml_catalog import XmlCatalogs
 
 TITLE = "centime-docs"
 MOST_MEMORY = 2 << 30
@@ -48,6 +49,7 @@ class Task(msgspec.Struct, array_like=True, frozen=True):
     version: int = 0  # the version, by its number
     kinds: tuple[int, ...] = ()  # kinds of bodies (PageKind) in which the XPath is evaluated; all if there are none
     ends: dict[str, str] = {}  # the URLs to which parts redirect
+    catalogs: tuple[str, ...] = ()  # XML catalogs of this machine that a person named
     body: bytes | None = None  # of a document whose terms are wanted (`search/path_terms.py`)
     content_type: str = ""
 
@@ -75,6 +77,8 @@ class Examining:
     def __init__(self, folder: Path) -> None:
         self._path = folder
         self._opened: CrawlFolder | None = None
+        self._catalogs: XmlCatalogs | None = None
+        self._named: tuple[str, ...] = ()
         self._parts: dict[str, bytes | None] = {}
 
     async def examine(self, task: Task, writer: asyncio.StreamWriter) -> None:
@@ -93,6 +97,8 @@ class Examining:
         body, content_type = self._read(self._stored(task))
         if task.xpath:
             return self._queried(task, body, content_type)
+        if self._catalogs is None or self._named != task.catalogs:
+            self._catalogs, self._named = XmlCatalogs(map(Path, task.catalogs)), task.catalogs
         loaded = load(with_declared_encoding(body, content_type), task.url, self._held, task.ends)
         return Examined(task.url, loaded.state, loaded.error, loaded.wanted, loaded.facts)
 
@@ -132,7 +138,11 @@ class Examining:
         return Examined(task.url, error=trouble, found=found, count=len(result))
 
     def _held(self, url: str, public: str) -> bytes | None:
-        """The newest stored body of a part; None if there is none."""
+        """The newest stored body of a part, or the file that catalogs of this machine name; None if there is none."""
+        body = self._stored_part(url)
+        return self._catalogs.part(url, public) if body is None and self._catalogs is not None else body
+
+    def _stored_part(self, url: str) -> bytes | None:
         if url not in self._parts:
             if len(self._parts) >= HELD_PARTS:
                 self._parts.clear()
