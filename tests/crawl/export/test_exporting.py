@@ -17,6 +17,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from centime.cli import main
 from centime.cli.ending import run
+from centime.crawl.export import corpus
+from centime.crawl.export.corpus import CorpusLink, links_of
 from tests.crawl.report.made import hand_made
 from tests.crawl.search.made import ROOT, Library, crawled_versions
 
@@ -49,12 +51,24 @@ def test_a_corpus_has_the_text_of_every_page_that_is_there(library: Library, tmp
     assert rows[TWO]["text"] == "first"
     assert rows[TWO]["changed"] > rows[ONE]["changed"]
     assert rows[ONE]["importance"] > 0
+    assert rows[ONE]["links"] == [{"url": TWO, "text": "Text", "external": False}]
     assert export(library, "parquet", tmp_path / "c.parquet", "--text") == 0
     table = pq.read_table(tmp_path / "c.parquet").to_pylist()
-    assert [row["text"] for row in table] == [rows[row["url"]]["text"] for row in table]
+    for name in ("text", "links"):
+        assert [row[name] for row in table] == [rows[row["url"]][name] for row in table]
     assert [row["changed"].strftime("%Y-%m-%dT%H:%M:%SZ") for row in table] == [
         rows[row["url"]]["changed"] for row in table
     ]
+
+
+def test_each_link_of_a_page_is_there_once_with_its_first_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = b"<a href=/a>One  a</a><a href='/a'>One a</a><a href=/a>other</a><a href=#x>here</a><a href='mailto:x'>m</a>"
+    page += b"<a href=http://b.example/>b</a>"
+    found = links_of(page, "text/html", "http://a.example/")
+    inside, outside = CorpusLink("http://a.example/a", "One a", False), CorpusLink("http://b.example/", "b", True)
+    assert found == [inside, outside]
+    monkeypatch.setattr(corpus, "MOST_LINKS", 1)
+    assert len(links_of(page, "text/html", "http://a.example/")) == 1
 
 
 def test_pages_are_markdown_files(library: Library, tmp_path: Path) -> None:
