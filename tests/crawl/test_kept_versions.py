@@ -252,6 +252,23 @@ def test_a_crawl_that_has_kept_both_ways_shows_all_its_bodies_in_order(tmp_path:
     assert check_crawl(tmp_path / "c").problems == []
 
 
+def test_a_body_that_is_back_after_the_archive_had_another_is_a_version_again(tmp_path: Path) -> None:
+    site = Site()
+
+    async def work() -> str:
+        async with Server(site.routes()) as server:
+            for keep, site.number in (("versions", 1), ("all", 2), ("versions", 1)):
+                await visits(tmp_path / "c", server, {"keep": keep}, "/changing")
+                await asyncio.sleep(1.1)  # WARC has whole seconds
+            return server.url
+
+    url = run(work())
+    versions = Versions(tmp_path / "c", f"{url}/changing")
+    texts = [versions.read(versions.at(str(number))).body for number in range(1, len(versions) + 1)]
+    assert texts == [b"<p>It is number %d now." % number for number in (1, 2, 1)]
+    assert versions.at(None).number == 3
+
+
 def test_commands_show_prune_and_count_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     site = Site()
 
