@@ -105,13 +105,15 @@ def test_new_changed_gone_moved_and_back_are_reported_and_nothing_else(crawl: Cr
     assert {one[2] for one in found} == {url}
     seen = [
         datetime.fromtimestamp(NOW + time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        for time in (111.0, 111.0, 107.0, 107.0, 103.0)
+        for time in (111.0, 111.0, 107.0, 107.0, 105.0, 105.0, 103.0)
     ]
     assert [one[3] for one in found] == [*seen, None]
     rows = list(newest_first(crawl, find_changes(crawl, NOW + 104, NOW + 109)))
-    assert [(row["old_bytes"], row["bytes"]) for row in rows] == [(107, None), (103, 105)]
+    assert [(row["old_bytes"], row["bytes"]) for row in rows] == [(107, None), (105, 107), (105, None), (103, 105)]
     assert [(row["old_signature"], row["signature"]) for row in rows] == [
         (f"{107:016x}", None),
+        (f"{105:016x}", f"{107:016x}"),
+        (f"{105:016x}", None),
         (f"{103:016x}", f"{105:016x}"),
     ]
 

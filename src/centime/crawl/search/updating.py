@@ -69,13 +69,17 @@ def update_index(
     must_have_bodies(opened)
     files, known = index_files(opened), opened.shard.pages
     update = Update()
+
+    def half(share: float) -> None:
+        step(share / 2)  # words, then paths
+
     with write_index(files, known.count, rebuild=rebuild) as writer:
         update.began_again = writer.began_again
         seen_until = known.last_time()
         source = bodies or StoredBodies(opened)
         wanted, update.noindex = wanted_pages(opened)
         try:
-            for body in _due(source, opened, writer, wanted, step):
+            for body in _due(source, opened, writer, wanted, half):
                 _index(body, source, writer, update)
                 if writer.is_due:
                     writer.commit()
@@ -86,8 +90,7 @@ def update_index(
         finally:
             writer.commit()
         update.pages = int(np.count_nonzero(writer.pages.digests))
-        paths = update_paths(opened, rebuild=rebuild, step=step)
-        update.documents = paths.documents
+        update.documents = update_paths(opened, rebuild=rebuild, step=half).documents
     update.index_bytes = sum(path.stat().st_size for path in files_below(files.folder))
     return update
 
