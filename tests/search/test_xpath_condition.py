@@ -174,3 +174,40 @@ def test_whatever_an_xpath_finds_something_in_is_a_candidate(document: Any, xpat
     condition: Condition = condition_of(xpath)
     candidates = Segment.of({7: (1, terms_of(root))}).candidates(condition).tolist()
     assert candidates == [7] or not found, (body, xpath, condition)
+
+
+@pytest.mark.parametrize(
+    ("body", "xpath", "is_candidate"),
+    [
+        ("<a><b>x<i/></b></a>", "//a[b = 'x']", True),
+        ("<a><b>x</b></a>", "//a[b = 'x']", True),
+        ("<a><b>y</b></a>", "//a[b = 'x']", False),
+        ("<a><b>1<i>0</i></b></a>", "//a[b = 10]", True),
+        ("<a><b>1e1</b></a>", "//a[b = 10]", True),
+        ("<a><b>10.0</b></a>", "//a[b = 10]", True),
+        ("<a><b>10.00000000000000000001</b></a>", "//a[b = 10]", True),
+        ("<a><b>11</b></a>", "//a[b = 10]", False),
+        ("<a><b>9</b></a>", "//a[b < 10]", True),
+        ("<a><b>-5</b></a>", "//a[10 > number(b)]", True),
+        ("<a><b>1<i>0</i></b></a>", "//a[b < 11]", True),
+        ("<a><b>1e1</b></a>", "//a[b < 11]", True),
+        ("<a><b>200</b></a>", "//a[b < 10]", False),
+        ("<a><b>200</b></a>", "//a[b >= 200]", True),
+        ("<a><b>9</b></a>", "//a[b > 200]", False),
+        ("<a b='9'/>", "//a[@b < 10]", True),
+        ("<a b='1e1'/>", "//a[@b < 11]", True),
+        ("<a b='99'/>", "//a[@b < 10]", False),
+        ("<a b='x'/>", "//a[@b = 'x']", True),
+        ("<a b='y'/>", "//a[@b = 'x']", False),
+        ("<a><b/><c/></a>", "//b/c", False),
+        ("<a><b/><c/></a>", "/a/c", True),
+        ("<r><a/></r>", "/a", False),
+    ],
+)
+def test_values_and_numbers_choose_documents_as_far_as_they_are_known(
+    body: str, xpath: str, is_candidate: bool
+) -> None:
+    root, _ = whole_tree_of(body.encode(), PageKind.XML, "utf-8")
+    assert is_candidate or not finds_something(root, xpath)
+    found = Segment.of({7: (1, terms_of(root))}).candidates(condition_of(xpath)).tolist()
+    assert found == ([7] if is_candidate else [])
