@@ -2,7 +2,7 @@
 
     python -m bench.paths [PART ...] [--json]
 
-documents   100 000 synthetic XML documents (feeds, catalogues, chapters) of a crawl, importance with a heavy tail:
+documents   20 000 synthetic XML documents (feeds, catalogues, chapters) of a crawl, importance with a heavy tail:
             storing and indexing them, the size of both, and the time of a query for the ten most important pages,
             opening apart. BaseX (of Debian, in a JVM of Debian) loads the same documents with its indexes of names,
             texts and attributes, and answers the same XPaths, for the first ten results in any order
@@ -36,7 +36,7 @@ from centime.model.response import Response
 from centime.shard.message import Visit, pack
 from centime.store.versions.writer import VersionWriter
 
-DOCUMENTS, SCANNED, HOSTS, VOCABULARY = 100_000, 2_000, 1_000, 20_000
+DOCUMENTS, SCANNED, HOSTS, VOCABULARY = 20_000, 2_000, 1_000, 20_000
 NOW = 1_800_000_000.0
 JAVA = "usr/lib/jvm/java-17-openjdk-amd64/bin/java"
 BASEX = "usr/share/java/basex.jar"
