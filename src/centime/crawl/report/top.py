@@ -107,7 +107,7 @@ def _important_sites(opened: CrawlState, count: int) -> Rows:
 
 def _next(opened: CrawlState, count: int, now: float) -> Rows:
     shard = opened.shard
-    best = shard.placement.frontier.best(count, shard.ledger.class_shares())
+    best = shard.placement.frontier.best(count, shard.class_offsets())
     if not len(best):
         return []
     waiting = Waiting(shard)
