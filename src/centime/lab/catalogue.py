@@ -25,6 +25,7 @@ CATALOGUE = MappingProxyType(
         "window-policy": Entry("a changing web: which history to keep (Figures 5 and 6)", "windows"),
         "greedy-cash": Entry("the cash of the page read tends to 2/n (Section 3.1)", "greedy_cash"),
         "growth": Entry("a growing web: error, bound, important pages found", "growth", "weblike"),
+        "two-worlds": Entry("how much earlier XML pages are found with --want xml", "two_worlds", "weblike"),
         "refresh": Entry("freshness by budget, for known and for learned rates", "refreshing", "weblike"),
         "rates": Entry("change rates by number of visits: our formulas, the paper's", "rates"),
     }

@@ -25,6 +25,7 @@ from centime.shard.state import ShardState
 from centime.store.record import Record
 
 BATCH = 65_536
+FINAL_SWEEPS = 40  # at the end of a run
 FIRST_SWEEPS = 24  # over all pages, if a crawl that has read pages begins to want some: d^24 = 0.02
 
 
@@ -84,6 +85,13 @@ def sweep(state: ShardState) -> None:
     if state.interest is not None:
         swept = state.interest.sweep(state.pages.rows, state.since_advance, state.visited_count)
         state.paid.append(swept.astype(np.int32))
+
+
+def settle_interest(state: ShardState, error: float) -> None:
+    """Computes interest until its certified error is at most `error`, with at most FINAL_SWEEPS sweeps."""
+    if state.interest is not None:
+        state.interest.settle(state.pages.rows, FINAL_SWEEPS, error)
+        state.all_paid = True
 
 
 def check_interest(state: ShardState) -> None:

@@ -148,14 +148,14 @@ def test_an_unread_page_is_expected_to_be_what_its_siblings_are() -> None:
         web.read(page, set(), True)
     for page in (3, 5, 7):
         web.read(page, set(), False)
-    wanted, _ = web.interest.expected(np.array([8, 9]))
+    wanted, _, _ = web.interest.expected(np.array([8, 9]))
     assert wanted[0] > 0.5 > 0.2 > wanted[1]
 
 
 def test_before_any_page_was_read_the_suffix_decides() -> None:
     interest = Interest(want_of("xml"), DAMPING)
     interest.join(np.arange(3), ["http://a.example/b.xml", "http://a.example/b.html", "http://a.example/b"])
-    wanted, _ = interest.expected(np.arange(3))
+    wanted, _, _ = interest.expected(np.arange(3))
     assert wanted[0] > 0.5 > wanted[1] == wanted[2]
 
 
@@ -163,7 +163,7 @@ def test_a_suffix_that_proves_wrong_is_not_believed_for_long() -> None:
     web = Web(pages=20, suffix=".xml")
     for page in range(10):
         web.read(page, set(), False)
-    wanted, _ = web.interest.expected(np.arange(10, 20))
+    wanted, _, _ = web.interest.expected(np.arange(10, 20))
     assert wanted.max() < 0.2
 
 
@@ -172,7 +172,7 @@ def test_pages_that_a_pattern_matches_are_wanted_before_they_are_read() -> None:
     assert web.wanted.tolist() == [page % 3 == 1 for page in range(PAGES)]
     web.read(0, {1, 4}, False)
     assert web.interest.leads_to(np.array([0]))[0] == pytest.approx(2 * DAMPING)
-    wanted, _ = web.interest.expected(np.array([1, 2]))
+    wanted, _, _ = web.interest.expected(np.array([1, 2]))
     assert wanted.tolist() == [1.0, 0.0]
     web.check()
 
@@ -190,6 +190,7 @@ def test_a_crawl_that_has_found_nothing_it_wants_goes_by_importance() -> None:
     [
         ("degree", "links to page 3"),
         ("parent", "parent that links to page 3"),
+        ("children", "children of page 3"),
         ("child_read", "children that were read of page 3"),
         ("child_wanted", "children that are wanted of page 3"),
         ("child_expected", "children that were expected of page 3"),

@@ -10,7 +10,7 @@ one towards what its own pages are, as STRENGTH more pages of the estimate would
 The widest group begins with a prior: OF_THE_KIND if the suffix is usual for what is wanted, else OF_ANOTHER. A parent
 links to pages of any suffix, so its children are compared with what their URLs made expect:
 
-    P = P_g · (wanted children + 1) / (expected children + 1), at most 1          Y as above, with the children as g
+    P = P_g + (wanted children - expected children) / (read children + STRENGTH)     from 0 to 1; Y as above
 
 If a pattern says what is wanted, P is 1 or 0.
 """
@@ -23,6 +23,7 @@ from centime.model.row_batch import Pages
 from centime.shard.interest.tables import COUNTED, MATCHES, WANTED, Tables
 
 STRENGTH = 2.0  # pages
+FIRST_STRENGTH = 50.0  # of the prior
 OF_THE_KIND, OF_ANOTHER = 0.8, 0.02  # probabilities before any page was read
 LEVELS = 3  # groups around a page: suffix, host, directory
 
@@ -35,8 +36,8 @@ def probability_of(t: Tables, page: Whole, patterns: bool) -> float:
     found = _of_group(t, page, True)
     parent = t.parent[page] - 1
     if parent >= 0:
-        found *= (t.child_wanted[parent] + 1.0) / (t.child_expected[parent] + 1.0)
-    return min(1.0, found)
+        found += (t.child_wanted[parent] - t.child_expected[parent]) / (t.child_read[parent] + STRENGTH)
+    return min(1.0, max(0.0, found))
 
 
 @bare_inlined
@@ -61,18 +62,35 @@ def _of_group(t: Tables, page: Whole, is_probability: bool) -> float:
         group = far if level == 0 else middle if level == 1 else near
         if group >= 0:
             seen = np.float64(t.wanted[group]) if is_probability else t.sums[group]
-            found = (seen + STRENGTH * found) / (t.read[group] + STRENGTH)
+            strength = FIRST_STRENGTH if group == widest and is_probability else STRENGTH
+            found = (seen + strength * found) / (t.read[group] + strength)
     return np.float64(found)
+
+
+@bare_inlined
+def lesson_of(t: Tables, page: Whole, probability: float) -> float:
+    """L: how many more of its unread siblings would be expected to be wanted if this page is."""
+    parent = t.parent[page] - 1
+    if parent < 0:
+        return 0.0
+    siblings = t.children[parent] - t.child_read[parent] - 1
+    return np.float64((1.0 - probability) * siblings / (t.child_read[parent] + STRENGTH + 1.0))
 
 
 @late_kernel(0.5)
 def estimate_pages(
-    t: Tables, pages: Pages, patterns: bool, wanted: npt.NDArray[np.float64], interest: npt.NDArray[np.float64]
+    t: Tables,
+    pages: Pages,
+    patterns: bool,
+    wanted: npt.NDArray[np.float64],
+    interest: npt.NDArray[np.float64],
+    lesson: npt.NDArray[np.float64],
 ) -> None:
-    """Writes P and Y of unread pages."""
+    """Writes P, Y and L of unread pages."""
     for k in range(len(pages)):
         wanted[k] = probability_of(t, pages[k], patterns)
         interest[k] = interest_of(t, pages[k])
+        lesson[k] = lesson_of(t, pages[k], wanted[k])
 
 
 @bare_inlined
@@ -101,8 +119,12 @@ def count_at_parent(t: Tables, page: Whole, sign: Whole) -> None:
 @bare_inlined
 def adopt(t: Tables, page: Whole, parent: Whole) -> None:
     """Gives a page another parent: a number + 1, or 0."""
+    if t.parent[page] > 0:
+        t.children[t.parent[page] - 1] -= 1
     if t.marks[page] & COUNTED:
         count_at_parent(t, page, -1)
     t.parent[page] = parent
+    if parent > 0:
+        t.children[parent - 1] += 1
     if t.marks[page] & COUNTED:
         count_at_parent(t, page, 1)

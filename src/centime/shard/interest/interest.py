@@ -29,8 +29,9 @@ from centime.store.columns import Columns
 
 FLOOR = 0.01  # of its importance, that every page is worth
 BATCH = 65_536
-LEAST_SWEPT, MOST_SWEPT = 16, 256  # pages of the sweep per visit
-SWEEP_SHARE = 4.0  # so many sweeps while the number of visits grows e-fold
+LEAST_SWEPT, MOST_SWEPT = 64, 512  # pages of the sweep per visit
+MOST_SWEEPS = 4  # over all pages, at a time
+SWEEP_SHARE = 8.0  # so many sweeps while the number of visits grows e-fold
 
 Vector = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -104,28 +105,40 @@ class Interest:
         parents = np.unique(tables.parent[first].astype(np.int64))
         parents = parents[parents > 0] - 1
         children = tables.child_read[parents].astype(np.int64)
-        doubled: Pages = parents[
-            children & (children - 1) == 0
-        ]  # when there are twice as many: O(log) times
+        doubled: Pages = parents[children & (children - 1) == 0]  # when there are twice as many: O(log) times
         return doubled
 
     def sweep(self, rows: RowStore, visits: int, visited: int) -> Pages:
         """Computes the interest of the next pages again, in proportion to the visits since the last call; returns
-        them. `visited` is the number of pages that were visited.
+        those of them that were not read. `visited` is the number of pages that were visited.
+
+        Sweeps go from the last page to the first, because pages mostly link to pages that were found later: one sweep
+        carries interest a long way.
         """
         each = min(max(LEAST_SWEPT, int(SWEEP_SHARE * self.pages / max(1, visited))), MOST_SWEPT)
-        begin = self._cursor if self._cursor < self.pages else 0
-        self._cursor = min(self.pages, begin + visits * each)
-        pages = np.arange(begin, self._cursor, dtype=np.int64)
+        swept: list[Pages] = []
+        left = visits * each
+        while left > 0 and len(swept) < MOST_SWEEPS:
+            end = self._cursor if 0 < self._cursor <= self.pages else self.pages
+            self._cursor = max(0, end - left)
+            swept.append(self._computed(rows, self._cursor, end))
+            left -= end - self._cursor
+        pages = swept[0] if len(swept) == 1 else np.arange(self.pages, dtype=np.int64)
+        return pages[~self.were_counted(pages)]
+
+    def settle(self, rows: RowStore, sweeps: int, error: float = 0.0) -> None:
+        """Computes the interest of all pages this many times, or until the certified error is at most `error`."""
+        for _ in range(sweeps):
+            if error > 0.0 and (self.error(rows) or 0.0) <= error:
+                return
+            for begin in range((self.pages - 1) // BATCH * BATCH, -1, -BATCH):
+                self._computed(rows, begin, min(begin + BATCH, self.pages))
+
+    def _computed(self, rows: RowStore, begin: int, end: int) -> Pages:
+        """Computes the interest of the pages from `end` - 1 down to `begin`, and returns them."""
+        pages = np.arange(end - 1, begin - 1, -1, dtype=np.int64)
         flow.compute(self._tables(), pages, rows.gather(pages), self.damping, False)
         return pages
-
-    def settle(self, rows: RowStore, sweeps: int) -> None:
-        """Computes the interest of all pages, from the last to the first, this many times."""
-        for _ in range(sweeps):
-            for begin in range((self.pages - 1) // BATCH * BATCH, -1, -BATCH):
-                pages = np.arange(begin, min(begin + BATCH, self.pages), dtype=np.int64)[::-1].copy()
-                flow.compute(self._tables(), pages, rows.gather(pages), self.damping, False)
 
     # ---- what it knows
 
@@ -133,17 +146,17 @@ class Interest:
         """What decides about pages, in units of importance."""
         tables = self._tables()
         marks = tables.marks[pages]
-        wanted, interest = self.expected(pages)
+        wanted, interest, lesson = self.expected(pages)
         scale = self.scale
-        unread = wanted * importance + (1.0 - wanted) * scale * interest
+        unread = wanted * (importance + scale * lesson) + (1.0 - wanted) * scale * interest
         read = np.where(marks & WANTED, importance, scale * np.maximum(tables.interest[pages], 0.0))
         return np.where(marks & COUNTED, read, unread) + FLOOR * importance
 
-    def expected(self, pages: Pages) -> tuple[Vector, Vector]:
-        """P and Y of pages, as if they were not read yet."""
-        wanted, interest = np.empty(len(pages)), np.empty(len(pages))
-        estimate_pages(self._tables(), pages, self.want.pattern is not None, wanted, interest)
-        return wanted, interest
+    def expected(self, pages: Pages) -> tuple[Vector, Vector, Vector]:
+        """P, Y and L of pages that were not read yet."""
+        found = np.empty(len(pages)), np.empty(len(pages)), np.empty(len(pages))
+        estimate_pages(self._tables(), pages, self.want.pattern is not None, *found)
+        return found
 
     def leads_to(self, pages: Pages) -> Vector:
         """y - e: to how many wanted pages each page leads."""

@@ -1,6 +1,6 @@
 """The arrays of interest, for kernels: what is kept of each page and of each group of URLs.
 
-`flow.py` and `evidence.py` say what the columns mean and which laws hold. A page takes 45 bytes, a group 56.
+`flow.py` and `evidence.py` say what the columns mean and which laws hold. A page takes 57 bytes, a group 48.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,8 @@ PAGE_COLUMNS = {
     "parent": np.int32,  # number + 1 of the page that is asked about its siblings; 0 for none
     "group": np.int32,  # of its directory
     "expected": np.float64,  # the probability that it is wanted, as estimated before its first read
-    "child_read": np.int32,  # of the pages whose parent this is: how many were read,
+    "children": np.int32,  # how many pages have this one as their parent,
+    "child_read": np.int32,  # how many of those were read,
     "child_wanted": np.int32,  # how many of those are wanted,
     "child_expected": np.float64,  # and how many were expected to be,
     "child_interest": np.float64,  # and the sum of y - e of them
@@ -40,6 +41,7 @@ class Tables(NamedTuple):
     parent: npt.NDArray[np.int32]
     group: npt.NDArray[np.int32]
     expected: npt.NDArray[np.float64]
+    children: npt.NDArray[np.int32]
     child_read: npt.NDArray[np.int32]
     child_wanted: npt.NDArray[np.int32]
     child_expected: npt.NDArray[np.float64]

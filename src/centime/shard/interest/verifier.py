@@ -56,6 +56,8 @@ def _verify_links(tables: Tables, rows: RowStore) -> None:
 
 def _verify_evidence(tables: Tables, counted: npt.NDArray[np.int64], wanted: Vector) -> None:
     ones, own = np.ones(len(wanted)), tables.interest - wanted
+    everyone = np.flatnonzero(tables.parent)
+    _must_be("children of page", tables.children, np.bincount(tables.parent[everyone] - 1, minlength=len(ones)))
     children = counted[tables.parent[counted] > 0]
     parents = tables.parent[children].astype(np.int64) - 1
     for name, kept, each in (

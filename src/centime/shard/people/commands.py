@@ -56,6 +56,11 @@ def changed_live(settings: CrawlSettings, command: SetCommand) -> CrawlSettings:
         raise BadSetting(
             "a delay of 0 allows several requests to a host at a time: stop the crawl and start it with another --delay"
         )
+    if new.refused_suffixes() != settings.refused_suffixes():
+        raise BadSetting(
+            f"the fetchers refuse files that want={new.want or 'none'} asks for or gives up: stop the crawl and start "
+            f"it with --want {new.want or 'none'}"
+        )
     return new
 
 
