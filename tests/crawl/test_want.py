@@ -101,7 +101,7 @@ def test_a_crawl_that_no_longer_wants_a_kind_goes_on_as_one_that_never_did(tmp_p
             set_want(opened.shard, now, None, "2")
             orders.append([lease.url for lease in opened.shard.lease(now, 20)])
     assert orders[0] == orders[1]
-    assert len(orders[0]) == 16
+    assert len(orders[0]) == 20
 
 
 def test_files_that_the_fetchers_refuse_cannot_be_wanted_while_they_run(tmp_path: Path) -> None:

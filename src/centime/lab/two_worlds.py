@@ -13,12 +13,15 @@ XML pages are pages without links, as most are, in one of these shapes:
 - spread: any pages, wherever they are. The URLs say nothing, so nothing can tell where the next one is;
 - spread, named: the same, but nine in ten XML pages have URLs that end with .xml, as have as many others.
 
-Each shape is drawn RUNS times with other XML pages and other first pages. Measured: the share of the XML pages that can
-be reached which were read, and the pages read until half of them were.
+Each shape is drawn RUNS times with other XML pages and other first pages. Measured:
+
+- the share of the XML pages that can be reached which were read, and the pages read until half of them were;
+- for `interest`, the certified error of the interest that the shard keeps, and its true error against the off-line
+  interest of the links known at that time. The experiment stops if the bound is ever below the true error.
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,12 +30,16 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from centime.crawl.engine.opening import open_writer
-from centime.lab.experiment import Experiment, Findings, Row, Step
+from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.graph import crawl_graph
+from centime.lab.experiment import DAMPING, Experiment, Findings, Row, Step
 from centime.lab.picture import draw_line, name_lines, new_picture
 from centime.lab.synthetic.weblike import host_starts
 from centime.model.address import fingerprint
+from centime.model.errors import InterestBroken
 from centime.model.graph import Graph
 from centime.model.outcome import Outcome, PageKind
+from centime.rank.interest import interest as offline_interest
 from centime.shard.message import Visit, pack
 from centime.shard.shard import Shard
 
@@ -42,7 +49,7 @@ CLUSTERED = 0.8  # of the pages without links that a listing of XML links to
 NAMED = 0.9  # of the XML pages, in the third shape
 SEEDS = 3
 BATCH = 16
-MOMENTS = (0.01, 0.02, *(0.05 * k for k in range(1, 20)), 0.99)  # shares of the pages that can be reached
+MOMENTS = (0.01, 0.02, *(k / 20 for k in range(1, 20)), 0.99)  # shares of the pages that can be reached
 SHOWN = (0.05, 0.1, 0.25, 0.5)
 SHAPES = ("clustered", "spread", "spread, named")
 CRAWLERS = ("interest", "importance", "breadth first", "random order")
@@ -89,10 +96,17 @@ def web_of(graph: Graph, shape: str, seed: int, run: int) -> Web:
     return Web(graph, is_xml, urls, chance.choice(np.flatnonzero(graph.out_degree > 0), SEEDS, replace=False))
 
 
-def order_of(web: Web, crawler: str, seed: int) -> Pages:
-    """The pages in the sequence in which a crawler reads them."""
+class Errors(NamedTuple):
+    """The error of interest when a share of the web was read: the sum of all errors divided by the number of pages."""
+
+    certified: float
+    true: float
+
+
+def order_of(web: Web, crawler: str, seed: int, errors: dict[float, Errors] | None = None) -> Pages:
+    """The pages in the sequence in which a crawler reads them; `errors` receives those of its interest."""
     if crawler == "interest":
-        return np.fromiter(_by_shard(web, want="xml"), dtype=np.int64)
+        return np.fromiter(_by_shard(web, errors, want="xml"), dtype=np.int64)
     if crawler == "importance":
         return np.fromiter(_by_shard(web), dtype=np.int64)
     chance = np.random.default_rng(seed) if crawler == "random order" else None
@@ -117,8 +131,9 @@ def _by_list(web: Web, chance: np.random.Generator | None) -> Iterator[int]:
         is_known[targets] = True
 
 
-def _by_shard(web: Web, **settings: str) -> Iterator[int]:
+def _by_shard(web: Web, errors: dict[float, Errors] | None = None, **settings: str) -> Iterator[int]:
     """Reads the pages that the shard of the crawler leases."""
+    read = 0
     prints = np.array([fingerprint(url) for url in web.urls], dtype=np.uint64)
     number = {url: page for page, url in enumerate(web.urls)}
     sent = np.zeros(web.graph.pages, dtype=np.bool_)
@@ -154,6 +169,24 @@ def _by_shard(web: Web, **settings: str) -> Iterator[int]:
                         )
                     )
                 shard.record(now, [pack(visit) for visit in visits])
+                read += len(visits)
+                for share in SHOWN:
+                    if errors is not None and share not in errors and read >= share * web.graph.pages:
+                        found = _errors(opened)
+                        errors |= {} if found is None else {share: found}
+
+
+def _errors(opened: CrawlState) -> Errors | None:
+    """The errors of interest now; None if no XML page is known yet."""
+    interest, rows = opened.shard.interest, opened.shard.pages.rows
+    certified = None if interest is None else interest.error(rows)
+    if interest is None or certified is None:
+        return None
+    exact = offline_interest(crawl_graph(opened).graph, interest.are_wanted().astype(np.float64), damping=DAMPING)
+    true = float(np.abs(interest.scores() - exact.scores).mean())
+    if true > certified + exact.certified_error:
+        raise InterestBroken(f"the certified error of interest {certified} is below the true error {true}")
+    return Errors(certified, true)
 
 
 def _links(web: Web, page: int) -> Pages:
@@ -167,8 +200,10 @@ def run(graph: Graph, seed: int, step: Step) -> Findings:
         for number in range(RUNS):
             web = web_of(graph, shape, seed, number)
             for crawler in CRAWLERS:
-                order = order_of(web, crawler, seed)
-                rows += [{"shape": shape, "run": number, "crawler": crawler, **row} for row in _measure(web, order)]
+                errors: dict[float, Errors] = {}
+                order = order_of(web, crawler, seed, errors)
+                named = {"shape": shape, "run": number, "crawler": crawler}
+                rows += [{**named, **row} for row in _measure(web, order, errors)]
                 step(1 / len(SHAPES) / RUNS / len(CRAWLERS))
     table = [_line(rows, shape, crawler) for shape in SHAPES for crawler in CRAWLERS]
     return Findings(
@@ -178,12 +213,13 @@ def run(graph: Graph, seed: int, step: Step) -> Findings:
         facts={
             f"{shape.replace(', ', '_')}_half_of_xml_earlier_than_by_importance": _earlier(table, shape)
             for shape in SHAPES
-        },
+        }
+        | {f"{kind}_error_of_interest_when_half_is_read": _error(rows, f"{kind}_error") for kind in Errors._fields},
         settings={"runs": RUNS, "xml_percent": 100 * SHARE, "seeds": SEEDS},
     )
 
 
-def _measure(web: Web, order: Pages) -> Iterator[Row]:
+def _measure(web: Web, order: Pages, errors: Mapping[float, Errors]) -> Iterator[Row]:
     """What a crawl has read at each moment."""
     xml = np.cumsum(web.is_xml[order])
     reached = max(1, int(xml[-1]))
@@ -196,6 +232,7 @@ def _measure(web: Web, order: Pages) -> Iterator[Row]:
             "xml_reached": reached,
             "xml_read_percent": 100 * int(xml[read - 1]) / reached,
             "half_of_xml_at_percent": half,
+            **{f"{kind}_error": getattr(errors.get(share), kind, None) for kind in Errors._fields},
         }
 
 
@@ -218,6 +255,12 @@ def _line(rows: Sequence[Row], shape: str, crawler: str) -> Row:
         "half at": round(float(np.mean(half)), 1),
         "half at, all runs": f"{min(half):.1f} to {max(half):.1f}",
     }
+
+
+def _error(rows: Sequence[Row], column: str) -> float | None:
+    """The mean error of interest when half of the web is read."""
+    found = [row[column] for row in rows if row["read_percent"] == 100 * SHOWN[-1] and row[column] is not None]
+    return float(f"{np.mean(found):.2g}") if found else None
 
 
 def _earlier(table: Sequence[Row], shape: str) -> float:

@@ -7,7 +7,8 @@ one towards what its own pages are, as STRENGTH more pages of the estimate would
     P_g = (wanted_g + STRENGTH · P_above) / (read_g + STRENGTH)         the probability that a page of g is wanted
     Y_g = (sum of y - e in g + STRENGTH · Y_above) / (read_g + STRENGTH)     the interest that a page of g has
 
-The widest group begins with a prior: OF_THE_KIND if the suffix is usual for what is wanted, else OF_ANOTHER. A parent
+The widest group begins with a prior: OF_THE_KIND if the suffix is usual for what is wanted, else OF_ANOTHER. It counts
+as FIRST_WANTED wanted pages among as many as that takes. A parent
 links to pages of any suffix, so its children are compared with what their URLs made expect:
 
     P = P_g + (wanted children - expected children) / (read children + STRENGTH)     from 0 to 1; Y as above
@@ -23,7 +24,7 @@ from centime.model.row_batch import Pages
 from centime.shard.interest.tables import COUNTED, MATCHES, WANTED, Tables
 
 STRENGTH = 2.0  # pages
-FIRST_STRENGTH = 50.0  # of the prior
+FIRST_WANTED = 20.0  # wanted pages, as which the prior counts: it must outlast the first thousand pages without one
 OF_THE_KIND, OF_ANOTHER = 0.8, 0.02  # probabilities before any page was read
 LEVELS = 3  # groups around a page: suffix, host, directory
 
@@ -62,7 +63,7 @@ def _of_group(t: Tables, page: Whole, is_probability: bool) -> float:
         group = far if level == 0 else middle if level == 1 else near
         if group >= 0:
             seen = np.float64(t.wanted[group]) if is_probability else t.sums[group]
-            strength = FIRST_STRENGTH if group == widest and is_probability else STRENGTH
+            strength = FIRST_WANTED / t.prior[group] if group == widest and is_probability else STRENGTH
             found = (seen + strength * found) / (t.read[group] + strength)
     return np.float64(found)
 

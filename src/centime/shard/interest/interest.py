@@ -1,8 +1,9 @@
 """Interest: what a crawl that wants some pages (`--want`) keeps of all of them, and what decides about each page.
 
-    value of a wanted page              x                          its importance
+    value of a wanted page                 x                          its importance
     value of another page that was read    s · (y - e)                what it leads to (`flow.py`)
-    value of a page never read          P · x + (1 - P) · s · Y    what it probably is and leads to (`evidence.py`)
+    value of a page never read             P · (x + s · L) + (1 - P) · s · Y    what it probably is, what its read
+                                           teaches about its siblings, and what it leads to (`evidence.py`)
 
 and FLOOR · x for every page, so that a page that leads nowhere yet is read at last, and a crawl that has found nothing
 that it wants goes by importance. s is the mean importance of the wanted pages at their last visits: y counts wanted
@@ -27,7 +28,7 @@ from centime.shard.interest.tables import COUNTED, GROUP_COLUMNS, MATCHES, PAGE_
 from centime.shard.interest.verifier import verify
 from centime.store.columns import Columns
 
-FLOOR = 0.01  # of its importance, that every page is worth
+FLOOR = 0.001  # of its importance, that every page is worth
 BATCH = 65_536
 LEAST_SWEPT, MOST_SWEPT = 64, 512  # pages of the sweep per visit
 MOST_SWEEPS = 4  # over all pages, at a time
