@@ -101,7 +101,7 @@ def wanted_counts(opened: CrawlState, now: float) -> Facts:
             "known": len(wanted),
             "read": len(read),
             "fresh": round(shard.refreshing.fresh_of(now, read, shard.value)),
-            "expected_among_unread": float(interest.expected(unread)[0].sum()),
+            "expected_among_unread": round(float(interest.expected(unread)[0].sum()), 1),
             "certified_error": interest.error(shard.pages.rows),
         }
     }

@@ -110,12 +110,13 @@ def _next(opened: CrawlState, count: int, now: float) -> Rows:
             "level": LEVELS[level],
             "importance": float(x),
             "worth": value if level == REFRESH else None,
+            **({} if shard.interest is None else {"value": float(decides)}),
             "host_ready": readiness(waiting.host_time(host), now),
             "why": REASONS[level],
             "url": url,
         }
-        for rank, (level, x, value, host, url) in enumerate(
-            zip(levels, importance, worth, hosts, shard.pages.texts.get_many(best), strict=True), 1
+        for rank, (level, x, value, decides, host, url) in enumerate(
+            zip(levels, importance, worth, shard.value(best), hosts, shard.pages.texts.get_many(best), strict=True), 1
         )
     ]
 
