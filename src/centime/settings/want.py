@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from types import MappingProxyType
 
-from centime.discover.suffixes import ALL, KINDS, SUFFIXES, suffix_of, suffixes_named
+from centime.discover.suffixes import KINDS, SUFFIXES, suffix_of, suffixes_named
 from centime.model.errors import BadSetting
 from centime.model.media_type import media_type_of
 from centime.model.outcome import PageKind
@@ -83,7 +83,7 @@ def check_want(text: str) -> None:
     if want_of(text).pattern is None:
         return
     if text.isalnum() or not text:
-        near = get_close_matches(text.lower(), [*PAGES, *KINDS, *sorted(SUFFIXES)], 1, 0.6) if text != ALL else []
+        near = get_close_matches(text.lower(), PAGES, 1, 0.6) or get_close_matches(text.lower(), KINDS, 1, 0.6)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise BadSetting(
             f"a crawl wants a kind of page (html, xml, dtd), a suffix or kind of files (pdf, {', '.join(KINDS)}) or a "

@@ -189,6 +189,7 @@ def test_a_crawl_that_has_found_nothing_it_wants_goes_by_importance() -> None:
     ("column", "message"),
     [
         ("degree", "links to page 3"),
+        ("links", "links of page 3"),
         ("parent", "parent that links to page 3"),
         ("children", "children of page 3"),
         ("child_read", "children that were read of page 3"),
@@ -220,3 +221,18 @@ def test_siblings_are_valued_again_each_time_when_twice_as_many_were_read() -> N
     web.read(0, set(range(1, 20)), False)
     again = [len(web.read(page, set(), True)) for page in range(1, 18)]
     assert [place for place, parents in enumerate(again, 1) if parents] == [1, 2, 4, 8, 16]
+
+
+def test_the_parent_of_a_page_is_the_one_that_leads_to_clearly_more_per_link() -> None:
+    web = Web(pages=20)
+    web.read(0, {*range(2, 8), *range(10, 20)}, False)  # links to everything
+    for page in range(10, 20):
+        web.read(page, set(), False)
+    web.read(1, set(range(2, 8)), False)  # and this one to what is wanted
+    for page in range(2, 7):
+        web.read(page, set(), True)
+    before, _, _ = web.interest.expected(np.array([7]))
+    web.interest.settle(web.rows, 1)
+    web.check()
+    after, _, _ = web.interest.expected(np.array([7]))
+    assert after[0] > 1.5 * before[0]

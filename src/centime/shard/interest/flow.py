@@ -11,7 +11,8 @@ Interest moves against the links, but a sum over the links *of* a page needs its
 link to a page is kept:
 
 - a visit counts k and computes y of the page, in time O(old links + new links);
-- a change of y moves on to the parent, one of the pages that link to it, to the parent's parent, and so on: O(1) each;
+- a change of y moves on to the parent, one of the pages that link to it, to the parent's parent, and so on: O(1) each.
+  The parent is the first page that is found to link to it, until another one leads to clearly more per link;
 - a sweep computes y of all pages again, some after each visit. The operator is d times a matrix whose columns add up
   to 1 at most, so such sweeps converge in any order.
 
@@ -32,6 +33,7 @@ from centime.shard.interest.tables import COUNTED, WANTED, Tables
 
 LEAST_CHANGE = 1e-9  # of y, that moves on to the parent
 MOST_STEPS = 64  # from parent to parent
+CLEARLY = 1.5  # times as much per link, that makes another page the parent
 
 
 @bare_inlined
@@ -93,6 +95,7 @@ def relink(t: Tables, pages: Pages, old: RowBatch, new: RowBatch) -> None:
     """Replaces the rows of pages; the targets of each row are in ascending order, each once."""
     for k in range(len(pages)):
         page = pages[k]
+        t.links[page] = new.lengths[k]
         one, other = old.starts[k], new.starts[k]
         one_end, other_end = one + old.lengths[k], other + new.lengths[k]
         while one < one_end or other < other_end:
@@ -103,8 +106,6 @@ def relink(t: Tables, pages: Pages, old: RowBatch, new: RowBatch) -> None:
                 gain_link(t, page, np.int64(new.targets[other]))
                 other += 1
             else:
-                if t.parent[new.targets[other]] == 0 and new.targets[other] != page:
-                    adopt(t, np.int64(new.targets[other]), page + 1)
                 one += 1
                 other += 1
 
@@ -130,11 +131,31 @@ def observe(t: Tables, pages: Pages, wanted: npt.NDArray[np.bool_], damping: flo
             move_on(t, page, np.float64(now - before), damping)
 
 
+@bare_inlined
+def yield_of(t: Tables, page: Whole) -> float:
+    """To how many wanted pages a page leads, per link."""
+    return np.float64((t.interest[page] - (t.marks[page] & WANTED)) / max(1, t.links[page]))
+
+
+@bare_inlined
+def take_over(t: Tables, rows: RowBatch, row: Whole, page: Whole) -> None:
+    """Makes a page the parent of those that it links to, if it leads to more per link than their parents do."""
+    best = yield_of(t, page)
+    for link in range(rows.starts[row], rows.starts[row] + rows.lengths[row]):
+        target = np.int64(rows.targets[link])
+        parent = t.parent[target] - 1
+        if target != page and parent != page and (parent < 0 or best > CLEARLY * yield_of(t, parent) + LEAST_CHANGE):
+            adopt(t, target, page + 1)
+
+
 @late_kernel(0.5)
 def compute(t: Tables, pages: Pages, rows: RowBatch, damping: float, moves_on: bool) -> None:
-    """Computes y of pages from their rows; `moves_on`: and what that makes of their parents."""
+    """Computes y of pages from their rows, and what they are the parents of; `moves_on`: and what the change makes of
+    their own parents.
+    """
     for k in range(len(pages)):
         change = set_interest(t, pages[k], value_of(t, rows, k, pages[k], damping))
+        take_over(t, rows, k, pages[k])
         if moves_on:
             move_on(t, pages[k], change, damping)
 

@@ -1,6 +1,6 @@
 """The arrays of interest, for kernels: what is kept of each page and of each group of URLs.
 
-`flow.py` and `evidence.py` say what the columns mean and which laws hold. A page takes 57 bytes, a group 48.
+`flow.py` and `evidence.py` say what the columns mean and which laws hold. A page takes 61 bytes, a group 48.
 """
 
 from typing import NamedTuple
@@ -13,6 +13,7 @@ WANTED, COUNTED, MATCHES = 1, 2, 4  # of `marks`
 PAGE_COLUMNS = {
     "interest": np.float64,  # y
     "degree": np.int32,  # k: how many known rows link to the page
+    "links": np.int32,  # how many pages its own row links to
     "marks": np.uint8,
     "parent": np.int32,  # number + 1 of the page that is asked about its siblings; 0 for none
     "group": np.int32,  # of its directory
@@ -37,6 +38,7 @@ class Tables(NamedTuple):
 
     interest: npt.NDArray[np.float64]
     degree: npt.NDArray[np.int32]
+    links: npt.NDArray[np.int32]
     marks: npt.NDArray[np.uint8]
     parent: npt.NDArray[np.int32]
     group: npt.NDArray[np.int32]

@@ -43,14 +43,17 @@ def verify(tables: Tables, rows: RowStore, wanted: Flags, importance: Vector, fo
 
 def _verify_links(tables: Tables, rows: RowStore) -> None:
     count = len(tables.marks)
+    lengths = np.zeros(count, dtype=np.int64)
     degree, has_parent = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
     for begin in range(0, count, BATCH):
         pages = np.arange(begin, min(begin + BATCH, count), dtype=np.int64)
         batch = rows.gather(pages)
         links = batch.links().astype(np.int64)
         degree += np.bincount(links, minlength=count)
+        lengths[pages] = batch.lengths
         has_parent[links[tables.parent[links] == np.repeat(pages, batch.lengths) + 1]] = True
     _must_be("links to page", tables.degree, degree)
+    _must_be("links of page", tables.links, lengths)
     _must_be("parent that links to page", tables.parent > 0, has_parent)
 
 
