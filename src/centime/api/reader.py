@@ -81,6 +81,14 @@ class Reader:
         page, _ = find_page(self._reader, url)
         return float(self._reader.shard.ledger.importance(np.array([page]))[0])
 
+    def interest(self, url: str) -> float | None:
+        """How well a page leads to what the crawl wants, as `centime rank --vector interest` has it; None if it wants
+        no page in particular. UnknownPage if the crawl does not know the page.
+        """
+        page, _ = find_page(self._reader, url)
+        kept = self._reader.shard.interest
+        return None if kept is None else float(kept.scores()[page])
+
     def page(self, url: str) -> dict[str, Any]:
         """Everything about a page, as `centime page --json` writes it."""
         return about_page(self._reader, url, now=time.time())
