@@ -14,6 +14,7 @@ from centime.settings.crawl import CrawlSettings
 
 MODULE = "centime.crawl.search.following"
 PATIENCE_SECONDS = 15.0  # for the last update, when the crawl has ended
+SHORT_PATIENCE_SECONDS = 2.0  # the same if the crawl goes on for ever: somebody has stopped it, and waits
 
 
 class Indexer:
@@ -21,6 +22,7 @@ class Indexer:
 
     def __init__(self, folder: Path, settings: CrawlSettings) -> None:
         self._folder = folder
+        self._patience_seconds = SHORT_PATIENCE_SECONDS if settings.continuous else PATIENCE_SECONDS
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         self._process: subprocess.Popen[bytes] | None = None
         self._trouble = ""
@@ -41,7 +43,7 @@ class Indexer:
     def close(self) -> None:
         """Lets it bring the index up to date a last time, now that the crawl has ended."""
         if self._process is not None:
-            self._end("the index is not up to date", PATIENCE_SECONDS)
+            self._end("the index is not up to date", self._patience_seconds)
         self._said.close()
 
     def _end(self, what: str, patience_seconds: float) -> None:
@@ -52,7 +54,8 @@ class Indexer:
             process.stdin.close()
             process.wait(patience_seconds or None)
         except subprocess.TimeoutExpired:
-            _stop(process)
+            process.terminate()  # it keeps what it has done
+            _wait(process, self._patience_seconds)
         if process.returncode:
             self._said.seek(0)
             lines = self._said.read().decode(errors="replace").split("\n")
@@ -60,11 +63,10 @@ class Indexer:
             self._trouble = f"{what}: {why}; centime index {self._folder} brings it up to date"
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """Lets it keep what it has done, and ends it."""
-    process.terminate()
+def _wait(process: "subprocess.Popen[bytes]", seconds: float) -> None:
+    """Waits for it to end, and ends it if it does not."""
     try:
-        process.wait(PATIENCE_SECONDS)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
