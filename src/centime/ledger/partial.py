@@ -109,6 +109,11 @@ class PartialLedger(ExactLedger):
         """The sums over the pages of this partition."""
         return self._accounts.sums
 
+    @property
+    def arrived(self) -> int:
+        """What other partitions have sent, in all."""
+        return self._accounts.total(ARRIVED)
+
     def told(self, proxies: npt.NDArray[np.int32]) -> int:
         """What batches have told of these proxies, in all."""
         return int(self._accounts.proxy_money()[proxies, PAID].sum())

@@ -26,7 +26,9 @@ from centime.shard.message import (
     Commanded,
     Configured,
     Delivered,
+    Flushed,
     Granted,
+    Received,
     Returned,
     Seeded,
     Settled,
@@ -37,9 +39,11 @@ from centime.shard.people.command import decode_command
 from centime.shard.people.commands import carry_out
 from centime.shard.returning import begin_looking
 from centime.shard.state import RULES, ShardState
+from centime.shard.transfers.exchanging import apply_batch, close_batch
 
 # kinds of frames, as the journal stores them
 SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED, BOUNDED = range(1, 11)
+FLUSHED, RECEIVED = 11, 12
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -51,6 +55,8 @@ FRAMES: dict[int, Any] = {
     DELIVERED: Delivered,
     CLOCKED: Clocked,
     BOUNDED: Bounded,
+    FLUSHED: Flushed,
+    RECEIVED: Received,
 }
 
 
@@ -90,6 +96,10 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
             set_clock(state, frame)
         case Bounded():
             bound(state, frame)
+        case Flushed():
+            close_batch(state, frame, state.frame)
+        case Received():
+            apply_batch(state, frame)
     state.frame += 1
 
 

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from centime.crawl.engine.memory import give_back_large_blocks
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
+from centime.ledger.partial import PartialLedger
 from centime.ledger.protocol import PageLedger
 from centime.ledger.window import Interpolation, VariableWindow, Window
-from centime.model.errors import DamagedFile
+from centime.model.errors import BadSetting, DamagedFile
 from centime.model.ids import HostId
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
@@ -70,6 +71,8 @@ def object_state(shard: ShardState) -> Arrays:
         "limits": shard.limits.packed(),
         "refusals_listed": shard.refusals.packed_list(),
     }
+    if shard.transfers is not None:
+        packed["channels"] = shard.transfers.packed()
     return {name: np.frombuffer(octets, dtype=np.uint8) for name, octets in packed.items()}
 
 
@@ -84,6 +87,8 @@ def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[
         "requisites": shard.requisites.state(),
         "refusals": shard.refusals.state(),
     }
+    if shard.transfers is not None:
+        parts["transfers"] = shard.transfers.state()
     for name, (own_facts, own_arrays) in parts.items():
         facts[name] = own_facts
         arrays |= {f"{name}_{title}": array for title, array in own_arrays.items()}
@@ -176,7 +181,11 @@ def must_reach_back(name: str, facts: Mapping[str, Any], journal: Journal) -> No
 def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
     """The ledger that a new crawl begins with."""
     ledger: PageLedger = ExactLedger(damping=settings.damping, rows=rows)
-    if settings.ledger != "exact":
+    if settings.partitions > 1:
+        if settings.ledger != "exact" or settings.requisites:
+            raise BadSetting("a crawl in partitions has the exact ledger, and does not fetch requisites")
+        ledger = PartialLedger(damping=settings.damping, rows=rows)
+    elif settings.ledger != "exact":
         ledger = OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
     for number, rule in enumerate(settings.focus_rules(), 1):
         ledger.set_focus(number, rule.weight)
@@ -185,6 +194,8 @@ def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
 
 def _ledger(settings: CrawlSettings, rows: DiskRows, snapshot: Snapshot) -> PageLedger:
     facts, arrays = snapshot.facts["ledger"], _part(snapshot, "ledger")
+    if settings.partitions > 1:
+        return PartialLedger.from_state(facts, arrays, rows)
     if settings.ledger == "exact":
         return ExactLedger.from_state(facts, arrays, rows)
     return OpicLedger.from_state(facts, arrays)
@@ -203,6 +214,8 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     shard.requisites = Requisites.from_state(facts.get("requisites", {}), _part(snapshot, "requisites"))
     shard.limits.restore(msgspec.msgpack.decode(arrays["limits"].tobytes(), strict=False))
     shard.refusals = Refusals.from_state(facts.get("refusals", {}), _part(snapshot, "refusals"))
+    if shard.transfers is not None:
+        shard.transfers.restore(arrays["channels"].tobytes(), arrays["transfers_fingerprints"])
     shard.set_counters(facts["counters"])
 
 
