@@ -12,7 +12,7 @@ from bench.cluster.laws import Broken
 from bench.cluster.world import World
 from bench.faults.history import in_small
 
-TURNS = 8
+TURNS = 6
 
 
 @contextmanager
