@@ -38,6 +38,7 @@ from centime.ledger.payment import (
 from centime.ledger.strategy import check_count, known_pages
 from centime.model.errors import BadSetting, LedgerImbalance
 from centime.model.interrupt import uninterrupted
+from centime.model.kernel import Whole, late_kernel
 from centime.model.row_batch import Pages, RowBatch, RowStore
 
 ALL_PAID_BITS = 58  # revaluing up brings the sum of H to at most about 2^58 units
@@ -245,8 +246,16 @@ class Accounts:
             return rows
         if len(rows.targets) != int(rows.lengths.sum()):  # rows in memory share one array with all others
             rows = RowBatch(np.cumsum(rows.lengths) - rows.lengths, rows.lengths, rows.links(), rows.shares())
-        targets = np.where(rows.targets >= PROXY, rows.targets - np.int32(PROXY - self.room), rows.targets)
+        targets = np.empty(len(rows.targets), dtype=np.int32)
+        _place(rows.targets, targets, PROXY - self.room)
         return rows._replace(targets=targets)
+
+    def pages_among(self, accounts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Those of the accounts that are pages."""
+        if not self.proxies:
+            return accounts
+        pages = np.empty(len(accounts), dtype=np.int32)
+        return pages[: int(_keep(accounts, self.room, pages))]
 
     def _known_class(self, focus: int) -> None:
         if not 0 <= focus < len(self.books.emphasis):
@@ -303,3 +312,22 @@ class Accounts:
             payment.receipts(self.books, self.damping, pages, rows, received)
             links += int(rows.lengths.sum())
         return received, links
+
+
+@late_kernel(0.2)
+def _place(targets: npt.NDArray[np.int32], placed: npt.NDArray[np.int32], back: Whole) -> None:
+    """Writes targets, those of proxies so many places back."""
+    for link in range(len(targets)):
+        target = targets[link]
+        placed[link] = target - back if target >= PROXY else target
+
+
+@late_kernel(0.2)
+def _keep(accounts: npt.NDArray[np.int32], room: Whole, kept: npt.NDArray[np.int32]) -> Whole:
+    """Writes the accounts below `room`; returns their number."""
+    count = 0
+    for account in accounts:
+        if account < room:
+            kept[count] = account
+            count += 1
+    return count

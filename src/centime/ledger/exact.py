@@ -318,7 +318,7 @@ class ExactLedger:
             taken_back = old.take(changed).links() if self.watch is not None else NO_LINKS
             self.rows.replace(pages[changed], rows.take(changed))
         if self.watch is not None:
-            self.watch(self._pages_among(taken_back))
+            self.watch(self._accounts.pages_among(taken_back))
         self._after_payments(new)
 
     def _settle(self, pages: Pages) -> None:
@@ -329,15 +329,11 @@ class ExactLedger:
     def _after_payments(self, rows: RowBatch) -> None:
         revalued = self._accounts.keep_value()
         if self.watch is not None:
-            self.watch(None if revalued else self._pages_among(rows.links()))
+            self.watch(None if revalued else self._accounts.pages_among(rows.links()))
         if revalued:
             self._queue = None
         if self._queue is not None:
             payment.file_paid(self._accounts.books, self._queue, self._unread, rows)
-
-    def _pages_among(self, accounts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Those of the accounts that are pages."""
-        return accounts
 
     def _sweep(self, error: float, left: Callable[[], int]) -> bool:
         self._queue = None

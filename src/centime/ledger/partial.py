@@ -173,9 +173,6 @@ class PartialLedger(ExactLedger):
         money = self._accounts.proxy_money()
         return int(np.abs(money[:, RECEIVED] - money[:, PAID]).sum())
 
-    def _pages_among(self, accounts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        return accounts[accounts < self._accounts.room] if self.proxies else accounts
-
 
 @late_kernel(0.3)
 def _tell(

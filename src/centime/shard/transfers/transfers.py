@@ -67,6 +67,8 @@ class Transfers:
     def with_proxies(self, fingerprints: Fingerprints, pages: Pages) -> Pages:
         """The pages of links, with the proxies of those that lead to other partitions."""
         unknown = np.flatnonzero(pages < 0)
+        if not len(unknown):
+            return pages
         proxies = self.table.find(fingerprints[unknown])
         pages = pages.copy()
         pages[unknown] = np.where(proxies < 0, -1, proxies + PROXY)
