@@ -348,6 +348,7 @@ def test_a_restored_ledger_goes_on_as_the_original(joins: list[int], filed: bool
         ledger.check()
     assert np.array_equal(one.importance(), other.importance())
     assert one.report(0, (), ()) == other.report(0, (), ())
+    assert one.arrived == other.arrived == 23 << 20
 
 
 def test_a_page_outside_keeps_its_money_and_gets_none_from_the_virtual_page() -> None:
