@@ -39,6 +39,7 @@ class AppliesAgain(Exchange):
         frame = Received(now, message.sender, message.number, message.batch)
         self.shard._append(RECEIVED, frame)
         apply_batch(self.shard, frame)
+        transfers_of(self.shard).incoming[message.sender].number = message.number
 
 
 class NoFence(Keeper):

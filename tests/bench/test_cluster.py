@@ -31,7 +31,7 @@ def test_no_fault_moves_a_unit_repeats_a_batch_or_asks_a_host_too_soon(part: int
     counts = worlds(room, range(part * each, (part + 1) * each))
     assert counts["worlds"] == each
     assert counts["crashes"] >= each // 2
-    assert counts["batches"] >= each
+    assert counts["batches"] >= each // 2
     assert {fault for fault in FAULTS if not counts[fault]} == set()
     assert min(counts["no room"], counts["fenced"]) > 0
     assert counts["certificates"] >= each // 2

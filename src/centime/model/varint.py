@@ -13,6 +13,7 @@ from centime.model.kernel import Whole, bare_inlined
 Octets = npt.NDArray[np.uint8]
 
 MOST_BITS = 56  # of a number that `read_varint` reads, so that sums of two never overflow
+SIGNED_BITS = 63
 LONGEST = 10  # bytes of a number of 64 bits
 
 
@@ -38,18 +39,24 @@ def write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
 
 
 @bare_inlined
-def read_varint(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
-    """The number at `at` and the place after it."""
+def _read(octets: Octets, at: Whole, bits: Whole) -> tuple[Whole, Whole]:
+    """The number of at most so many bits at `at`, and the place after it."""
     octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
     at += 1
     value = octet & 127
     shift = 7
-    while octet >= 128 and shift < MOST_BITS:
+    while octet >= 128 and shift < bits:
         octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
         at += 1
         value |= (octet & 127) << shift
         shift += 7
     return value, at
+
+
+@bare_inlined
+def read_varint(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
+    """The number at `at` and the place after it."""
+    return _read(octets, at, MOST_BITS)
 
 
 @bare_inlined
@@ -61,13 +68,5 @@ def write_signed(octets: Octets, at: Whole, value: Whole) -> Whole:
 @bare_inlined
 def read_signed(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
     """The signed number at `at` and the place after it."""
-    octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
-    at += 1
-    value = octet & 127
-    shift = 7
-    while octet >= 128 and shift < 63:
-        octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
-        at += 1
-        value |= (octet & 127) << shift
-        shift += 7
+    value, at = _read(octets, at, SIGNED_BITS)
     return (-(value + 1) // 2 if value % 2 else value // 2), at

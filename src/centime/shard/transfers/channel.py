@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger.accounts import Sums
-from centime.shard.transfers.batch import MOST_TEXT, Name
+from centime.shard.transfers.batch import MOST_TEXT, Name, chain_of
 
 
 class Members:
@@ -67,13 +67,28 @@ class _Packed(msgspec.Struct, array_like=True, gc=False):
     sums: Sums = Sums()
 
 
-class Outgoing:
+class End:
+    """One end of a channel: up to which batch it is, and what the entries of all those batches add up to."""
+
+    def __init__(self, packed: _Packed | None) -> None:
+        self.number = 0 if packed is None else packed.number  # of the last batch that was closed or applied
+        self.chain = 0 if packed is None else packed.chain
+        self.absolute = 0 if packed is None else int(packed.absolute)
+        self.signed = 0 if packed is None else int(packed.signed)
+
+    def advance(self, batch: bytes, amounts: npt.NDArray[np.int64]) -> None:
+        """Counts the next batch, with these entries."""
+        self.number += 1
+        self.chain = chain_of(batch)
+        self.absolute += int(np.abs(amounts).sum())
+        self.signed += int(amounts.sum())
+
+
+class Outgoing(End):
     """The sending end of a channel."""
 
-    def __init__(self) -> None:
-        self.number = 0  # of the last batch that was closed
-        self.chain = 0
-        self.absolute = self.signed = 0
+    def __init__(self, packed: _Packed | None = None) -> None:
+        super().__init__(packed)
         self.proxies = Members()
         self.names: deque[Name] = deque()  # of the last proxies, which no batch has named yet
         self.cursor = 0  # the index from which the next batch takes entries
@@ -107,21 +122,17 @@ class Outgoing:
     @classmethod
     def unpacked(cls, packed: _Packed) -> "Outgoing":
         """The end of a snapshot."""
-        made = cls()
-        made.number, made.chain = packed.number, packed.chain
-        made.absolute, made.signed = int(packed.absolute), int(packed.signed)
+        made = cls(packed)
         made.proxies = Members(np.frombuffer(packed.members, dtype=np.int32).copy())
         made.names, made.cursor, made.outbox = deque(packed.names), packed.cursor, packed.outbox
         return made
 
 
-class Incoming:
+class Incoming(End):
     """The receiving end of a channel."""
 
-    def __init__(self) -> None:
-        self.number = 0  # of the last batch that was applied
-        self.chain = 0
-        self.absolute = self.signed = 0
+    def __init__(self, packed: _Packed | None = None) -> None:
+        super().__init__(packed)
         self.pages = Members()
         self.sums = Sums()  # of the sender's ledger, as of that batch
 
@@ -139,9 +150,7 @@ class Incoming:
     @classmethod
     def unpacked(cls, packed: _Packed) -> "Incoming":
         """The end of a snapshot."""
-        made = cls()
-        made.number, made.chain = packed.number, packed.chain
-        made.absolute, made.signed = int(packed.absolute), int(packed.signed)
+        made = cls(packed)
         made.pages = Members(np.frombuffer(packed.members, dtype=np.int32).copy())
         made.sums = packed.sums
         return made

@@ -21,7 +21,6 @@ from centime.shard.transfers.batch import (
     MOST_ENTRIES,
     Batch,
     Name,
-    chain_of,
     pack_batch,
     pack_entries,
     unpack_batch,
@@ -52,10 +51,7 @@ def close_batch(state: ShardState, frame: Flushed, index: int) -> bool:
     if not len(places) and not names:
         return False
     packed = pack_batch(Batch(channel.chain, transfers.ledger.sums, names, pack_entries(places, amounts)))
-    channel.absolute += int(np.abs(amounts).sum())
-    channel.signed += int(amounts.sum())
-    channel.chain = chain_of(packed)
-    channel.number += 1
+    channel.advance(packed, amounts)
     channel.outbox[channel.number] = Closed(index, packed)
     return True
 
@@ -92,9 +88,8 @@ def apply_batch(state: ShardState, frame: Received) -> None:
     values = np.zeros(len(batch.names))
     values[places[places >= before] - before] = amounts[places >= before] * state.ledger.unit()
     channel.pages.extend(_named_pages(state, batch.names, values))
-    channel.number, channel.chain, channel.sums = frame.number, chain_of(frame.batch), batch.sums
-    channel.absolute += int(np.abs(amounts).sum())
-    channel.signed += int(amounts.sum())
+    channel.advance(frame.batch, amounts)
+    channel.sums = batch.sums
     transfers.ledger.arrive(channel.pages.numbers[places].astype(np.int64), amounts)
     transfers.ledger.hear(transfers.heard())
     reorder(state)
