@@ -88,6 +88,7 @@ bench-warehouse: $(READY) ## measure versions, diffs and search of real document
 	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench.warehouse
 	$(BIN)/python -m bench.search
+	$(BIN)/python -m bench.paths
 
 bench-cluster: $(READY) ## measure a ledger that is divided among partitions, and simulate 10 000 crashes of clusters
 	$(BIN)/python -m bench.cluster $(if $(GRAPH),--graph $(GRAPH))

@@ -19,6 +19,7 @@
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
     ├── ScheduleBroken        a broken invariant: the frontier or the refresh book contradicts itself
     ├── TransferBroken        a broken invariant: a batch of another partition is not the one that comes next
+    ├── InterestBroken        a broken invariant: interest does not follow from the links and the visits
     └── StoreBroken           a broken invariant: the store contradicts itself, or is used after it was closed
 
 The caller can correct a `BadInput`: it ends a command with exit code 2. The others end it with exit code 1.
@@ -108,6 +109,10 @@ class ScheduleBroken(CentimeError):
 
 class TransferBroken(CentimeError):
     """A batch of another partition is not the one that comes next."""
+
+
+class InterestBroken(CentimeError):
+    """Interest does not follow from the links and the visits: a defect, never a user's fault."""
 
 
 class StoreBroken(CentimeError):

@@ -219,7 +219,7 @@ def test_a_crawl_of_its_own_has_no_transfers_and_a_partition_no_other_ledger(tmp
         assert opened.shard.transfers is None
         with pytest.raises(TransferBroken, match="no partition"):
             opened.shard.flush(1000.0, 1)
-    for given in ({"ledger": "opic"}, {"requisites": True}):
+    for given in ({"ledger": "opic"}, {"requisites": True}, {"want": "xml"}):
         with (
             pytest.raises(BadSetting, match="exact ledger"),
             open_writer(tmp_path / "no", WEB.seeds[0], {"scope": "any", "partitions": 2} | given),

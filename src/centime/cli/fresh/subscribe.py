@@ -17,6 +17,7 @@ from centime.model.errors import BadInput, BadSetting
 
 if TYPE_CHECKING:
     from centime.shard.people.command import Command
+    from centime.shard.people.notices import Condition, When
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +31,15 @@ def _subscribe(
         str | None, typer.Argument(metavar="PATTERN", help="Regular expression that the URL of a page matches.")
     ] = None,
     xpath: Annotated[
-        str | None, typer.Option(metavar="XPATH", help="Notify only if this part of the page changed.")
+        str | None, typer.Option(metavar="XPATH", help="Notify only if what this finds in a page changed.")
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="Notify only if words appear in a page, or vanish: '\"sold out\" -tea'."),
+    ] = None,
+    when: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="With --xpath or --words: only if it appears, or only if it vanishes."),
     ] = None,
     every: Annotated[
         str, typer.Option(metavar="TIME", help="Notify at most, and visit the pages at least, this often.")
@@ -59,6 +68,8 @@ def _subscribe(
     \b
       centime subscribe museum /news/ --every 1h --to file:news.jsonl
       centime subscribe museum 'example/shop/' --xpath "//*[@class='price']" --every 1d --to command:'notify --shop'
+      centime subscribe museum . --xpath '//item[number(price) < 100]' --when appears --to file:bargains.jsonl
+      centime subscribe museum . --words '"sold out"' --to file:sold.jsonl
       centime subscribe museum . --to https://hooks.example/museum --name all
       centime subscribe museum --list
       centime subscribe museum --remove all
@@ -66,6 +77,7 @@ def _subscribe(
     from centime.crawl.report.opening import check_folder
     from centime.crawl.report.subscribers import subscription_table
     from centime.shard.people.command import SubscribeCommand, UnsubscribeCommand, new_id
+    from centime.shard.people.notices import Condition
 
     check_folder(folder)
     if sum([pattern is not None, listed, remove is not None]) != 1:
@@ -76,8 +88,9 @@ def _subscribe(
     if listed:
         show({"subscriptions": table}, as_json=as_json)
         return
-    if xpath is not None and not xpath.strip():
-        raise BadSetting("the XPath is empty: leave out --xpath to be notified of every change")
+    for given, what, option in ((xpath, "XPath is", "--xpath"), (words, "words are", "--words")):
+        if given is not None and not given.strip():
+            raise BadSetting(f"the {what} empty: leave out {option} to be notified of every change")
     if name == "":
         raise BadSetting("the name is empty: leave out --name for a default name")
     command: Command
@@ -91,13 +104,23 @@ def _subscribe(
         command = UnsubscribeCommand(id=new_id(), time=time.time(), name=remove)
         report = {"removed": remove}
     else:
-        subscription = _subscription(folder, pattern or "", xpath or "", every, to, name or "")
+        condition = Condition(xpath or "", words or "", _when(when))
+        subscription = _subscription(folder, pattern or "", condition, every, to, name or "")
         command = SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription)
         report = {"name": subscription.name, "every_seconds": subscription.every, "to": subscription.to}
     show(report | hand_over(folder, [command], wait=wait), as_json=as_json)
 
 
-def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | None, name: str) -> Any:
+def _when(given: str | None) -> "When":
+    """The changes that a person wants to know of."""
+    from centime.shard.people.notices import When
+
+    if given is not None and given not in (When.APPEARS, When.VANISHES):
+        raise BadSetting(f"--when is appears or vanishes, not {given!r}")
+    return When(given or "")
+
+
+def _subscription(folder: Path, pattern: str, condition: "Condition", every: str, to: str | None, name: str) -> Any:
     """The subscription, with absolute paths: the crawl may run in another working directory."""
     from xxhash import xxh3_64_hexdigest
 
@@ -128,12 +151,28 @@ def _subscription(folder: Path, pattern: str, xpath: str, every: str, to: str | 
         to = f"command:{shlex.join([str(Path(found).absolute()), *words[1:]])}"
     elif scheme in ("http", "https") and colon:
         _check_address(folder, to)
-    digest = xxh3_64_hexdigest("\0".join((pattern, xpath, to)).encode(errors="surrogateescape"))
-    subscription = Subscription(name or digest[:8], pattern, seconds(every), to, xpath)
+    xpath, phrases, when = condition.xpath, condition.words, condition.when
+    parts = (pattern, xpath, to) + ((phrases, when.value) if phrases or when else ())
+    digest = xxh3_64_hexdigest("\0".join(parts).encode(errors="surrogateescape"))
+    subscription = Subscription(name or digest[:8], pattern, seconds(every), to, xpath, phrases, when)
     check_subscription(subscription)
     if xpath:
         check_pace(xpath)
+    if xpath and when and not phrases:
+        _check_versions(folder)
     return subscription
+
+
+def _check_versions(folder: Path) -> None:
+    """Rejects what needs stored versions if the crawl stores none."""
+    from centime.crawl.report.opening import folder_of
+    from centime.settings.reading import decode_settings
+
+    if decode_settings(folder_of(folder).settings, where=str(folder)).keep == "none":
+        raise BadSetting(
+            f"--when with --xpath compares the stored versions of a page, and this crawl stores none; "
+            f"centime crawl {folder} --keep versions does"
+        )
 
 
 def _check_address(folder: Path, to: str) -> None:

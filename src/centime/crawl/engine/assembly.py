@@ -20,11 +20,13 @@ from centime.ledger.opic import OpicLedger
 from centime.ledger.partial import PartialLedger
 from centime.ledger.protocol import PageLedger
 from centime.ledger.window import Interpolation, VariableWindow, Window
-from centime.model.errors import BadSetting, DamagedFile
+from centime.model.errors import DamagedFile
 from centime.model.ids import HostId
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
+from centime.settings.want import want_of
 from centime.shard.host_table import Hosts
+from centime.shard.interest.interest import Interest
 from centime.shard.joining import join_domains
 from centime.shard.limits.refusals import Refusals
 from centime.shard.pages import KnownPages
@@ -86,6 +88,7 @@ def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[
         "refreshing": shard.refreshing.state(),
         "requisites": shard.requisites.state(),
         "refusals": shard.refusals.state(),
+        **({} if shard.interest is None else {"interest": ({}, shard.interest.state())}),
     }
     if shard.transfers is not None:
         parts["transfers"] = shard.transfers.state()
@@ -182,8 +185,6 @@ def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
     """The ledger that a new crawl begins with."""
     ledger: PageLedger = ExactLedger(damping=settings.damping, rows=rows)
     if settings.partitions > 1:
-        if settings.ledger != "exact" or settings.requisites:
-            raise BadSetting("a crawl in partitions has the exact ledger, and does not fetch requisites")
         ledger = PartialLedger(damping=settings.damping, rows=rows)
     elif settings.ledger != "exact":
         ledger = OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
@@ -217,6 +218,8 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     if shard.transfers is not None:
         shard.transfers.restore(arrays["channels"].tobytes(), arrays["transfers_fingerprints"])
     shard.set_counters(facts["counters"])
+    if shard.settings.want is not None:
+        shard.interest = Interest(want_of(shard.settings.want), shard.settings.damping, _part(snapshot, "interest"))
 
 
 def _part(snapshot: Snapshot, name: str) -> dict[str, npt.NDArray[Any]]:

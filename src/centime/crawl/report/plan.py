@@ -60,7 +60,7 @@ def plan(
         last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
     )
     mortality, beats = opened.shard.refreshing.mortality, opened.shard.refreshing.beats
-    present = beliefs_of(book, pages, opened.shard.ledger.importance(pages), costs, now, mortality, beats)
+    present = beliefs_of(book, pages, opened.shard.value(pages), costs, now, mortality, beats)
     rule = present
     if settings.policy == "paper":
         rule = present.with_weights(alpha=2.0, beta=0.0)
@@ -154,8 +154,9 @@ def _next(
     order = np.lexsort((-worth, np.maximum(wait, 0.0)))[:count]
     fresh = np.exp(-beliefs.shape * np.log1p(beliefs.age / beliefs.scale))
     rows = []
-    for rank, (place, url) in enumerate(
-        zip(order.tolist(), opened.shard.pages.texts.get_many(pages[order]), strict=True), 1
+    importance = opened.shard.ledger.importance(pages[order]).tolist()
+    for rank, (place, x, url) in enumerate(
+        zip(order.tolist(), importance, opened.shard.pages.texts.get_many(pages[order]), strict=True), 1
     ):
         rate, age = float(beliefs.shape[place] / beliefs.scale[place]), float(beliefs.age[place])
         rows.append(
@@ -163,7 +164,8 @@ def _next(
                 "rank": rank,
                 "due": "now" if wait[place] <= 0 else due_moment(now + float(wait[place])),
                 "worth": float(worth[place]),
-                "importance": float(beliefs.importance[place]),
+                "importance": x,
+                **({} if opened.shard.interest is None else {"value": float(beliefs.importance[place])}),
                 "changes_per_day": rate * DAY,
                 "age_days": age / DAY,
                 "probably_fresh": float(fresh[place]),
