@@ -21,15 +21,17 @@ class Recording:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._prefix = f"{folder}/"
         self.steps: list[Step] = []
         self._inodes: dict[str, int] = {}
         self._open: dict[int, tuple[str, int, bool]] = {}  # handle: name, inode, whether each write is synced
         self._next = 0
         for path in sorted(folder.rglob("*")):
-            self._add_existing(path)
+            self.add_existing(path)
         self.begun = len(self.steps)
 
-    def _add_existing(self, path: Path) -> None:
+    def add_existing(self, path: Path) -> None:
+        """Notes a file or folder that others have made, durable."""
         name = self._name(path)
         if name is None:
             return
@@ -45,11 +47,12 @@ class Recording:
             ]
 
     def _name(self, path: Any) -> str | None:
-        try:
-            name = str(Path(os.fspath(path)).relative_to(self.folder))
-        except (ValueError, TypeError):
+        if not isinstance(path, str | os.PathLike):
             return None
-        return None if name.rpartition("/")[2] in IGNORED else name
+        name = os.fspath(path)
+        if not isinstance(name, str) or not name.startswith(self._prefix):
+            return "." if name == self._prefix[:-1] else None
+        return None if name.rpartition("/")[2] in IGNORED else name[len(self._prefix) :]
 
     @contextmanager
     def watching(self, before: Callable[[Step], None] = lambda step: None) -> Iterator[None]:

@@ -71,7 +71,7 @@ def test_a_whole_number_may_have_a_point_and_no_more(name: str) -> None:
 
 
 def test_every_number_has_a_range() -> None:
-    assert len(RANGES) == 33
+    assert len(RANGES) == 35
     assert all(kind.ge is not None and kind.le is not None for kind in RANGES.values())
 
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from centime.ledger import payment
 from centime.ledger.accounts import BATCH, Accounts
+from centime.ledger.certificate import FLOATING
 from centime.ledger.memory_rows import MemoryRows, WebRows, row_batch
 from centime.ledger.payment import ALL_PAID, EMPHASIS, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
 from centime.ledger.protocol import Settlement, Watch
@@ -40,8 +41,8 @@ SWEEP_SHARE = 0.75  # a sweep pays pages that owe more than this share of the me
 # the virtual page, which shares out multiples of E.
 IDLE_SWEEPS = 8  # sweeps without progress, with debts of at most ROUNDED times that, end `settle`
 ROUNDED = 8
+NO_LINKS = np.empty(0, dtype=np.int32)
 QUEUE_ARRAYS = ("entries", "following", "chains", "state")  # the arrays of a queue without `filed`
-FLOATING = 2.0**-50  # the error of phi's floating point, as a share of all money
 
 
 class ExactLedger:
@@ -49,9 +50,9 @@ class ExactLedger:
 
     keeps_links = True
 
-    def __init__(self, *, damping: float = 0.85, rows: RowStore | None = None, seed: int = 0) -> None:
+    def __init__(self, *, damping: float = 0.85, rows: RowStore | None = None, seed: int = 0, level: int = 0) -> None:
         self.rows: RowStore = MemoryRows() if rows is None else rows
-        self._accounts = Accounts(damping, self.rows)
+        self._accounts = Accounts(damping, self.rows, level)
         self._order = PageOrder(seed)
         self._queue: Queue | None = None
         self.watch: Watch | None = None
@@ -85,9 +86,9 @@ class ExactLedger:
 
     def join(self, count: int = 1, *, focus: int = 0) -> int:
         """Adds `count` pages, never read so far, to a focus class; returns the number of the first."""
-        room, valued = len(self._accounts.books.money), self._accounts.revaluations
+        room, valued = self._accounts.room, self._accounts.revaluations
         first = self._accounts.join(count, focus)
-        if self._unread or len(self._accounts.books.money) != room:
+        if self._unread or self._accounts.room != room:
             self._queue = None
         if self.watch is not None and self._accounts.revaluations != valued:
             self.watch(None)
@@ -217,7 +218,7 @@ class ExactLedger:
         if not self.pages:
             return 0.0
         absolute, _ = payment.debts(self._accounts.books)
-        rounding = 2 * self.links + self._accounts.purse
+        rounding = 2 * self.links + abs(self._accounts.purse)
         return (
             self.damping / (1 - self.damping) * ((int(absolute) + rounding) / self._accounts.total(ALL_PAID) + FLOATING)
         )
@@ -269,7 +270,7 @@ class ExactLedger:
         facts = {
             "damping": self.damping,
             "order": self._order.state(),
-            "room": len(books.money),
+            "room": self._accounts.room,
             "unread": self._unread,
             "refilled_at": self._refilled_at,
         }
@@ -292,41 +293,43 @@ class ExactLedger:
     ) -> "ExactLedger":
         """The ledger that `state` described; it continues exactly as the original."""
         ledger = cls(damping=facts["damping"], rows=rows)
-        ledger._order = PageOrder.from_state(facts["order"])
-        ledger._accounts.restore(arrays, facts["room"])
-        ledger._unread, ledger._refilled_at = facts["unread"], facts["refilled_at"]
+        ledger._restore(facts, arrays)
+        return ledger
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        self._order = PageOrder.from_state(facts["order"])
+        self._accounts.restore(arrays, facts["room"])
+        self._unread, self._refilled_at = facts["unread"], facts["refilled_at"]
         if f"queue_{QUEUE_ARRAYS[0]}" in arrays:
             saved = (arrays[f"queue_{name}"].copy() for name in QUEUE_ARRAYS)
-            ledger._queue = Queue(ledger._accounts.books.marks[:, FILED], *saved)
-        if "lengths" not in arrays:
-            return ledger
-        lengths = arrays["lengths"]
-        known = RowBatch(np.cumsum(lengths) - lengths, lengths, arrays["targets"], arrays["weights"])
-        ledger.rows.replace(np.arange(len(lengths), dtype=np.int64), known)
-        return ledger
+            self._queue = Queue(self._accounts.books.marks[: facts["room"], FILED], *saved)
+        if "lengths" in arrays:
+            lengths = arrays["lengths"]
+            known = RowBatch(np.cumsum(lengths) - lengths, lengths, arrays["targets"], arrays["weights"])
+            self.rows.replace(np.arange(len(lengths), dtype=np.int64), known)
 
     def _read(self, pages: Pages, rows: RowBatch, again: npt.NDArray[np.bool_] | None = None) -> None:
         changed = np.zeros(len(pages), dtype=np.bool_)
         again = np.zeros(len(pages), dtype=np.bool_) if again is None else again
-        old = self.rows.gather(pages)
+        old, new = self._accounts.gather(pages), self._accounts.placed(rows)
         with uninterrupted():
-            payment.read_pages(self._accounts.books, self.damping, pages, old, rows, again, changed)
+            payment.read_pages(self._accounts.books, self.damping, pages, old, new, again, changed)
             # Copied before `replace`, which may overwrite the old rows.
-            taken_back = old.take(changed).links() if self.watch is not None else None
+            taken_back = old.take(changed).links() if self.watch is not None else NO_LINKS
             self.rows.replace(pages[changed], rows.take(changed))
         if self.watch is not None:
-            self.watch(taken_back)
-        self._after_payments(rows)
+            self.watch(self._accounts.pages_among(taken_back))
+        self._after_payments(new)
 
     def _settle(self, pages: Pages) -> None:
-        rows = self.rows.gather(pages)
+        rows = self._accounts.gather(pages)
         payment.settle_pages(self._accounts.books, self.damping, pages, rows)
         self._after_payments(rows)
 
     def _after_payments(self, rows: RowBatch) -> None:
         revalued = self._accounts.keep_value()
         if self.watch is not None:
-            self.watch(None if revalued else rows.links())
+            self.watch(None if revalued else self._accounts.pages_among(rows.links()))
         if revalued:
             self._queue = None
         if self._queue is not None:
@@ -374,7 +377,7 @@ class ExactLedger:
     def _largest(self, count: int, unread: float, wanted: int, least: int, *, stale: bool = False) -> Pages:
         books = self._accounts.books
         if self._queue is None or self._unread != unread or stale:
-            self._queue = self._queue or make_queue(books.marks[:, FILED])
+            self._queue = self._queue or make_queue(books.marks[: self._accounts.room, FILED])
             payment.refill(books, self._queue, unread, wanted, least, np.zeros(BUCKETS, dtype=np.int64))
             self._unread, self._refilled_at = unread, self.payments
         chosen = np.empty(count, dtype=np.int64)

@@ -6,11 +6,14 @@ the row of i:
 
     f_j = sum over known links i->j of phi(H_i, w_ij)        phi(H, w) = whole part of d * w * H      (definition)
     V   = sum of H - sum of f                                 what did not go along links
-    r_i = f_i + (V // E) * e_i - H_i                          what page i owes (signed)
+    r_i = f_i + L e_i - H_i                                   what page i owes (signed)
 
-- Conservation: sum of r = -(V mod E), the rest in the virtual page's purse. All are integers, so this always holds, to
-  the last unit.
-- Settling i sets H_i to f_i + (V // E) e_i and sends phi(new H_i) - phi(old H_i) along each link. Differences of phi
+L is the level: what the virtual page has given per unit of focus weight. In the ledger of a whole crawl it floats,
+L = V // E; in that of one partition of a cluster it is a constant (`partial`).
+
+- Conservation: sum of r = L E - V, the negative of what is left in the virtual page's purse. All are integers, so this
+  always holds, to the last unit.
+- Settling i sets H_i to f_i + L e_i and sends phi(new H_i) - phi(old H_i) along each link. Differences of phi
   telescope: f depends only on H and the rows, not on the way they were reached. In any order of reads, and however
   often pages are read, the definition holds bit for bit; `receipts` computes it from scratch and is the verifier.
 - A changed row takes phi(H_i) back along the old links and sends it along the new ones, by the same kernel.
@@ -43,7 +46,9 @@ from centime.model.row_batch import Pages, RowBatch
 PAID, RECEIVED = 0, 1  # columns of `money`
 KIND, FILED = 0, 1  # columns of `marks`
 CLASS_MASK, READ = 127, 128  # a kind is a focus class plus the flag READ
-ALL_PAID, VIRTUAL, EMPHASIS, LINKS, PAYMENTS, PAGES = 0, 1, 2, 3, 4, 5  # places of `totals`
+# places of `totals`; LEVEL: 0 if it floats, ARRIVED: what other partitions have sent
+ALL_PAID, VIRTUAL, EMPHASIS, LINKS, PAYMENTS, PAGES, LEVEL, ARRIVED = 0, 1, 2, 3, 4, 5, 6, 7
+TOTALS = 8
 
 Money = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint8]
@@ -61,7 +66,9 @@ class Books(NamedTuple):
 
 @bare_inlined
 def refresh_shares(books: Books) -> None:
-    """Computes what the virtual page has given to a page of each focus class so far."""
+    """Computes what the virtual page has given to a page of each focus class so far, unless that is a constant."""
+    if books.totals[LEVEL] > 0:
+        return
     level = books.totals[VIRTUAL] // max(1, books.totals[EMPHASIS])
     for number in range(len(books.shares)):
         books.shares[number] = level * books.emphasis[number]
@@ -273,7 +280,7 @@ def choose_above(books: Books, threshold: Whole, cursor: Whole, chosen: Pages) -
 
 @late_kernel(0.5)
 def debts(books: Books) -> tuple[Whole, Whole]:
-    """The sum of all |r|, and the sum of all r (which conservation says is minus the purse)."""
+    """The sum of all |r|, and the sum of all r."""
     absolute = np.int64(0)
     signed = np.int64(0)
     for page in range(books.totals[PAGES]):

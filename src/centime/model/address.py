@@ -15,6 +15,11 @@ def fingerprint(url: str) -> int:
     return _host_bits(host_of(url)) | (xxhash.xxh3_64_intdigest(url.encode()) >> HOST_BITS) or 1
 
 
+def partition_of(url: str, partitions: int) -> int:
+    """The partition, of so many, that owns a canonical URL: all URLs of a host have the same."""
+    return (_host_bits(host_of(url)) >> _URL_BITS) * partitions >> HOST_BITS
+
+
 @lru_cache(maxsize=1 << 16)
 def _host_bits(host: str) -> int:
     return xxhash.xxh3_64_intdigest(host.encode()) >> _URL_BITS << _URL_BITS

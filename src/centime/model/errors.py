@@ -18,6 +18,7 @@
     ├── JournalMismatch       a broken invariant: replaying the journal gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
     ├── ScheduleBroken        a broken invariant: the frontier or the refresh book contradicts itself
+    ├── TransferBroken        a broken invariant: a batch of another partition is not the one that comes next
     ├── InterestBroken        a broken invariant: interest does not follow from the links and the visits
     └── StoreBroken           a broken invariant: the store contradicts itself, or is used after it was closed
 
@@ -104,6 +105,10 @@ class LedgerImbalance(CentimeError):
 
 class ScheduleBroken(CentimeError):
     """The frontier or the refresh book contradicts itself: a defect, never a user's fault."""
+
+
+class TransferBroken(CentimeError):
+    """A batch of another partition is not the one that comes next."""
 
 
 class InterestBroken(CentimeError):

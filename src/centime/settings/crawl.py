@@ -107,6 +107,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     proxy: str | None = None
     ca_file: str | None = None
     insecure: bool = False
+    partition: Annotated[int, Meta(ge=0, le=4_095)] = 0  # which of them this folder is; a cluster sets both
+    partitions: Annotated[int, Meta(ge=1, le=4_096)] = 1
 
     def discovery_share(self) -> float | None:
         """The share of the budget for discovery, from 0 to 1; None if worth decides."""

@@ -253,6 +253,10 @@ def _with(start: CrawlSettings, given: dict[str, Any]) -> CrawlSettings:
 
 def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> None:
     """Refuses new settings of these names for what their types cannot say."""
+    if names & {"partitions", "ledger", "requisites", "want"} and settings.partitions > 1:
+        others = settings.ledger != "exact", settings.requisites, settings.want is not None
+        if any(others):
+            raise BadSetting("a crawl in partitions has the exact ledger, no requisites and no --want")
     if names & {"alpha", "beta"} and not settings.alpha and not settings.beta:
         raise BadSetting("alpha and beta are both 0: then no page is worth reading again")
     if names & {"continuous", "refresh-after"} and settings.continuous and settings.refresh_after is not None:

@@ -70,8 +70,11 @@ def _pay(state: ShardState, now: float, visits: list[Visit]) -> None:
     reading = [visit for visit in visits if _pays(state, visit)]
     if not reading:
         return
-    targets = state.pages.table.find(np.frombuffer(b"".join(visit.links for visit in reading), dtype=np.uint64))
+    links = np.frombuffer(b"".join(visit.links for visit in reading), dtype=np.uint64)
+    targets = state.pages.table.find(links)
     state.requisites.become_pages(targets)
+    if state.transfers is not None:
+        targets = state.transfers.with_proxies(links, targets)
     rows = tidy_rows(targets, np.array([len(visit.links) // 8 for visit in reading], dtype=np.int64))
     for place, visit in enumerate(reading):
         folder = _same_as_folder(state, visit)

@@ -26,7 +26,9 @@ from centime.shard.message import (
     Commanded,
     Configured,
     Delivered,
+    Flushed,
     Granted,
+    Received,
     Returned,
     Seeded,
     Settled,
@@ -37,10 +39,12 @@ from centime.shard.people.command import decode_command
 from centime.shard.people.commands import carry_out
 from centime.shard.returning import begin_looking
 from centime.shard.state import RULES, ShardState
+from centime.shard.transfers.exchanging import apply_batch, close_batch
 from centime.shard.wanting import apply_want, settle_interest
 
 # kinds of frames, as the journal stores them
 SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED, BOUNDED = range(1, 11)
+FLUSHED, RECEIVED = 11, 12
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -52,6 +56,8 @@ FRAMES: dict[int, Any] = {
     DELIVERED: Delivered,
     CLOCKED: Clocked,
     BOUNDED: Bounded,
+    FLUSHED: Flushed,
+    RECEIVED: Received,
 }
 
 
@@ -91,6 +97,10 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
             set_clock(state, frame)
         case Bounded():
             bound(state, frame)
+        case Flushed():
+            close_batch(state, frame, state.frame)
+        case Received():
+            apply_batch(state, frame)
     state.frame += 1
 
 

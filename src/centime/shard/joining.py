@@ -25,6 +25,7 @@ from centime.shard.message import SHAPE, TEXT_FOLLOWS, Role, Seeded, Visit
 from centime.shard.pages import origins_at
 from centime.shard.people.requests import MOST_SITEMAPS
 from centime.shard.state import ShardState
+from centime.shard.transfers.batch import Name
 from centime.shard.visit_rows import tidy_rows
 from centime.store.record import NO_PAGE
 
@@ -79,7 +80,7 @@ def join(
     suspicious shapes, by place.
     """
     known = state.pages
-    offered = unknown = np.flatnonzero(known.table.find(fingerprints) < 0)
+    offered = unknown = _own(state, fingerprints, urls, origins, np.flatnonzero(known.table.find(fingerprints) < 0))
     if not always and state.bounds.is_near(known.count, len(state.hosts), len(unknown)):
         unknown = within_bounds(state, fingerprints, urls, values, unknown)
     places = unknown.tolist()
@@ -98,6 +99,20 @@ def join(
     return len(pages)
 
 
+def _own(
+    state: ShardState, fingerprints: Fingerprints, urls: list[str], origins: npt.NDArray[np.void], unknown: Places
+) -> Places:
+    """Those of the places whose URLs this partition owns. The others become proxies; their owners make them known."""
+    transfers = state.transfers
+    if transfers is None or not len(unknown):
+        return unknown
+    own = transfers.is_own(fingerprints[unknown])
+    away = unknown[~own]
+    where = zip(away.tolist(), origins["depth"][away].tolist(), origins["hops"][away].tolist(), strict=True)
+    transfers.introduce(fingerprints[away], [Name(urls[place], depth, hops) for place, depth, hops in where])
+    return unknown[own]
+
+
 class Added(NamedTuple):
     """New pages, which wait nowhere yet, and for each: its place among the URLs, its host and its focus class."""
 
@@ -108,9 +123,16 @@ class Added(NamedTuple):
 
 
 def add_pages(
-    state: ShardState, fingerprints: Fingerprints, urls: list[str], origins: npt.NDArray[np.void], admitted: Places
+    state: ShardState,
+    fingerprints: Fingerprints,
+    urls: list[str],
+    origins: npt.NDArray[np.void],
+    admitted: Places,
+    focus: int | None = None,
 ) -> Added:
-    """Adds the URLs at the places `admitted`, at least one and all of them unknown; `origins` have their depths."""
+    """Adds the URLs at the places `admitted`, at least one and all of them unknown; `origins` have their depths. They
+    get the class `focus`, or that of the first rule that matches.
+    """
     known = state.pages
     pages, new = known.table.find_or_add(fingerprints[admitted])
     joined, pages = admitted[new], pages[new]
@@ -119,7 +141,7 @@ def add_pages(
     first = HostId(len(state.hosts))
     hosts = state.hosts.number_many([host_of(url) for url in texts])
     join_domains(state.hosts, state.placement.frontier, first)
-    classes = _classes(state, texts)
+    classes = _classes(state, texts) if focus is None else np.full(len(texts), focus, dtype=np.uint8)
     known.join(texts, hosts, origins[joined], classes)
     join_ledger(state, classes)
     if state.interest is not None:
@@ -240,13 +262,18 @@ def _shapes(visits: list[Visit], lines: list[list[str]]) -> dict[int, int]:
     start = 0
     for visit, urls in zip(visits, lines, strict=True):
         if visit.shapes is None:  # of an older version, which refused all others itself
-            suspects = ((place, _TRAPS.suspect(url)) for place, url in enumerate(urls))
-            keys |= {start + place: found.key for place, found in suspects if found and found.kind.by_number}
+            keys |= {start + place: key for place, key in suspects_among(urls).items()}
         elif visit.shapes:
             for place, key in np.frombuffer(visit.shapes, dtype=SHAPE).tolist():
                 keys[start + place] = key
         start += len(urls)
     return keys
+
+
+def suspects_among(urls: list[str]) -> dict[int, int]:
+    """The keys of suspicious shapes among URLs, by their place."""
+    suspects = ((place, _TRAPS.suspect(url)) for place, url in enumerate(urls))
+    return {place: found.key for place, found in suspects if found and found.kind.by_number}
 
 
 def _link_values(state: ShardState, visits: list[Visit]) -> Values:

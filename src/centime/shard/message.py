@@ -209,6 +209,25 @@ class Delivered(msgspec.Struct, array_like=True, frozen=True, gc=False):
     up_to: int
 
 
+class Flushed(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The next batch of transfers for a partition is closed, with the proxies that have `threshold` units or more to
+    send: a frame of the journal. What is in the batch follows from the state.
+    """
+
+    now: float
+    partition: int
+    threshold: int = 1
+
+
+class Received(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A batch of transfers from a partition, packed as it came: a frame of the journal."""
+
+    now: float
+    partition: int
+    number: int
+    batch: bytes
+
+
 pack = msgspec.msgpack.Encoder().encode
 unpack_leases = msgspec.msgpack.Decoder(list[Lease]).decode
 unpack_visit = msgspec.msgpack.Decoder(Visit).decode

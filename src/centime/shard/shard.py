@@ -5,7 +5,8 @@ without network I/O.
 
 Time is an argument of every call that needs it, and part of the frame. Inputs: seed URLs (`seed`), visits (`record`),
 leases of dead fetchers (`returned`), payments (`settle`), people's commands (`command`), delivered notices
-(`delivered`), settings (`configure`), memory (`bound`). Output: leases, the most important page among all hosts ready
+(`delivered`), settings (`configure`), memory (`bound`), and in a cluster batches of other partitions (`receive`) and
+orders to close one for them (`flush`). Output: leases, the most important page among all hosts ready
 to fetch first. Each call appends its frame to the journal and then does what the frame says; `fold.py` does the same
 for a frame that is read back.
 
@@ -31,7 +32,9 @@ from centime.shard.fold import (
     COMMANDED,
     CONFIGURED,
     DELIVERED,
+    FLUSHED,
     GRANTED,
+    RECEIVED,
     RETURNED,
     SEEDED,
     SETTLED,
@@ -47,8 +50,10 @@ from centime.shard.message import (
     Commanded,
     Configured,
     Delivered,
+    Flushed,
     Granted,
     Lease,
+    Received,
     Returned,
     Role,
     Seeded,
@@ -64,6 +69,7 @@ from centime.shard.people.commands import carry_out, changed_live
 from centime.shard.politeness import doubts, patience_with
 from centime.shard.presence import was_present
 from centime.shard.state import RULES, ShardState
+from centime.shard.transfers.exchanging import apply_batch, close_batch, must_fit, transfers_of
 from centime.store.journal import Journal
 from centime.store.record import Mark
 
@@ -150,6 +156,24 @@ class Shard(ShardState):
         frame = Settled(error, payments)
         self._append(SETTLED, frame)
         settle(self, frame)
+
+    def flush(self, now: float, partition: int, threshold: int = 1) -> bool:
+        """Closes a batch of transfers for a partition, with the proxies that have `threshold` units or more to send;
+        returns False if there was nothing to send.
+        """
+        channel = transfers_of(self).outgoing.get(partition)
+        if channel is None:
+            return False
+        frame = Flushed(now, partition, threshold)
+        self._append(FLUSHED, frame)
+        return close_batch(self, frame, self.frame - 1)
+
+    def receive(self, now: float, partition: int, number: int, batch: bytes) -> None:
+        """Applies the next batch of a partition; TransferBroken, and nothing has changed, if it is another one."""
+        frame = Received(now, partition, number, batch)
+        must_fit(self, frame)
+        self._append(RECEIVED, frame)
+        apply_batch(self, frame)
 
     def earliest(self, now: float, slots: int = 0) -> float:
         """When the next page can be leased or becomes due."""

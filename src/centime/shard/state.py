@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.ledger.accounts import PROXY
+from centime.ledger.partial import PartialLedger
 from centime.ledger.protocol import PageLedger
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
@@ -27,6 +29,7 @@ from centime.shard.placement import Placement
 from centime.shard.politeness import HostPoliteness
 from centime.shard.refreshing import Refreshing
 from centime.shard.requisites import Requisites
+from centime.shard.transfers.transfers import Transfers
 from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0
@@ -66,9 +69,9 @@ class ShardState:
         self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
-        self.use_ledger(ledger)
         self.interest = None if settings.want is None else Interest(want_of(settings.want), settings.damping)
         self.settings = settings
+        self.use_ledger(ledger)
         self.apply_settings(settings)
 
     def apply_settings(self, settings: CrawlSettings) -> None:
@@ -143,6 +146,10 @@ class ShardState:
         """Keeps the money of all pages in this ledger from now on."""
         self.ledger = ledger
         ledger.watch = self._watch
+        self.transfers: Transfers | None = None  # of a partition of a cluster
+        if isinstance(ledger, PartialLedger):
+            self.transfers = transfers = Transfers(ledger, self.settings.partition, self.settings.partitions)
+            self.pages.rows.known = lambda: PROXY + transfers.table.count
 
     def _watch(self, paid: npt.NDArray[np.int32] | None) -> None:
         if paid is None:

@@ -3,7 +3,7 @@
     row       varint 2 * links + (1 if weighted), varint number of bytes that follow; then the targets in ascending
               order, each a varint: the first as it is, the others as the difference from the one before; then, if
               weighted, the weights in the same order, 8 bytes each
-    varint    seven bits per byte, low ones first, the high bit set in all bytes but the last (LEB128)
+    varint    `model/varint.py`
 
 A row is a multiset: the order of its links is lost, their weights are kept bit for bit. A row with all weights exactly
 1 / links is stored without weights. The reader never leaves the given bytes, whatever they contain, and reports the row
@@ -15,48 +15,13 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.model.row_batch import Pages, RowBatch
+from centime.model.varint import Octets, read_varint, varint_size, write_varint
 
-Octets = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int64]
 
 UNIT = 4
 LONGEST_HEAD = 16  # two varints and the padding to a unit
-
-
-@bare_inlined
-def _varint_size(value: Whole) -> Whole:
-    size = np.int64(1)
-    while value >= 128:
-        value >>= 7
-        size += 1
-    return size
-
-
-@bare_inlined
-def _write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
-    """Writes a number; returns the place after it."""
-    while value >= 128:
-        octets[at] = np.uint8((value & 127) | 128)
-        value >>= 7
-        at += 1
-    octets[at] = np.uint8(value)
-    return at + 1
-
-
-@bare_inlined
-def _read_varint(octets: Octets, at: Whole) -> tuple[Whole, Whole]:
-    """The number at `at` and the place after it; zeros follow the end of the bytes."""
-    octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
-    at += 1
-    value = octet & 127
-    shift = 7
-    while octet >= 128 and shift < 56:
-        octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
-        at += 1
-        value |= (octet & 127) << shift
-        shift += 7
-    return value, at
 
 
 @bare_inlined
@@ -86,13 +51,13 @@ def encode(rows: RowBatch, weight_bytes: Octets, octets: Octets, begins: Numbers
             step = np.int64(rows.targets[link]) - previous
             if step < 0:
                 return -1 - k
-            size += _varint_size(step)
+            size += varint_size(step)
             previous += step
-        at = _write_varint(octets, at, np.int64(2 * length + (1 if weighted else 0)))
-        at = _write_varint(octets, at, size)
+        at = write_varint(octets, at, np.int64(2 * length + (1 if weighted else 0)))
+        at = write_varint(octets, at, size)
         previous = np.int64(0)
         for link in range(start, start + length):
-            at = _write_varint(octets, at, np.int64(rows.targets[link]) - previous)
+            at = write_varint(octets, at, np.int64(rows.targets[link]) - previous)
             previous = np.int64(rows.targets[link])
         if weighted:
             for byte in range(8 * start, 8 * (start + length)):
@@ -114,8 +79,8 @@ def measure(pages: Pages, row_at: Places, base: Octets, tail: Octets, units: Num
             at = np.int64(row_at[page]) * UNIT
             data = base if at < len(base) else tail
             begin = at if at < len(base) else at - len(base)
-            _, place = _read_varint(data, begin)
-            size, place = _read_varint(data, place)
+            _, place = read_varint(data, begin)
+            size, place = read_varint(data, place)
             units[k] = (place + size - begin + UNIT - 1) // UNIT
 
 
@@ -135,8 +100,8 @@ def count_links(
         if page < len(row_at) and row_at[page] > 0:
             at = np.int64(row_at[page]) * UNIT
             data = base if at < len(base) else tail
-            code, place = _read_varint(data, at if at < len(base) else at - len(base))
-            size, place = _read_varint(data, place)
+            code, place = read_varint(data, at if at < len(base) else at - len(base))
+            size, place = read_varint(data, place)
             if (code >> 1) > size or place + size > len(data):
                 return -1 - k, False
             lengths[k] = code >> 1
@@ -165,13 +130,13 @@ def decode(
         if page < len(row_at) and row_at[page] > 0:
             at = np.int64(row_at[page]) * UNIT
             data = base if at < len(base) else tail
-            code, place = _read_varint(data, at if at < len(base) else at - len(base))
-            size, place = _read_varint(data, place)
+            code, place = read_varint(data, at if at < len(base) else at - len(base))
+            size, place = read_varint(data, place)
             end = place + size
             length = code >> 1
             target = np.int64(0)
             for link in range(starts[k], starts[k] + length):
-                step, place = _read_varint(data, place)
+                step, place = read_varint(data, place)
                 target += step
                 targets[link] = target
             if target >= known or target < 0 or place + 8 * length * (code & 1) != end:

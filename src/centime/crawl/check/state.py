@@ -19,11 +19,13 @@ from centime.crawl.report.changes import presences
 from centime.crawl.report.visits import BATCH, TRANSIENT, are_present, batches, last_visits
 from centime.crawl.report.waiting import Waiting
 from centime.frontier.kind import DISCOVERY
+from centime.ledger.accounts import PROXY
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import CentimeError
 from centime.model.ids import host_ids, page_ids
 from centime.model.outcome import Outcome, PageKind, Presence
 from centime.model.row_batch import Pages
+from centime.shard.state import ShardState
 from centime.shard.wanting import check_interest
 from centime.store.link_rows import NO_LIMIT
 
@@ -68,6 +70,7 @@ def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
             partial(check_interest, shard) if in_order and shard.interest is not None else None,
         ),
         ("url table", "fingerprints lead to their pages, one to one", known.table.count, known.table.check),
+        *_transfers(shard),
     ):
         try:
             if law is not None:
@@ -80,6 +83,15 @@ def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
         _texts(opened, findings, step)
         _visits(opened, findings)
         _places(opened, findings)
+
+
+def _transfers(shard: ShardState) -> list[tuple[str, str, int, Callable[[], None]]]:
+    """The law of a partition's transfers, if the crawl is a partition."""
+    transfers = shard.transfers
+    if transfers is None:
+        return []
+    what = "proxies of pages of other partitions: what was told and arrived is in the channels, to the last unit"
+    return [("transfers", what, transfers.table.count, lambda: transfers.check(shard.pages.table.fingerprints))]
 
 
 def _counts(opened: CrawlState, findings: Findings) -> bool:
@@ -131,8 +143,10 @@ def _rows(opened: CrawlState, findings: Findings, step: Step) -> bool:
     links, before = 0, len(findings.problems)
     rows = shard.pages.rows
     known, rows.known = rows.known, lambda: NO_LIMIT  # reading would stop at the first wrong row otherwise
-    for pages, lengths, targets in rows_of(shard, BATCH):
-        wrong = np.flatnonzero((targets < 0) | (targets >= shard.pages.count))
+    proxies = 0 if shard.transfers is None else shard.transfers.table.count
+    for pages, lengths, targets in rows_of(shard, BATCH, remote=True):
+        unknown = (targets >= shard.pages.count) & ((targets < PROXY) | (targets >= PROXY + proxies))
+        wrong = np.flatnonzero((targets < 0) | unknown)
         for place in wrong.tolist():
             page = pages[np.searchsorted(np.cumsum(lengths), place, side="right")]
             findings.wrong(

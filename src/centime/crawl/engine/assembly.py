@@ -17,6 +17,7 @@ import numpy.typing as npt
 from centime.crawl.engine.memory import give_back_large_blocks
 from centime.ledger.exact import ExactLedger
 from centime.ledger.opic import OpicLedger
+from centime.ledger.partial import PartialLedger
 from centime.ledger.protocol import PageLedger
 from centime.ledger.window import Interpolation, VariableWindow, Window
 from centime.model.errors import DamagedFile
@@ -72,6 +73,8 @@ def object_state(shard: ShardState) -> Arrays:
         "limits": shard.limits.packed(),
         "refusals_listed": shard.refusals.packed_list(),
     }
+    if shard.transfers is not None:
+        packed["channels"] = shard.transfers.packed()
     return {name: np.frombuffer(octets, dtype=np.uint8) for name, octets in packed.items()}
 
 
@@ -87,6 +90,8 @@ def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[
         "refusals": shard.refusals.state(),
         **({} if shard.interest is None else {"interest": ({}, shard.interest.state())}),
     }
+    if shard.transfers is not None:
+        parts["transfers"] = shard.transfers.state()
     for name, (own_facts, own_arrays) in parts.items():
         facts[name] = own_facts
         arrays |= {f"{name}_{title}": array for title, array in own_arrays.items()}
@@ -179,7 +184,9 @@ def must_reach_back(name: str, facts: Mapping[str, Any], journal: Journal) -> No
 def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
     """The ledger that a new crawl begins with."""
     ledger: PageLedger = ExactLedger(damping=settings.damping, rows=rows)
-    if settings.ledger != "exact":
+    if settings.partitions > 1:
+        ledger = PartialLedger(damping=settings.damping, rows=rows)
+    elif settings.ledger != "exact":
         ledger = OpicLedger(damping=settings.damping, window=WINDOWS[settings.ledger])
     for number, rule in enumerate(settings.focus_rules(), 1):
         ledger.set_focus(number, rule.weight)
@@ -188,6 +195,8 @@ def new_ledger(settings: CrawlSettings, rows: DiskRows | None) -> PageLedger:
 
 def _ledger(settings: CrawlSettings, rows: DiskRows, snapshot: Snapshot) -> PageLedger:
     facts, arrays = snapshot.facts["ledger"], _part(snapshot, "ledger")
+    if settings.partitions > 1:
+        return PartialLedger.from_state(facts, arrays, rows)
     if settings.ledger == "exact":
         return ExactLedger.from_state(facts, arrays, rows)
     return OpicLedger.from_state(facts, arrays)
@@ -206,6 +215,8 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     shard.requisites = Requisites.from_state(facts.get("requisites", {}), _part(snapshot, "requisites"))
     shard.limits.restore(msgspec.msgpack.decode(arrays["limits"].tobytes(), strict=False))
     shard.refusals = Refusals.from_state(facts.get("refusals", {}), _part(snapshot, "refusals"))
+    if shard.transfers is not None:
+        shard.transfers.restore(arrays["channels"].tobytes(), arrays["transfers_fingerprints"])
     shard.set_counters(facts["counters"])
     if shard.settings.want is not None:
         shard.interest = Interest(want_of(shard.settings.want), shard.settings.damping, _part(snapshot, "interest"))

@@ -70,7 +70,7 @@ def open_writer(
             kept = decode_settings(folder.settings, where=str(path))
             known_secrets = read_secrets(path)
             settings, secrets = hide(settings_from(given, where=where, start=kept), given.keys(), known_secrets)
-            for name in ("ledger", "damping", "focus"):
+            for name in ("ledger", "damping", "focus", "partition", "partitions"):
                 if getattr(settings, name) != getattr(kept, name):
                     hint = HINTS.get(name, "")
                     raise BadSetting(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.ledger.accounts import PROXY
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
@@ -71,10 +72,17 @@ class CrawlState:
 
 
 def rows_of(
-    shard: ShardState, batch: int = 65_536
+    shard: ShardState, batch: int = 65_536, *, remote: bool = False
 ) -> Iterator[tuple[Pages, npt.NDArray[np.int64], npt.NDArray[np.int32]]]:
-    """All link rows, a batch of pages at a time: the pages, the number of links of each, and their targets."""
+    """All link rows, a batch of pages at a time: the pages, the number of links of each, and their targets. Those of a
+    partition leave out links to other partitions unless `remote`, and then lead to proxies.
+    """
     for begin in range(0, shard.pages.count, batch):
         pages = np.arange(begin, min(begin + batch, shard.pages.count), dtype=np.int64)
         rows = shard.pages.rows.gather(pages)
-        yield pages, rows.lengths, rows.links()
+        lengths, targets = rows.lengths, rows.links()
+        if shard.transfers is not None and not remote:
+            own = targets < PROXY
+            lengths = np.bincount(np.repeat(np.arange(len(pages)), lengths)[own], minlength=len(pages))
+            targets = targets[own]
+        yield pages, lengths, targets

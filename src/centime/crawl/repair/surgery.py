@@ -11,6 +11,7 @@ import numpy as np
 from centime.crawl.engine.assembly import new_ledger
 from centime.crawl.report.visits import are_present, last_visits
 from centime.ledger.exact import ExactLedger
+from centime.model.errors import DamagedFile
 from centime.model.ids import PageId, page_ids
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
@@ -28,6 +29,8 @@ MOST_PAYMENTS = 1 << 40
 
 def rebuild_ledger(shard: ShardState, lost: Sequence[PageId], error: float) -> None:
     """Builds the ledger anew from the rows that are left, and pays debts down to an error."""
+    if shard.transfers is not None:
+        raise DamagedFile("money of a partition that is lost here is known to its replica alone: restore it from there")
     if isinstance(shard.ledger, ExactLedger):
         was_read = shard.ledger.read().copy()
         was_read[np.asarray(lost, dtype=np.int64)] = False

@@ -20,6 +20,7 @@ from centime.crawl.report.visits import KINDS, OUTCOMES, REDIRECT
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.discover.canonical import canonical
 from centime.discover.exact import exact
+from centime.ledger.accounts import PROXY
 from centime.model.address import fingerprint, host_of
 from centime.model.errors import BadInput, UnknownPage
 from centime.model.ids import HostId, PageId
@@ -221,14 +222,15 @@ def _income(opened: CrawlState, page: PageId, importance: float, step: Callable[
 
 def _spending(opened: CrawlState, page: PageId, importance: float) -> Facts:
     shard = opened.shard
-    targets = shard.pages.rows.gather(np.array([page], dtype=np.int64)).links().astype(np.int64)
-    if not len(targets):
+    links = shard.pages.rows.gather(np.array([page], dtype=np.int64)).links().astype(np.int64)
+    if not len(links):
         return {"links_out": 0, "pays": "only the virtual page: no links are known"}
+    targets = links[links < PROXY]  # of a partition: those that it owns
     theirs = shard.ledger.importance(targets)
     first = np.lexsort((targets, -theirs))[:MOST_SHOWN]
     return {
-        "links_out": len(targets),
-        "pays_each_link": shard.ledger.damping * importance / len(targets),
+        "links_out": len(links),
+        "pays_each_link": shard.ledger.damping * importance / len(links),
         "links_to": [
             {"importance": x, "url": url}
             for x, url in zip(theirs[first].tolist(), shard.pages.texts.get_many(targets[first]), strict=True)

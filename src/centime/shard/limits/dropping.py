@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.frontier.kind import DISCOVERY, OUTSIDE_LEVEL
+from centime.ledger.partial import OUTSIDE
 from centime.model.ids import page_ids
 from centime.model.row_batch import Pages
 from centime.shard.limits.bounds import Room
@@ -61,6 +62,8 @@ def _lost(state: ShardState) -> Iterator[tuple[Pages, Ranks]]:
         pages = np.arange(begin, min(begin + BATCH, state.pages.count), dtype=np.int64)
         outside = state.placement.frontier.levels(pages) == OUTSIDE_LEVEL
         pages = pages[outside & ~state.pages.records.visited(pages) & ~np.isin(pages, leased)]
+        if state.transfers is not None:  # what the crawl refused, and other partitions link to, stays out
+            pages = pages[state.pages.origins_of(pages)["focus"] != OUTSIDE]
         yield pages, _ranks(state, pages)
 
 
