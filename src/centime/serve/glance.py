@@ -15,6 +15,7 @@ from centime.crawl.report.changes import Changes, find_changes
 from centime.crawl.report.top import hosts_of_all, importance_of_ranked
 from centime.crawl.report.visits import Columns, last_visits
 from centime.crawl.report.waiting import Waiting
+from centime.crawl.search.finding import CrawlSearch
 
 FIELDS = ("kind", "outcome", "status", "visits", "changes", "time", "changed_time", "marks")
 
@@ -67,3 +68,8 @@ class Glance:
     def budgets(self) -> BudgetCurve:
         """What budgets around the present one would keep fresh."""
         return BudgetCurve(self.reader, self.now)
+
+    @cached_property
+    def search(self) -> CrawlSearch:
+        """Searches over the full-text index; BadInput if there is none."""
+        return CrawlSearch(self.reader)

@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.report.opening import check_folder, look_at
-from centime.model.errors import CentimeError, FolderGone
+from centime.model.errors import BadInput, CentimeError, FolderGone
 from centime.serve.glance import Glance
 from centime.store.folder import read_about
 
@@ -137,7 +137,7 @@ class ServedCrawl:
             self._glance = self._followed()
         except (CentimeError, OSError) as trouble:
             self._close()
-            self._trouble = trouble if isinstance(trouble, CentimeError) else _named(self.path, trouble)
+            self._trouble = _named(self.path, trouble)
             raise self._trouble from trouble
         finally:
             self._looked = time.monotonic()
@@ -172,6 +172,11 @@ class ServedCrawl:
             self._reader = None
 
 
-def _named(path: Path, trouble: OSError) -> CentimeError:
+def _named(path: Path, trouble: CentimeError | OSError) -> CentimeError:
+    """Why a crawl cannot be read, as an error that is nobody's wrong usage."""
+    if isinstance(trouble, BadInput):
+        return FolderGone(str(trouble))
+    if isinstance(trouble, CentimeError):
+        return trouble
     where = trouble.filename if isinstance(trouble.filename, str) else path
     return FolderGone(f"{where}: {trouble.strerror or trouble}")

@@ -73,15 +73,14 @@ class Publication:
         if len(self.reasons) < MOST_NAMED:
             self.reasons.append({"url": href[:200], "reason": reason})
 
-    def commands(self, *, time: float, cluster: str = "", publisher: str = "") -> list[PublishCommand]:
+    def commands(self, *, time: float, cluster: str = "", publisher: str = "", by: str = "") -> list[PublishCommand]:
         """The commands that publish all of it."""
         modified, periods = zip(*self.pages.values(), strict=True) if self.pages else ((), ())
+        common: dict[str, Any] = {"time": time, "cluster": cluster, "publisher": publisher, "by": by}
         parts: Iterable[Iterator[PublishCommand]] = (
-            publications(
-                list(self.pages), time=time, cluster=cluster, publisher=publisher, modified=modified, periods=periods
-            ),
-            publications(list(self.sitemaps), time=time, source="sitemap", cluster=cluster, publisher=publisher),
-            publications(list(self.feeds), time=time, source="feed", cluster=cluster, publisher=publisher),
+            publications(list(self.pages), modified=modified, periods=periods, **common),
+            publications(list(self.sitemaps), source="sitemap", **common),
+            publications(list(self.feeds), source="feed", **common),
         )
         return [command for part in parts for command in part]
 
