@@ -27,7 +27,7 @@ HEADINGS = {
 }
 COMMANDS = {  # by folder, in the order in which help shows them
     "crawl": ("crawl", "set", "check", "repair", "prune", "upgrade"),
-    "look": ("top", "page", "hosts", "stats", "refused", "export"),
+    "look": ("top", "page", "hosts", "stats", "refused", "export", "serve"),
     "documents": ("bodies", "text", "versions", "diff", "documents", "query"),
     "search": ("index", "search"),
     "fresh": ("plan", "changes", "subscribe", "publish", "replay"),

@@ -28,6 +28,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from centime.crawl.report.changes import atom, newest_first
+from centime.crawl.report.opening import moment
 from centime.crawl.report.subscribers import subscription_table
 from centime.model.errors import BadInput, CentimeError
 from centime.serve.access import COOKIE, SESSION_SECONDS, Access, Visitor, is_same_site, new_cookie
@@ -49,7 +50,11 @@ BODY_SECONDS = 10.0
 MOST_FORM = 1 << 20
 LOOKED = "centime-looked-"
 OPEN = ("/login", "/static/", "/push/")  # what needs no token: /push/ has secrets of its own
-STATIC = {"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8"}
+STATIC = {
+    "style.css": "text/css; charset=utf-8",
+    "live.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
 FEED = 100  # entries
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -188,7 +193,9 @@ class Window:
         if query.pop("seen", ""):
             now = await crawl.run(lambda glance: glance.now)
             response: Response = RedirectResponse(f"/c/{quote(crawl.name, safe='')}/changes", 303)
-            response.set_cookie(cookie, _iso(now), max_age=400 * 86_400, httponly=True, samesite="strict", path="/c/")
+            response.set_cookie(
+                cookie, moment(now) or "", max_age=400 * 86_400, httponly=True, samesite="strict", path="/c/"
+            )
             return response
         looked = request.cookies.get(cookie, "")
         if looked and not query:
@@ -375,12 +382,6 @@ def _set_cookie(response: Response, cookie: str) -> None:
 def _inside(to: str) -> str:
     """An address of this server: what leads elsewhere becomes the first page."""
     return to if to.startswith("/") and not to.startswith(("//", "/\\")) and "\\" not in to else "/"
-
-
-def _iso(seconds: float) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _address(request: Request) -> str:

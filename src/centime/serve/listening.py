@@ -8,8 +8,8 @@ import asyncio
 import logging
 import re
 import socket
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +127,10 @@ class WindowServer(uvicorn.Server):
             )
         )
 
-    def install_signal_handlers(self) -> None:
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
         """Signals belong to the command line."""
+        yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends events and closes the crawls, then the server."""
