@@ -48,7 +48,7 @@ from centime.serve.served_crawl import ServedCrawl
 ANSWER_SECONDS = 30.0
 BODY_SECONDS = 10.0
 MOST_FORM = 1 << 20
-LOOKED = "centime-looked-"
+LOOKED, LOOKED_SECONDS = "centime-looked-", 400 * 86_400
 OPEN = ("/login", "/static/", "/push/")  # what needs no token: /push/ has secrets of its own
 STATIC = {
     "style.css": "text/css; charset=utf-8",

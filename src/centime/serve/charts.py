@@ -87,16 +87,22 @@ def bands(flows: Sequence[tuple[str, str, float]], title: str) -> str:
     flows = [flow for flow in flows if flow[2] > 0.0]
     if not flows:
         return f'<p class="empty">{escape(title)}: nothing flows.</p>'
-    sides = [list(dict.fromkeys(flow[side] for flow in flows)) for side in (0, 1)]
-    total = sum(amount for _, _, amount in flows)
+    ends = [[giver for giver, _, _ in flows], [receiver for _, receiver, _ in flows]]
+    amounts = [amount for _, _, amount in flows]
+    sides = [list(dict.fromkeys(names)) for names in ends]
+    sums = [
+        {name: sum(x for end, x in zip(names, amounts, strict=True) if end == name) for name in side}
+        for names, side in zip(ends, sides, strict=True)
+    ]
     room = BAND_HEIGHT - GAP * (max(map(len, sides)) + 1)
-    scale = room / total
+    scale = room / sum(amounts)
     tops: list[dict[str, float]] = []
     for side, names in enumerate(sides):
-        at, top = float(GAP), {}
+        at = float(GAP)
+        top: dict[str, float] = {}
         for name in names:
             top[name] = at
-            at += GAP + scale * sum(flow[2] for flow in flows if flow[side] == name)
+            at += GAP + scale * sums[side][name]
         tops.append(top)
     left, right = 170.0, BAND_WIDTH - 170.0
     parts = [
@@ -105,7 +111,7 @@ def bands(flows: Sequence[tuple[str, str, float]], title: str) -> str:
     ]
     for side, names in enumerate(sides):
         for number, name in enumerate(names):
-            size = scale * sum(flow[2] for flow in flows if flow[side] == name)
+            size = scale * sums[side][name]
             x, anchor, text = (left, "end", left - 6) if side == 0 else (right - BLOCK, "start", right + 6)
             colour = sides[0].index(name) % 8 if name in sides[0] else number % 8
             parts.append(

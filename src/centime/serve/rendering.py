@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,7 @@ def words(names: Mapping[str, int]) -> str:
     return ", ".join(f"{visible(name).replace('_', ' ')} {number(count)}" for name, count in names.items()) or "none"
 
 
-_FORMS = {"bytes": octets, "share": share, "seconds": span, "time": when}
+_FORMS: dict[str, Callable[[Any], str | Markup]] = {"bytes": octets, "share": share, "seconds": span, "time": when}
 
 
 def cell(value: Any, name: str) -> str | Markup:

@@ -149,7 +149,9 @@ class ServedCrawl:
         reader = self._reader
         if reader is not None:
             check_folder(self.path)
-            if read_about(self.path).identity != reader.folder.identity:
+            with damage_closes(self.path):
+                identity = read_about(self.path).identity
+            if identity != reader.folder.identity:
                 self._close()  # another crawl is in its place
                 reader = None
         if reader is None:

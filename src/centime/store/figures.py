@@ -88,10 +88,12 @@ def read_figures(folder: Path, span: int) -> Rows:
         os.close(handle)
     if len(data) != SIZE or not data.startswith(MARK):
         return np.empty(0, dtype=ROW)
-    found = np.frombuffer(data, dtype=ROW, count=rows, offset=begin)
+    found: Rows = np.frombuffer(data, dtype=ROW, count=rows, offset=begin)
     found = found[(found["time"] > 0.0) & (found["check"] == _checks(found))]
     found = found[np.argsort(found["time"], kind="stable")]
-    return found[found["time"] > found["time"][-1] - span * rows] if len(found) else found
+    if len(found):
+        found = found[found["time"] > found["time"][-1] - span * rows]
+    return found
 
 
 def _checks(rows: Rows) -> npt.NDArray[np.uint64]:

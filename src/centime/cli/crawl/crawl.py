@@ -469,6 +469,8 @@ def _crawl(
             indexing(folder, opened.settings) as indexer,
             serving_beside(folder, serve) as window,
         ):
+            if window.address:
+                say(f"{folder}: the window is served at {window.address}")
 
             def look(engine: "Engine", now: float) -> None:
                 view.show(engine, now)

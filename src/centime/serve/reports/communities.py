@@ -34,7 +34,7 @@ def communities(glance: Glance, wanted: CommunitiesWanted) -> Report:
     shard = glance.reader.shard
     if not shard.pages.count:
         raise BadInput("the crawl knows no page yet, so there are no communities")
-    if shard.ledger.links > MOST_LINKS:
+    if (shard.ledger.links or 0) > MOST_LINKS:
         raise BadInput(
             f"the crawl has {shard.ledger.links:,} links, more than the {MOST_LINKS:,} that this page balances; "
             "centime export --format npz writes the graph, and centime energy --by site balances it"
