@@ -37,7 +37,7 @@ def communities(glance: Glance, wanted: CommunitiesWanted) -> Report:
     if (shard.ledger.links or 0) > MOST_LINKS:
         raise BadInput(
             f"the crawl has {shard.ledger.links:,} links, more than the {MOST_LINKS:,} that this page balances; "
-            "centime export --format npz writes the graph, and centime energy --by site balances it"
+            "centime export --format edges writes the graph, and centime energy --by site balances it"
         )
     lengths, targets = zip(*((counts, links) for _, counts, links in rows_of(shard)), strict=True)
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
