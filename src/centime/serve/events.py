@@ -16,15 +16,11 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from centime.crawl.report.opening import moment
-from centime.crawl.report.visits import OUTCOMES
+from centime.crawl.report.newest import visits_since
 from centime.model.errors import BadInput, CentimeError
-from centime.model.outcome import Outcome
 from centime.serve.glance import Glance
 from centime.serve.served_crawl import ServedCrawl
-from centime.shard.presence import CHANGES, visit_shows
 from centime.store.records import Records
 
 EVERY = 1.0
@@ -127,19 +123,15 @@ def _since(glance: Glance, place: int) -> tuple[Events, int]:
     records = shard.pages.records
     if place > records.end:  # another crawl is in this folder
         return [("visits", _event("gap", records.end, {"since": place})), *_figures(glance, records.end)], records.end
-    places: list[int] = []
     events: Events = []
     at = max(place, records.first)
     if not _is_place(records, at):
         at = records.end
         events.append(("visits", _event("gap", at, {"since": place})))
-    while at < records.end and len(places) < MOST_AGAIN:
-        places.append(at)
-        at = records.behind(at)
+    visits, changes, at = visits_since(shard, at, MOST_AGAIN)
     if at < records.end:
-        events.append(("visits", _event("gap", at, {"since": place})))
         at = records.end
-    visits, changes = _visits(glance, places)
+        events.append(("visits", _event("gap", at, {"since": place})))
     if visits:
         events.append(("visits", _event("visits", at, {"count": len(visits), "visits": visits[:MOST_SHOWN]})))
     if changes:
@@ -159,28 +151,6 @@ def _is_place(records: Records, at: int) -> bool:
     while here > at:
         here = int(records.head(here)["previous"])
     return here == at
-
-
-def _visits(glance: Glance, places: list[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    shard = glance.reader.shard
-    records = shard.pages.records
-    heads = [records.head(at) for at in places]
-    pages = np.array([head["page"] for head in heads], dtype=np.int64)
-    urls = shard.pages.texts.get_many(pages) if len(pages) else []
-    visits, changes = [], []
-    for head, url in zip(heads, urls, strict=True):
-        row = {
-            "url": url,
-            "time": moment(float(head["time"])),
-            "outcome": OUTCOMES[Outcome(int(head["outcome"]))],
-            "status": int(head["status"]) or None,
-        }
-        visits.append(row)
-        before = int(records.head(int(head["previous"]))["presence"]) if head["previous"] else 0
-        _, change = visit_shows(before, int(head["outcome"]), int(head["kind"]), int(head["marks"]))
-        if change:
-            changes.append(row | {"change": CHANGES[change].value})
-    return visits, changes
 
 
 def _figures(glance: Glance, at: int) -> Events:

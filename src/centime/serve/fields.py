@@ -19,7 +19,7 @@ DOCUMENTS = {
 class Field:
     """A figure or a column."""
 
-    kind: str  # number, integer, string, boolean, time, url, bytes, seconds, share or percent
+    kind: str  # number, integer, string, boolean, time, url, bytes, seconds, days, share or percent
     meaning: str
     document: str
 
@@ -47,7 +47,7 @@ FIELDS = {
     "frontier": Field("integer", "Pages that wait to be fetched.", "crawl.md"),
     "leased": Field("integer", "Pages that a fetcher has now.", "crawl.md"),
     "retry": Field("integer", "Pages that failed and are tried again later.", "crawl.md"),
-    "budget": Field("string", "The budget, its rate and bandwidth as the crawl was told.", "refresh.md"),
+    "budget": Field("string", "The budget that the crawl was given, or one to compare it with.", "refresh.md"),
     "errors": Field("integer", "Visits that found neither the page nor a redirect, by outcome.", "crawl.md"),
     "running": Field("boolean", "Whether a process crawls in the folder now.", "serve.md"),
     "url": Field("url", "The canonical URL of the page.", "crawl.md"),
@@ -94,11 +94,9 @@ FIELDS = {
     "unit": Field("string", "Whether the budget counts pages or bytes.", "refresh.md"),
     "per_day": Field("number", "The budget of a day.", "refresh.md"),
     "fresh_in_the_coming_days": Field("share", "The freshness foretold for the coming days.", "refresh.md"),
-    "age_in_the_coming_days": Field("number", "The mean age of the copy foretold, in days.", "refresh.md"),
+    "age_in_the_coming_days": Field("days", "The mean age of the copy foretold, in days.", "refresh.md"),
     "fresh_in_the_long_run": Field("share", "The freshness foretold for the long run.", "refresh.md"),
-    "age_in_the_long_run_of_what_is_read": Field(
-        "number", "Mean age of the pages that are read, in days.", "refresh.md"
-    ),
+    "age_in_the_long_run_of_what_is_read": Field("days", "Mean age of the pages that are read, in days.", "refresh.md"),
     "pages_never_read": Field("integer", "Pages for which no age makes a visit worth its cost.", "refresh.md"),
     "pages": Field("integer", "The number of pages.", "analysis.md"),
     "energy": Field("number", "The sum of the importance of the pages of a site.", "analysis.md"),
@@ -117,6 +115,7 @@ JSON_TYPES = {
     "share": "number",
     "percent": "number",
     "seconds": "number",
+    "days": "number",
     "integer": "integer",
     "bytes": "integer",
     "boolean": "boolean",

@@ -15,7 +15,6 @@ from centime.crawl.commands.order_log import order_facts, read_orders
 from centime.crawl.commands.ordering import hand_over
 from centime.crawl.commands.publication import read_publication
 from centime.crawl.commands.subscribing import subscription_to
-from centime.crawl.notify.delivering import acts_here
 from centime.crawl.report.opening import folder_of, moment
 from centime.crawl.report.subscribers import subscription_table
 from centime.model.errors import BadInput, BadSetting
@@ -60,8 +59,8 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
             return [*made]
         case "subscribe":
             to = _field(form, "to")
-            if acts_here(to) or to.partition(":")[0] in ("file", "command"):
-                raise BadInput("a subscriber here is an http or https URL; centime subscribe takes files and programs")
+            if not to.startswith(("http://", "https://")):
+                raise BadInput("a subscriber here is an http or https URL; centime subscribe takes others")
             subscription = subscription_to(
                 folder,
                 _field(form, "pattern"),

@@ -138,7 +138,8 @@ def number(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}".replace(",", "\u202f")
     if isinstance(value, float):
-        return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1e4 else f"{value:.4g}"
+        plain = f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1e4 else f"{value:.4g}"
+        return plain.replace("e-0", "e-")  # as scripts write it
     return visible(str(value))
 
 
@@ -185,7 +186,13 @@ def words(names: Mapping[str, int]) -> str:
     return ", ".join(f"{visible(name).replace('_', ' ')} {number(count)}" for name, count in names.items()) or "none"
 
 
-_FORMS: dict[str, Callable[[Any], str | Markup]] = {"bytes": octets, "share": share, "seconds": span, "time": when}
+_FORMS: dict[str, Callable[[Any], str | Markup]] = {
+    "days": lambda days: span(86_400.0 * days),
+    "bytes": octets,
+    "share": share,
+    "seconds": span,
+    "time": when,
+}
 
 
 def cell(value: Any, name: str) -> str | Markup:

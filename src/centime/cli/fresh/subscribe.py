@@ -33,7 +33,7 @@ def _subscribe(
     ] = "1d",
     to: Annotated[
         str | None,
-        typer.Option(metavar="PLACE", help="Subscriber: file:PATH, command:PROGRAM or an http(s) URL."),
+        typer.Option(metavar="PLACE", help="Subscriber: file:PATH, command:PROGRAM, apprise:URL or an http(s) URL."),
     ] = None,
     name: Annotated[
         str | None,

@@ -9,6 +9,7 @@ from xxhash import xxh3_64_hexdigest
 
 from centime.crawl.commands.checking import check_subscription
 from centime.crawl.notify.delivering import unfit
+from centime.crawl.notify.message import check_service
 from centime.crawl.report.opening import folder_of
 from centime.crawl.worker.xpath import check_pace
 from centime.discover.canonical import canonical
@@ -23,7 +24,7 @@ from centime.shard.people.subscriptions import Subscription
 def subscription_to(folder: Path, pattern: str, xpath: str, every: str, to: str | None, name: str) -> Subscription:
     """The subscription, with absolute paths: the crawl may run in another working directory."""
     if to is None:
-        raise BadInput("give a subscriber: --to file:PATH, command:PROGRAM, http://... or https://...")
+        raise BadInput("give a subscriber: --to file:PATH, command:PROGRAM, apprise:URL, http://... or https://...")
     scheme, colon, place = to.partition(":")
     if scheme == "file" and place:
         path = Path(place).absolute()
@@ -41,6 +42,8 @@ def subscription_to(folder: Path, pattern: str, xpath: str, every: str, to: str 
         if found is None:
             raise BadSetting(f"there is no executable program {words[0] if words else ''!r}")
         to = f"command:{shlex.join([str(Path(found).absolute()), *words[1:]])}"
+    elif scheme == "apprise" and place:
+        check_service(to)
     elif scheme in ("http", "https") and colon:
         _check_address(folder, to)
     digest = xxh3_64_hexdigest("\0".join((pattern, xpath, to)).encode(errors="surrogateescape"))

@@ -42,7 +42,7 @@ def overview(glance: Glance, wanted: OverviewWanted) -> Report:
         "rate": settings.facts().get("rate"),
         "bandwidth": settings.facts().get("bandwidth"),
         "continuous": settings.continuous,
-        **_pace(figures),
+        **(_pace(figures) if process else {"pages_per_second": 0.0, "bytes_per_second": 0.0}),
         "wrong": _wrong(glance, bool(process)),
         "curves": figures,
         "top": reader.top(10),
