@@ -147,6 +147,7 @@ def bound(host: str, port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
+        made.listen(BACKLOG)  # before anybody is told the address
     except OSError as trouble:
         made.close()
         raise BadInput(f"cannot listen at {host}:{port}: {trouble.strerror or trouble}") from trouble

@@ -50,20 +50,16 @@ def test_a_port_that_is_taken_is_told(small_folder: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_it_serves_until_a_signal_and_ends_with_0_and_slow_clients_are_let_go(small_folder: Path) -> None:
+def test_it_serves_until_a_signal_and_ends_with_0(small_folder: Path) -> None:
     command = [sys.executable, "-m", "centime", "serve", str(small_folder), "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         address = process.stderr.readline().partition(" at ")[2].partition(" ")[0]
         with urllib.request.urlopen(f"{address}api/v1/crawls", timeout=60) as answered:
             assert answered.status == 200
+        request = urllib.request.Request(address, headers={"Host": "evil.example"})
         with pytest.raises(urllib.error.HTTPError, match="421"):
-            request = urllib.request.Request(address, headers={"Host": "evil.example"})
             urllib.request.urlopen(request, timeout=60)
-        host, _, port = address.removeprefix("http://").rstrip("/").partition(":")
-        with socket.create_connection((host, int(port)), timeout=60) as slow:
-            slow.sendall(b"GET / HTTP/1.1\r\nHost: 127")
-            assert slow.recv(100) == b"", "closed after HEAD_SECONDS"
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
 
