@@ -1,10 +1,12 @@
 """A crawl at one moment, as the reports of the window see it: arrays over all pages are made once, when first needed.
 
-A glance belongs to the thread that made it (`served_crawl.py`) and to one state of the reader: `follow` ends it.
+A glance belongs to the thread that made it (`served_crawl.py`) and to one state of the reader: `follow` ends it. What
+takes long and changes slowly lasts longer: it is handed from glance to glance for LASTS seconds.
 """
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +21,26 @@ from centime.crawl.search.finding import CrawlSearch
 
 FIELDS = ("kind", "outcome", "status", "visits", "changes", "time", "changed_time", "marks")
 
+LASTS = 60.0
+
+Value = TypeVar("Value")
+
 
 class Glance:
     """One state of a crawl."""
 
-    def __init__(self, reader: CrawlReader, now: float) -> None:
+    def __init__(self, reader: CrawlReader, now: float, before: "Glance | None" = None) -> None:
         self.reader = reader
         self.now = now
+        self._lasting: dict[str, tuple[float, Any]] = {} if before is None else before._lasting
+
+    def _last(self, name: str, made: Callable[[], Value]) -> Value:
+        """What a function gives, or gave to an earlier glance."""
+        found = self._lasting.get(name)
+        if found is None or not 0.0 <= self.now - found[0] < LASTS:
+            found = self._lasting[name] = (self.now, made())
+        value: Value = found[1]
+        return value
 
     @cached_property
     def importance(self) -> npt.NDArray[np.float64]:
@@ -67,7 +82,30 @@ class Glance:
     @cached_property
     def budgets(self) -> BudgetCurve:
         """What budgets around the present one would keep fresh."""
-        return BudgetCurve(self.reader, self.now)
+        return self._last("budgets", lambda: BudgetCurve(self.reader, self.now))
+
+    @cached_property
+    def fresh_share(self) -> float:
+        """The estimated share of the copy that is fresh, by importance."""
+        shard = self.reader.shard
+        return shard.refreshing.fresh(self.now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)[1]
+
+    @cached_property
+    def fresh_hosts(self) -> dict[int, float]:
+        """The estimated share of each host's copies that are fresh, for hosts that have copies."""
+        return self._last("fresh hosts", self._fresh_hosts)
+
+    def _fresh_hosts(self) -> dict[int, float]:
+        book = self.reader.shard.refreshing.book
+        pages = np.flatnonzero(book.contains(np.arange(self.reader.shard.pages.count, dtype=np.int64)))
+        if not len(pages):
+            return {}
+        shape, scale = book.beliefs(pages, self.importance[pages])
+        age = np.maximum(0.0, self.now - book.read_times(pages))
+        hosts = self.hosts[pages]
+        fresh = np.bincount(hosts, weights=np.exp(-shape * np.log1p(age / scale)))
+        copies = np.bincount(hosts)
+        return {host: float(fresh[host] / copies[host]) for host in np.flatnonzero(copies).tolist()}
 
     @cached_property
     def search(self) -> CrawlSearch:

@@ -81,13 +81,12 @@ async def metrics(crawls: Mapping[str, ServedCrawl], clients: int) -> tuple[byte
 def _figures(glance: Glance) -> tuple[Figures, Mapping[str, int]]:
     shard, facts = glance.reader.shard, glance.statistics
     path = glance.reader.folder.path
-    _, share = shard.refreshing.fresh(glance.now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
     error = facts["certified_error"]
     figures: Figures = {
         "known_pages": facts["known"],
         "read_pages": facts["read"],
         "fresh_pages": facts["fresh"],
-        "fresh_ratio": share,
+        "fresh_ratio": glance.fresh_share,
         "hosts": facts["hosts"],
         "links": facts["links"],
         "frontier_pages": facts["frontier"],

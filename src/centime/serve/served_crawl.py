@@ -1,8 +1,8 @@
 """A crawl that is served: one thread reads it, answers are remembered while they hold, and a busy thread keeps nobody
 waiting for what is known already.
 
-    an answer holds      as long as the reader's state does, and at most HOLDS seconds, because time itself changes
-                         figures
+    an answer holds      as long as the reader's state does. Time itself changes figures: one that is older than HOLDS
+                         seconds is given, and worked out again behind it; at FORGOTTEN it is worked out first
     the reader follows   at most once per FOLLOW_SECONDS, and so seldom that following takes a twentieth of the time
     a late answer        of an earlier state is given while the thread is busy, if it is no older than LATE seconds
 
@@ -30,7 +30,7 @@ from centime.store.folder import read_about
 
 FOLLOW_SECONDS = 1.0
 LEISURE = 20.0
-HOLDS = 30.0
+HOLDS, FORGOTTEN = 30.0, 600.0
 LATE = 10.0
 MOST_BYTES = 64 << 20  # of remembered answers
 
@@ -70,19 +70,14 @@ class ServedCrawl:
     ) -> Answer[Value]:
         """The value of `work` for the newest state, or a remembered one; `key` says what is asked."""
         known = self._known(key)
-        if known is not None:
+        if known is not None and time.monotonic() - known.made < HOLDS:
             return known
-        if key in self._under_way:
-            return await asyncio.shield(self._under_way[key])
-        future = asyncio.get_running_loop().run_in_executor(self._thread, self._answer, key, work, size)
-        self._under_way[key] = future
-        try:
-            return await asyncio.shield(future)
-        finally:
-            if future.done():
-                self._under_way.pop(key, None)
-            else:
-                future.add_done_callback(lambda done: self._forget(key, done))
+        future = self._under_way.get(key)
+        if future is None:
+            future = asyncio.get_running_loop().run_in_executor(self._thread, self._answer, key, work, size)
+            self._under_way[key] = future
+            future.add_done_callback(lambda done: self._forget(key, done))
+        return known if known is not None else await asyncio.shield(future)
 
     async def run(self, work: Callable[[Glance], Value]) -> Value:
         """The value of `work` for the newest state, which is not remembered."""
@@ -105,7 +100,7 @@ class ServedCrawl:
         state, answer = found
         now = time.monotonic()
         looked = now - self._looked < self._pause and state == self._state
-        if (looked and now - answer.made < HOLDS) or (self._under_way and now - answer.made < LATE):
+        if (looked and now - answer.made < FORGOTTEN) or (self._under_way and now - answer.made < LATE):
             return answer
         return None
 
@@ -130,7 +125,7 @@ class ServedCrawl:
                 raise self._trouble
             if self._glance is not None:
                 if now - self._looked > HOLDS:
-                    self._glance = Glance(self._glance.reader, self._clock())
+                    self._glance = Glance(self._glance.reader, self._clock(), self._glance)
                 return self._glance
         self._trouble = None
         try:
@@ -162,10 +157,11 @@ class ServedCrawl:
         with damage_closes(self.path):
             reader.follow()
         old = self._glance
-        if reader.shard.frame == frame and old is not None and self._clock() - old.now < HOLDS:
+        if reader.shard.frame != frame:
+            self._state += 1
+        elif old is not None and self._clock() - old.now < HOLDS:
             return old
-        self._state += 1
-        return Glance(reader, self._clock())
+        return Glance(reader, self._clock(), old)
 
     def _close(self) -> None:
         self._glance = None

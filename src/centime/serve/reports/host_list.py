@@ -38,28 +38,19 @@ def host_list(glance: Glance, wanted: HostsWanted) -> Report:
         value, last = unpacked_cursor(wanted.cursor, tuple[int, int])
         numbers = [number for number in numbers if (-values[number], number) > (-value, last)]
     shown = numbers[: wanted.most]
-    fresh = _fresh(glance)
     rows = [
-        host_facts(shard, number, glance.waiting.host_time(number), glance.now) | {"fresh_percent": fresh[number]}
+        host_facts(shard, number, glance.waiting.host_time(number), glance.now)
+        | {"fresh_percent": _fresh(glance, number)}
         for number in shown
     ]
     following = packed_cursor(int(values[shown[-1]]), int(shown[-1])) if len(numbers) > len(shown) else None
     return {"hosts": len(shard.hosts), "by": wanted.by, "rows": rows, "next": following}
 
 
-def _fresh(glance: Glance) -> list[float | None]:
-    """The estimated share of each host's copies that are fresh, in percent."""
-    shard = glance.reader.shard
-    count = len(shard.hosts)
-    pages = np.flatnonzero(shard.refreshing.book.contains(np.arange(shard.pages.count, dtype=np.int64)))
-    if not len(pages):
-        return [None] * count
-    shape, scale = shard.refreshing.book.beliefs(pages, glance.importance[pages])
-    age = np.maximum(0.0, glance.now - shard.refreshing.book.read_times(pages))
-    hosts = glance.hosts[pages]
-    fresh = np.bincount(hosts, weights=np.exp(-shape * np.log1p(age / scale)), minlength=count)
-    copies = np.bincount(hosts, minlength=count)
-    return [100.0 * float(f) / int(n) if n else None for f, n in zip(fresh, copies, strict=True)]
+def _fresh(glance: Glance, host: HostId) -> float | None:
+    """The estimated share of a host's copies that are fresh, in percent; None if it has none."""
+    found = glance.fresh_hosts.get(host)
+    return None if found is None else 100.0 * found
 
 
 class HostWanted(Parameters, frozen=True, kw_only=True):
@@ -78,7 +69,7 @@ def one_host(glance: Glance, wanted: HostWanted) -> Report:
     facts = host_facts(shard, number, glance.waiting.host_time(number), glance.now)
     return facts | {
         "delay_seconds": shard.settings.delay,
-        "fresh_percent": _fresh(glance)[number],
+        "fresh_percent": _fresh(glance, number),
         "gap_seconds": float(gaps.min()) if len(gaps) else None,
         "usual_gap_seconds": float(np.median(gaps)) if len(gaps) else None,
         "gaps": len(gaps),

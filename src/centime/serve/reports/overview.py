@@ -7,6 +7,7 @@ import numpy as np
 from centime.crawl.commands.inbox import running
 from centime.crawl.notify.delivery import read_troubles
 from centime.crawl.report.opening import moment
+from centime.crawl.report.top import first_by
 from centime.serve.glance import Glance
 from centime.serve.resource import Parameters, Report, Resource
 from centime.store.figures import NAMES, RINGS, read_figures
@@ -14,6 +15,7 @@ from centime.store.figures import NAMES, RINGS, read_figures
 SPANS = {"hour": 10, "day": 60, "months": 3600, "years": 86_400}
 Over = Literal["hour", "day", "months", "years"]
 MOST_TROUBLES = 20
+MOST_TOP = 10
 FAILING_SHARE = 0.2  # of visits, from which on it is told
 
 
@@ -34,7 +36,7 @@ def overview(glance: Glance, wanted: OverviewWanted) -> Report:
     figures = _rows(glance, wanted.over)
     return {
         **statistics,
-        "fresh_share": _fresh_share(glance),
+        "fresh_share": glance.fresh_share,
         "largest_error": reader.shard.ledger.largest_error(),
         "running": bool(process),
         "created": moment(reader.folder.created),
@@ -45,13 +47,15 @@ def overview(glance: Glance, wanted: OverviewWanted) -> Report:
         **(_pace(figures) if process else {"pages_per_second": 0.0, "bytes_per_second": 0.0}),
         "wrong": _wrong(glance, bool(process)),
         "curves": figures,
-        "top": reader.top(10),
+        "top": _top(glance),
     }
 
 
-def _fresh_share(glance: Glance) -> float:
-    shard = glance.reader.shard
-    return shard.refreshing.fresh(glance.now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)[1]
+def _top(glance: Glance) -> list[dict[str, Any]]:
+    """The most important pages."""
+    best = first_by(glance.importance, min(MOST_TOP, int(np.count_nonzero(glance.ranked))))
+    urls = glance.reader.shard.pages.texts.get_many(best)
+    return [{"importance": float(glance.importance[page]), "url": url} for page, url in zip(best, urls, strict=True)]
 
 
 def _rows(glance: Glance, over: Over) -> list[dict[str, float | None]]:
