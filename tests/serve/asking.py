@@ -11,6 +11,7 @@ import msgspec
 
 from centime.serve.access import Access, Tokens
 from centime.serve.application import Window
+from centime.serve.pushes.settings import Doors
 from centime.serve.served_crawl import ServedCrawl
 from tests.crawl.report.made import NOW
 
@@ -40,10 +41,12 @@ class Answered:
 class Asker:
     """A window over crawls and the event loop in which it lives."""
 
-    def __init__(self, crawls: Mapping[str, Path], tokens: Tokens | None = None) -> None:
+    def __init__(
+        self, crawls: Mapping[str, Path], tokens: Tokens | None = None, doors: Mapping[str, Doors] | None = None
+    ) -> None:
         self.loop = asyncio.new_event_loop()
         served = {name: ServedCrawl(name, path, clock=lambda: NOW + 20_000.0) for name, path in crawls.items()}
-        self.window = Window(served, Access(tokens))
+        self.window = Window(served, Access(tokens), doors)
 
     def close(self) -> None:
         """Closes everything."""

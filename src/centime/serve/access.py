@@ -97,6 +97,7 @@ class Access:
         self._sessions: OrderedDict[str, tuple[str, float]] = OrderedDict()
         self.failures = Attempts(10, 60.0, clock)  # wrong tokens and signatures
         self.orders = Attempts(120, 60.0, clock)
+        self.pushes = Attempts(600, 60.0, clock)
 
     def visitor(self, cookie: str, authorization: str) -> Visitor | None:
         """Who sent a request; None if that needs a token and there is none, or a wrong one."""

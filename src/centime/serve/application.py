@@ -7,6 +7,7 @@
     /c/NAME/changes.atom                changes as a feed
     /api/v1/...                         the same for programs, with events (`events.py`) and OpenAPI (`openapi.py`)
     /metrics                            figures for Prometheus (`metrics.py`)
+    /push/...                           other systems announce pages (`pushes/`)
     /help, /login, /static/...
 
 No address leads to a file name: static files are a fixed list that is read when the server starts, and pages of a crawl
@@ -40,6 +41,8 @@ from centime.serve.glance import Glance
 from centime.serve.metrics import metrics
 from centime.serve.openapi import PREFIX, written
 from centime.serve.ordering import give_order, order_list
+from centime.serve.pushes.doors import CrawlDoors
+from centime.serve.pushes.settings import Doors
 from centime.serve.rendering import HERE, render
 from centime.serve.reports import RESOURCES
 from centime.serve.resource import Parameters
@@ -63,8 +66,11 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Window:
     """The pages and the API of some crawls."""
 
-    def __init__(self, crawls: Mapping[str, ServedCrawl], access: Access) -> None:
+    def __init__(
+        self, crawls: Mapping[str, ServedCrawl], access: Access, doors: Mapping[str, Doors] | None = None
+    ) -> None:
         self.crawls = crawls
+        self.doors = {name: CrawlDoors(crawls[name].path, one) for name, one in (doors or {}).items()}
         self.access = access
         self.feeds = {name: EventFeed(crawl) for name, crawl in crawls.items()}
         self._static = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
@@ -76,6 +82,8 @@ class Window:
             Route("/logout", self.logout, methods=["POST"]),
             Route("/static/{name}", self.static),
             Route("/metrics", self.metrics),
+            Route("/push/{crawl}/websub/{topic}", self.websub, methods=["GET", "POST"]),
+            Route("/push/{crawl}/{door}", self.push, methods=["GET", "POST"]),
             Route("/c/{crawl}", self.front),
             Route("/c/{crawl}/copy", self.copy),
             Route("/c/{crawl}/events", self.events),
@@ -96,6 +104,8 @@ class Window:
         """Ends all events and closes all crawls."""
         for feed in self.feeds.values():
             await feed.close()
+        for doors in self.doors.values():
+            await doors.close()
         for crawl in self.crawls.values():
             await crawl.close()
 
@@ -138,7 +148,8 @@ class Window:
             if path.startswith("/api/") or path == "/metrics" or authorization:
                 return failed(request, 401, "A token is needed: Authorization: Bearer TOKEN.")
             return RedirectResponse(f"/login?to={quote(path)}", 303)
-        if request.method not in ("GET", "HEAD") and not is_same_site(request.headers):
+        pushed = path.startswith("/push/")  # signed, or verified by the crawl
+        if request.method not in ("GET", "HEAD") and not pushed and not is_same_site(request.headers):
             return failed(request, 403, "This request comes from another site.")
         request.state.visitor = visitor
         return None
@@ -344,6 +355,44 @@ class Window:
         clients = sum(feed.clients for feed in self.feeds.values())
         content, media = await metrics(self.crawls, clients)
         return Response(content, headers={"Content-Type": media})
+
+    # ---- pushes
+
+    def _doors(self, request: Request) -> CrawlDoors:
+        doors = self.doors.get(request.path_params["crawl"])
+        if doors is None:
+            raise HTTPException(404, "No crawl of this name takes pushes here.")
+        if self.access.pushes.is_over(_address(request)):
+            raise HTTPException(429, "There were too many pushes from here in the last minute.")
+        self.access.pushes.count(_address(request))
+        return doors
+
+    async def push(self, request: Request) -> Response:
+        """A push through one of the doors."""
+        doors, door = self._doors(request), request.path_params["door"]
+        match request.method, door:
+            case "POST", "webhook":
+                try:
+                    status, said = await doors.webhook(await _read(request), request.headers)
+                except BadInput:
+                    self.access.failures.count(_address(request))
+                    raise
+            case "POST", "indexnow":
+                status, said = await doors.indexnow(await _read(request))
+            case "GET", "ping":
+                status, said = await doors.ping(request.query_params.get("sitemap", ""))
+            case _:
+                status, said = 404, {"error": "There is no such door."}
+        return Response(msgspec.json.encode(said), status_code=status, media_type=JSON)
+
+    async def websub(self, request: Request) -> Response:
+        """A hub that asks, or pushes."""
+        doors, topic = self._doors(request), request.path_params["topic"]
+        if request.method == "GET":
+            status, text = doors.intent(topic, request.query_params)
+            return PlainTextResponse(text, status)
+        status, said = await doors.websub(topic, await _read(request), request.headers)
+        return Response(msgspec.json.encode(said), status_code=status, media_type=JSON)
 
     # ---- sessions
 

@@ -20,6 +20,8 @@ from centime.crawl.report.opening import check_folder
 from centime.model.errors import BadInput, BadSetting
 from centime.serve.access import Access, Tokens, is_loopback
 from centime.serve.application import Window
+from centime.serve.pushes.hubs import HubSubscriber
+from centime.serve.pushes.settings import Doors
 from centime.serve.served_crawl import ServedCrawl
 
 HEAD_SECONDS = 10.0
@@ -105,8 +107,11 @@ def check_place(host: str, tokens: Tokens | None) -> None:
 class WindowServer(uvicorn.Server):
     """A server of crawls; `run` serves until `should_exit` is set. It installs no signal handlers."""
 
-    def __init__(self, crawls: Mapping[str, ServedCrawl], access: Access) -> None:
-        self.window = Window(crawls, access)
+    def __init__(
+        self, crawls: Mapping[str, ServedCrawl], access: Access, doors: Mapping[str, Doors] | None = None
+    ) -> None:
+        self.window = Window(crawls, access, doors)
+        self._hubs: list[asyncio.Task[None]] = []
         super().__init__(
             uvicorn.Config(
                 self.window.application,
@@ -132,8 +137,17 @@ class WindowServer(uvicorn.Server):
         """Signals belong to the command line."""
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts the server, and subscribes to hubs."""
+        await super().startup(sockets)
+        for name, doors in self.window.doors.items():
+            subscriber = HubSubscriber(self.window.crawls[name].path, doors)
+            self._hubs.append(asyncio.create_task(subscriber.run()))
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends events and closes the crawls, then the server."""
+        for task in self._hubs:
+            task.cancel()
         for feed in self.window.feeds.values():
             await feed.close()
         await super().shutdown(sockets)

@@ -11,6 +11,7 @@ from pathlib import Path
 from centime.model.errors import CentimeError
 from centime.serve.access import Access, Tokens
 from centime.serve.listening import WindowServer, address_of, bound, check_place, place_of, served_crawls
+from centime.serve.pushes.settings import read_doors
 
 
 def serve(
@@ -18,13 +19,15 @@ def serve(
     listen: str,
     tokens: Tokens | None,
     ready: Callable[[str, WindowServer], None],
+    push_file: Path | None = None,
 ) -> None:
     """Serves crawls; `ready` receives the address, and the server, whose `should_exit` ends it."""
     host, port = place_of(listen)
     check_place(host, tokens)
     crawls = served_crawls(folders)
+    doors = None if push_file is None else read_doors(push_file, frozenset(crawls))
     made = bound(host, port)
-    server = WindowServer(crawls, Access(tokens))
+    server = WindowServer(crawls, Access(tokens), doors)
     ready(address_of(made), server)
     server.run(sockets=[made])
 

@@ -27,6 +27,9 @@ def _serve(
     token_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File of the hashes of tokens; every visitor needs one of them.")
     ] = None,
+    push_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML file of the doors for pushes that are open.")
+    ] = None,
     new_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a token to --token-file, show it, and end.")
     ] = None,
@@ -69,4 +72,4 @@ def _serve(
     servers: list[WindowServer] = []
     tokens = None if token_file is None else Tokens.read(token_file)
     with stopped_by_signals(stop):
-        serve(folders, listen, tokens, ready)
+        serve(folders, listen, tokens, ready, push_file)
