@@ -25,7 +25,7 @@ def visits_since(shard: ShardState, place: int, most: int) -> tuple[Rows, Rows, 
     urls = shard.pages.texts.get_many(pages) if len(pages) else []
     visits, changes = [], []
     for head, url in zip(heads, urls, strict=True):
-        row = {
+        row: dict[str, Any] = {
             "url": url,
             "time": moment(float(head["time"])),
             "outcome": OUTCOMES[Outcome(int(head["outcome"]))],

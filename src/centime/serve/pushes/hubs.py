@@ -63,8 +63,8 @@ class HubSubscriber:
         }
         try:
             settings = decode_settings((await asyncio.to_thread(folder_of, self._path)).settings, where=str(self._path))
-        except CentimeError as trouble:
-            self.troubles[name] = str(trouble)
+        except CentimeError as error:
+            self.troubles[name] = str(error)
             return
         notifier = Notifier(settings.fetch_settings())
         try:
