@@ -247,7 +247,11 @@ def _program() -> tuple[str, str]:
     if not program.exists():
         try:
             command = ["apt-get", "install", "--simulate", "--no-install-recommends", "chromium"]
-            said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+            listed = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            if listed.returncode:  # a new machine has no list of packages yet
+                subprocess.run(["apt-get", "update"], check=True, capture_output=True, timeout=300)
+                listed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+            said = listed.stdout
         except (OSError, subprocess.SubprocessError) as error:
             raise NotToBeHad(f"Debian's packages could not be had: {error}") from error
         unpack(*re.findall(r"^Inst (\S+)", said, re.MULTILINE))
