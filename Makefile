@@ -1,10 +1,14 @@
 # Every target sets up what it needs: Python 3.11 or newer, make and a package registry are enough.
-# The environment is .venv, built from requirements.lock alone; no activated environment is needed or used.
+# The environment is .venv, built from the locks alone; no activated environment is needed or used. The demo needs what
+# program.lock names, a third of all packages; everything else needs requirements.lock, which names them all.
 
 PYTHON ?= python3
 BIN := .venv/bin
-LOCKED := .venv/locked
+PROGRAM := .venv/program
+INSTALLED := .venv/installed
 READY := .venv/ready
+# Bytecode is made when a module is first imported: most modules never are.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes
 SECONDS ?= 120
 BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 # The tests of a file stay together, so that what they share is made once.
@@ -20,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
 
-demo: $(READY) ## set up, crawl a simulated web, show what was found beside the truth
+demo: $(INSTALLED) ## set up, crawl a simulated web, show what was found beside the truth
 	$(BIN)/centime demo --out demo
 
 # At once, because the checks use one core: together they take less time.
@@ -63,11 +67,11 @@ bench: $(READY) ## measure speed, memory and error on this machine
 	$(BIN)/python -m bench $(if $(GRAPH),--graph $(GRAPH))
 
 bench-rank: $(READY) ## measure ranking beside its peers, which it installs first
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
+	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench rank $(if $(GRAPH),--graph $(GRAPH))
 
 bench-crawl: $(READY) ## measure the crawler beside its peers on real pages, both of which it fetches first
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
+	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench.crawl
 	$(BIN)/python -m bench.isolation
 
@@ -81,31 +85,37 @@ bench-changes: $(READY) ## measure which changes of pages are seen and which noi
 	$(BIN)/python -m bench.changes
 
 bench-warehouse: $(READY) ## measure versions, diffs and search of real documents beside their peers, both of which it fetches first
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers.lock
+	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench.warehouse
 	$(BIN)/python -m bench.search
 
 bench-serve: $(READY) ## measure the window over a crawl of a million pages: latency, clients, what the crawl loses
 	$(BIN)/python -m bench.serve
 
+COMPILE := $(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --no-strip-extras --no-header \
+    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet
 lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
-	$(BIN)/pip-compile $(UPGRADE) --extra dev --extra all --generate-hashes --allow-unsafe --no-strip-extras --no-header \
-	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file requirements.lock pyproject.toml
-	$(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --no-strip-extras --no-header --constraint requirements.lock \
-	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet --output-file bench/peers.lock bench/peers.in
+	$(COMPILE) --extra dev --extra all --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra plots --build-deps-for editable --constraint requirements.lock --output-file program.lock pyproject.toml
+	$(COMPILE) --constraint requirements.lock --output-file bench/peers.lock bench/peers.in
 
 clean: ## remove the environment and everything generated
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build demo fuzz lab site src/centime.egg-info
 	find bench src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(LOCKED): requirements.lock
+$(PROGRAM): program.lock requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Centime needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
-	@echo "Setting up .venv from requirements.lock, once ..."
+	@echo "Setting up .venv from program.lock, once ..."
 	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(INSTALL) -r program.lock
 	@touch $@
 
-$(READY): $(LOCKED) pyproject.toml
+$(INSTALLED): $(PROGRAM) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q src/centime
+	@touch $@
+
+$(READY): $(INSTALLED)
+	@echo "Adding what tests and checks need, from requirements.lock ..."
+	@$(INSTALL) -r requirements.lock
 	@touch $@

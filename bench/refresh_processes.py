@@ -1,12 +1,13 @@
 """Policies on change processes that nobody tuned for (`centime.simulate.processes`): ours beside Bayesian baselines and
 an oracle, on webs of 2 000 pages, three seeds each.
 
-    python -m bench.refresh_processes [PROCESS ...]
+    python -m bench.refresh_processes [PROCESS ...] [--seeds 4,5,6] [--budgets 0.02,0.1]
 
 The oracle knows the rates at every moment (for bursts and Hawkes processes their means), and of rhythms the phase.
 Figures are importance-weighted freshness over the oracle's, the mean of the seeds.
 """
 
+import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -59,11 +60,12 @@ class Outcome:
         return max(BASELINES, key=lambda name: self.over_oracle[name])
 
 
-def outcome(process: str, budget: float, names: tuple[str, ...] = tuple(MAKERS)) -> Outcome:
+def outcome(process: str, budget: float, seeds: tuple[int, ...] = SEEDS) -> Outcome:
     """All policies on one process under one budget."""
+    names = tuple(MAKERS)
     found: dict[str, list[float]] = {name: [] for name in names}
     spent, errors = [], []
-    for seed in SEEDS:
+    for seed in seeds:
         warm = WARM_DAYS[budget] * DAY
         world = world_named(process, PAGES, WARM_DAYS[budget] + MEASURED_DAYS[budget], seed)
         alive = float(np.mean(np.minimum(world.history.died, world.history.end) > world.history.born + 0.0))
@@ -101,10 +103,15 @@ def table_of(found: list[Outcome]) -> Table:
     return table
 
 
-def processes(names: tuple[str, ...] = tuple(WORLDS)) -> Iterator[Figure]:
+def processes(
+    names: tuple[str, ...] = tuple(WORLDS), seeds: tuple[int, ...] = SEEDS, budgets: tuple[float, ...] = BUDGETS
+) -> Iterator[Figure]:
     """Ours beside the baselines on every process."""
-    found = [outcome(process, budget) for process in names for budget in BUDGETS]
-    Console(stderr=True, width=160).print(table_of(found))
+    found = []
+    for process in names:
+        for budget in budgets:
+            found.append(outcome(process, budget, seeds))
+            Console(stderr=True, width=160).print(table_of(found[-1:]))
     for each in found:
         what, ours = f"{each.process}, {each.budget:g}", each.over_oracle["ours"]
         best = each.over_oracle[each.best]
@@ -117,6 +124,20 @@ def processes(names: tuple[str, ...] = tuple(WORLDS)) -> Iterator[Figure]:
         yield Figure(f"{what}: forecast minus realised", abs(each.forecast_error), "points", "at most", 2.0)
 
 
+def _chosen() -> tuple[tuple[str, ...], tuple[int, ...], tuple[float, ...]]:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.refresh_processes", description="Policies on change processes that nobody tuned for"
+    )
+    parser.add_argument("process", nargs="*", choices=[*WORLDS, []], default=list(WORLDS), metavar="PROCESS")
+    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)), help="webs other than those used in development")
+    parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), help="reads per page and day")
+    given = parser.parse_args()
+    return (
+        tuple(given.process),
+        tuple(int(each) for each in given.seeds.split(",")),
+        tuple(float(each) for each in given.budgets.split(",")),
+    )
+
+
 if __name__ == "__main__":
-    chosen = tuple(sys.argv[1:]) or tuple(WORLDS)
-    sys.exit(report({"processes": lambda: processes(chosen)}, ["processes"], as_json=False))
+    sys.exit(report({"processes": lambda: processes(*_chosen())}, ["processes"], as_json=False))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from centime.model.kernel import compile_at_once
 from tests.forked_fetchers import fork_fetchers, start_fetchers
@@ -16,6 +17,9 @@ from tests.forked_fetchers import fork_fetchers, start_fetchers
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("ci")
+# Hypothesis also draws constants that it finds in the modules that are loaded, so examples would depend on which tests
+# a process has run before.
+providers._get_local_constants = providers.Constants  # type: ignore[attr-defined]
 
 # The secret by which crawls are recognised as one's own is not that of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")

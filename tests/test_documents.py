@@ -245,8 +245,9 @@ def test_no_file_names_a_place_of_one_machine() -> None:
     assert [path for path in FILES if path.suffix != ".png" and place.search(path.read_bytes())] == []
 
 
-def test_the_lock_pins_every_package_with_hashes_and_names_no_registry() -> None:
-    lock = re.sub(r"^\s*#.*\n", "", (PROJECT / "requirements.lock").read_text(), flags=re.MULTILINE)
+@pytest.mark.parametrize("name", ["program.lock", "requirements.lock"])
+def test_a_lock_pins_every_package_with_hashes_and_names_no_registry(name: str) -> None:
+    lock = re.sub(r"^\s*#.*\n", "", (PROJECT / name).read_text(), flags=re.MULTILINE)
     entry = (
         r"[a-z0-9._-]+(?:\[[a-z0-9._,-]+\])?==[^\s;]+(?: ; [^\\\n]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
     )
@@ -259,6 +260,13 @@ def test_every_package_of_the_lock_works_with_the_oldest_python_that_the_readme_
     needed = {name: str(metadata(name)["Requires-Python"] or "") for name in names if _is_installed(name)}
     assert len(needed) > 50
     assert {name: versions for name, versions in needed.items() if "3.11.0" not in SpecifierSet(versions)} == {}
+
+
+def test_the_program_is_locked_to_the_versions_with_which_it_is_tested() -> None:
+    pin = re.compile(r"^[a-z0-9._-]+(?:\[[^\]]+\])?==[^\s;]+", flags=re.MULTILINE)
+    program, tested = (set(pin.findall((PROJECT / f"{name}.lock").read_text())) for name in ("program", "requirements"))
+    assert program
+    assert program <= tested
 
 
 def test_what_a_package_needs_with_extras_is_locked_with_them() -> None:

@@ -39,6 +39,7 @@ from centime.refresh.calendar import Calendar, advance, earliest_opening, empty_
 from centime.refresh.curves import curves_for
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.learning import pooling
+from centime.refresh.learning.doubt import learn_doubt
 from centime.refresh.settings import POLICIES, RefreshSettings
 from centime.refresh.tables import (
     ALPHA,
@@ -97,6 +98,7 @@ class RefreshBook:
         self._calendar: Calendar = empty_calendar()
         facts = self._t.facts
         facts[EXACT] = 1.0
+        learn_doubt(self._t)
         self._draw()
         self._retune()
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
 from centime.refresh.calendar import Calendar, file_page
+from centime.refresh.learning.doubt import note_read
 from centime.refresh.learning.evidence import (
     SHORT,
     SURE,
@@ -100,6 +101,8 @@ def _learn(
         weigh_page(t, page, mean_of_page(t, page, host))
     m = mean_of_page(t, page, host)
     shown = math.inf if verdict == QUIET else -1.0 if verdict == CHANGED else min(max(since, 0.0), interval)
+    if interval > SHORT:
+        note_read(t, m, interval, verdict == QUIET)
     explain(t, m, interval, shown)
     kept = kept_share(t.explained[OLD, 0], t.explained[NEW, 0], interval)
     widen = interval < SHORT and kept < SURE

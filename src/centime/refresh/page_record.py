@@ -1,10 +1,7 @@
 """One page of the refresh book, inside kernels: its belief, its index, its due age, and its part in the sums.
 
-`belief_of` returns the belief itself. The index, the due age and the demand use the belief of decisions: it is wider
-(`worth.py`, TRUST), and its mean is drawn at each read, the more widely the less is known of the page and of all pages.
-The rate of deaths (`learning/mortality.py`) is added to the mean, because a page that is gone is a stale copy too.
-Without that, a page that is judged wrongly stays judged wrongly: 189 pages that changed every eight days and were read
-every forty, because they were taken to change daily, showed a change at every read, which confirmed the mistake.
+`belief_of` returns the belief itself. The index, the due age and the demand use the belief of decisions: the rate of
+deaths (`learning/mortality.py`) is added to the mean, because a page that is gone is a stale copy too.
 
 A probe is a read of a page that is not due. Its age is drawn from an exponential distribution, so that probes come at
 all ages, from the first day on, and no page is never read: its mean is PROBING/sqrt(x), with PROBING such that all

@@ -31,6 +31,7 @@ import numpy.typing as npt
 from centime.model.kernel import Whole, bare_inlined, bare_kernel
 from centime.refresh.calendar import Calendar, clear, file_page, open_page
 from centime.refresh.demand import demand_at
+from centime.refresh.learning.doubt import learn_doubt
 from centime.refresh.learning.pooling import begin_pooling, end_pooling
 from centime.refresh.learning.posterior import learned_octaves, mean_ratio, quantile_octaves, weigh
 from centime.refresh.observation import Floats, Pages
@@ -127,6 +128,7 @@ def is_wanted(t: RefreshTables) -> bool:
 def begin_pass(t: RefreshTables, calendar: Calendar, budget: float) -> None:
     """Empties the calendar, clears the new sums and puts the priors that the last pass found into effect."""
     begin_pooling(t)
+    learn_doubt(t)
     clear(calendar)
     t.facts[PROBING] = t.facts[PROBED] / (probe_share(t) * budget) if budget > 0.0 else 0.0
     t.demand[1], t.sums[1] = 0.0, 0.0

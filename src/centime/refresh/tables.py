@@ -49,7 +49,10 @@ PROBING: Final = 16  # the mean seconds between two probes of a page of importan
 PROBED: Final = 17  # sum of cost·sqrt(x) of the pages that the pass has reached
 DEATHS: Final = 18  # per page and second, in decisions
 NEXT_DEATHS: Final = 19  # of the next pass
-FACTS: Final = 20
+DOUBTING: Final = 20  # per second: how soon a page that was judged too fast is taken for any page
+DOUBTS: Final = 21  # reads that such a judgement explains badly (`learning/doubt.py`)
+DOUBTED: Final = 22  # the seconds in which they were seen
+FACTS: Final = 23
 
 # columns of sums; row 0 holds the current ones, row 1 the new ones
 ROOTS: Final = 0  # Σ sqrt(x λ)

@@ -56,12 +56,6 @@ def test_where_the_mean_decides_the_gamma_has_it() -> None:
     assert shape / rate == pytest.approx(M * (t.scratch * RATIOS).sum())
 
 
-def test_an_old_copy_of_a_page_that_is_too_fast_is_fresher_than_its_evidence_says() -> None:
-    t = weighed(60.0, 0.0, 60.0 / 1e-4)  # a change every three hours
-    young, old = (fresh_shares(t, M, days * 86_400.0)[0] for days in (2, 200))
-    assert young < 0.01 < old
-
-
 @given(st.floats(0.01, 0.99))
 def test_a_quantile_has_its_share_below_it(share: float) -> None:
     t = weighed(0.0, 0.0, 0.0)

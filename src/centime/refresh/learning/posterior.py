@@ -16,8 +16,8 @@ that age a, and its mean freshness until then:
     S = L/q,   B = a/(e^q - 1)
 
 A copy that is not read for long may belong to a page that has changed its habits since. If the prior says that such a
-copy is fresher than the posterior does, it counts with the probability 1 - e^(-a/DOUBT): so a page that was found to
-change too fast is read again when it is old, and a page that froze is found out.
+copy is fresher than the posterior does, it counts with the probability 1 - e^(-ra), r by `doubt.py`: so a page that was
+found to change too fast is read again when it is old, and a page that froze is found out.
 
 The due age under the threshold of the last pass follows from the gamma, and the gamma from the age, in a few rounds.
 If the mean rate decides (the paper's rule, or a weight of age), the gamma has the mean of the posterior and its F at
@@ -30,13 +30,11 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import bare_inlined, bare_part
-from centime.refresh.tables import GRID_POINTS, RefreshTables
+from centime.refresh.tables import DOUBTING, GRID_POINTS, RefreshTables
 
 CENTRE = (GRID_POINTS - 1) // 2
 ROOT = math.sqrt(2.0)
 LEAST_SHAPE, MOST_SHAPE = 2.0**-6.5, 1000.0
-DOUBT = 400 * 86_400.0
-"""Seconds after which a page that was judged too fast is taken for any page."""
 _NEGLIGIBLE = -20.0
 _TINY = 1e-4
 OLD, NEW = 0, 1
@@ -163,7 +161,7 @@ def fresh_shares(t: RefreshTables, m: float, age: float) -> tuple[float, float, 
     right = at - i
     prior_fresh = t.prior[0, i] + right * (t.prior[0, i + 1] - t.prior[0, i])
     if prior_fresh > fresh:
-        doubt = -math.expm1(-age / DOUBT)
+        doubt = -math.expm1(-age * t.facts[DOUBTING])
         fresh += doubt * (prior_fresh - fresh)
         mean += doubt * (t.prior[1, i] + right * (t.prior[1, i + 1] - t.prior[1, i]) - mean)
         falling += doubt * (t.prior[2, i] + right * (t.prior[2, i + 1] - t.prior[2, i]) - falling)
