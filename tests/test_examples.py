@@ -18,9 +18,7 @@ def drawn() -> list[int]:
     return found
 
 
-def test_examples_do_not_depend_on_the_modules_that_are_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_do_not_depend_on_the_modules_that_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = drawn()
     (tmp_path / "of_constants.py").write_text("".join(f"C{each} = {each * 7919}\n" for each in range(1000)))
     monkeypatch.syspath_prepend(tmp_path)
