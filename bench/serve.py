@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,12 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from bench.crawl_server import CACHE, NotToBeHad
+from bench.crawl_server import CACHE, UNPACKED, NotToBeHad, free_port, running, unpack
 from bench.crawl_shard import MadeUp
 from bench.figure import Figure
 from bench.replay_browser import chromium
 from bench.report import Benchmarks, run_parts
+from centime import Crawl
 from centime.crawl.engine.opening import open_writer
+from centime.testing import webbox
 
 PAGES, VISITS = 1_000_000, 150_000
 SETTINGS: dict[str, Any] = {
@@ -272,11 +275,94 @@ def paint() -> Iterator[Figure]:
     yield Figure("first paint", found, "ms", "at most", 1000.0)
 
 
-PARTS: Benchmarks = {"answers": answers, "clients": clients, "live": live, "paint": paint}
+def metrics() -> Iterator[Figure]:
+    """What Debian's promtool says of the metrics, and what a real Prometheus scrapes."""
+    folder = made()
+    unpack("prometheus")
+    with served(folder) as (port, _), tempfile.TemporaryDirectory() as place:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answered:
+            text = answered.read()
+        said = subprocess.run([UNPACKED / "usr/bin/promtool", "check", "metrics"], input=text, capture_output=True)
+        yield Figure(
+            "complaints of promtool", len(said.stdout.splitlines() + said.stderr.splitlines()), "", "at most", 0.0
+        )
+        target = f"static_configs: [{{targets: ['127.0.0.1:{port}']}}]"
+        (Path(place) / "prometheus.yml").write_text(
+            f"global: {{scrape_interval: 1s}}\nscrape_configs: [{{job_name: centime, {target}}}]\n"
+        )
+        own = free_port()
+        command = [UNPACKED / "usr/bin/prometheus", f"--config.file={place}/prometheus.yml"]
+        with running([*command, f"--storage.tsdb.path={place}/data", f"--web.listen-address=127.0.0.1:{own}"]):
+            yield Figure("crawls that Prometheus sees", _scraped(own), "", "at least", 1.0)
+
+
+def _scraped(port: int) -> int:
+    """How many crawls a Prometheus has found to be up, after half a minute at most."""
+    for _ in range(60):
+        time.sleep(0.5)
+        try:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{port}/api/v1/query?query=centime_up", timeout=5
+            ) as answered:
+                found = json.load(answered)["data"]["result"]
+        except OSError:
+            continue
+        if found:
+            return sum(row["value"][1] == "1" for row in found)
+    return 0
+
+
+SHOWN = ("overview?over=hour", "pages", "hosts", "next", "changes?diff=true", "plan?times=4", "communities", "orders")
+PICTURES = ("overview?over=hour", "changes?diff=true", "plan?times=4")
+SERIOUS = """axe.run(document, {iframes: false}).then(found => found.violations
+    .filter(one => one.impact === "serious" || one.impact === "critical").length)"""
+
+
+def shown() -> Iterator[Figure]:
+    """What axe-core finds on every page, at two widths; and the pictures of the documentation."""
+    place = CACHE / "axe"
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        if not (place / "package").exists():
+            subprocess.run(["npm", "pack", "axe-core", "--silent"], cwd=place, check=True, capture_output=True)
+            subprocess.run(["tar", "xzf", next(place.glob("*.tgz"))], cwd=place, check=True)
+    except (OSError, subprocess.SubprocessError, StopIteration) as error:
+        raise NotToBeHad(f"axe-core could not be had: {error}") from error
+    axe = (place / "package/axe.min.js").read_text()
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work) / "museum"
+        with webbox(hosts=6, pages=150, seed=3, speed=2 * 86_400) as web:
+            settings = web.settings | {"keep": "versions", "continuous": True, "rate": "60/s", "least_interval": "1s"}
+            with Crawl(folder, web.seed_url, **settings) as crawl:
+                crawl.run(seconds=45.0)
+        with served(folder) as (port, _), chromium() as browser:
+            serious = 0
+            for path in SHOWN:
+                for width, dark in ((1200, False), (360, True)):
+                    tab = browser.tab(f"http://127.0.0.1:{port}{_address(folder, path)}", width=width, dark=dark)
+                    tab.ask(f"{axe};0")
+                    serious += int(tab.ask(SERIOUS))
+                    if path in PICTURES and not dark:
+                        name = re.split(r"[^a-z]", path)[0]
+                        Path(f"docs/pictures/window-{name}.png").write_bytes(tab.picture())
+                    tab.close()
+    yield Figure(f"serious findings of axe-core on {len(SHOWN)} pages", serious, "", "at most", 0.0)
+
+
+PARTS: Benchmarks = {
+    "shown": shown,
+    "answers": answers,
+    "clients": clients,
+    "live": live,
+    "metrics": metrics,
+    "paint": paint,
+}
 ABOUT = {
     "answers": "latency of pages and lists, requests a second, memory",
     "clients": "a thousand clients of events",
     "live": "what a crawl loses while the window is asked",
+    "shown": "axe-core on every page, and the pictures of the documentation",
+    "metrics": "metrics by promtool and a real Prometheus",
     "paint": "first paint in Chromium",
 }
 
