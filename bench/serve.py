@@ -291,7 +291,7 @@ def metrics() -> Iterator[Figure]:
             f"global: {{scrape_interval: 1s}}\nscrape_configs: [{{job_name: centime, {target}}}]\n"
         )
         own = free_port()
-        command = [UNPACKED / "usr/bin/prometheus", f"--config.file={place}/prometheus.yml"]
+        command: list[str | Path] = [UNPACKED / "usr/bin/prometheus", f"--config.file={place}/prometheus.yml"]
         with running([*command, f"--storage.tsdb.path={place}/data", f"--web.listen-address=127.0.0.1:{own}"]):
             yield Figure("crawls that Prometheus sees", _scraped(own), "", "at least", 1.0)
 
