@@ -11,6 +11,7 @@ from the command line alone, and not served for a crawl folder from elsewhere.
 """
 
 import logging
+import warnings
 from typing import Any
 
 from centime.model.errors import BadSetting
@@ -64,10 +65,12 @@ def send(to: str, facts: dict[str, Any]) -> str:
 
 
 def _service(url: str) -> Any:
-    try:
-        import apprise
-    except ModuleNotFoundError:
-        raise BadSetting(MISSING) from None
-    logging.getLogger("apprise").setLevel(logging.CRITICAL)  # it would write to standard error
-    made = apprise.Apprise(asset=apprise.AppriseAsset(app_id="Centime", app_desc="Centime", app_url=""))
-    return made if made.add(url) and len(made) else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of modules that Apprise imports
+        try:
+            import apprise
+        except ModuleNotFoundError:
+            raise BadSetting(MISSING) from None
+        logging.getLogger("apprise").setLevel(logging.CRITICAL)  # it would write to standard error
+        made = apprise.Apprise(asset=apprise.AppriseAsset(app_id="Centime", app_desc="Centime", app_url=""))
+        return made if made.add(url) and len(made) else None
