@@ -88,6 +88,7 @@ bench-warehouse: $(READY) ## measure versions, diffs and search of real document
 	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench.warehouse
 	$(BIN)/python -m bench.search
+	$(BIN)/python -m bench.paths
 
 bench-serve: $(READY) ## measure the window over a crawl of a million pages: latency, clients, what the crawl loses
 	$(BIN)/python -m bench.serve

@@ -7,11 +7,15 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 
+from lxml import etree
+
 from bench.fuzz_answers import read_headers, received
 from bench.fuzz_target import URL, Target, must
+from centime.crawl.notify.node_changes import node_changes
+from centime.crawl.worker.conditions import WatchedPage
 from centime.crawl.worker.needs import NeedReader
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
-from centime.crawl.worker.xpath import check_xpath, watched
+from centime.crawl.worker.xpath import check_xpath
 from centime.discover.canonical import LONGEST_URL, Canonicaliser, canonical, index_of
 from centime.discover.feed import read_feed
 from centime.discover.scope import Scope
@@ -26,7 +30,7 @@ from centime.parse.document import read_document
 from centime.parse.encoding import as_utf8
 from centime.settings.crawl import RequisiteSettings
 from centime.shard.message import TEXT_FOLLOWS, Lease
-from centime.shard.people.subscriptions import Subscription
+from centime.shard.people.notices import Condition
 from centime.store.url_key import url_key
 
 HTML = [
@@ -301,10 +305,12 @@ def _repeated(data: bytes) -> None:
 def _xpath(data: bytes) -> None:
     first, _, body = data.partition(b"\n")
     xpath = first.decode(errors="replace")
-    with suppress(BadSetting):
+    with suppress(BadSetting, etree.XPathError):
         check_xpath(xpath)
         kind = PageKind.XML if body.startswith(b"<?xml") else PageKind.HTML
-        watched(body, kind, "utf-8", [Subscription("s", "", 1.0, "file:a", xpath)])
+        page = WatchedPage(body, kind, "utf-8")
+        page.found(Condition(xpath))
+        node_changes(WatchedPage(body[len(body) // 3 :], kind, "utf-8"), page, xpath)
 
 
 def _pattern(data: bytes) -> None:

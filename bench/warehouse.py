@@ -7,17 +7,20 @@ diff     trees, matching and delta of neighbouring versions, beside xmldiff on t
 chains   bytes of all versions as a chain of frames, beside git after `repack`
 conformance
          W3C's suite for XML 1.0 (`bench/conformance.py`)
-crawl    pages per CPU-second of a crawl that keeps versions
+crawl    pages per CPU-second of a crawl that keeps versions, and an index of them
 
 The documents are the registries of Khronos (gl.xml, vk.xml and smaller ones) in the releases of the PyPI package glad2,
 which it fetches."""
 
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,6 +42,7 @@ XML = "text/xml"
 MOST_FOR_A_PEER = 200_000  # bytes of a document that xmldiff compares in seconds
 REPEATS = 3
 MOST_PAGES = 1_000_000
+FOLLOWING = b"centime.crawl.search.following"
 
 
 def histories() -> dict[str, list[bytes]]:
@@ -136,20 +140,70 @@ def _git_bytes(versions: Sequence[bytes]) -> int:
         return sum(path.stat().st_size for path in Path(folder, ".git/objects").rglob("*") if path.is_file())
 
 
+class Spent:
+    """CPU seconds of the processes that keep indexes, by process."""
+
+    def __init__(self) -> None:
+        self.by_process: dict[str, float] = {}
+
+    @property
+    def seconds(self) -> float:
+        """Of all of them."""
+        return sum(self.by_process.values())
+
+    def look(self) -> None:
+        """Notes what they have used until now, with the processes that they have ended."""
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if FOLLOWING in (path / "cmdline").read_bytes():
+                    fields = (path / "stat").read_text().rpartition(")")[2].split()
+                    self.by_process[path.name] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def cpu_of_indexers() -> Iterator[Spent]:
+    """Watches the processes that keep indexes while the block runs."""
+    spent, is_over = Spent(), threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(0.02):
+            spent.look()
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield spent
+    finally:
+        is_over.set()
+        watching.join()
+
+
 def crawl() -> Iterator[Figure]:
     """Crawls of real documentation with and without versions, in turn; the least CPU time of each."""
-    ways = {"none": (), "versions": ("--keep", "versions"), "all": ("--keep", "all")}
+    ways = {
+        "none": (),
+        "versions": ("--keep", "versions"),
+        "index": ("--keep", "versions", "--index"),
+        "all": ("--keep", "all"),
+    }
     with documentation() as served:
         runs: dict[str, list[float]] = {way: [] for way in ways}
+        indexing: list[float] = []
         for number in range(1 + REPEATS):  # the first one compiles
             for way, options in ways.items():
-                run = timed_crawl(served.seeds(2), "host", 1, MOST_PAGES if number else 200, float, *options)
-                runs[way] += [run.cpu / run.pages] if number else []
+                with cpu_of_indexers() as spent:
+                    run = timed_crawl(served.seeds(2), "host", 1, MOST_PAGES if number else 200, float, *options)
+                if number:
+                    runs[way].append((run.cpu - spent.seconds) / run.pages)
+                    indexing += [spent.seconds / run.pages] if way == "index" else []
     least = {way: min(found) for way, found in runs.items()}
     yield Figure("CPU time of a page without bodies", 1e6 * least["none"], "us")
     yield Figure(
         "  pages per CPU-second with --keep versions", least["none"] / least["versions"], "times", "at least", 0.75
     )
+    share = least["none"] / least["index"]
+    yield Figure("  pages per CPU-second with --index, its process apart", share, "times", "at least", 0.75)
+    yield Figure("  CPU time of that process for a page", 1e6 * min(indexing), "us")
     yield Figure("  pages per CPU-second with --keep all (WARC)", least["none"] / least["all"], "times")
 
 

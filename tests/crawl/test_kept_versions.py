@@ -79,14 +79,16 @@ def test_every_version_is_kept_and_pages_that_ask_for_it_are_not(tmp_path: Path)
         captures_of(tmp_path / "c", f"{found.url}/hidden")
 
 
-def test_a_continuous_crawl_keeps_versions_unless_it_is_told_not_to(tmp_path: Path) -> None:
-    for name, given, keep in (
-        ("a", {"continuous": True, "rate": 1}, "versions"),
-        ("b", {"continuous": True, "rate": 1, "keep": "none"}, "none"),
-        ("c", {}, "none"),
+def test_a_continuous_crawl_keeps_versions_and_their_index_unless_it_is_told_not_to(tmp_path: Path) -> None:
+    for name, given, keep, index in (
+        ("a", {"continuous": True, "rate": 1}, "versions", True),
+        ("b", {"continuous": True, "rate": 1, "keep": "none"}, "none", False),
+        ("c", {}, "none", False),
+        ("d", {"continuous": True, "rate": 1, "index": False}, "versions", False),
+        ("e", {"continuous": True, "rate": 1, "keep": "all"}, "all", True),
     ):
         with open_writer(tmp_path / name, ["http://a.example/"], given) as opened:
-            assert opened.settings.keep == keep
+            assert (opened.settings.keep, opened.settings.index) == (keep, index)
     with open_writer(tmp_path / "c", [], {"continuous": True, "rate": 1}) as opened:
         assert opened.settings.keep == "none", "a crawl goes on as it was begun"
 
@@ -248,6 +250,23 @@ def test_a_crawl_that_has_kept_both_ways_shows_all_its_bodies_in_order(tmp_path:
     assert typed_body_of(tmp_path / "c", newest["/changing"])[0] == texts[-1]
     assert typed_body_of(tmp_path / "c", newest["/same"])[0] == b"<p>the same"
     assert check_crawl(tmp_path / "c").problems == []
+
+
+def test_a_body_that_is_back_after_the_archive_had_another_is_a_version_again(tmp_path: Path) -> None:
+    site = Site()
+
+    async def work() -> str:
+        async with Server(site.routes()) as server:
+            for keep, site.number in (("versions", 1), ("all", 2), ("versions", 1)):
+                await visits(tmp_path / "c", server, {"keep": keep}, "/changing")
+                await asyncio.sleep(1.1)  # WARC has whole seconds
+            return server.url
+
+    url = run(work())
+    versions = Versions(tmp_path / "c", f"{url}/changing")
+    texts = [versions.read(versions.at(str(number))).body for number in range(1, len(versions) + 1)]
+    assert texts == [b"<p>It is number %d now." % number for number in (1, 2, 1)]
+    assert versions.at(None).number == 3
 
 
 def test_commands_show_prune_and_count_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

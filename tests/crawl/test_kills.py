@@ -25,12 +25,14 @@ ROUNDS = [
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("keep", "kinds"), list(zip(("xml", "versions"), ROUNDS, strict=True)))
+@pytest.mark.parametrize(
+    ("keep", "want", "kinds"), list(zip(("xml", "versions"), ("none", "xml"), ROUNDS, strict=True))
+)
 def test_a_crawl_with_faults_of_all_kinds_loses_nothing_and_ends_like_one_without(
-    keep: str, kinds: list[str], tmp_path: Path
+    keep: str, want: str, kinds: list[str], tmp_path: Path
 ) -> None:
     with serve_in_process(BOX) as served:
-        campaign = Ending(served.seed_url, tmp_path, ("--rate", "400/s", "--keep", keep))
+        campaign = Ending(served.seed_url, tmp_path, ("--rate", "400/s", "--keep", keep, "--want", want))
         campaign.begin()
         campaign.disturb(tmp_path / "crawl", kinds, Random(7))
         undisturbed, disturbed = (

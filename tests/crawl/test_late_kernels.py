@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.lab.webbox import WebBox, serve_in_process
@@ -37,10 +39,13 @@ def _state_after(folder: Path, way: str) -> dict[str, str]:
     }
 
 
-def test_a_journal_leads_to_the_same_bits_whether_kernels_are_compiled_or_plain_python(tmp_path: Path) -> None:
+@pytest.mark.parametrize("want", [{}, {"want": "xml"}])
+def test_a_journal_leads_to_the_same_bits_whether_kernels_are_compiled_or_plain_python(
+    want: dict[str, str], tmp_path: Path
+) -> None:
     folder = tmp_path / "crawl"
     with serve_in_process(WebBox(hosts=8, pages=200, crawl_delay_seconds=0.0, delay_seconds=0.0)) as served:
-        given = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"]}
+        given = {"scope": "any", "delay": 0.0, "workers": 1, "allow-network": ["127.0.0.0/8"], **want}
         with open_writer(folder, [served.seed_url], given) as opened:
             engine = Engine(opened, Limits(pages=150))
             while engine.step():

@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 
 from centime.ledger import queue as buckets
 from centime.ledger.queue import BUCKETS, NOTHING, Queue, compact, make_queue
-from centime.model.kernel import kernel_of
 
-bucket_of = kernel_of(buckets.bucket_of)
-file_surely = kernel_of(buckets.file_surely)
-floor_for = kernel_of(buckets.floor_for)
-take_page = kernel_of(buckets.take_page)
+bucket_of = buckets.bucket_of
+file_surely = buckets.file_surely
+floor_for = buckets.floor_for
+take_page = buckets.take_page
 
 
 def filled(pages: int) -> Queue:

@@ -4,11 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.model.kernel import kernel_of
 from centime.refresh import calendar as filing
 from centime.refresh.calendar import RECORD, Calendar, advance, clear, earliest_opening, empty_calendar, take
 
-file_page = kernel_of(filing.file_page)
+file_page = filing.file_page
 
 TIMES = st.one_of(st.floats(0.0, 3000.0), st.floats(0.0, 3e6), st.floats(0.0, 2e9), st.just(math.inf))
 STEPS = st.one_of(st.floats(0.0, 50.0), st.floats(0.0, 5000.0), st.floats(0.0, 1e8))

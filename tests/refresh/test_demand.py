@@ -5,16 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.model.kernel import kernel_of
 from centime.refresh import curves, demand, worth
 from centime.refresh.curves import curves_for
 from centime.refresh.demand import LOW, POINTS, demand_at, solve_threshold
 from centime.refresh.worth import OPTIMAL, PAPER, UNIFORM, age_at
 
-age_ratio = kernel_of(worth.age_ratio)
-guess_ratio = kernel_of(curves.guess_ratio)
-row_of = kernel_of(curves.row_of)
-add_demand = kernel_of(demand.add_demand)
+age_ratio = worth.age_ratio
+guess_ratio = curves.guess_ratio
+row_of = curves.row_of
+add_demand = demand.add_demand
 
 RULES = ((OPTIMAL, 0.0, 1.0), (OPTIMAL, 0.5, 1.0), (PAPER, 0.0, 1.0), (UNIFORM, 0.0, 1.0))
 CURVES = {rule: curves_for(*rule) for rule in RULES}

@@ -111,6 +111,7 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "refuse-suffix": st.lists(st.sampled_from(["php", ".html"]), max_size=2),
         "follow-nofollow": st.booleans(),
         "exclude": words,
+        "want": st.sampled_from([None, "xml", "pdf", "/a/"]),
         "focus": st.lists(st.integers(1, 2**20), max_size=3).map(
             lambda sixteenths: [f"/a/={n / 16}" for n in sixteenths]
         ),
@@ -234,7 +235,7 @@ def test_what_types_cannot_say_is_checked_too(facts: dict[str, Any], said: str) 
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_none_takes_back_what_may_be_absent(name: str) -> None:
-    word = {"proxy": "direct", "ca-file": str(CERTIFICATE)}.get(name)
+    word = {"proxy": "direct", "ca-file": str(CERTIFICATE), "want": "xml"}.get(name)
     start = settings_from({name: word or max(7, RANGES[name].ge or 0)}, where="c")
     assert start != CrawlSettings()
     absent = structs.replace(CrawlSettings(), **{name.replace("-", "_"): None})

@@ -25,8 +25,8 @@ from centime.store.record import Record
 from tests.crawl.report.made import NOW, clock, visit
 
 SAME, OTHER = "same", "other"
-FAILURES = [one for one in Outcome if not one.present and one is not Outcome.GONE]
-SIGHTS = [SAME, OTHER, Outcome.UNCHANGED, Outcome.GONE, *FAILURES]
+FAILURES = [one for one in Outcome if not one.present and one not in (Outcome.GONE, Outcome.MOVED)]
+SIGHTS = [SAME, OTHER, Outcome.UNCHANGED, Outcome.GONE, Outcome.MOVED, *FAILURES]
 Story = list[Any]
 LONG = 40 * 86_400.0  # after which every page is due that is ever visited again
 Told = list[tuple[float, str, str]]  # when, what, and the URL
@@ -94,12 +94,20 @@ def listed(opened: CrawlState) -> Told:
 
 
 def test_nothing_that_lies_between_two_visits_hides_that_a_page_is_gone_or_back(tmp_path: Path) -> None:
-    between: list[Story] = [[], *([one] for one in FAILURES), [Outcome.MOVED, Outcome.SERVER_ERROR] * 2]
+    between: list[Story] = [[], *([one] for one in FAILURES), [Outcome.MOVED_TEMPORARILY, Outcome.SERVER_ERROR] * 2]
     gone = [[SAME, *some, Outcome.GONE, Outcome.GONE, *some] for some in between]
     same = [[*one, SAME, *some, OTHER] for one, some in zip(gone, between, strict=True)]
     changed = [[*one, OTHER] for one in gone]
     found = told(tmp_path / "c", same + changed)
     assert found == [["new", "gone", "back", "changed"]] * len(same) + [["new", "gone", "back"]] * len(changed)
+
+
+def test_a_page_that_moved_for_good_is_told_once_until_it_is_back(tmp_path: Path) -> None:
+    moved, gone = Outcome.MOVED, Outcome.GONE
+    stories: list[Story] = [[SAME, moved, moved, Outcome.SERVER_ERROR, moved, SAME], [moved, SAME], [SAME, gone, moved]]
+    stories.append([SAME, moved, gone, SAME])
+    expected = [["new", "moved", "back"], ["new"], ["new", "gone"], ["new", "moved", "back"]]
+    assert told(tmp_path / "c", stories) == expected
 
 
 def test_a_page_that_is_given_up_is_told_as_gone_once_and_then_as_back(tmp_path: Path) -> None:
@@ -138,7 +146,7 @@ def test_a_page_that_was_read_and_is_denied_is_looked_for_again_and_one_never_re
 def test_a_page_is_never_asked_for_by_the_validators_of_its_error_page(tmp_path: Path) -> None:
     """A 304 to them would hide that the page is there again."""
     (found,) = told(tmp_path / "c", [[SAME, Outcome.GONE, Outcome.UNCHANGED, Outcome.MOVED, Outcome.UNCHANGED]])
-    assert found == ["new", "gone", "back"]
+    assert found == ["new", "gone", "back", "moved", "back"]
 
 
 @settings(max_examples=15, deadline=None)
@@ -153,7 +161,8 @@ def test_subscribers_are_told_what_the_report_lists_whatever_the_visits_show(
     ("story", "expected"),
     [
         ([Outcome.SERVER_ERROR], Presence.NEVER),
-        ([SAME, Outcome.SERVER_ERROR, Outcome.MOVED], Presence.PRESENT),
+        ([SAME, Outcome.SERVER_ERROR, Outcome.MOVED_TEMPORARILY], Presence.PRESENT),
+        ([SAME, Outcome.MOVED, Outcome.SERVER_ERROR], Presence.GONE),
         ([SAME, Outcome.GONE, Outcome.SERVER_ERROR], Presence.GONE),
         ([Outcome.GONE, Outcome.SERVER_ERROR], Presence.NEVER),
         ([SAME, Outcome.GONE, OTHER, Outcome.SERVER_ERROR], Presence.PRESENT),

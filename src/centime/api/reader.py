@@ -22,7 +22,9 @@ from centime.model.ids import page_ids
 from centime.model.pattern import check_pattern
 
 if TYPE_CHECKING:
+    from centime.crawl.documents.examiner import Examiner
     from centime.crawl.search.finding import CrawlSearch
+    from centime.crawl.search.paths import CrawlPaths
 
 
 class Reader:
@@ -33,6 +35,8 @@ class Reader:
         with opened_in(path):
             self._reader = look_at(path)
         self._search: CrawlSearch | None = None
+        self._paths: CrawlPaths | None = None
+        self._examiner: Examiner | None = None
 
     @property
     def folder(self) -> Path:
@@ -76,6 +80,14 @@ class Reader:
         """The importance of a page; UnknownPage if the crawl does not know it."""
         page, _ = find_page(self._reader, url)
         return float(self._reader.shard.ledger.importance(np.array([page]))[0])
+
+    def interest(self, url: str) -> float | None:
+        """How well a page leads to what the crawl wants, as `centime rank --vector interest` has it; None if it wants
+        no page in particular. UnknownPage if the crawl does not know the page.
+        """
+        page, _ = find_page(self._reader, url)
+        kept = self._reader.shard.interest
+        return None if kept is None else float(kept.scores()[page])
 
     def page(self, url: str) -> dict[str, Any]:
         """Everything about a page, as `centime page --json` writes it."""
@@ -136,10 +148,15 @@ class Reader:
 
     def query(self, xpath: str, *, kind: str = "any", match: str = "", most: int = 10) -> list[dict[str, Any]]:
         """The most important stored pages in which an XPath finds something, as `centime query --json` writes them."""
-        from centime.crawl.documents.querying import MOST_RESULTS, check_query, facts_of_answer, pages_of_kind, query
+        from centime.crawl.documents.examiner import Examiner
+        from centime.crawl.documents.querying import MOST_RESULTS, check_query, facts_of_answer, pages_to_query, query
+        from centime.crawl.search.paths import CrawlPaths
 
         check_query(xpath)
-        answers = query(self._reader, xpath, pages_of_kind(self._reader, kind, match), kind=kind)
+        if self._examiner is None or self._paths is None:
+            self._examiner, self._paths = Examiner(self._reader.folder.path), CrawlPaths(self._reader)
+        pages = pages_to_query(self._reader, xpath, kind, match, paths=self._paths).pages
+        answers = query(self._reader, xpath, pages, kind=kind, asking=self._examiner)
         chosen = islice((one for one in answers if one.total), whole_number(most, "most"))
         return [facts_of_answer(answer, MOST_RESULTS) for answer in chosen]
 
@@ -171,6 +188,8 @@ class Reader:
 
     def close(self) -> None:
         """Closes all files."""
+        if self._examiner is not None:
+            self._examiner.close()
         self._reader.close()
 
     def __enter__(self) -> "Reader":

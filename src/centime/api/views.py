@@ -51,7 +51,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     """A change of a page that a visit saw."""
 
     url: str
-    change: str  # new, changed, gone or back
+    change: str  # new, changed, gone, moved or back
     seen: float
     importance: float
     status: int

@@ -10,11 +10,12 @@ from centime.model.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The description of an experiment, the module that holds it, and the graph that suits it."""
+    """The description of an experiment, the module that holds it, and the graph and the size that suit it."""
 
     about: str
     module: str
     graph: str = "power-law"
+    pages: int = 100_000
 
 
 CATALOGUE = MappingProxyType(
@@ -25,6 +26,7 @@ CATALOGUE = MappingProxyType(
         "window-policy": Entry("a changing web: which history to keep (Figures 5 and 6)", "windows"),
         "greedy-cash": Entry("the cash of the page read tends to 2/n (Section 3.1)", "greedy_cash"),
         "growth": Entry("a growing web: error, bound, important pages found", "growth", "weblike"),
+        "two-worlds": Entry("how much earlier XML pages are found with --want xml", "two_worlds", "weblike", 20_000),
         "refresh": Entry("freshness by budget, for known and for learned rates", "refreshing", "weblike"),
         "rates": Entry("change rates by number of visits: our formulas, the paper's", "rates"),
     }

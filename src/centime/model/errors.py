@@ -18,6 +18,7 @@
     ├── JournalMismatch       a broken invariant: replaying the journal gives another state
     ├── LedgerImbalance       a broken invariant: money appeared or vanished
     ├── ScheduleBroken        a broken invariant: the frontier or the refresh book contradicts itself
+    ├── InterestBroken        a broken invariant: interest does not follow from the links and the visits
     └── StoreBroken           a broken invariant: the store contradicts itself, or is used after it was closed
 
 The caller can correct a `BadInput`: it ends a command with exit code 2. The others end it with exit code 1.
@@ -103,6 +104,10 @@ class LedgerImbalance(CentimeError):
 
 class ScheduleBroken(CentimeError):
     """The frontier or the refresh book contradicts itself: a defect, never a user's fault."""
+
+
+class InterestBroken(CentimeError):
+    """Interest does not follow from the links and the visits: a defect, never a user's fault."""
 
 
 class StoreBroken(CentimeError):

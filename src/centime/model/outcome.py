@@ -20,12 +20,12 @@ class PageKind(IntEnum):
 
 
 class Presence(IntEnum):
-    """Whether a page is there, as far as its visits have shown; failures and redirects show nothing of it."""
+    """Whether a page is there, as far as its visits have shown; failures and temporary redirects show nothing of it."""
 
     UNRECORDED = 0  # by a version that did not record it
     NEVER = 1  # no visit has found it
     PRESENT = 2
-    GONE = 3  # it was found, and is gone or given up
+    GONE = 3  # it was found, and is gone, given up, or moved for good
 
 
 class Outcome(IntEnum):

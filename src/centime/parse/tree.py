@@ -32,6 +32,11 @@ def whole_tree_of(body: bytes, kind: PageKind, encoding: str) -> tuple[Any, str]
     limit = next((one.message.strip() for one in errors if one.type in _LIMITS), "")
     if limit or (root is not None and len(errors) >= _MOST_ERRORS and _DEEPEST(root)):
         return root, f"only a part of it was examined ({limit or f'it is deeper than {MOST_DEPTH} levels'})"
+    if kind is PageKind.XML and len(errors) >= _MOST_ERRORS and b"<!ENTITY" in body:
+        return (
+            root,
+            f"only a part of it may have been examined (behind {_MOST_ERRORS} errors, the limit of entities is hidden)",
+        )
     return root, ""
 
 

@@ -21,6 +21,7 @@ from centime.model.errors import BadInput, BadSetting
 from centime.settings.live import changed, read_values
 from centime.settings.reading import decode_settings
 from centime.shard.people.command import Command, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
+from centime.shard.people.notices import Condition
 
 MOST_LISTED = 200
 MOST_WORDS = 10_000  # URLs in one order
@@ -64,7 +65,7 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
             subscription = subscription_to(
                 folder,
                 _field(form, "pattern"),
-                form.get("xpath", "").strip(),
+                Condition(form.get("xpath", "").strip()),
                 form.get("every", "").strip() or "1d",
                 to,
                 form.get("name", "").strip(),

@@ -23,6 +23,7 @@ from centime.refresh.settings import FIRST_RATE, Policy, RefreshSettings
 from centime.settings.focus import FocusRule
 from centime.settings.intervals import Intervals, intervals_of
 from centime.settings.retaining import Retaining, retaining_of
+from centime.settings.want import want_of
 from centime.store.folder import CrawlFolder
 
 Keep = Literal["none", "xml", "all", "versions"]
@@ -56,6 +57,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     requisite_depth: Annotated[int, Meta(ge=1, le=250)] = 8  # of requisites of requisites, redirects included
     most_requisite_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 20 * 2**20
     focus: tuple[str, ...] = ()  # PATTERN=WEIGHT
+    want: str | None = None  # a kind of page, or a pattern (settings/want.py); None: all pages alike
     ledger: LedgerKind = "exact"
     damping: Annotated[float, Meta(ge=0, le=0.999999)] = 0.85
     workers: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: one for each core
@@ -160,8 +162,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         )
 
     def refused_suffixes(self) -> frozenset[str]:
-        """The suffixes of URLs that are not fetched. PDFs are fetched if all is kept."""
-        return refused_suffixes((*self.also, "pdf") if self.keep == "all" else self.also, self.refuse_suffix)
+        """The suffixes of URLs that are not fetched. PDFs are fetched if all is kept, and so is what is wanted."""
+        wanted = () if self.want is None else want_of(self.want).fetched_suffixes()
+        return refused_suffixes((*self.also, *wanted, *(["pdf"] if self.keep == "all" else [])), self.refuse_suffix)
 
     def trap_rules(self) -> TrapRules:
         """The rules that say which URLs are suspicious."""

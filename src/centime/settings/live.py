@@ -8,6 +8,7 @@
     shares=0.5,0.5,0.5  policy=paper
     ban=spam.example                             bans this host alone; repeat it for more, `none` bans no host
     ban+=spam.example  ban-=spam.example         bans one more host, one less
+    want=xml  want=/reports/  want=none          what the crawl looks for; none: all pages alike
     focus=/politics/=4                           the weight of a pattern; a new pattern applies to pages found later
 
 A list changes when the crawl applies the command, not when the command is written, so that two people can each ban a
@@ -32,7 +33,7 @@ NUMBERS = ("alpha", "beta", "discovery-weight")
 LIMITS = ("rate", "bandwidth", "fill-rate", "most-pages", "most-memory", "greatest-interval")
 INTERVALS = ("least-interval", "greatest-interval")
 RULES = ("least-intervals", "greatest-intervals")  # of patterns
-SETTABLE = (*LIMITS, "delay", *NUMBERS, "discovery", "least-interval", "shares", "policy", *LISTS)
+SETTABLE = (*LIMITS, "want", "delay", *NUMBERS, "discovery", "least-interval", "shares", "policy", *LISTS)
 
 
 def read_values(words: Sequence[str]) -> dict[str, Value]:
@@ -117,7 +118,7 @@ def _listed_in(values: dict[str, Value], name: str) -> list[str]:
 
 
 def _value(name: str, text: str) -> Value:
-    if name in LIMITS and text == NONE:
+    if name in (*LIMITS, "want") and text == NONE:
         return None
     if name in (*NUMBERS, "most-pages"):
         with suppress(ValueError):  # refused with its range later

@@ -35,6 +35,7 @@ from centime.settings.intervals import check_interval, split_words
 from centime.settings.retaining import check_retention
 from centime.settings.secrets import check_auth, check_header, check_one_host, check_proxy
 from centime.settings.units import bytes_per_second, per_second, seconds, size
+from centime.settings.want import check_want
 
 NONE = "none"
 _UNITS: dict[Callable[[str], float], str] = {
@@ -275,6 +276,9 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
                     check(text)
     if len(settings.focus) > max(MOST_RULES, len(start.focus)):
         raise BadSetting(f"there are at most {MOST_RULES} rules of focus, not {len(settings.focus)}")
+    if "want" in names and settings.want is not None and settings.want != start.want:
+        with _naming("want"):
+            check_want(settings.want)
     if "proxy" in names and settings.proxy is not None:
         with _naming("proxy"):
             check_proxy(settings.proxy)

@@ -25,6 +25,7 @@ from centime.shard.refreshing import Filed
 from centime.shard.returning import look_sooner, may_return, next_look
 from centime.shard.state import ShardState
 from centime.shard.visit_rows import tidy_rows
+from centime.shard.wanting import sweep, take_filed, take_rows
 from centime.store.record import Mark, Record
 
 VISITS_PER_ADVANCE = 64  # visits after which the ledger pays debts, because each call has a fixed cost
@@ -59,6 +60,7 @@ def apply_visits(state: ShardState, now: float, visits: list[Visit], leased: npt
     state.since_advance += len(visits)
     if state.since_advance >= VISITS_PER_ADVANCE:
         state.ledger.advance(THRESHOLD, state.since_advance * PAYMENTS_PER_VISIT)
+        sweep(state)
         state.since_advance = 0
     reorder(state)
 
@@ -78,6 +80,7 @@ def _pay(state: ShardState, now: float, visits: list[Visit]) -> None:
             rows.lengths[place] = 1
     pages = np.array([visit.page for visit in reading], dtype=np.int64)
     look_sooner(state, now, pages, rows)  # before the old rows are replaced
+    take_rows(state, pages, rows)
     state.ledger.visit_many(pages, rows)
     if not state.ledger.keeps_links:
         state.pages.rows.replace(pages, rows)
@@ -132,7 +135,8 @@ def _file(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArra
             again.append(visit.page)
     state.pages.records.append_many([one.record for one in filed])
     state.count_first(sum(one.before is None for one in filed))
-    state.refreshing.record(now, filed, state.hosts, state.pages.records, state.ledger.importance)
+    take_filed(state, filed)
+    state.refreshing.record(now, filed, state.hosts, state.pages.records, state.value)
     requeue(state, again, now)  # after the records are written: the level of a page depends on them
     _notify(state, now, filed)
     _spend(state, now, filed)
@@ -204,7 +208,16 @@ def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
         if names:
             before = 0.0 if one.before is None else one.before.time
             requests.subscriptions.noticed(
-                one.visit.page, url, now, one.record.importance, one.change, one.visit.watched, names, before
+                one.visit.page,
+                url,
+                now,
+                one.record.importance,
+                one.change,
+                one.visit.watched,
+                names,
+                before,
+                one.visit.status,
+                one.visit.target if one.change is Change.MOVED else "",
             )
 
 

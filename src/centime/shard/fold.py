@@ -37,6 +37,7 @@ from centime.shard.people.command import decode_command
 from centime.shard.people.commands import carry_out
 from centime.shard.returning import begin_looking
 from centime.shard.state import RULES, ShardState
+from centime.shard.wanting import apply_want, settle_interest
 
 # kinds of frames, as the journal stores them
 SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED, BOUNDED = range(1, 11)
@@ -97,6 +98,7 @@ def configure(state: ShardState, now: float, settings: CrawlSettings) -> None:
     """Applies the settings of a `Configured` frame."""
     begins = settings.refreshes() and not state.settings.refreshes()
     state.apply_settings(settings)
+    apply_want(state)
     rebalance(state, now)
     if begins:
         begin_looking(state)
@@ -111,4 +113,5 @@ def bound(state: ShardState, frame: Bounded) -> None:
 def settle(state: ShardState, frame: Settled) -> None:
     """Pays debts until the error of a `Settled` frame is reached, or its number of payments."""
     state.ledger.settle(error=frame.error, payments=frame.payments)
+    settle_interest(state, frame.error)
     queueing.reorder(state)

@@ -93,7 +93,7 @@ def join(
     if added is None:
         return 0
     pages, _, hosts, classes = added
-    keys = state.ledger.inflow(pages) if level == DISCOVERY else state.ledger.importance(pages)
+    keys = state.unread_keys(pages) if level == DISCOVERY else state.ledger.importance(pages)
     state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), level), classes), keys)
     return len(pages)
 
@@ -122,6 +122,8 @@ def add_pages(
     classes = _classes(state, texts)
     known.join(texts, hosts, origins[joined], classes)
     join_ledger(state, classes)
+    if state.interest is not None:
+        state.interest.join(pages, texts)
     if state.settings.ban:
         _ban(state, hosts)
     return Added(pages, joined, hosts, classes)
@@ -226,7 +228,10 @@ def _link(state: ShardState, sources: Sources, targets: Pages) -> None:
     lengths = rows.lengths + np.bincount(places, minlength=len(pages))
     parts = np.split(rows.links(), np.cumsum(rows.lengths)[:-1])
     joined = [part for place, old in enumerate(parts) for part in (old, targets[places == place])]
-    state.ledger.visit_many(pages, tidy_rows(np.concatenate(joined).astype(np.int64), lengths))
+    longer = tidy_rows(np.concatenate(joined).astype(np.int64), lengths)
+    if state.interest is not None:
+        state.interest.relink(pages, rows, longer)
+    state.ledger.visit_many(pages, longer)
 
 
 def _shapes(visits: list[Visit], lines: list[list[str]]) -> dict[int, int]:
@@ -245,10 +250,10 @@ def _shapes(visits: list[Visit], lines: list[list[str]]) -> dict[int, int]:
 
 
 def _link_values(state: ShardState, visits: list[Visit]) -> Values:
-    """What each page pays along each of its links: d x / k."""
+    """What each page pays along each of its links: d x / k, where x is its importance, or what decides about it."""
     pages = np.array([visit.page for visit in visits], dtype=np.int64)
     links = np.array([max(8, len(visit.links)) // 8 for visit in visits], dtype=np.float64)
-    return state.ledger.damping * state.ledger.importance(pages) / links
+    return state.ledger.damping * state.value(pages) / links
 
 
 def within_bounds(

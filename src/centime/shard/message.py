@@ -41,7 +41,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     etag: str = ""
     modified: str = ""
     digest: bytes = b""  # of the stored copy, so that the same content is archived once
-    watch: tuple[Subscription, ...] = ()  # the subscriptions whose XPath is evaluated in this page
+    watch: tuple[Subscription, ...] = ()  # the subscriptions whose condition is evaluated in this page
     patience: float = 0.0  # seconds to wait for a host that may never answer; 0 for as long as the settings say
     role: Role = PLAIN  # what somebody said about the page before it was read
     hops: int = 0  # redirects in a row that led to this page
@@ -84,7 +84,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     index_of: int = 0  # fingerprint of the folder whose index page this may be; 0 if none
     fresh_for: float = 0.0  # seconds for which the page is fresh by the server's cache header
     claims: bytes = b""  # CLAIM entries: what a sitemap or feed claims about the pages that it lists
-    watched: tuple[Watched, ...] = ()  # what XPaths found
+    watched: tuple[Watched, ...] = ()  # what the conditions of subscriptions found
     held: float = 0.0  # seconds for which the host kept the fetcher waiting, from connecting to the last byte
     role: Role = PLAIN  # of the pages linked to: those of a sitemap index are sitemaps
     is_sitemap: bool = False  # the page was read as a sitemap
@@ -103,6 +103,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     doubted: int = 0  # what the check of a 304 showed: NOT_DOUBTED, TRUE or LIE
     elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were asked on the way, and when the last time
     sample: bytes = b""  # of the text (parse/text_sample.py), if the URL has a suspicious shape
+    target: str = ""  # where the page moved to for good
 
 
 TEXT_FOLLOWS = 128

@@ -36,7 +36,7 @@ def _move(state: ShardState, frame: Clocked) -> None:
         if until != host.politeness.blocked_until:
             host.politeness = replace(host.politeness, blocked_until=until)
     state.placement.move(wait)
-    state.refreshing.move(frame.now, wait, state.ledger.importance)
+    state.refreshing.move(frame.now, wait, state.value)
     state.requests.subscriptions.move(frame.now)
     state.ceilings = [*state.ceilings, (state.pages.records.end, frame.now)]
     state.latest = frame.now

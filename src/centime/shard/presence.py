@@ -7,9 +7,11 @@ they list the same changes.
     finds it, the content is the same                       new                        back
     finds it, the content differs                           new            changed     back
     shows that it is gone, or gives it up                                  gone
-    shows neither: a failure, a redirect, robots.txt
+    shows that it moved for good                                           moved
+    shows neither: a failure, another redirect, robots.txt
 
-A visit that shows neither leaves the page as it was, however many there are, so what was known before them counts.
+A visit that shows neither leaves the page as it was, however many there are, so what was known before them counts. A
+page that moved for good is not there any more: it counts as GONE.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,13 +22,13 @@ from centime.model.outcome import Outcome, PageKind, Presence
 from centime.shard.people.notices import Change
 from centime.store.record import Mark, Record
 
-NONE, NEW, CHANGED, GONE, BACK = range(5)  # which change a visit is
+NONE, NEW, CHANGED, GONE, BACK, MOVED = range(6)  # which change a visit is
 CHANGES: Mapping[int, Change] = MappingProxyType(
-    {NEW: Change.NEW, CHANGED: Change.CHANGED, GONE: Change.GONE, BACK: Change.BACK}
+    {NEW: Change.NEW, CHANGED: Change.CHANGED, GONE: Change.GONE, BACK: Change.BACK, MOVED: Change.MOVED}
 )
 
 _NEVER, _PRESENT, _GONE = int(Presence.NEVER), int(Presence.PRESENT), int(Presence.GONE)
-_FOUND, _MARK = int(Outcome.UNCHANGED), int(Mark.CHANGED)
+_FOUND, _MOVED, _MARK = int(Outcome.UNCHANGED), int(Outcome.MOVED), int(Mark.CHANGED)
 _FIRST, _LAST, _DEAD = int(PageKind.HTML), int(PageKind.OTHER), int(PageKind.DEAD)
 
 
@@ -45,6 +47,8 @@ def visit_shows(presence: int, outcome: int, kind: int, marks: int) -> tuple[int
         return _PRESENT, BACK if presence == _GONE else NEW
     if kind == _DEAD and presence == _PRESENT:
         return _GONE, GONE
+    if outcome == _MOVED and presence == _PRESENT:
+        return _GONE, MOVED
     return presence, NONE
 
 
@@ -57,8 +61,10 @@ def presence_of(history: Iterable[Record]) -> Presence:
             return record.presence
         if not record.signature:  # it was never read
             return Presence.NEVER
-        if was_present(record) or record.kind == PageKind.DEAD:
-            return Presence.PRESENT if was_present(record) else Presence.GONE
+        if was_present(record):
+            return Presence.PRESENT
+        if record.kind == PageKind.DEAD or record.outcome is Outcome.MOVED:
+            return Presence.GONE
     return Presence.NEVER
 
 

@@ -34,8 +34,8 @@ def lease(state: ShardState, now: float, count: int, slots: int = 0) -> tuple[Pa
     moved = bool(len(expired) or len(again) or len(late) or due)
     moved = _inspect(state, now) or moved
     moved = _enlist(state, now) or moved
-    discovery = state.refreshing.discovery() * state.ledger.unit()
-    pages = state.placement.lease(now, count, state.ledger.class_shares(), discovery, slots)
+    discovery = state.refreshing.discovery() * state.key_unit()
+    pages = state.placement.lease(now, count, state.class_offsets(), discovery, slots)
     return pages, moved or state.placement.frontier.put_off > 0
 
 
@@ -78,14 +78,10 @@ def requeue(state: ShardState, pages: list[PageId], now: float) -> None:
     if len(unread):
         origins = state.pages.origins_of(unread)
         kinds = kinds_of(np.full(len(unread), DISCOVERY), origins["focus"])
-        state.placement.enqueue(unread, origins["host"].astype(np.int32), kinds, state.ledger.inflow(unread))
+        state.placement.enqueue(unread, origins["host"].astype(np.int32), kinds, state.unread_keys(unread))
     known = numbers[read & ~announced]
     if len(known):
-        worth = (
-            state.refreshing.worth(known, now, state.ledger.importance)
-            if state.settings.continuous
-            else state.ledger.importance(known)
-        )
+        worth = state.refreshing.worth(known, now, state.value) if state.settings.continuous else state.value(known)
         _add(state, known, REFRESH, worth)
     promote(state, numbers[announced])
 
@@ -110,12 +106,12 @@ def _enqueue_late(state: ShardState, pages: Pages, now: float) -> None:
 
 
 def reorder(state: ShardState) -> None:
-    """Gives the frontier the new inflow of all pages that were paid."""
+    """Gives the frontier the new keys of all pages that were paid."""
     if state.all_paid:
-        state.placement.frontier.rebuild(state.ledger.inflow)
+        state.placement.frontier.rebuild(state.unread_keys)
     elif state.paid:
         pages = np.concatenate(state.paid).astype(np.int64)
-        state.placement.frontier.update(pages, state.ledger.inflow(pages))
+        state.placement.frontier.update(pages, state.unread_keys(pages))
     state.paid.clear()
     state.all_paid = False
 
@@ -139,7 +135,7 @@ def _inspect(state: ShardState, now: float) -> bool:
     """Puts pages that are due for a refresh into the frontier, or updates their worth there; returns whether the book
     was inspected.
     """
-    inspected = state.refreshing.inspect(now, state.ledger.importance, state.pages.texts.get_many)
+    inspected = state.refreshing.inspect(now, state.value, state.pages.texts.get_many)
     if inspected is None:
         return False
     pages, worth = inspected
@@ -171,7 +167,7 @@ def _enlist(state: ShardState, now: float) -> bool:
     for page, url in zip(page_ids(read), state.pages.texts.get_many(read), strict=True):
         seconds = longest_wait(state, url)
         if seconds < float("inf"):
-            if requests.subscriptions.unknown(page, requests.subscriptions.with_xpath(url)):
-                seconds = 0.0  # what the XPath finds now is what later values are compared with
+            if requests.subscriptions.unknown(page, requests.subscriptions.with_condition(url)):
+                seconds = 0.0  # what the condition finds now is what later values are compared with
             state.refreshing.deadlines.add(page, now + seconds)
     return True

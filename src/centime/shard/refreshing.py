@@ -259,9 +259,21 @@ class Refreshing:
         if not len(pages):
             return 0.0, 0.0
         weights = importance(pages)
-        shape, scale = self.book.beliefs(pages, weights)
-        right = np.exp(-shape * np.log1p(np.maximum(now - self.book.read_times(pages), 0.0) / scale))
+        right = self._fresh(now, pages, weights)
         return stride * float(right.sum()), stride * float((right * weights).sum()) / known
+
+    def fresh_of(self, now: float, pages: Pages, importance: Importance) -> float:
+        """The estimated number of these pages, which were found at their last visit, whose copies are fresh now."""
+        pages = pages[self.book.contains(pages)]
+        return float(self._fresh(now, pages, importance(pages)).sum()) if len(pages) else 0.0
+
+    def _fresh(self, now: float, pages: Pages, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The probability that the copy of each page is fresh."""
+        shape, scale = self.book.beliefs(pages, weights)
+        fresh: npt.NDArray[np.float64] = np.exp(
+            -shape * np.log1p(np.maximum(now - self.book.read_times(pages), 0.0) / scale)
+        )
+        return fresh
 
     def discovery(self) -> float:
         """The worth of an unread page per unit of importance, comparable with due pages; 0 if shares decide."""

@@ -22,7 +22,6 @@ import numpy as np
 from centime.change.noise import Noise
 from centime.ledger.protocol import PageLedger
 from centime.model.ids import HostId, PageId, host_ids, page_ids
-from centime.model.outcome import PageKind
 from centime.settings.crawl import CrawlSettings
 from centime.shard import queueing
 from centime.shard.filing import take_visits
@@ -165,7 +164,7 @@ class Shard(ShardState):
         record = self.pages.last(page)
         origin = self.pages.origin(page)
         depth = int(origin["depth"])
-        watch = self.requests.subscriptions.with_xpath(url)
+        watch = self.requests.subscriptions.with_condition(url)
         host = self.hosts[HostId(int(origin["host"]))]
         patience = patience_with(host)
         role, hops, nesting = Role(int(origin["role"])), int(origin["hops"]), self.requisites.nesting_of(page)
@@ -191,8 +190,8 @@ class Shard(ShardState):
             etag = modified = ""  # they are those of an error page or a redirect: a 304 would say nothing of the page
         if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
             etag = modified = ""
-        if watch and record.kind in (PageKind.HTML, PageKind.XML) and self.requests.subscriptions.unknown(page, watch):
-            etag = modified = ""  # the server must send the page, so that the XPath is evaluated for the first time
+        if watch and self.requests.subscriptions.unknown(page, watch):
+            etag = modified = ""  # the server must send the page, so that the condition is evaluated for the first time
         return msgspec.structs.replace(
             lease,
             etag=etag,

@@ -15,7 +15,9 @@ from centime.ledger.protocol import PageLedger
 from centime.model.outcome import Outcome
 from centime.model.row_batch import Pages
 from centime.settings.crawl import CrawlSettings
+from centime.settings.want import want_of
 from centime.shard.host_table import Hosts
+from centime.shard.interest.interest import Interest
 from centime.shard.limits.bounds import Bounds
 from centime.shard.limits.refusals import Refusals
 from centime.shard.limits.trap_evidence import TrapLimits
@@ -65,6 +67,7 @@ class ShardState:
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
         self.use_ledger(ledger)
+        self.interest = None if settings.want is None else Interest(want_of(settings.want), settings.damping)
         self.settings = settings
         self.apply_settings(settings)
 
@@ -117,6 +120,24 @@ class ShardState:
         """The numbers of the hosts of pages."""
         hosts: npt.NDArray[np.uint32] = self.pages.origins_of(pages)["host"]
         return hosts
+
+    def value(self, pages: Pages) -> npt.NDArray[np.float64]:
+        """What decides about pages, in units of importance: importance, unless the crawl wants some pages."""
+        importance = self.ledger.importance(pages)
+        return importance if self.interest is None else self.interest.value(pages, importance)
+
+    def unread_keys(self, pages: Pages) -> npt.NDArray[np.float32]:
+        """The keys of unread pages in the frontier."""
+        return self.ledger.inflow(pages) if self.interest is None else self.value(pages).astype(np.float32)
+
+    def class_offsets(self) -> npt.NDArray[np.float64]:
+        """What is added to the keys of unread pages of each focus class."""
+        shares = self.ledger.class_shares()
+        return shares if self.interest is None else np.zeros_like(shares)
+
+    def key_unit(self) -> float:
+        """The importance of one unit of the key of an unread page."""
+        return self.ledger.unit() if self.interest is None else 1.0
 
     def use_ledger(self, ledger: PageLedger) -> None:
         """Keeps the money of all pages in this ledger from now on."""

@@ -271,6 +271,12 @@ def test_a_place_is_the_same_wherever_the_crawl_is_started(
         (["x", "--to", "file:a", "--every", "0"], "every second at most"),
         (["x", "--to", "file:a", "--xpath", "//a["], "is not an XPath"),
         (["x", "--to", "file:a", "--xpath", "//*[count(//*[count(//*) > 1]) > 1]"], "takes too long"),
+        (["x", "--words", " ", "--to", "file:x"], "the words are empty: leave out --words"),
+        (["x", "--words", "-tea", "--to", "file:x"], "says only what must not be there"),
+        (["x", "--words", "tea " * 300, "--to", "file:x"], "the words have at most 1000 characters"),
+        (["x", "--words", "tea", "--when", "always", "--to", "file:x"], "--when is appears or vanishes, not 'always'"),
+        (["x", "--when", "appears", "--to", "file:x"], "'appears' says when an XPath or words are told"),
+        (["x", "--xpath", "//a", "--when", "appears", "--to", "file:x"], "stores none; centime crawl"),
         (["--remove", "nobody"], "no subscription has the name 'nobody'; existing names: none"),
     ],
 )
@@ -280,6 +286,19 @@ def test_a_subscription_that_could_not_be_served_is_refused_at_once(
     assert centime("subscribe", crawl, *words) == 2
     assert said in capsys.readouterr().err
     assert waiting(crawl) == []
+
+
+def test_subscribe_takes_words_and_when_they_are_told(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        centime("subscribe", crawl, ".", "--words", "tea", "--when", "vanishes", "--to", "file:x", "--name", "a") == 0
+    )
+    (command,) = waiting(crawl)
+    assert isinstance(command, SubscribeCommand)
+    assert (command.subscription.words, command.subscription.when) == ("tea", "vanishes")
+    capsys.readouterr()
+    assert centime("subscribe", crawl, "--list", "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)["subscriptions"]
+    assert (row["words"], row["when"], row["xpath"]) == ("tea", "vanishes", None)
 
 
 def test_subscriptions_that_were_ordered_are_listed_and_removed(

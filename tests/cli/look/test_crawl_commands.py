@@ -15,6 +15,7 @@ from centime.cli.crawl import check
 from centime.cli.documents import bodies
 from centime.cli.ending import run
 from centime.cli.look import export, hosts, page, stats, top
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.model.ids import PageId
 from tests.crawl.report.made import crawled, hand_made
@@ -302,9 +303,13 @@ def test_the_document_shows_the_words_that_the_commands_print(
 ) -> None:
     broken = Path(shutil.copytree(box, tmp_path / "broken"))
     (broken / "state/texts.bin").write_bytes(bytes((broken / "state/texts.bin").stat().st_size))
-    places = {"box": str(box), "broken": str(broken), "http://site0.localhost:8800/section-2/": seed}
+    feeds = Path(shutil.copytree(box, tmp_path / "feeds"))
+    with open_writer(feeds, [], {"want": "xml"}) as opened:
+        opened.close()
+    urls = dict.fromkeys(("http://site0.localhost:8800/", "http://site0.localhost:8800/section-2/"), seed)
+    places = {"box": str(box), "broken": str(broken), "feeds": str(feeds), **urls}
     shown = re.findall(r"^\$ centime (top|page|hosts|stats|check) (.+)\n((?:(?!```|\$).*\n)+)", DOCUMENT, re.MULTILINE)
-    assert len(shown) == 8
+    assert len(shown) == 10
     for name, rest, printed in shown:
         centime(name, *(places.get(word, word) for word in rest.split()))
         said = [cells(line) for line in capsys.readouterr().out.splitlines()]

@@ -1,6 +1,9 @@
 """Stored XML documents and queries: a real site with DTDs, entities, bombs and parts that come later."""
 
 import json
+import os
+import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +191,51 @@ def test_a_process_that_ends_gives_the_document_up(site: Crawled) -> None:
         asking._child._process.kill()
         assert asking.examine(Task(f"{site.url}/plain.xml")).state == State.GIVEN_UP
         assert asking.examine(Task(f"{site.url}/plain.xml")).state == State.WELL_FORMED
+
+
+def test_parts_that_are_not_stored_come_from_a_catalog(
+    site: Crawled, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.dtd").write_text("<!ELEMENT list (#PCDATA)><!ENTITY unknown 'x'>")
+    named = tmp_path / "catalog.xml"
+    entry = f"<system systemId='{site.url}/missing.dtd' uri='a.dtd'/>"
+    named.write_text(f"<catalog xmlns='urn:oasis:names:tc:entity:xmlns:xml:catalog'>{entry}</catalog>")
+    copy = tmp_path / "copy"
+    shutil.copytree(site.folder, copy)
+    command = ["documents", str(copy), "--json"]
+    for more, state in (([], "waiting"), (["--catalog", str(named)], "valid")):
+        assert run(main.app, [*command, *more]) == 0
+        rows = json.loads(capsys.readouterr().out)["list"]
+        assert [row["state"] for row in rows if row["url"].endswith("/lacking.xml")] == [state]
+    assert run(main.app, [*command, "--catalog", str(tmp_path / "a.dtd")]) == 2
+
+
+def test_a_part_that_redirects_out_of_scope_is_not_waited_for(tmp_path: Path) -> None:
+    elsewhere = answer(status="302 Found", location="http://elsewhere.example/x.dtd")
+    document = xml(b"<!DOCTYPE list SYSTEM '/moved.dtd'><list/>")
+    found = crawled(
+        tmp_path / "c",
+        {"/": html("/a.xml", "/moved.dtd"), "/a.xml": document, "/moved.dtd": elsewhere},
+        "/",
+        given={"keep": "versions", "scope": "host"},
+    )
+    opened = look_at(tmp_path / "c")
+    (entry,) = updated_catalog(opened)
+    opened.close()
+    assert entry.state is State.GIVEN_UP
+    assert f"{found.url}/moved.dtd, which it needs, redirects to where the crawl does not go" in entry.error
+    assert entry.wanted, "it is tried again"
+
+
+def test_many_documents_are_examined_though_one_ends_the_process(site: Crawled) -> None:
+    tasks = [Task(f"{site.url}/{name}.xml", "//*") for name in ("plain", "valid", "invalid")]
+    with examiner(site.folder) as asking:
+        expected = [asking.examine(task) for task in tasks]
+        assert asking.examine_many(tasks) == expected
+        assert asking._child is not None
+        os.kill(asking._child.pid, signal.SIGKILL)
+        assert asking.examine_many(tasks) == expected
+        assert asking.examine_many([]) == []
 
 
 def test_python_programs_query_too(site: Crawled) -> None:

@@ -17,8 +17,12 @@ from warcio.archiveiterator import ArchiveIterator
 
 from centime.cli import main
 from centime.cli.ending import run
+from centime.crawl.export import corpus
+from centime.crawl.export.corpus import CorpusLink, links_of
+from centime.store.versions.writer import VersionWriter
 from tests.crawl.report.made import hand_made
 from tests.crawl.search.made import ROOT, Library, crawled_versions
+from tests.store.versions.test_versions import START, keep
 
 ONE, TWO, THREE = (f"http://a.example/{name}" for name in ("one", "two/", "three.txt"))
 PAGES: dict[str, Any] = {
@@ -49,12 +53,24 @@ def test_a_corpus_has_the_text_of_every_page_that_is_there(library: Library, tmp
     assert rows[TWO]["text"] == "first"
     assert rows[TWO]["changed"] > rows[ONE]["changed"]
     assert rows[ONE]["importance"] > 0
+    assert rows[ONE]["links"] == [{"url": TWO, "text": "Text", "external": False}]
     assert export(library, "parquet", tmp_path / "c.parquet", "--text") == 0
     table = pq.read_table(tmp_path / "c.parquet").to_pylist()
-    assert [row["text"] for row in table] == [rows[row["url"]]["text"] for row in table]
+    for name in ("text", "links"):
+        assert [row[name] for row in table] == [rows[row["url"]][name] for row in table]
     assert [row["changed"].strftime("%Y-%m-%dT%H:%M:%SZ") for row in table] == [
         rows[row["url"]]["changed"] for row in table
     ]
+
+
+def test_each_link_of_a_page_is_there_once_with_its_first_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = b"<a href=/a>One  a</a><a href='/a'>One a</a><a href=/a>other</a><a href=#x>here</a><a href='mailto:x'>m</a>"
+    page += b"<a href=http://b.example/>b</a>"
+    found = links_of(page, "text/html", "http://a.example/")
+    inside, outside = CorpusLink("http://a.example/a", "One a", False), CorpusLink("http://b.example/", "b", True)
+    assert found == [inside, outside]
+    monkeypatch.setattr(corpus, "MOST_LINKS", 1)
+    assert len(links_of(page, "text/html", "http://a.example/")) == 1
 
 
 def test_pages_are_markdown_files(library: Library, tmp_path: Path) -> None:
@@ -146,6 +162,36 @@ def test_wrong_input_is_said(
     (tmp_path / "full/file").write_text("x")
     assert run(main.app, ["export", str(library.folder), *words]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_stored_versions_are_records_of_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with hand_made(tmp_path / "crawl", keep="versions") as opened:
+        opened.close()
+    writer = VersionWriter(tmp_path / "crawl" / "versions")
+    long = f"http://a.example/{'x' * 5_000}"
+    for number, url in enumerate([ONE, ONE, TWO, long]):
+        keep(writer, b"<title>T</title><p>Number %d." % number, START + number, url)
+    writer.close()
+    command = ["export", str(tmp_path / "crawl"), "--json", "--format"]
+    assert run(main.app, [*command, "warc", "-o", str(tmp_path / "c.warc.gz")]) == 0
+    assert json.loads(capsys.readouterr().out)["unreadable"] == 1, "the URL is too long for a record"
+    with (tmp_path / "c.warc.gz").open("rb") as file:
+        found = [
+            (
+                record.rec_headers.get_header("WARC-Target-URI"),
+                record.http_headers.get_header("Content-Type"),
+                record.content_stream().read(),
+            )
+            for record in ArchiveIterator(file)
+            if record.rec_type == "response"
+        ]
+    kind = "text/html; charset=utf-8"
+    assert sorted(found) == [
+        (url, kind, b"<title>T</title><p>Number %d." % number) for number, url in enumerate([ONE, ONE, TWO])
+    ]
+    assert run(main.app, [*command, "wacz", "-o", str(tmp_path / "c.wacz")]) == 0
+    with zipfile.ZipFile(tmp_path / "c.wacz") as package:
+        assert len(package.read("indexes/index.cdxj").splitlines()) == 3
 
 
 def test_a_crawl_without_bodies_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,6 +64,8 @@ def test_a_file_gets_a_line_of_json_for_each_batch(delivery: Delivery, tmp_path:
             "seen": 10.0,
             "first_seen": 10.0,
             "changes": 1,
+            "status": None,
+            "moved_to": None,
             "importance": 1.5,
             "old": None,
             "new": "",

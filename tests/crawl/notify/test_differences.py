@@ -13,7 +13,7 @@ from centime.crawl.notify.delivery import Delivery
 from centime.crawl.notify.differences import add_differences
 from centime.fetch.settings import FetchSettings
 from centime.model.ids import PageId
-from centime.shard.people.notices import Batch, Change, Notice
+from centime.shard.people.notices import Batch, Change, Condition, Notice, When
 from centime.store.versions.database import FILE
 from centime.store.versions.writer import VersionWriter
 from tests.crawl.report.made import hand_made
@@ -35,8 +35,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def told(folder: Path, *notices: Notice) -> list[dict[str, Any]]:
-    facts = Batch("s", "file:x", notices).facts()
-    add_differences(folder, facts, notices)
+    batch = Batch("s", "file:x", notices)
+    facts = batch.facts()
+    add_differences(folder, facts, batch)
     return [change["diff"] for change in facts["changes"]]
 
 
@@ -104,3 +105,64 @@ def test_a_subscriber_receives_the_diff(folder: Path, tmp_path: Path) -> None:
         delivery.close()
     (change,) = json.loads((tmp_path / "told").read_text())["changes"]
     assert change["diff"]["sentences"] == [{"old": ["It is number 2."], "new": ["It is number 3."]}]
+
+
+def kept(folder: Path, one: Notice, condition: Condition, seconds: float = 60.0) -> list[dict[str, Any]]:
+    """The facts of a notice for a subscription with a condition; none if its subscriber is not told."""
+    batch = Batch("s", "file:x", (one,), condition)
+    facts = batch.facts()
+    add_differences(folder, facts, batch, seconds)
+    changes: list[dict[str, Any]] = facts["changes"]
+    return changes
+
+
+def test_a_notice_has_what_became_of_the_nodes_that_an_xpath_finds(folder: Path) -> None:
+    (changed,) = kept(folder, notice(FEED, 200), Condition("//b"))
+    assert changed["nodes"] == [{"change": "changed", "path": "/a/b", "old": "<b>1</b>", "new": "<b>2</b>"}]
+    (new,) = kept(folder, notice(FEED, 101, change=Change.NEW, before=START + 101), Condition("//b"))
+    assert [(node["change"], node["new"]) for node in new["nodes"]] == [("new", "<b>1</b>")]
+    (gone,) = kept(folder, notice(FEED, 500, change=Change.GONE), Condition("//b"))
+    assert [(node["change"], node["old"]) for node in gone["nodes"]] == [("gone", "<b>4</b>")]
+    assert gone["diff"] is None
+
+
+def test_a_subscriber_is_not_told_of_what_it_does_not_want_to_know(folder: Path) -> None:
+    for when in (When.APPEARS, When.VANISHES):
+        assert kept(folder, notice(FEED, 200), Condition("//b", when=when)) == []
+    assert len(kept(folder, notice(FEED, 200), Condition("//b[. = 2]", when=When.APPEARS))) == 1
+    assert kept(folder, notice(FEED, 200), Condition("//b[. = 2]", when=When.VANISHES)) == []
+
+
+def test_a_change_before_the_condition_was_evaluated_is_told_if_the_versions_differ_in_it(folder: Path) -> None:
+    assert kept(folder, notice(FEED, 200), Condition("//c")) == [], "nothing in it has changed"
+    assert kept(folder, notice(PAGE, 200), Condition(words="stays")) == []
+    assert len(kept(folder, notice(PAGE, 200), Condition(words='"number 2"'))) == 1
+    known = msgspec.structs.replace(notice(PAGE, 200), old="")
+    assert len(kept(folder, known, Condition(words="stays"))) == 1, "the crawl has seen that it changed"
+    assert len(kept(folder, known, Condition("//p[. = 'x']"))) == 1
+
+
+def test_in_doubt_a_subscriber_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    doubtful = [
+        kept(folder, notice(FEED, 200), Condition("//b", when=When.APPEARS), seconds=0.0),
+        kept(folder, notice(FEED, 200), Condition("//b[no-such-function()]", when=When.APPEARS)),
+        kept(folder, notice("http://b.example/", 200), Condition("//b", when=When.APPEARS)),
+    ]
+    monkeypatch.setattr(differences, "MOST_BODY", 10)
+    doubtful.append(kept(folder, notice(FEED, 200), Condition("//b", when=When.APPEARS)))
+    assert [[one["nodes"] for one in told] for told in doubtful] == [[None]] * 4
+
+
+def test_a_batch_of_which_nothing_is_told_counts_as_delivered(folder: Path, tmp_path: Path) -> None:
+    delivery = Delivery(FetchSettings(), crawl=folder)
+    batch = Batch("s", f"file:{tmp_path}/told", (notice(FEED, 200),), Condition("//b", when=When.APPEARS))
+    arrived: list[tuple[str, int]] = []
+    try:
+        delivery.deliver([batch], 1.0)
+        until = time.monotonic() + 60
+        while not arrived and time.monotonic() < until:
+            arrived += delivery.receive(1.0, timeout=1.0)
+    finally:
+        delivery.close()
+    assert arrived == [("s", 1)]
+    assert not (tmp_path / "told").exists()

@@ -68,7 +68,7 @@ def with_history(opened: CrawlState, story: list[tuple[int, float, str]]) -> Non
         opened.shard.pages.records.append(record(page, NOW + time, what, signature=int(time)))
 
 
-def test_new_changed_gone_and_back_are_reported_and_nothing_else(crawl: CrawlState) -> None:
+def test_new_changed_gone_moved_and_back_are_reported_and_nothing_else(crawl: CrawlState) -> None:
     before = changes_of(crawl)
     assert {change for _, change, _, _ in before} == {"new"}
     assert {url for _, _, url, _ in before} == {ROOT, f"{A}/one", f"{A}/two"}
@@ -97,19 +97,23 @@ def test_new_changed_gone_and_back_are_reported_and_nothing_else(crawl: CrawlSta
         (112.0, "gone"),
         (111.0, "back"),
         (108.0, "gone"),
+        (107.0, "back"),
+        (106.0, "moved"),
         (105.0, "changed"),
         (102.0, "new"),
     ]
     assert {one[2] for one in found} == {url}
     seen = [
         datetime.fromtimestamp(NOW + time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        for time in (111.0, 111.0, 107.0, 107.0, 103.0)
+        for time in (111.0, 111.0, 107.0, 107.0, 105.0, 105.0, 103.0)
     ]
     assert [one[3] for one in found] == [*seen, None]
     rows = list(newest_first(crawl, find_changes(crawl, NOW + 104, NOW + 109)))
-    assert [(row["old_bytes"], row["bytes"]) for row in rows] == [(107, None), (103, 105)]
+    assert [(row["old_bytes"], row["bytes"]) for row in rows] == [(107, None), (105, 107), (105, None), (103, 105)]
     assert [(row["old_signature"], row["signature"]) for row in rows] == [
         (f"{107:016x}", None),
+        (f"{105:016x}", f"{107:016x}"),
+        (f"{105:016x}", None),
         (f"{103:016x}", f"{105:016x}"),
     ]
 
@@ -168,9 +172,11 @@ def test_the_pass_over_the_file_agrees_with_the_history_of_each_page(
             change = {"never": 1, "gone": 4}.get(states[page], 2 if what == "changed" else 0)
         elif what in ("gone", "given up") and states[page] == "there":
             change = 3
+        elif what == "moved" and states[page] == "there":
+            change = 5
         if change:
             expected.append((at, seen[page], change))
-        states[page] = "there" if there else "gone" if change == 3 else states[page]
+        states[page] = "there" if there else "gone" if change in (3, 5) else states[page]
         seen[page] = at if there else seen[page]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ROOM", room)

@@ -4,18 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.crawl.worker.xpath import check_pace, check_xpath, watched
+from centime.crawl.worker.conditions import WatchedPage
+from centime.crawl.worker.xpath import check_pace, check_xpath
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
-from centime.shard.people.subscriptions import Subscription
+from centime.shard.people.notices import Condition
 
 PAGE = "<html><body><h1>News</h1><p class=price>7 €</p><p>Other</p><a href=/x>more</a></body></html>"
 
 
 def found(body: str | bytes, xpath: str, kind: PageKind = PageKind.HTML) -> tuple[int, str] | None:
     octets = body.encode() if isinstance(body, str) else body
-    results = watched(octets, kind, "utf-8", [Subscription("s", "", 1.0, "file:a", xpath)])
-    return results[0][1:] if results else None
+    return WatchedPage(octets, kind, "utf-8").found(Condition(xpath))
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,27 @@ def test_xml_is_searched_with_its_namespaces_and_without_its_entities() -> None:
     assert result[1] == "1&x;&y;"
 
 
-def test_a_page_that_is_neither_html_nor_xml_and_a_subscription_without_an_xpath_give_nothing() -> None:
-    assert found(PAGE, "//p", PageKind.OTHER) is None
-    assert found(b"", "//p") is None
-    assert found(PAGE, "") is None
+def test_an_xpath_finds_nothing_in_a_page_without_elements_and_that_has_a_hash() -> None:
+    nothing = found(PAGE, "//video")
+    assert found(PAGE, "//p", PageKind.OTHER) == found(b"", "//p") == nothing
+    assert found("<p></p>", "//p") != nothing, "one empty element is not the same as none"
+
+
+def test_a_processing_instruction_has_its_text() -> None:
+    result = found("<a><?say hello?></a>", "//processing-instruction()", PageKind.XML)
+    assert result is not None
+    assert result[1] == "hello"
+
+
+def test_an_xpath_that_cannot_be_evaluated_in_a_page_has_no_result() -> None:
+    assert found(PAGE, "//p[no-such-function()]") is None
+
+
+def test_attributes_of_xml_count_and_those_of_html_do_not() -> None:
+    one, other = "<a><b c='1'><d/></b></a>", "<a><b c='2'><d/></b></a>"
+    assert found(one, "//b", PageKind.XML) != found(other, "//b", PageKind.XML)
+    assert found(one, "//d", PageKind.XML) == found(other, "//d", PageKind.XML)
+    assert found(one, "//b") == found(other, "//b")
 
 
 @given(
@@ -66,11 +83,9 @@ def test_a_page_that_is_neither_html_nor_xml_and_a_subscription_without_an_xpath
     st.sampled_from(["utf-8", "", "no-such", "utf-16"]),
 )
 def test_no_bytes_can_harm(body: bytes, kind: PageKind, encoding: str) -> None:
-    subscriptions = [
-        Subscription(name, "", 1.0, "file:a", xpath)
-        for name, xpath in (("a", "//p"), ("b", "count(//*)"), ("c", "//@*"))
-    ]
-    assert watched(body, kind, encoding, subscriptions) == watched(body, kind, encoding, subscriptions)
+    page = WatchedPage(body, kind, encoding)
+    for xpath in ("//p", "count(//*)", "//@*"):
+        assert page.found(Condition(xpath)) == WatchedPage(body, kind, encoding).found(Condition(xpath))
 
 
 def test_an_xpath_that_takes_too_long_on_a_large_page_is_refused() -> None:

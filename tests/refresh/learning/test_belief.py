@@ -7,14 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import integrate, optimize
 
-from centime.model.kernel import kernel_of
 from centime.refresh.learning import belief
 from centime.refresh.learning.evidence import SLOWNESS, SWITCHING
 
-quiet = kernel_of(belief.quiet)
-dated = kernel_of(belief.dated)
-changed = kernel_of(belief.changed)
-kept_share = kernel_of(belief.kept_share)
+quiet = belief.quiet
+dated = belief.dated
+changed = belief.changed
+kept_share = belief.kept_share
 
 EVIDENCE = st.tuples(st.floats(0.0, 63.0), st.floats(0.0, 1e8))
 PRIORS = st.tuples(st.floats(0.02, 10.0), st.floats(1e-9, 1e-2))

@@ -3,7 +3,6 @@ import math
 import numpy as np
 import pytest
 
-from centime.model.kernel import kernel_of
 from centime.refresh.learning import doubt, posterior
 from centime.refresh.learning.doubt import FIRST_AGE, LEAST, MOST, learn_doubt
 from centime.refresh.learning.pooling import with_prior
@@ -11,9 +10,9 @@ from centime.refresh.tables import DOUBTED, DOUBTING, DOUBTS, RefreshTables, emp
 
 DAY = 86_400.0
 M = 1.0 / (20 * DAY)
-weigh = kernel_of(posterior.weigh)
-fresh_shares = kernel_of(posterior.fresh_shares)
-note_read = kernel_of(doubt.note_read)
+weigh = posterior.weigh
+fresh_shares = posterior.fresh_shares
+note_read = doubt.note_read
 
 
 def of_a_fast_page() -> RefreshTables:

@@ -5,19 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.model.kernel import kernel_of
 from centime.refresh.book import RefreshBook
 from centime.refresh.learning import evidence
 from centime.refresh.learning.evidence import MOST_CHANGES, SLOWNESS, SWITCHING, UNIT
 from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
 
-joint_interval = kernel_of(evidence.joint_interval)
-kept_share = kernel_of(evidence.kept_share)
-stored_changes = kernel_of(evidence.stored_changes)
-stored_times = kernel_of(evidence.stored_times)
-stored_interval = kernel_of(evidence.stored_interval)
-widened = kernel_of(evidence.widened)
+joint_interval = evidence.joint_interval
+kept_share = evidence.kept_share
+stored_changes = evidence.stored_changes
+stored_times = evidence.stored_times
+stored_interval = evidence.stored_interval
+widened = evidence.widened
 
 INTERVALS = st.floats(1.0, 1e8)
 RATES = st.floats(1e-9, 1e-2)

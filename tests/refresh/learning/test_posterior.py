@@ -5,17 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.model.kernel import kernel_of
 from centime.refresh.learning import posterior
 from centime.refresh.learning.pooling import first_weights, with_prior
 from centime.refresh.learning.posterior import CENTRE, LEAST_SHAPE, MOST_SHAPE
 from centime.refresh.tables import GRID_POINTS, RefreshTables, empty_refresh_tables
 
-weigh = kernel_of(posterior.weigh)
-fresh_shares = kernel_of(posterior.fresh_shares)
-matching_gamma = kernel_of(posterior.matching_gamma)
-mean_gamma = kernel_of(posterior.mean_gamma)
-quantile_octaves = kernel_of(posterior.quantile_octaves)
+weigh = posterior.weigh
+fresh_shares = posterior.fresh_shares
+matching_gamma = posterior.matching_gamma
+mean_gamma = posterior.mean_gamma
+quantile_octaves = posterior.quantile_octaves
 
 M = 1e-6
 RATIOS = np.exp2((np.arange(GRID_POINTS) - CENTRE) / 2)

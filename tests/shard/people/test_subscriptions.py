@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from centime.model.ids import PageId
 from centime.shard.people import subscriptions as module
-from centime.shard.people.notices import Change
+from centime.shard.people.notices import Change, When
 from centime.shard.people.subscriptions import Subscription, Subscriptions, Watched
 
 NEWS = Subscription("news", "/news/", 100.0, "file:a")
@@ -131,6 +131,53 @@ def test_a_page_that_changed_before_its_xpath_was_first_evaluated_is_a_notice_wi
     assert (notice.old, notice.new, notice.change) == (None, "7 €", Change.CHANGED)
 
 
+def test_a_page_in_which_no_xpath_was_evaluated_is_told_as_new_moved_gone_and_back() -> None:
+    known = made(PRICE)
+    for page, change in enumerate((Change.NEW, Change.BACK, Change.GONE, Change.MOVED, Change.CHANGED, None)):
+        changed(known, page, 1.0, change, [])
+    notices = known.due(1.0)[0].notices
+    assert [notice.change for notice in notices] == [Change.NEW, Change.BACK, Change.GONE, Change.MOVED]
+    known = made(PRICE)
+    changed(known, 1, 1.0, None, [("price", 7, "7 €")])
+    changed(known, 1, 2.0, Change.BACK, [])
+    (notice,) = known.due(2.0)[0].notices
+    assert (notice.old, notice.new) == ("7 €", "7 €"), "the server said that it is unchanged"
+
+
+THERE, MISSING = [("tea", 1, "green tea")], [("tea", 0, "")]
+
+
+@pytest.mark.parametrize(
+    ("story", "told"),
+    [
+        ([(Change.NEW, THERE)], ["+new"]),
+        ([(Change.NEW, MISSING), (Change.CHANGED, THERE), (None, THERE), (None, MISSING)], ["+changed", "-changed"]),
+        ([(None, THERE), (Change.CHANGED, THERE), (None, MISSING), (Change.CHANGED, THERE)], ["-changed", "+changed"]),
+        ([(Change.CHANGED, THERE)], ["+changed"]),
+        ([(Change.CHANGED, MISSING)], ["-changed"]),
+        ([(None, THERE), (Change.GONE, []), (Change.BACK, MISSING), (Change.CHANGED, THERE)], ["-gone", "+changed"]),
+        ([(None, MISSING), (Change.MOVED, []), (Change.BACK, THERE)], ["+back"]),
+        ([(None, MISSING), (Change.BACK, [])], []),
+        ([(None, THERE), (Change.BACK, [])], ["+back"]),
+        ([(Change.GONE, [])], ["-gone"]),
+    ],
+)
+@pytest.mark.parametrize("when", list(When))
+def test_words_are_told_when_they_appear_or_vanish_and_if_that_is_unknown(
+    story: list[tuple[Change | None, list[Watched]]], told: list[str], when: When
+) -> None:
+    known = made(Subscription("tea", "/shop/", 1.0, "file:b", words="tea", when=when))
+    heard = []
+    for time, (change, watched) in enumerate(story):
+        changed(known, 1, 10.0 * time, change, watched)
+        for batch in known.due(10.0 * time):
+            heard += [notice.change.value for notice in batch.notices]
+            known.delivered("tea", batch.up_to, 10.0 * time)
+    signs = {When.ALWAYS: "+-", When.APPEARS: "+", When.VANISHES: "-"}[when]
+    assert heard == [change[1:] for change in told if change[0] in signs]
+    assert Subscriptions.from_state(known.state()).state() == known.state()
+
+
 def test_a_merged_notice_has_the_value_before_its_first_change_and_all_of_the_last() -> None:
     known = made(NEWS, PRICE)
     long = "word " * 10_000
@@ -186,8 +233,8 @@ def test_a_page_is_read_as_often_as_its_most_frequent_subscription_requires() ->
     known = made(NEWS, PRICE, Subscription("all", "example", 20.0, "file:c"))
     assert known.match("http://a.example/news/1") == ["news", "all"]
     assert known.deadline_seconds("http://a.example/news/1") == 20.0
-    assert known.with_xpath("http://a.example/news/1") == ()
-    assert known.with_xpath("http://a.example/shop/1") == (PRICE,)
+    assert known.with_condition("http://a.example/news/1") == ()
+    assert known.with_condition("http://a.example/shop/1") == (PRICE,)
     known.remove("all")
     assert known.deadline_seconds("http://a.example/news/1") == 100.0
     assert known.deadline_seconds("http://a.example/") == float("inf")

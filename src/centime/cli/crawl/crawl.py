@@ -111,7 +111,7 @@ def _crawl(
     index: Annotated[
         bool | None,
         typer.Option(
-            "--index/--no-index", help="With --keep: keep the full-text index up to date while crawling. Default: no."
+            "--index/--no-index", help="Keep the index of stored pages up to date. Default: with --continuous."
         ),
     ] = None,
     also: Annotated[
@@ -150,6 +150,13 @@ def _crawl(
         list[str] | None,
         typer.Option(
             metavar="PATTERN=WEIGHT", help="Pages whose URL matches get WEIGHT times as much money. Repeatable."
+        ),
+    ] = None,
+    want: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND|PATTERN",
+            help="Look for pages of a kind (html, xml, pdf ...), or whose URL matches; others go by what they lead to.",
         ),
     ] = None,
     ledger: Annotated[
@@ -341,6 +348,7 @@ def _crawl(
       centime crawl museum --for 2h --bandwidth 2GB/day
       centime crawl news seeds.txt sitemap:https://news.example/sitemap.xml --scope domain --focus /politics/=4
       centime crawl news --continuous --rate 20000/d --fill-rate 5/s
+      centime crawl feeds seeds.txt --scope any --want xml
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
     from centime.crawl.engine import loop as engine
@@ -374,6 +382,7 @@ def _crawl(
         "requisite-depth": requisite_depth,
         "most-requisite-bytes": most_requisite_bytes,
         "focus": focus,
+        "want": want,
         "ledger": ledger,
         "damping": damping,
         "refresh-after": refresh_after,

@@ -1,5 +1,6 @@
 """`centime documents`: the XML documents of a crawl."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,10 @@ def _documents(
     dtd: Annotated[str, typer.Option(metavar="ID", help="Only documents of a DTD with this in its identifiers.")] = "",
     root: Annotated[str, typer.Option(metavar="NAME", help="Only documents with this root element.")] = "",
     namespace: Annotated[str, typer.Option(metavar="URI", help="Only documents that use this namespace.")] = "",
+    catalog: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="XML catalog of files for DTDs and entities. Repeatable."),
+    ] = None,
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Documents to list.")] = 20,
     as_json: Json = False,
 ) -> None:
@@ -31,7 +36,8 @@ def _documents(
 
     Documents are loaded with their DTDs and entities, as far as the crawl has stored them: a crawl with --keep stores
     documents, and with --parts what they need from other hosts. The first call loads all documents, later ones only
-    those that have changed.
+    those that have changed. What is not stored is taken from XML catalogs of this machine: those that --catalog names,
+    and /etc/xml/catalog.
 
     States: valid, invalid, well formed (without a document type), waiting (for parts that are not stored), not well
     formed, given up.
@@ -47,6 +53,7 @@ def _documents(
     from centime.crawl.documents.summary import summary
     from centime.crawl.report.opening import look_at
     from centime.warehouse.loader import State
+    from centime.warehouse.xml_catalog import XmlCatalogs
 
     known = [one.value for one in State]
     for one in state or ():
@@ -54,10 +61,17 @@ def _documents(
             raise BadSetting(f"the state of a document is one of {', '.join(known)}, not {one!r}")
     if count < 0:
         raise BadSetting(f"--count must be at least 0, not {count}")
+    XmlCatalogs(catalog or ()).check()
     opened = look_at(folder)
     with progress(len(xml_pages(opened)), "loading documents", quiet=as_json) as step:
         entries = list(
-            filtered(updated_catalog(opened, step), states=state or (), dtd=dtd, root=root, namespace=namespace)
+            filtered(
+                updated_catalog(opened, step, catalog or ()),
+                states=state or (),
+                dtd=dtd,
+                root=root,
+                namespace=namespace,
+            )
         )
     rows: list[dict[str, Any]] = [
         {

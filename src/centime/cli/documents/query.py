@@ -35,6 +35,9 @@ def _query(
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="With --changes: those seen since then: 2026-01-31, or 2h.")
     ] = None,
+    xquery: Annotated[
+        bool, typer.Option("--xquery", help="XPATH is an XQuery (3.1). Needs the extra centime[xquery].")
+    ] = False,
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Pages, or changes, to show.")] = 10,
     results: Annotated[int, typer.Option(metavar="N", help="Results to show of each page.")] = 10,
     as_json: Json = False,
@@ -52,15 +55,20 @@ def _query(
       centime query museum "//item[price < 100]/title" --kind xml --json
       centime query museum "string(//title)" --match /news/ --at 2026-01-31 -n 50
       centime query museum "//price" --changes --since 1d
+      centime query museum "for $i in //item order by $i/price return $i/title" --xquery
     """
-    from centime.crawl.documents.querying import check_query, facts_of_answer, pages_of_kind, query
+    from centime.crawl.documents.querying import check_query, facts_of_answer, pages_to_query, query
+    from centime.crawl.documents.xquery import query_by_xquery
     from centime.crawl.report.bodies import digits_of
     from centime.crawl.report.changes import time_of
     from centime.crawl.report.opening import look_at
 
     if count < 1 or results < 1:
         raise BadSetting("--count and --results must be at least 1")
-    check_query(xpath)
+    if not xquery:
+        check_query(xpath)
+    elif changes:
+        raise BadSetting("--changes goes with an XPath, not with --xquery")
     if at is not None:
         digits_of(at)
     if changes and (at is not None or kind != "any"):
@@ -72,10 +80,10 @@ def _query(
     if changes:
         _show_changes(opened, xpath, match, first, count, results, as_json=as_json)
         return
-    pages = pages_of_kind(opened, kind, match, once=at is not None)
+    pages = pages_to_query(opened, "" if xquery else xpath, kind, match, at=at)
     examined = 0
 
-    with progress(len(pages), "looking into pages", quiet=as_json) as step:
+    with progress(pages.most, "looking into pages", quiet=as_json) as step:
 
         def counted(done: int) -> None:
             nonlocal examined
@@ -83,7 +91,8 @@ def _query(
             step(done)
 
         rows, troubles, troubled = [], [], 0
-        for answer in query(opened, xpath, pages, kind=kind, at=at, step=counted):
+        ask = query_by_xquery if xquery else query
+        for answer in ask(opened, xpath, pages.pages, kind=kind, at=at, step=counted):
             if answer.total:
                 rows.append(facts_of_answer(answer, results))
                 if len(rows) == count:
@@ -93,8 +102,8 @@ def _query(
                 if troubled <= count:
                     troubles.append(facts_of_answer(answer, results))
     if as_json:
-        facts = {"pages": len(pages), "examined": examined, "results": rows, "troubled": troubled, "troubles": troubles}
-        show(facts, as_json=True)
+        looked = {"pages": pages.most, "by_index": pages.by_index, "examined": examined}
+        show({**looked, "results": rows, "troubled": troubled, "troubles": troubles}, as_json=True)
         return
     for row in rows + troubles:
         tell(f"{row['importance']:.6g}  {row['url']}" + (f"  ({row['count']} results)" if row["count"] > 1 else ""))

@@ -41,7 +41,7 @@ def _changes(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Lists pages that are new, changed, gone or back.
+    """Lists pages that are new, changed, gone, moved or back.
 
     Each change has the time when the crawl saw it, the time of the visit before, and the importance, size and content
     signature of the page.

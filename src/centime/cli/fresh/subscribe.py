@@ -13,6 +13,7 @@ from centime.model.errors import BadInput, BadSetting
 
 if TYPE_CHECKING:
     from centime.shard.people.command import Command
+    from centime.shard.people.notices import When
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +27,15 @@ def _subscribe(
         str | None, typer.Argument(metavar="PATTERN", help="Regular expression that the URL of a page matches.")
     ] = None,
     xpath: Annotated[
-        str | None, typer.Option(metavar="XPATH", help="Notify only if this part of the page changed.")
+        str | None, typer.Option(metavar="XPATH", help="Notify only if what this finds in a page changed.")
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="Notify only if words appear in a page, or vanish: '\"sold out\" -tea'."),
+    ] = None,
+    when: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="With --xpath or --words: only if it appears, or only if it vanishes."),
     ] = None,
     every: Annotated[
         str, typer.Option(metavar="TIME", help="Notify at most, and visit the pages at least, this often.")
@@ -55,6 +64,8 @@ def _subscribe(
     \b
       centime subscribe museum /news/ --every 1h --to file:news.jsonl
       centime subscribe museum 'example/shop/' --xpath "//*[@class='price']" --every 1d --to command:'notify --shop'
+      centime subscribe museum . --xpath '//item[number(price) < 100]' --when appears --to file:bargains.jsonl
+      centime subscribe museum . --words '"sold out"' --to file:sold.jsonl
       centime subscribe museum . --to https://hooks.example/museum --name all
       centime subscribe museum --list
       centime subscribe museum --remove all
@@ -64,6 +75,7 @@ def _subscribe(
     from centime.crawl.report.opening import check_folder
     from centime.crawl.report.subscribers import subscription_table
     from centime.shard.people.command import SubscribeCommand, UnsubscribeCommand, new_id
+    from centime.shard.people.notices import Condition
 
     check_folder(folder)
     if sum([pattern is not None, listed, remove is not None]) != 1:
@@ -74,8 +86,9 @@ def _subscribe(
     if listed:
         show({"subscriptions": table}, as_json=as_json)
         return
-    if xpath is not None and not xpath.strip():
-        raise BadSetting("the XPath is empty: leave out --xpath to be notified of every change")
+    for given, what, option in ((xpath, "XPath is", "--xpath"), (words, "words are", "--words")):
+        if given is not None and not given.strip():
+            raise BadSetting(f"the {what} empty: leave out {option} to be notified of every change")
     if name == "":
         raise BadSetting("the name is empty: leave out --name for a default name")
     command: Command
@@ -89,7 +102,17 @@ def _subscribe(
         command = UnsubscribeCommand(id=new_id(), time=time.time(), name=remove)
         report = {"removed": remove}
     else:
-        subscription = subscription_to(folder, pattern or "", xpath or "", every, to, name or "")
+        condition = Condition(xpath or "", words or "", _when(when))
+        subscription = subscription_to(folder, pattern or "", condition, every, to, name or "")
         command = SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription)
         report = {"name": subscription.name, "every_seconds": subscription.every, "to": subscription.to}
     show(report | hand_over(folder, [command], wait=wait), as_json=as_json)
+
+
+def _when(given: str | None) -> "When":
+    """The changes that a person wants to know of."""
+    from centime.shard.people.notices import When
+
+    if given is not None and given not in (When.APPEARS, When.VANISHES):
+        raise BadSetting(f"--when is appears or vanishes, not {given!r}")
+    return When(given or "")

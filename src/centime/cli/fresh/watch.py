@@ -75,6 +75,7 @@ def _watch(
     from centime.processes.window import serving_beside
     from centime.settings.units import seconds
     from centime.shard.people.command import SubscribeCommand, new_id
+    from centime.shard.people.notices import Condition
 
     pause = seconds(every)
     if pause < LEAST_SECONDS:
@@ -96,7 +97,7 @@ def _watch(
     with spare_fetchers(1) as spares, open_writer(folder, urls, given) as opened:
         inbox = CommandInbox(folder)
         for number, place in enumerate(to or [], 1):
-            subscription = subscription_to(folder, ".", "", f"{pause}s", place, f"watch-{number}")
+            subscription = subscription_to(folder, ".", Condition(), f"{pause}s", place, f"watch-{number}")
             inbox.put(SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription))
         crawl = Engine(opened, limits, spares=spares)
         seen = opened.shard.pages.records.end

@@ -18,6 +18,7 @@ GROUPS = (
     "kinds",
     "statuses",
     "requisites",
+    "wanted",
     "disk_bytes",
     "memory_bytes",
 )

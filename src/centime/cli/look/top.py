@@ -19,7 +19,7 @@ def _top(
     folder: Folder,
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of rows to show.")] = 20,
     by: Annotated[
-        str, typer.Option(metavar="ORDER", help="Sort by importance, worth, change or errors.")
+        str, typer.Option(metavar="ORDER", help="Sort by importance, interest, worth, change or errors.")
     ] = "importance",
     site: Annotated[bool, typer.Option("--site", help="Show hosts instead of pages.")] = False,
     as_json: Json = False,
@@ -27,6 +27,7 @@ def _top(
     """Shows the most important pages of a crawl.
 
     --by importance shows the certified error of all pages together and the largest possible error of one page. --by
+    interest shows the pages that lead best to what the crawl wants (--want), with the certified error of interest. --by
     worth shows which pages the crawl visits next, and why. --by change shows the pages that changed most often. --by
     errors shows the pages that the crawl could not read, most important first.
 
@@ -36,6 +37,7 @@ def _top(
       centime top museum
       centime top museum -n 50 --by worth
       centime top museum --site --json
+      centime top feeds --by interest
     """
     from centime.crawl.report.opening import look_at
     from centime.crawl.report.top import top_pages

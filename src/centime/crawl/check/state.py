@@ -9,6 +9,7 @@ page, because its kernels do not check where they write.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from centime.model.errors import CentimeError
 from centime.model.ids import host_ids, page_ids
 from centime.model.outcome import Outcome, PageKind, Presence
 from centime.model.row_batch import Pages
+from centime.shard.wanting import check_interest
 from centime.store.link_rows import NO_LIMIT
 
 Step = Callable[[float], None]
@@ -45,7 +47,7 @@ def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
             "change rates",
             "pages have one place in the calendar",
             len(shard.refreshing.book),
-            lambda: shard.refreshing.book.check(shard.ledger.importance),
+            lambda: shard.refreshing.book.check(shard.value),
         ),
         (
             "requisites",
@@ -58,6 +60,12 @@ def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
             "URLs are refused and not known",
             len(shard.refusals),
             lambda: shard.refusals.check(known.table),
+        ),
+        (
+            "interest",
+            "pages have the interest, links and evidence that rows and records show",
+            known.count,
+            partial(check_interest, shard) if in_order and shard.interest is not None else None,
         ),
         ("url table", "fingerprints lead to their pages, one to one", known.table.count, known.table.check),
     ):

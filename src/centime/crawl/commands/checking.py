@@ -24,6 +24,7 @@ from centime.shard.people.command import (
 )
 from centime.shard.people.subscriptions import Subscription
 
+LONGEST_WORDS = 1_000
 LEAST_EVERY, MOST_EVERY = 1.0, 10 * 365 * 86_400.0
 
 _ID = re.compile(r"[0-9a-f]{32}").fullmatch
@@ -77,6 +78,15 @@ def check_subscription(subscription: Subscription) -> None:
         )
     if subscription.xpath:
         check_xpath(subscription.xpath)
+    if subscription.words:
+        _check_text("the words", subscription.words)
+        if len(subscription.words) > LONGEST_WORDS:
+            raise BadSetting(f"the words have at most {LONGEST_WORDS} characters, not {len(subscription.words)}")
+        from centime.search.query import wanted  # of few crawls, and slow to import
+
+        wanted(subscription.words)
+    if subscription.when and not subscription.condition:
+        raise BadSetting(f"{subscription.when.value!r} says when an XPath or words are told: give one of them")
 
 
 def check_content(command: Command) -> None:

@@ -18,10 +18,13 @@ from centime.model.address import host_of
 from centime.model.errors import BadInput, BadSetting
 from centime.settings.reading import decode_settings
 from centime.settings.units import seconds
+from centime.shard.people.notices import Condition
 from centime.shard.people.subscriptions import Subscription
 
 
-def subscription_to(folder: Path, pattern: str, xpath: str, every: str, to: str | None, name: str) -> Subscription:
+def subscription_to(
+    folder: Path, pattern: str, condition: Condition, every: str, to: str | None, name: str
+) -> Subscription:
     """The subscription, with absolute paths: the crawl may run in another working directory."""
     if to is None:
         raise BadInput("give a subscriber: --to file:PATH, command:PROGRAM, apprise:URL, http://... or https://...")
@@ -46,12 +49,25 @@ def subscription_to(folder: Path, pattern: str, xpath: str, every: str, to: str 
         check_service(to)
     elif scheme in ("http", "https") and colon:
         _check_address(folder, to)
-    digest = xxh3_64_hexdigest("\0".join((pattern, xpath, to)).encode(errors="surrogateescape"))
-    subscription = Subscription(name or digest[:8], pattern, seconds(every), to, xpath)
+    xpath, phrases, when = condition.xpath, condition.words, condition.when
+    parts = (pattern, xpath, to) + ((phrases, when.value) if phrases or when else ())
+    digest = xxh3_64_hexdigest("\0".join(parts).encode(errors="surrogateescape"))
+    subscription = Subscription(name or digest[:8], pattern, seconds(every), to, xpath, phrases, when)
     check_subscription(subscription)
     if xpath:
         check_pace(xpath)
+    if xpath and when and not phrases:
+        _check_versions(folder)
     return subscription
+
+
+def _check_versions(folder: Path) -> None:
+    """Rejects what needs stored versions if the crawl stores none."""
+    if decode_settings(folder_of(folder).settings, where=str(folder)).keep == "none":
+        raise BadSetting(
+            f"--when with --xpath compares the stored versions of a page, and this crawl stores none; "
+            f"centime crawl {folder} --keep versions does"
+        )
 
 
 def _check_address(folder: Path, to: str) -> None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from centime.crawl.documents.examiner import Examiner, examiner
 from centime.crawl.documents.examining import Examined, Task
 from centime.crawl.engine.state import CrawlState
@@ -59,8 +61,13 @@ def xml_pages(opened: CrawlState) -> list[tuple[str, float, int]]:
     return [(url, x, size) for url, x, size, _ in ordered]
 
 
-def updated_catalog(opened: CrawlState, step: Callable[[int], None] = lambda done: None) -> Iterator[Entry]:
-    """Every XML document that is stored, the most important first; loads those that are new or have changed."""
+def updated_catalog(
+    opened: CrawlState, step: Callable[[int], None] = lambda done: None, catalogs: Sequence[Path] = ()
+) -> Iterator[Entry]:
+    """Every XML document that is stored, the most important first; loads those that are new or have changed, or lack
+    parts. `catalogs` are XML catalogs in which parts are looked for.
+    """
+    named = tuple(str(path.absolute()) for path in catalogs)
     folder = opened.folder.path
     with _opened(folder / FOLDER) as database, examiner(folder) as loading:
         for url, importance, size in xml_pages(opened):
@@ -70,8 +77,8 @@ def updated_catalog(opened: CrawlState, step: Callable[[int], None] = lambda don
             except UnknownPage:
                 continue  # it was read before the crawl kept bodies
             known = database.execute("SELECT digest, state, loaded FROM document WHERE url = ?", (url,)).fetchone()
-            if known is None or known[0] != digest or known[1] == State.WAITING:
-                loaded = _loaded(opened, loading, url)
+            if known is None or known[0] != digest or json.loads(known[2])[1]:
+                loaded = _loaded(opened, loading, url, named)
                 database.execute(
                     "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)",
                     (url, digest, loaded.state, json.dumps([loaded.error, loaded.wanted, loaded.facts])),
@@ -82,15 +89,33 @@ def updated_catalog(opened: CrawlState, step: Callable[[int], None] = lambda don
             yield Entry(url, State(loaded.state), importance, size, loaded.error, loaded.wanted, loaded.facts)
 
 
-def _loaded(opened: CrawlState, loading: Examiner, url: str) -> Examined:
-    """A document, loaded with its parts, also those to which redirects lead that the crawl has seen."""
+def _loaded(opened: CrawlState, loading: Examiner, url: str, catalogs: tuple[str, ...]) -> Examined:
+    """A document, loaded with its parts, also those to which redirects lead that the crawl has seen. It is given up,
+    and tried again the next time, if it lacks one that redirects to where the crawl does not go.
+    """
     ends: dict[str, str] = {}
     while True:
-        loaded = loading.examine(Task(url, ends=ends))
+        loaded = loading.examine(Task(url, ends=ends, catalogs=catalogs))
         found = {part: end for part in loaded.wanted if part not in ends and (end := _end_of(opened, part)) != part}
         if not found or len(ends) > MOST_PARTS:
-            return loaded
+            break
         ends |= found  # these may name further parts
+    for part in loaded.wanted:
+        if trouble := _leads_away(opened, ends.get(part, part)):
+            return msgspec.structs.replace(loaded, state=State.GIVEN_UP, error=trouble)
+    return loaded
+
+
+def _leads_away(opened: CrawlState, url: str) -> str:
+    """Why a part will not come: it redirects to where the crawl does not go; "" if it may come."""
+    try:
+        page, _ = find_page(opened, url)
+    except CentimeError:
+        return ""
+    last = opened.shard.pages.last(page)
+    if last is None or not last.outcome.redirect or last.redirect != NO_PAGE:
+        return ""
+    return f"{url}, which it needs, redirects to where the crawl does not go: {last.detail or 'out of its scope'}"
 
 
 def _end_of(opened: CrawlState, url: str) -> str:

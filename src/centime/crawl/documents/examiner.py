@@ -1,7 +1,7 @@
 """Examines documents in a process of its own; one that takes too long is given up, and the next gets a new process."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +18,9 @@ START_SECONDS = 60.0
 class Examiner:
     """Asks the process, one document after the other."""
 
-    def __init__(self, folder: Path, seconds: float = MOST_SECONDS) -> None:
+    def __init__(self, folder: Path, seconds: float = MOST_SECONDS, module: str = MODULE) -> None:
         self._folder = folder
+        self._module = module
         self._seconds = seconds
         self._child: ChildProcess | None = None
 
@@ -27,7 +28,7 @@ class Examiner:
         """What is found in a document, or that it was given up."""
         patience = self._seconds
         if self._child is None:
-            self._child = ChildProcess(MODULE, str(self._folder.absolute()).encode())
+            self._child = ChildProcess(self._module, str(self._folder.absolute()).encode())
             patience += START_SECONDS
         self._child.say(pack([task]))
         until = time.monotonic() + patience
@@ -41,6 +42,31 @@ class Examiner:
         self.close()
         return Examined(task.url, State.GIVEN_UP, trouble)
 
+    def examine_many(self, tasks: Sequence[Task]) -> list[Examined]:
+        """What is found in each of several documents, in their order: quicker, because nobody waits for each."""
+        found: list[Examined] = []
+        while len(found) < len(tasks):
+            self._examine_next(tasks, found)
+        return found
+
+    def _examine_next(self, tasks: Sequence[Task], found: list[Examined]) -> None:
+        """Asks for all documents that are left; if one of them ends the process, it is the one that is next."""
+        if self._child is None:
+            found.append(self.examine(tasks[len(found)]))  # starts the process
+            return
+        self._child.say(pack(tasks[len(found) :]))
+        until = time.monotonic() + self._seconds
+        try:
+            while len(found) < len(tasks) and (left := until - time.monotonic()) > 0:
+                messages = self._child.exchange(left)
+                found += map(unpack_examined, messages)
+                until = time.monotonic() + self._seconds if messages else until
+        except (EOFError, OSError):
+            pass
+        if len(found) < len(tasks):
+            self.close()
+            found.append(self.examine(tasks[len(found)]))
+
     def close(self) -> None:
         """Ends the process."""
         if self._child is not None:
@@ -49,9 +75,9 @@ class Examiner:
 
 
 @contextmanager
-def examiner(folder: Path, seconds: float = MOST_SECONDS) -> Iterator[Examiner]:
-    """An examiner of the documents of a crawl, whose process ends with the block."""
-    made = Examiner(folder, seconds)
+def examiner(folder: Path, seconds: float = MOST_SECONDS, module: str = MODULE) -> Iterator[Examiner]:
+    """An examiner of the documents of a crawl, whose process ends with the block; `module` is what it runs."""
+    made = Examiner(folder, seconds, module)
     try:
         yield made
     finally:

@@ -14,7 +14,9 @@ from typing import Any
 import msgspec
 from lxml import etree
 
-from centime.crawl.report.bodies import Stored, capture_at, captures_of, typed_body_of
+from centime.crawl.engine.damage import damage_closes
+from centime.crawl.report.bodies import Stored, capture_at, captures_in, read_stored
+from centime.crawl.report.opening import folder_of
 from centime.crawl.report.versions import Versions
 from centime.model.errors import CentimeError
 from centime.model.outcome import PageKind
@@ -23,8 +25,12 @@ from centime.parse.kind import kind_of
 from centime.parse.tree import whole_tree_of
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
+from centime.search.path_terms import terms_of
 from centime.shard.message import pack
+from centime.store.folder import CrawlFolder
+from centime.store.versions.database import keeping_open
 from centime.warehouse.loader import State, load
+from centime.warehouse.xml_catalog import XmlCatalogs
 
 TITLE = "centime-docs"
 MOST_MEMORY = 2 << 30
@@ -43,6 +49,9 @@ class Task(msgspec.Struct, array_like=True, frozen=True):
     version: int = 0  # the version, by its number
     kinds: tuple[int, ...] = ()  # kinds of bodies (PageKind) in which the XPath is evaluated; all if there are none
     ends: dict[str, str] = {}  # the URLs to which parts redirect
+    catalogs: tuple[str, ...] = ()  # XML catalogs of this machine that a person named
+    body: bytes | None = None  # of a document whose terms are wanted (`search/path_terms.py`)
+    content_type: str = ""
 
 
 class Examined(msgspec.Struct, array_like=True, frozen=True):
@@ -55,6 +64,7 @@ class Examined(msgspec.Struct, array_like=True, frozen=True):
     facts: dict[str, Any] = {}
     found: list[str] = []
     count: int = 0  # of all results
+    terms: bytes = b""
 
 
 unpack_tasks = msgspec.msgpack.Decoder(list[Task]).decode
@@ -65,7 +75,10 @@ class Examining:
     """Examines the documents of one crawl."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._path = folder
+        self._opened: CrawlFolder | None = None
+        self._catalogs: XmlCatalogs | None = None
+        self._named: tuple[str, ...] = ()
         self._parts: dict[str, bytes | None] = {}
 
     async def examine(self, task: Task, writer: asyncio.StreamWriter) -> None:
@@ -79,23 +92,37 @@ class Examining:
 
     def examined(self, task: Task) -> Examined:
         """What is found in a document."""
-        body, content_type = typed_body_of(self._folder, self._stored(task))
+        if task.body is not None:
+            return _with_terms(task, task.body)
+        body, content_type = self._read(self._stored(task))
         if task.xpath:
             return self._queried(task, body, content_type)
+        if self._catalogs is None or self._named != task.catalogs:
+            self._catalogs, self._named = XmlCatalogs(map(Path, task.catalogs)), task.catalogs
         loaded = load(with_declared_encoding(body, content_type), task.url, self._held, task.ends)
         return Examined(task.url, loaded.state, loaded.error, loaded.wanted, loaded.facts)
 
     def _stored(self, task: Task) -> Stored:
         if task.version:
-            return Versions(self._folder, task.url).numbered(task.version).first
-        return capture_at(captures_of(self._folder, task.url), task.at)
+            return Versions(self._path, task.url).numbered(task.version).first
+        return capture_at(captures_in(self._folder, task.url), task.at)
+
+    @property
+    def _folder(self) -> CrawlFolder:
+        """The folder of the crawl, opened once: many documents are read."""
+        if self._opened is None:
+            self._opened = folder_of(self._path)
+        return self._opened
+
+    def _read(self, stored: Stored) -> tuple[bytes, str]:
+        with damage_closes(self._path):
+            return read_stored(self._folder, stored)
 
     def _queried(self, task: Task, body: bytes, content_type: str) -> Examined:
         kind = kind_of(body, content_type)
         if task.kinds and kind not in task.kinds:
             return Examined(task.url)
-        _, encoding = as_utf8(body, content_type, xml=kind is PageKind.XML, url=task.url)
-        root, trouble = whole_tree_of(body, kind, encoding)
+        root, trouble = tree_for(body, kind, content_type, task.url)
         if root is None:
             return Examined(task.url, error=trouble)
         names = {prefix: uri for prefix, uri in root.nsmap.items() if prefix}
@@ -111,16 +138,35 @@ class Examining:
         return Examined(task.url, error=trouble, found=found, count=len(result))
 
     def _held(self, url: str, public: str) -> bytes | None:
-        """The newest stored body of a part; None if there is none."""
+        """The newest stored body of a part, or the file that catalogs of this machine name; None if there is none."""
+        body = self._stored_part(url)
+        return self._catalogs.part(url, public) if body is None and self._catalogs is not None else body
+
+    def _stored_part(self, url: str) -> bytes | None:
         if url not in self._parts:
             if len(self._parts) >= HELD_PARTS:
                 self._parts.clear()
             try:
-                body, content_type = typed_body_of(self._folder, captures_of(self._folder, url)[-1])
+                body, content_type = self._read(captures_in(self._folder, url)[-1])
                 self._parts[url] = with_declared_encoding(body, content_type)
             except CentimeError:
                 self._parts[url] = None
         return self._parts[url]
+
+
+def _with_terms(task: Task, body: bytes) -> Examined:
+    """The terms of a document; none if it is neither HTML nor XML."""
+    kind = kind_of(body, task.content_type)
+    if kind not in (PageKind.HTML, PageKind.XML):
+        return Examined(task.url)
+    root, trouble = tree_for(body, kind, task.content_type, task.url)
+    return Examined(task.url, terms=terms_of(root, is_whole=not trouble).tobytes())
+
+
+def tree_for(body: bytes, kind: PageKind, content_type: str, url: str) -> tuple[Any, str]:
+    """The root element of a page, or None; and what is missing in it."""
+    _, encoding = as_utf8(body, content_type, xml=kind is PageKind.XML, url=url)
+    return whole_tree_of(body, kind, encoding)
 
 
 def _written(result: Any) -> str:
@@ -138,7 +184,8 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     examining = Examining(Path(settings.decode()))
-    await Work().go_on(reader, unpack_tasks, lambda task: examining.examine(task, writer))
+    with keeping_open():
+        await Work().go_on(reader, unpack_tasks, lambda task: examining.examine(task, writer))
 
 
 if __name__ == "__main__":

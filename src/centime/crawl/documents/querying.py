@@ -1,22 +1,25 @@
 """Evaluates an XPath in stored pages, the most important first, until enough have results."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from lxml import etree
 
-from centime.crawl.documents.examiner import examiner
+from centime.crawl.documents.examiner import Examiner, examiner
 from centime.crawl.documents.examining import UNKNOWN_PREFIX, Task
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.versions import Versions
-from centime.crawl.report.visits import are_present, last_found
+from centime.crawl.report.visits import are_present, heads_found, last_found
+from centime.crawl.search.paths import CrawlPaths
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.outcome import PageKind
 from centime.model.pattern import check_pattern, compiled
 
 LONGEST_XPATH = 10_000
+FIRST_BATCH, MOST_BATCH = 64, 4_096  # candidates that are looked up at once
 MOST_RESULTS = 1_000  # of a page
 KINDS = {"xml": (PageKind.XML,), "html": (PageKind.HTML,), "any": (PageKind.HTML, PageKind.XML)}
 
@@ -66,23 +69,74 @@ def pages_of_kind(opened: CrawlState, kind: str, match: str = "", *, once: bool 
     return [(url, x) for url, x in rows if search(url)]
 
 
+class Queried(NamedTuple):
+    """Pages to look into, the most important first, with their importance; how many there are at most."""
+
+    pages: Iterable[tuple[str, float]]
+    most: int
+    by_index: bool
+
+
+def pages_to_query(
+    opened: CrawlState,
+    xpath: str,
+    kind: str = "any",
+    match: str = "",
+    *,
+    at: str | None = None,
+    paths: CrawlPaths | None = None,
+) -> Queried:
+    """The pages to look into: those that the index of paths names, or all of a kind if it names none or the pages of
+    another time are wanted.
+    """
+    kinds_of(kind)
+    check_pattern(match)
+    found = (paths or CrawlPaths(opened)).candidates(xpath) if at is None else None
+    if found is None:
+        pages = pages_of_kind(opened, kind, match, once=at is not None)
+        return Queried(pages, len(pages), by_index=False)
+    return Queried(_in_order(opened, found, kind, match), len(found), by_index=True)
+
+
+def _in_order(opened: CrawlState, pages: npt.NDArray[np.int64], kind: str, match: str) -> Iterator[tuple[str, float]]:
+    """Those of the pages whose URL matches and that were of a kind when they were last found, the most important first;
+    read as they are asked for.
+    """
+    kinds, search = kinds_of(kind), compiled(match).search
+    known = opened.shard.pages
+    importance = opened.shard.ledger.importance(pages)
+    order = np.argsort(-importance, kind="stable")
+    size = FIRST_BATCH
+    begin = 0
+    while begin < len(order):
+        some = order[begin : begin + size]
+        heads = heads_found(known, pages[some])
+        for url, x, kind_found in zip(
+            known.texts.get_many(pages[some]), importance[some].tolist(), heads["kind"].tolist(), strict=True
+        ):
+            if kind_found in kinds and search(url):
+                yield url, x
+        begin, size = begin + size, min(4 * size, MOST_BATCH)
+
+
 def query(
     opened: CrawlState,
     xpath: str,
-    pages: list[tuple[str, float]],
+    pages: Iterable[tuple[str, float]],
     *,
     kind: str = "any",
     at: str | None = None,
     step: Callable[[int], None] = lambda done: None,
+    asking: Examiner | None = None,
 ) -> Iterator[Answer]:
     """The pages whose stored body is of a kind and in which an XPath finds something, and those in which it could not
-    be evaluated, or not in the whole page.
+    be evaluated, or not in the whole page. `asking` is an examiner to use, if there is one.
     """
     kinds = kinds_of(kind)
-    with examiner(opened.folder.path) as asking:
+    with examiner(opened.folder.path) if asking is None else nullcontext(asking) as one:
         for url, importance in pages:
             step(1)
-            found = asking.examine(Task(url, xpath, at, kinds=kinds))
+            found = one.examine(Task(url, xpath, at, kinds=kinds))
             if found.count:
                 yield Answer(url, importance, found.found, found.count, found.error)
             elif found.error and not found.error.startswith(UnknownPage.__name__):

@@ -23,7 +23,9 @@ from centime.model.errors import DamagedFile
 from centime.model.ids import HostId
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
+from centime.settings.want import want_of
 from centime.shard.host_table import Hosts
+from centime.shard.interest.interest import Interest
 from centime.shard.joining import join_domains
 from centime.shard.limits.refusals import Refusals
 from centime.shard.pages import KnownPages
@@ -83,6 +85,7 @@ def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[
         "refreshing": shard.refreshing.state(),
         "requisites": shard.requisites.state(),
         "refusals": shard.refusals.state(),
+        **({} if shard.interest is None else {"interest": ({}, shard.interest.state())}),
     }
     for name, (own_facts, own_arrays) in parts.items():
         facts[name] = own_facts
@@ -204,6 +207,8 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     shard.limits.restore(msgspec.msgpack.decode(arrays["limits"].tobytes(), strict=False))
     shard.refusals = Refusals.from_state(facts.get("refusals", {}), _part(snapshot, "refusals"))
     shard.set_counters(facts["counters"])
+    if shard.settings.want is not None:
+        shard.interest = Interest(want_of(shard.settings.want), shard.settings.damping, _part(snapshot, "interest"))
 
 
 def _part(snapshot: Snapshot, name: str) -> dict[str, npt.NDArray[Any]]:

@@ -1,6 +1,6 @@
 """Opens a crawl to resume it, or creates one: locks it, removes an unfinished frame, merges the settings given now."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,7 @@ def open_writer(
     if fresh and not urls:
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
-        usual = {"seeds": list(urls), "keep": "versions" if given.get("continuous") is True else "none"}
-        settings, secrets = hide(settings_from(usual | given, where=where), given.keys(), Secrets())
+        settings, secrets = hide(settings_from(_usual(urls, given) | given, where=where), given.keys(), Secrets())
         new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
         folder = CrawlFolder.create(path, clock(), settings.facts())
     else:
@@ -124,6 +123,13 @@ def open_writer(
             raise
     finally:
         folder.close()
+
+
+def _usual(urls: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with which a crawl begins: one that goes on for ever keeps versions, and an index of them."""
+    if given.get("continuous") is not True:
+        return {"seeds": list(urls), "keep": "none"}
+    return {"seeds": list(urls), "keep": "versions", "index": given.get("keep") != "none"}
 
 
 def _opened(folder: CrawlFolder, settings: CrawlSettings, clock: RunClock) -> CrawlWriter:

@@ -1,45 +1,78 @@
-"""The stored archive as one file: WARC files joined, or a WACZ package that replay tools open.
+"""The stored bodies as one archive: WARC files joined, or a WACZ package that replay tools open.
 
-Both are copies of the records as they were stored. Of a file that a crawl is writing, the records that its index names
-are copied. A WACZ is a ZIP file: `archive/` has the WARC files, `indexes/index.cdxj` all captures in order, and
-`pages/pages.jsonl` the pages with their titles.
+Both are copies of the records as they were stored. Of stored versions (`--keep versions`) records are made first, in a
+folder for the time being: their heads have the status and the Content-Type, which is what is stored of them. Of a file
+that a crawl is writing, the records that its index names are copied. A WACZ is a ZIP file: `archive/` has the WARC
+files, `indexes/index.cdxj` all captures in order, and `pages/pages.jsonl` the pages with their titles.
 """
 
 import hashlib
 import heapq
 import json
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.export.corpus import Corpus
 from centime.crawl.report.opening import moment
 from centime.crawl.search.archived import indexes_of
 from centime.files.disk import naming
-from centime.model.errors import BadInput
+from centime.model.document import Document
+from centime.model.errors import BadInput, DamagedFile, UnknownPage
+from centime.model.outcome import Outcome, PageKind
+from centime.model.response import Response
 from centime.search.page_text import page_text
+from centime.store.archive import Archive
 from centime.store.captures import OPEN, capture_of
+from centime.store.versions.stored import StoredVersion, body_of_version, every_version
 
 CHUNK = 1 << 20
 Step = Callable[[float], None]
 
 
-def must_be_archived(opened: CrawlState) -> None:
-    """BadInput if nothing is in the archive."""
-    if not indexes_of(opened.folder.bodies):
-        kept = opened.settings.keep
-        raise BadInput(
-            f"{opened.folder.path}: no WARC files are stored: this crawl runs with --keep {kept}; "
-            "--keep all stores what it reads from then on as WARC"
-        )
+class Archives(NamedTuple):
+    """Folders with WARC files, and how many stored versions are not in them because they cannot be read or kept."""
+
+    folders: tuple[Path, ...]
+    unreadable: int
 
 
-def write_warc(opened: CrawlState, file: BinaryIO, step: Step = lambda share: None) -> int:
+@contextmanager
+def archives_of(opened: CrawlState) -> Iterator[Archives]:
+    """The folders with the WARC files of a crawl: its own, and while the block runs one of its stored versions."""
+    with tempfile.TemporaryDirectory(prefix="centime-export-") as name:
+        archive, unreadable = Archive(name, "versions"), 0
+        try:
+            for version in every_version(opened.folder.versions):
+                try:
+                    archive.keep(_response(opened, version), Document(kind=PageKind.OTHER))
+                except (BadInput, DamagedFile, UnknownPage):
+                    unreadable += 1
+        finally:
+            archive.close()
+        yield Archives((opened.folder.bodies, Path(name)), unreadable)
+
+
+def _response(opened: CrawlState, version: StoredVersion) -> Response:
+    """The response that a version came with, as far as it is stored."""
+    return Response(
+        url=version.url,
+        outcome=Outcome.READ,
+        status=version.status,
+        headers=(("Content-Type", version.content_type),) if version.content_type else (),
+        body=body_of_version(opened.folder.versions, version),
+        asked_at=version.time,
+    )
+
+
+def write_warc(archives: Sequence[Path], file: BinaryIO, step: Step = lambda share: None) -> int:
     """Writes all WARC files one after the other, which is a WARC file too; returns how many there were."""
-    files = list(_warc_files(opened.folder.bodies))
+    files = [found for folder in archives for found in _warc_files(folder)]
     total = sum(size for _, size in files) or 1
     for path, size in files:
         for some in _read(path, size):
@@ -48,10 +81,12 @@ def write_warc(opened: CrawlState, file: BinaryIO, step: Step = lambda share: No
     return len(files)
 
 
-def write_wacz(opened: CrawlState, file: BinaryIO, created: float, step: Step = lambda share: None) -> int:
+def write_wacz(
+    opened: CrawlState, archives: Sequence[Path], file: BinaryIO, created: float, step: Step = lambda share: None
+) -> int:
     """Writes a WACZ package, version 1.1.1; returns the number of its pages."""
-    bodies = opened.folder.bodies
-    files = list(_warc_files(bodies))
+    files = [found for folder in archives for found in _warc_files(folder)]
+    indexes = [index for folder in archives for index in indexes_of(folder).values()]
     total = sum(size for _, size in files) or 1
     resources: list[dict[str, object]] = []
     with zipfile.ZipFile(file, "w", allowZip64=True) as package:
@@ -62,7 +97,7 @@ def write_wacz(opened: CrawlState, file: BinaryIO, created: float, step: Step = 
                 _stepped(_read(path, size), lambda done: step(0.7 * done / total)),
                 resources,
             )
-        _add(package, "indexes/index.cdxj", heapq.merge(*map(_sorted_lines, indexes_of(bodies).values())), resources)
+        _add(package, "indexes/index.cdxj", heapq.merge(*map(_sorted_lines, indexes)), resources)
         corpus = Corpus(opened, lambda share: step(0.3 * share))
         _add(package, "pages/pages.jsonl", _pages(corpus), resources)
         about = {

@@ -17,12 +17,25 @@ from centime.crawl.report.opening import moment
 from centime.crawl.report.top import importance_of_ranked
 from centime.crawl.search.newest import NewestBody, StoredBodies
 from centime.crawl.search.updating import wanted_pages
+from centime.discover.canonical import canonical
 from centime.files.replacement import replacing_files
+from centime.model.address import host_of
 from centime.model.errors import DamagedFile
+from centime.parse.document import read_document
 from centime.search.page_text import page_text
 
 ROWS_AT_ONCE = 500
+MOST_LINKS = 10_000  # of a page
 Step = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusLink:
+    """A link of a page."""
+
+    url: str
+    text: str  # of its anchor
+    external: bool  # it leads to another host
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,7 @@ class CorpusRow:
     importance: float
     changed: str | None  # when this version was first seen
     seen: str | None  # when it was last seen
+    links: list[CorpusLink]
 
 
 class Corpus:
@@ -78,7 +92,21 @@ class Corpus:
                     importance=importance,
                     changed=moment(body.time),
                     seen=moment(body.seen),
+                    links=links_of(data, content_type, body.url),
                 )
+
+
+def links_of(data: bytes, content_type: str, url: str) -> list[CorpusLink]:
+    """The links of a page to other pages, in its order, each once, with the text of its first anchor."""
+    read = read_document(data, url=url, content_type=content_type, anchors=True)
+    made: dict[CorpusLink, None] = {}
+    for href, text in zip(read.hrefs, read.anchors, strict=True):
+        target = canonical(href, read.base or url)
+        if target is not None and target != url:
+            made[CorpusLink(target, " ".join(text.split()), host_of(target) != host_of(url))] = None
+            if len(made) == MOST_LINKS:
+                break
+    return list(made)
 
 
 def write_json_lines(rows: Iterable[CorpusRow], file: BinaryIO) -> None:
@@ -94,10 +122,13 @@ def write_table(rows: Iterator[CorpusRow], path: Path) -> None:
 
     time = pa.timestamp("s", tz="UTC")
     texts = [(name, pa.string()) for name in ("url", "title", "text", "language", "kind")]
-    schema = pa.schema([*texts, ("importance", pa.float64()), ("changed", time), ("seen", time)])
+    link = pa.struct([("url", pa.string()), ("text", pa.string()), ("external", pa.bool_())])
+    numbers = [("importance", pa.float64()), ("changed", time), ("seen", time)]
+    schema = pa.schema([*texts, *numbers, ("links", pa.list_(link))])
     with replacing_files(path) as files, pq.ParquetWriter(files.new(path), schema, compression="zstd") as writer:
         while some := list(islice(rows, ROWS_AT_ONCE)):
             columns = {name: [getattr(row, name) for row in some] for name in schema.names}
             for name in ("changed", "seen"):
                 columns[name] = [None if one is None else datetime.fromisoformat(one) for one in columns[name]]
+            columns["links"] = [[asdict(one) for one in links] for links in columns["links"]]
             writer.write_table(pa.table(columns, schema=schema))

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.export.archives import must_be_archived, write_wacz, write_warc
+from centime.crawl.export.archives import archives_of, write_wacz, write_warc
 from centime.crawl.export.corpus import Corpus, write_json_lines, write_table
 from centime.crawl.export.history import History
 from centime.crawl.export.markdown import write_markdown
@@ -24,8 +24,6 @@ Facts = dict[str, Any]
 def export_bodies(opened: CrawlState, form: str, path: Path, step: Step) -> Facts:
     """Writes stored bodies in a format; returns what was written. BadInput if there are none."""
     must_have_bodies(opened)
-    if form in ("warc", "wacz"):
-        must_be_archived(opened)
     with damage_closes(opened.folder.path):
         facts = _FORMATS[form](opened, path, step)
     files = files_below(path) if path.is_dir() else [path]
@@ -62,13 +60,14 @@ def _git(opened: CrawlState, path: Path, step: Step) -> Facts:
 
 
 def _warc(opened: CrawlState, path: Path, step: Step) -> Facts:
-    with _written(path) as file:
-        return {"warc_files": write_warc(opened, file, step)}
+    with archives_of(opened) as archives, _written(path) as file:
+        return {"warc_files": write_warc(archives.folders, file, step), "unreadable": archives.unreadable}
 
 
 def _wacz(opened: CrawlState, path: Path, step: Step) -> Facts:
-    with _written(path) as file:
-        return {"pages": write_wacz(opened, file, time.time(), step)}
+    with archives_of(opened) as archives, _written(path) as file:
+        pages = write_wacz(opened, archives.folders, file, time.time(), step)
+        return {"pages": pages, "unreadable": archives.unreadable}
 
 
 _FORMATS: dict[str, Callable[[CrawlState, Path, Step], Facts]] = {

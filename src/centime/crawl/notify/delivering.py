@@ -96,6 +96,8 @@ class DeliveringProcess:
         facts = batch.facts()
         if self._settings.crawl:
             await asyncio.to_thread(_add_differences, self._settings.crawl, facts, batch)
+            if not facts["changes"]:
+                return ""
         body = msgspec.json.encode(facts)
         scheme, _, place = batch.to.partition(":")
         if self._settings.foreign and acts_here(batch.to):
@@ -117,7 +119,7 @@ def _add_differences(crawl: str, facts: dict[str, Any], batch: Batch) -> None:
     """Imports what reads versions when the first notice comes: many crawls have none."""
     from centime.crawl.notify.differences import add_differences
 
-    add_differences(Path(crawl), facts, batch.notices)
+    add_differences(Path(crawl), facts, batch)
 
 
 def acts_here(to: str) -> bool:

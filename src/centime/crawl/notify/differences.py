@@ -1,18 +1,25 @@
-"""What a change was, for those who are told of it: the sentences that differ, and of XML documents the delta, from the
-stored versions. Everything has a limit: what is beyond it can be had by `centime diff`.
+"""What a change was, for those who are told of it: the sentences that differ, of XML documents the delta, and what
+became of the nodes that an XPath finds, from the stored versions. Everything has a limit: what is beyond it can be had
+by `centime diff`.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 import msgspec
+from lxml import etree
 
-from centime.crawl.report.versions import Versions
+from centime.crawl.notify.node_changes import node_changes
+from centime.crawl.report.versions import Version, Versions
+from centime.crawl.worker.conditions import WatchedPage
 from centime.model.errors import CentimeError
-from centime.shard.people.notices import Change, Notice
-from centime.warehouse.comparison import XML, changed_sentences
+from centime.model.outcome import PageKind
+from centime.parse.encoding import as_utf8
+from centime.parse.kind import kind_of
+from centime.shard.people.notices import Batch, Change, Condition, Notice, When
+from centime.warehouse.comparison import XML, Document, changed_sentences
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
 
@@ -21,38 +28,107 @@ MOST_BODY = 1 << 20  # bytes of a version that is compared
 MOST_TOLD = 1 << 16  # bytes of sentences, and of a delta, in a notice
 MOST_DIFFERENCES = 200  # in a batch
 MOST_VERSIONS = 100  # of an XML document whose nodes are numbered
+MOST_SECONDS = 60.0  # for a batch
 
 
-def add_differences(folder: Path, facts: dict[str, Any], notices: Sequence[Notice]) -> None:
-    """Adds `diff` to the facts of each notice; None if the versions are not stored, and behind the first notices."""
-    for number, (told, notice) in enumerate(zip(facts["changes"], notices, strict=True)):
-        wanted = number < MOST_DIFFERENCES and notice.change in WITH_DIFFERENCE
-        told["diff"] = _difference(folder, notice) if wanted else None
+def add_differences(folder: Path, facts: dict[str, Any], batch: Batch, seconds: float = MOST_SECONDS) -> None:
+    """Adds to the facts of each notice `diff`, and `nodes` if the subscription has an XPath; None if the versions are
+    not stored, and behind the first notices. Removes notices of which the versions show that what their subscriber
+    wants to know of has not changed.
+    """
+    until = monotonic() + seconds
+    kept = []
+    for number, (told, notice) in enumerate(zip(facts["changes"], batch.notices, strict=True)):
+        stored = _stored(folder, notice) if monotonic() < until else None
+        is_first = number < MOST_DIFFERENCES and notice.change in WITH_DIFFERENCE
+        told["diff"] = _difference(stored) if stored is not None and stored.old is not None and is_first else None
+        nodes = told["nodes"] = _nodes(stored, batch.condition) if stored is not None else None
+        if _concerns(notice, batch.condition, stored, nodes):
+            kept.append(told)
+    facts["changes"] = kept
 
 
-def _difference(folder: Path, notice: Notice) -> dict[str, Any] | None:
+class _Stored(NamedTuple):
+    """The versions around a change: without an old one, the page is new; without a new one, it is gone."""
+
+    versions: Versions
+    old: Version | None
+    new: Version | None
+    documents: tuple[Document | None, Document | None]
+
+    def page(self, place: int) -> WatchedPage | None:
+        """One of them, for a condition."""
+        document = self.documents[place]
+        if document is None:
+            return None
+        kind = kind_of(document.body, document.content_type)
+        _, encoding = as_utf8(document.body, document.content_type, xml=kind is PageKind.XML, url=document.url)
+        return WatchedPage(document.body, kind, encoding, document.content_type, document.url)
+
+    def is_short(self) -> bool:
+        """Whether both are short enough to be compared."""
+        return all(one is None or len(one.body) <= MOST_BODY for one in self.documents)
+
+
+def _stored(folder: Path, notice: Notice) -> _Stored | None:
+    """The versions around a change; None if one of them is not stored."""
+    first_before = notice.first_before or notice.before
     try:
         versions = Versions(folder, notice.url)
-        pair = versions.around(
-            notice.first_before or notice.before,
-            notice.before,
-            notice.time,
-            was_gone=notice.change is Change.BACK,
-        )
-        if pair is None:
+        old, new = versions.before(first_before), versions.seen_by(notice.before, notice.time)
+        if notice.change in WITH_DIFFERENCE:
+            pair = versions.around(first_before, notice.before, notice.time, was_gone=notice.change is Change.BACK)
+            old, new = pair or (None, None)
+        elif notice.change is Change.NEW:
+            old = None
+        else:
+            new = None
+        if old is None and new is None:
             return None
-        documents = [versions.read(version) for version in pair]
+        documents = tuple(None if version is None else versions.read(version) for version in (old, new))
+        return _Stored(versions, old, new, (documents[0], documents[1]))
     except (CentimeError, OSError):  # a notice is told whatever became of the versions
         return None
-    told: dict[str, Any] = {"from": pair[0].time, "to": pair[1].time, "sentences": None, "delta": None}
-    if max(len(document.body) for document in documents) > MOST_BODY:
+
+
+def _difference(stored: _Stored) -> dict[str, Any] | None:
+    documents = [document for document in stored.documents if document is not None]
+    if stored.old is None or stored.new is None:
+        return None
+    told: dict[str, Any] = {"from": stored.old.time, "to": stored.new.time, "sentences": None, "delta": None}
+    if not stored.is_short():
         return told
     steps = changed_sentences(*documents)
     told["sentences"] = _bounded([{"old": list(one.old), "new": list(one.new)} for one in steps if not one.equal])
-    if all(document.form() == XML for document in documents) and len(versions) <= MOST_VERSIONS:
+    if all(document.form() == XML for document in documents) and len(stored.versions) <= MOST_VERSIONS:
         with suppress(NotWellFormed):
-            told["delta"] = _bounded(operations(versions.trees(*pair)))
+            told["delta"] = _bounded(operations(stored.versions.trees(stored.old, stored.new)))
     return told
+
+
+def _nodes(stored: _Stored, condition: Condition) -> list[dict[str, str | None]] | None:
+    """What became of the nodes that the XPath finds; None if that cannot be told."""
+    if not condition.xpath or not stored.is_short():
+        return None
+    try:
+        when = When.ALWAYS if condition.words else condition.when
+        return node_changes(stored.page(0), stored.page(1), condition.xpath, when)
+    except (etree.XPathError, ValueError, TypeError, MemoryError):
+        return None
+
+
+def _concerns(notice: Notice, condition: Condition, stored: _Stored | None, nodes: list[Any] | None) -> bool:
+    """Whether a subscriber is told of a change. In doubt it is."""
+    if not condition or stored is None or not stored.is_short():
+        return True
+    was_evaluated = notice.old is not None or notice.change is not Change.CHANGED
+    if condition.words:
+        if was_evaluated:
+            return True
+        pages = stored.page(0), stored.page(1)
+        before, after = (None if page is None else page.found(condition) for page in pages)
+        return before is None or after is None or before[0] != after[0]
+    return bool(nodes) or nodes is None or (condition.when is When.ALWAYS and was_evaluated)
 
 
 def _bounded(found: list[Any]) -> list[Any] | None:

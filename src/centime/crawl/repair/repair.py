@@ -32,7 +32,7 @@ from centime.crawl.repair.journal import Usable, read_usable, restore_bits
 from centime.crawl.repair.place import DAMAGED, REPAIRED, free_name, must_be_readable, rehearsed, set_aside
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
-from centime.crawl.repair.surgery import bury, forget_visits, rebuild_ledger, recount
+from centime.crawl.repair.surgery import bury, forget_visits, rebuild_ledger, recount, renew_interest
 from centime.crawl.repair.versions import repair_versions
 from centime.files.disk import make_folder, read_file, sync_folder
 from centime.files.frame import frame_head
@@ -290,6 +290,7 @@ def _salvage(folder: CrawlFolder, report: Repaired) -> None:
     elif report.visits_lost:
         report.lost.append(f"{report.visits_lost} visits; their pages are fetched again")
     recount(shard)
+    renew_interest(shard)
     shard.frame, shard.chain = max(end, shard.frame), usable.chain
     shard.pages.sync()
     facts, arrays = shard_state(shard)

@@ -19,6 +19,7 @@ from centime.shard.joining import join_ledger
 from centime.shard.placement import EVERY_LEVEL
 from centime.shard.presence import was_present
 from centime.shard.state import ShardState
+from centime.shard.wanting import computed
 from centime.store.record import Record
 
 BATCH = 65_536
@@ -87,6 +88,14 @@ def recount(shard: ShardState) -> None:
         visited += int(np.count_nonzero(were_visited))
         dropped += int(np.count_nonzero(shard.placement.idle(pages) & ~were_visited))
     shard.visited_count, shard.bounds.dropped = visited, dropped
+
+
+def renew_interest(shard: ShardState) -> None:
+    """Computes interest anew from the rows and the visits that are left, if the crawl wants some pages."""
+    if shard.interest is not None:
+        shard.interest = computed(shard, shard.interest.want)
+        shard.all_paid = True
+        queueing.reorder(shard)
 
 
 def bury(shard: ShardState, page: PageId, now: float) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -31,11 +32,15 @@ _Stored = TypeVar("_Stored", Capture, StoredVersion, Stored)
 
 def captures_of(path: Path, url: str) -> list[Stored]:
     """All stored bodies of a URL, oldest first; UnknownPage if there is none."""
-    folder = folder_of(path)
+    return captures_in(folder_of(path), url)
+
+
+def captures_in(folder: CrawlFolder, url: str) -> list[Stored]:
+    """The same, of a folder that is open."""
     name = canonical(url)
     if name is None:
         raise BadInput(f"{url}: this is not the URL of a page (http or https)")
-    with damage_closes(path):
+    with damage_closes(folder.path):
         captures = _stored(folder, name) or _stored(folder, exact(url, url) or name)
     if captures:
         return captures
@@ -50,8 +55,18 @@ def captures_of(path: Path, url: str) -> list[Stored]:
 
 def _stored(folder: CrawlFolder, url: str) -> list[Stored]:
     """All stored bodies of a URL; a crawl has both kinds if its --keep was changed."""
-    found: list[Stored] = [*find_bodies(folder.bodies, url), *versions_of(folder.versions, url)]
+    captures, versions = find_bodies(folder.bodies, url), versions_of(folder.versions, url)
+    found: list[Stored] = [*captures, *versions, *_returned(captures, versions)]
     return sorted(found, key=lambda one: one.timestamp)
+
+
+def _returned(captures: list[Capture], versions: list[StoredVersion]) -> Iterator[StoredVersion]:
+    """Versions that were seen again after the archive had another body: the database has them once, since the first
+    time. When they came back is not known, but when they were seen last.
+    """
+    for version in versions:
+        if any(version.timestamp < capture.timestamp < timestamp_of(version.seen) for capture in captures):
+            yield replace(version, time=version.seen)
 
 
 def capture_at(captures: list[_Stored], time: str | None) -> _Stored:

@@ -3,10 +3,11 @@
     new       the page was read for the first time
     changed   the signature of the content differs from that of the read before (Mark.CHANGED)
     gone      the page was present and is no longer: 404, 410, or given up after too many failures
-    back      the page was gone and is present again
+    moved     the page was present and redirects for good: 301, 308
+    back      the page was gone or had moved, and is present again
 
 A change was seen by one visit, and happened at some time since the visit that last found the page: the report has both
-times. Failures in between, and redirects, are no change. The importance is the current one.
+times. Failures in between, and other redirects, are no change. The importance is the current one.
 
 The pass is a kernel over the records in the file; it needs 5 bytes of memory per page and 13 per change. Only the
 changes that are shown are read in full, a batch at a time, so histories of any length can be reported.
@@ -160,7 +161,7 @@ def time_of(text: str, now: float) -> float:
 
 def _row(records: Records, head: Any, before: int, change: str, url: str, importance: float) -> dict[str, Any]:
     old = records.head(before) if before else None
-    present = change != Change.GONE
+    present = change not in (Change.GONE, Change.MOVED)
     return {
         "seen": moment(float(head["time"])),
         "last_seen_before": None if old is None else moment(float(old["time"])),

@@ -24,8 +24,8 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
     if not book.contains(pages)[0]:
         return {}
     mean, low, high = (float(rate[0]) * DAY for rate in book.rates(pages))
-    importance = shard.ledger.importance(pages)
-    shape, scale = (float(value[0]) for value in book.beliefs(pages, importance))
+    value = shard.value(pages)
+    shape, scale = (float(value[0]) for value in book.beliefs(pages, value))
     age = max(0.0, now - float(book.read_times(pages)[0]))
     pattern = change_pattern(opened, page, host)
     facts: dict[str, Any] = {
@@ -38,10 +38,10 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
         "host_dates_right": reliability(shard.hosts[host].dates),
     }
     if shard.settings.continuous:
-        facts["worth"] = float(book.worth(pages, now, importance)[0])
+        facts["worth"] = float(book.worth(pages, now, value)[0])
         facts["worth_needed"] = book.threshold
         over = float(book.read_times(pages)[0]) + shard.settings.least_times().of(shard.pages.texts.get(page))
-        facts["due"] = due_moment(max(over, float(book.due_times(pages, importance)[0])))
+        facts["due"] = due_moment(max(over, float(book.due_times(pages, value)[0])))
     if page in beats:
         rhythm = beats[page].rhythm
         facts["rhythm_seconds"] = rhythm.period

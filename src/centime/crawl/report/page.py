@@ -11,6 +11,7 @@ from centime.change.noise import RESTLESS
 from centime.change.page_state import unpacked
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import refresh_facts
+from centime.crawl.report.interest import page_interest
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
 from centime.crawl.report.refused import refused_on
@@ -66,6 +67,7 @@ def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[floa
         "depth": int(origin["depth"]),
         "focus": opened.settings.focus[int(origin["focus"]) - 1] if origin["focus"] else None,
     }
+    facts |= page_interest(opened, page)
     facts |= _requisite_facts(opened, page)
     waiting = Waiting(shard)
     freshness = refresh_facts(opened, page, host, now)

@@ -111,8 +111,8 @@ def beliefs_now(opened: CrawlState, now: float) -> tuple[Pages, Vector, Beliefs]
     costs = np.maximum(
         last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
     )
-    importance = opened.shard.ledger.importance(pages)
-    known = beliefs_of(refreshing.book, pages, importance, costs, now, refreshing.mortality, refreshing.beats)
+    value = opened.shard.value(pages)
+    known = beliefs_of(refreshing.book, pages, value, costs, now, refreshing.mortality, refreshing.beats)
     return pages, costs, known
 
 
@@ -162,8 +162,9 @@ def _next(
     order = np.lexsort((-worth, np.maximum(wait, 0.0)))[:count]
     fresh = np.exp(-beliefs.shape * np.log1p(beliefs.age / beliefs.scale))
     rows = []
-    for rank, (place, url) in enumerate(
-        zip(order.tolist(), opened.shard.pages.texts.get_many(pages[order]), strict=True), 1
+    importance = opened.shard.ledger.importance(pages[order]).tolist()
+    for rank, (place, x, url) in enumerate(
+        zip(order.tolist(), importance, opened.shard.pages.texts.get_many(pages[order]), strict=True), 1
     ):
         rate, age = float(beliefs.shape[place] / beliefs.scale[place]), float(beliefs.age[place])
         rows.append(
@@ -171,7 +172,8 @@ def _next(
                 "rank": rank,
                 "due": "now" if wait[place] <= 0 else due_moment(now + float(wait[place])),
                 "worth": float(worth[place]),
-                "importance": float(beliefs.importance[place]),
+                "importance": x,
+                **({} if opened.shard.interest is None else {"value": float(beliefs.importance[place])}),
                 "changes_per_day": rate * DAY,
                 "age_days": age / DAY,
                 "probably_fresh": float(fresh[place]),

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
+from centime.crawl.report.interest import wanted_counts
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import KINDS, Columns, are_present, kinds_of, last_visits
 from centime.discover.refusal import Reason
@@ -33,6 +34,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
         **opened.statistics(now),
         **_robots(opened, found),
         **_refresh(opened, now),
+        **wanted_counts(opened, now),
         "created": moment(folder.created),
         "body_bytes": int(found["body_bytes"].sum(dtype=np.int64)),
         "late_visits": shard.late_visits,
@@ -121,6 +123,7 @@ def _memory(opened: CrawlState) -> dict[str, int]:
         "refusals": shard.refusals.nbytes,
         "frontier": int(shard.placement.frontier.statistics()["bytes"]),
         "change_rates": int(shard.refreshing.book.statistics()["bytes"]),
+        **({} if shard.interest is None else {"interest": shard.interest.nbytes}),
     }
     return {**parts, "all": sum(parts.values())}
 

@@ -9,6 +9,7 @@ from centime.crawl.notify.delivery import Trouble, read_troubles
 from centime.crawl.report.opening import look_at, moment
 from centime.model.errors import BadInput
 from centime.shard.people.command import SubscribeCommand, UnsubscribeCommand
+from centime.shard.people.subscriptions import condition_facts
 
 
 def subscription_table(path: Path) -> list[dict[str, Any]]:
@@ -28,7 +29,7 @@ def subscription_table(path: Path) -> list[dict[str, Any]]:
             facts = {
                 "name": given.name,
                 "pattern": given.pattern,
-                "xpath": given.xpath or None,
+                **condition_facts(given),
                 "every_seconds": given.every,
                 "to": given.to,
             }

@@ -1,4 +1,4 @@
-"""The first pages, or sites, by importance, by worth (what is fetched next), by changes, or by errors.
+"""The first pages, or sites, by importance, interest (`interest.py`), worth (what is fetched next), changes or errors.
 
 Importance has two error bounds (`ledger/exact.py`): over all pages, |x - x*|_1 / N is at most the certified error; and
 no page, nor the sum of any set of pages such as a site, is wrong by more than half of that times N, because x and x*
@@ -12,16 +12,17 @@ import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.freshness import DAY
+from centime.crawl.report.interest import interest_facts, top_by_interest
 from centime.crawl.report.opening import moment
+from centime.crawl.report.sorting import first_by, hosts_of_all
 from centime.crawl.report.visits import KINDS, OUTCOMES, PRESENT, REDIRECTS, kinds_of, last_visits
 from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.frontier.kind import REFRESH
 from centime.model.errors import BadSetting
 from centime.model.ids import PageId, host_ids
 from centime.model.outcome import Outcome
-from centime.model.row_batch import Pages
 
-ORDERS = ("importance", "worth", "change", "errors")
+ORDERS = ("importance", "interest", "worth", "change", "errors")
 
 Rows = list[dict[str, Any]]
 
@@ -35,6 +36,10 @@ def top_pages(
     if count < 0:
         raise BadSetting(f"the number of pages to show must be 0 or more, not {count}")
     rows: Rows
+    if by == "interest":
+        return {"known": opened.shard.pages.count, **interest_facts(opened), "by": by} | {
+            "top": top_by_interest(opened, count, site=site)
+        }
     match by, site:
         case "importance", False:
             rows = _important(opened, count)
@@ -69,21 +74,6 @@ def importance_of_ranked(opened: CrawlState) -> npt.NDArray[np.float64]:
     return importance
 
 
-def first_by(values: npt.NDArray[Any], count: int) -> Pages:
-    """The places of the `count` largest values, the largest first; equal values by place."""
-    count = min(count, len(values))
-    if not count:
-        return np.empty(0, dtype=np.int64)
-    least = np.partition(values, len(values) - count)[len(values) - count]
-    best = np.flatnonzero(values >= least)
-    return best[np.lexsort((best, -values[best]))][:count]
-
-
-def hosts_of_all(opened: CrawlState) -> npt.NDArray[np.int64]:
-    """The number of the host of every page."""
-    return opened.shard.pages.origins.every()["host"].astype(np.int64)
-
-
 def _important(opened: CrawlState, count: int) -> Rows:
     known, importance = opened.shard.pages, importance_of_ranked(opened)
     best = first_by(importance, min(count, known.count - len(opened.shard.requisites.every())))
@@ -107,7 +97,7 @@ def _important_sites(opened: CrawlState, count: int) -> Rows:
 
 def _next(opened: CrawlState, count: int, now: float) -> Rows:
     shard = opened.shard
-    best = shard.placement.frontier.best(count, shard.ledger.class_shares())
+    best = shard.placement.frontier.best(count, shard.class_offsets())
     if not len(best):
         return []
     waiting = Waiting(shard)
@@ -120,12 +110,13 @@ def _next(opened: CrawlState, count: int, now: float) -> Rows:
             "level": LEVELS[level],
             "importance": float(x),
             "worth": value if level == REFRESH else None,
+            **({} if shard.interest is None else {"value": float(decides)}),
             "host_ready": readiness(waiting.host_time(host), now),
             "why": REASONS[level],
             "url": url,
         }
-        for rank, (level, x, value, host, url) in enumerate(
-            zip(levels, importance, worth, hosts, shard.pages.texts.get_many(best), strict=True), 1
+        for rank, (level, x, value, decides, host, url) in enumerate(
+            zip(levels, importance, worth, shard.value(best), hosts, shard.pages.texts.get_many(best), strict=True), 1
         )
     ]
 

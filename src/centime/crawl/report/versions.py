@@ -127,13 +127,26 @@ class Versions:
         that of the visit that saw the last one: the new version must be one that this visit has stored, and the old one
         that of the visit before the first, unless the page was gone then.
         """
-        place = sum(first_seen(version.first) <= before_first for version in self._all) - 1
-        after = sum(first_seen(version.first) <= seen for version in self._all) - 1
+        place, after = self._place_at(before_first), self._place_at(seen)
         if place < 0 or after <= place:
             return None
         old, new = self._all[place], self._all[after]
         is_old = was_gone or last_seen_seconds(old.last) >= before_first - LONGEST_VISIT
         return (old, new) if is_old and first_seen(new.first) > before_last - 1.0 else None
+
+    def before(self, visited: float) -> Version | None:
+        """The version that a visit found; None if it is not stored."""
+        place = self._place_at(visited)
+        return self._all[place] if place >= 0 else None
+
+    def seen_by(self, visited_before: float, visited: float) -> Version | None:
+        """The version that a visit stored; None if it stored none."""
+        found = self.before(visited)
+        return found if found is not None and first_seen(found.first) > visited_before - 1.0 else None
+
+    def _place_at(self, time: float) -> int:
+        """The place of the newest version that was seen until a time; -1 if there is none."""
+        return sum(first_seen(version.first) <= time for version in self._all) - 1
 
     def around_change(self, row: Mapping[str, Any]) -> tuple[Version, Version] | None:
         """The versions around a change of a report (`changes.py`)."""

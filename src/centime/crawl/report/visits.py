@@ -43,18 +43,19 @@ def last_visits(known: KnownPages, *names: str) -> Columns:
 
 def last_found(known: KnownPages, *names: str) -> Columns:
     """The same of the last visit that found each page: later failures hide nothing. If none did, of the last visit."""
+    return _columns(known, names, lambda pages: heads_found(known, pages))
 
-    def heads_of(pages: Pages) -> npt.NDArray[np.void]:
-        heads = known.records.heads(pages)
-        failed = ~are_present(heads["kind"]) & (heads["previous"] > 0) & (heads["presence"] != Presence.NEVER)
-        for place in np.flatnonzero(failed):
-            for head in known.records.head_history(PageId(int(pages[place]))):
-                if PageKind.HTML <= head["kind"] <= PageKind.OTHER:
-                    heads[place] = head
-                    break
-        return heads
 
-    return _columns(known, names, heads_of)
+def heads_found(known: KnownPages, pages: Pages) -> npt.NDArray[np.void]:
+    """The heads of the visits that last found some pages; of the last visits of those that were never found."""
+    heads = known.records.heads(pages)
+    failed = ~are_present(heads["kind"]) & (heads["previous"] > 0) & (heads["presence"] != Presence.NEVER)
+    for place in np.flatnonzero(failed):
+        for head in known.records.head_history(PageId(int(pages[place]))):
+            if PageKind.HTML <= head["kind"] <= PageKind.OTHER:
+                heads[place] = head
+                break
+    return heads
 
 
 def _columns(known: KnownPages, names: tuple[str, ...], heads_of: Callable[[Pages], npt.NDArray[np.void]]) -> Columns:

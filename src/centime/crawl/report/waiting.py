@@ -32,7 +32,7 @@ class Waiting:
         self.levels, self.classes = np.divmod(kinds, CLASSES)
         self.worth: npt.NDArray[np.float64] = arrays["keys"].astype(np.float64)
         unread = self.levels == DISCOVERY
-        self.worth[unread] += shard.ledger.class_shares()[self.classes[unread]]
+        self.worth[unread] += shard.class_offsets()[self.classes[unread]]
         times = arrays["next_times"].astype(np.float64)
         grouped = np.flatnonzero(arrays["groups"] >= 0)
         times[grouped] = np.maximum(times[grouped], arrays["group_times"][arrays["groups"][grouped]])

@@ -74,6 +74,11 @@ class StoredBodies:
         self.position: Position = {}
         self.count = 1
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether bodies are in both places."""
+        return all(map(files_below, (self._folder.bodies, self._folder.versions)))
+
     def since(self, position: Position) -> Iterator[NewestBody]:
         """The newest bodies among those that were stored since a position."""
         with ArchivedCaptures(self._opened) as archived:

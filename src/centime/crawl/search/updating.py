@@ -15,6 +15,7 @@ import numpy.typing as npt
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.visits import REDIRECTS, last_visits
 from centime.crawl.search.newest import NewestBodies, NewestBody, StoredBodies, digest_number
+from centime.crawl.search.paths import update_paths
 from centime.files.listing import files_below
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
 from centime.model.ids import PageId
@@ -42,6 +43,7 @@ class Update:
     first_unreadable: str = ""
     text_bytes: int = 0  # of those added and changed
     index_bytes: int = 0
+    documents: int = 0  # in the index of paths
     began_again: str = ""
 
     def facts(self) -> dict[str, Any]:
@@ -67,13 +69,17 @@ def update_index(
     must_have_bodies(opened)
     files, known = index_files(opened), opened.shard.pages
     update = Update()
+
+    def half(share: float) -> None:
+        step(share / 2)  # words, then paths
+
     with write_index(files, known.count, rebuild=rebuild) as writer:
         update.began_again = writer.began_again
         seen_until = known.last_time()
         source = bodies or StoredBodies(opened)
         wanted, update.noindex = wanted_pages(opened)
         try:
-            for body in _due(source, opened, writer, wanted, step):
+            for body in _due(source, opened, writer, wanted, half):
                 _index(body, source, writer, update)
                 if writer.is_due:
                     writer.commit()
@@ -84,6 +90,7 @@ def update_index(
         finally:
             writer.commit()
         update.pages = int(np.count_nonzero(writer.pages.digests))
+        update.documents = update_paths(opened, rebuild=rebuild, step=half).documents
     update.index_bytes = sum(path.stat().st_size for path in files_below(files.folder))
     return update
 

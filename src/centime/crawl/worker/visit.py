@@ -18,10 +18,10 @@ from centime.change.look import Look, seen_again
 from centime.change.part import WHOLE, ComparedPart
 from centime.change.seen import Seen
 from centime.crawl.worker.chain import MOST_HOPS, Chains
+from centime.crawl.worker.conditions import WatchedPage, watched
 from centime.crawl.worker.hook import HookCaller
 from centime.crawl.worker.needs import NeedReader, Needs
 from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
-from centime.crawl.worker.xpath import watched
 from centime.discover.feed import read_feed
 from centime.discover.refusal import Reason
 from centime.discover.sitemap import Sitemap, read_sitemap
@@ -35,6 +35,7 @@ from centime.parse.document import read_document
 from centime.parse.header_links import with_header_links
 from centime.parse.text_sample import text_sample
 from centime.shard.message import LIE, NOT_DOUBTED, PLAIN, TEXT_FOLLOWS, TRUE, WITHOUT_TLS, Lease, Role, Visit
+from centime.shard.people.subscriptions import Watched
 from centime.store.keeper import Keeper
 
 
@@ -126,7 +127,7 @@ async def visit(
         index_of=links.index_of(lease.url),
         fresh_for=_fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
-        watched=tuple(watched(response.body, document.kind, document.encoding, lease.watch)) if lease.watch else (),
+        watched=_watched(lease, response, document),
         needed=needed.texts,
         needs_cut=needed.cut,
         is_page=bool(lease.nesting),
@@ -134,6 +135,14 @@ async def visit(
         seen=seen,
         doubted=doubted,
     )
+
+
+def _watched(lease: Lease, response: Response, document: Document) -> tuple[Watched, ...]:
+    """What the conditions of subscriptions find."""
+    if not lease.watch:
+        return ()
+    page = WatchedPage(response.body, document.kind, document.encoding, response.content_type, lease.url)
+    return watched(page, lease.watch)
 
 
 def _is_kept(lease: Lease, archive: Keeper) -> bool:
@@ -233,6 +242,7 @@ def _without_document(
         sitemaps=links.of_robots(lease, response.sitemaps),
         detail=detail,
         noarchive=noarchive,
+        target=response.target[:LONGEST_TARGET] if response.outcome is Outcome.MOVED else "",
     )
 
 
@@ -293,6 +303,7 @@ def _fresh_for(cache_control: str) -> float:
 
 
 _MAX_AGE = re.compile(r"(?<![-\w])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE).search
+LONGEST_TARGET = 2_000  # characters
 NO_TLS = (Outcome.NO_CONNECTION, Outcome.BAD_TLS, Outcome.TIMED_OUT)
 
 

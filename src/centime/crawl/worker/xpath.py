@@ -1,4 +1,4 @@
-"""Evaluates the XPaths of subscriptions in a page: gives a hash of what they find, and its text for people.
+"""XPaths of subscriptions: a hash of what they find in a page, and its text for people.
 
 The work is bounded and safe (`parse/tree.py`), and the first MOST_FOUND results count. A running evaluation cannot be
 stopped. So, before a subscription is accepted, `check_pace` tries its XPath on generated pages of growing size, and
@@ -10,9 +10,9 @@ finds elements in any namespace.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import xxhash
 from lxml import etree
@@ -20,9 +20,6 @@ from lxml import etree
 from centime.crawl.worker.timing import quickest
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
-from centime.parse.tree import tree_of
-from centime.shard.people.notices import MOST_TEXT
-from centime.shard.people.subscriptions import Subscription, Watched
 
 MOST_FOUND = 1_000
 LONGEST_XPATH = 1_000
@@ -76,27 +73,42 @@ def _nested(text: str) -> int:
     return deepest
 
 
-def watched(body: bytes, kind: PageKind, encoding: str, subscriptions: Sequence[Subscription]) -> list[Watched]:
-    """For each subscription with an XPath: its name, the hash of what the XPath finds in the body, and its text.
+class Found(NamedTuple):
+    """What an XPath finds in a page: the texts of its results, and a hash of them."""
 
-    The caller passes the subscriptions that match the page's URL. If an XPath finds nothing, that has a hash too, so
-    the disappearance of something is a change.
+    pieces: list[str]
+    mark: int
+
+
+def find(root: Any, xpath: str, kind: PageKind) -> Found | None:
+    """What an XPath finds below the root of a page, which is None for a page without elements; None if it cannot be
+    evaluated. If it finds nothing, that has a hash too, so the disappearance of something is a change.
+
+    Of an element of XML the attributes count too: they are data there.
     """
-    with_xpath = [one for one in subscriptions if one.xpath]
-    if not with_xpath or kind not in (PageKind.HTML, PageKind.XML):
-        return []
-    root = tree_of(body, kind, encoding)
     if root is None:
-        return []
-    found = []
-    for one in with_xpath:
-        try:
-            pieces = _pieces(_compiled(one.xpath)(root))
-        except (etree.XPathError, ValueError, TypeError, MemoryError):
-            continue
-        mark = xxhash.xxh3_64_intdigest("\0".join(pieces).encode("utf-8", "replace"))
-        found.append((one.name, mark, " ".join(pieces)[:MOST_TEXT]))
-    return found
+        return Found([], _mark([]))
+    try:
+        result = _compiled(xpath)(root)
+        pieces = _pieces(result)
+        counted = pieces
+        if kind is PageKind.XML and isinstance(result, list):
+            counted = [piece + _attributes(node) for piece, node in zip(pieces, result, strict=False)]
+        return Found(pieces, _mark(counted))
+    except (etree.XPathError, ValueError, TypeError, MemoryError):
+        return None
+
+
+def _mark(pieces: list[str]) -> int:
+    text = "\0".join(pieces) if pieces != [""] else "\0\0"  # one empty result is not the same as none
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace"))
+
+
+def _attributes(node: Any) -> str:
+    """The attributes of an element and of those in it."""
+    if not isinstance(node, etree._Element):
+        return ""
+    return "".join(f"\1{name}={value}" for one in node.iter(etree.Element) for name, value in sorted(one.items()))
 
 
 @lru_cache(maxsize=1_024)
@@ -114,7 +126,12 @@ def _pieces(result: Any) -> list[str]:
 def _text_of(node: Any) -> str:
     if isinstance(node, tuple):  # a namespace
         return str(node)
-    return "".join(node.itertext())
+    return "".join(texts_of(node))
+
+
+def texts_of(node: Any) -> Iterable[str]:
+    """The texts in an element; that of a processing instruction."""
+    return node.itertext() if isinstance(node.tag, str) else [node.text or ""]
 
 
 def _normalised(text: str) -> str:

@@ -66,9 +66,9 @@ def _lost(state: ShardState) -> Iterator[tuple[Pages, Ranks]]:
 
 def _ranks(state: ShardState, pages: Pages) -> Ranks:
     """The importance of unread pages as whole numbers in the same order: the bits of a float, its sign turned."""
-    shares = state.ledger.class_shares()
+    shares = state.class_offsets()
     classes = state.pages.origins_of(pages)["focus"] if len(shares) > 1 else np.zeros(len(pages), dtype=np.uint8)
-    bits = (state.ledger.inflow(pages) + shares[classes]).astype(np.float32).view(np.uint32)
+    bits = (state.unread_keys(pages) + shares[classes]).astype(np.float32).view(np.uint32)
     negative = bits >> np.uint32(31) == 1
     ranks: Ranks = np.where(negative, ~bits, bits | np.uint32(1 << 31)).astype(np.uint32)
     return ranks

@@ -25,6 +25,7 @@ from centime.shard.people.command import (
 )
 from centime.shard.queueing import promote
 from centime.shard.state import ShardState
+from centime.shard.wanting import apply_want
 
 PROBATION = 16  # one of this many pages is fetched early if their publisher has lost its credit
 FUTURE_SECONDS = 86_400.0  # a date further ahead of now than this is wrong
@@ -55,6 +56,11 @@ def changed_live(settings: CrawlSettings, command: SetCommand) -> CrawlSettings:
         raise BadSetting(
             "a delay of 0 allows several requests to a host at a time: stop the crawl and start it with another --delay"
         )
+    if new.refused_suffixes() != settings.refused_suffixes():
+        raise BadSetting(
+            f"the fetchers refuse files that want={new.want or 'none'} asks for or gives up: stop the crawl and start "
+            f"it with --want {new.want or 'none'}"
+        )
     return new
 
 
@@ -71,6 +77,7 @@ def take_claims(state: ShardState, now: float, host: HostId, claims: npt.NDArray
 
 def _set(state: ShardState, now: float, command: SetCommand) -> None:
     state.apply_live_settings(changed_again(state.settings, command.values))
+    apply_want(state)
     rebalance(state, now)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from centime.model.ids import PageId
 
-MOST_TEXT = 65_536  # characters of what an XPath found that a notice contains
+MOST_TEXT = 65_536  # characters of what a condition found that a notice contains
 
 
 class Change(StrEnum):
@@ -23,8 +23,30 @@ class Change(StrEnum):
     NEW = "new"  # read for the first time
     CHANGED = "changed"  # the content differs
     GONE = "gone"  # no longer there
-    BACK = "back"  # there again after it was gone
+    BACK = "back"  # there again after it was gone or had moved
+    MOVED = "moved"  # redirects for good: 301, 308
     VOLATILE = "volatile"  # for weeks, only parts known to be volatile have differed
+
+
+class When(StrEnum):
+    """Of which changes of what a condition finds a subscriber is notified."""
+
+    ALWAYS = ""
+    APPEARS = "appears"  # a node begins to match, or words appear
+    VANISHES = "vanishes"  # a node no longer matches, or words vanish
+
+
+class Condition(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What must change in a page: what an XPath finds, or whether words are there; with both, words in what the XPath
+    finds. Without any, the page itself.
+    """
+
+    xpath: str = ""
+    words: str = ""
+    when: When = When.ALWAYS
+
+    def __bool__(self) -> bool:
+        return bool(self.xpath or self.words)
 
 
 class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -36,12 +58,14 @@ class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     time: float  # when the last change was seen
     importance: float
     change: Change
-    new: str = ""  # what the XPath finds now
+    new: str = ""  # what the condition finds now
     changes: int = 1  # the number of changes that were merged
     first_time: float = 0.0  # when the first of them was seen; 0 if there is only one
-    old: str | None = None  # what the XPath found before the first of them; None if it was never evaluated
+    old: str | None = None  # what the condition found before the first of them; None if it was never evaluated
     before: float = 0.0  # when the page was visited before the last of them
     first_before: float = 0.0  # when it was visited before the first of them; 0 if there is only one
+    status: int = 0  # of the HTTP response; 0 if there was none
+    target: str = ""  # where the page moved to
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -50,6 +74,7 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
     name: str
     to: str
     notices: tuple[Notice, ...]
+    condition: Condition = Condition()
 
     @property
     def up_to(self) -> int:
@@ -79,6 +104,8 @@ def notice_facts(name: str, notice: Notice) -> dict[str, Any]:
         "seen": notice.time,
         "first_seen": notice.first_time or notice.time,
         "changes": notice.changes,
+        "status": notice.status or None,
+        "moved_to": notice.target or None,
         "importance": notice.importance,
         "old": notice.old,
         "new": notice.new,

@@ -9,9 +9,9 @@ until `delivered` records that it arrived. After a full batch, the rest is due a
 its notice waits, the two are merged into one notice that counts the changes, unless the first may already be in a batch
 that is being delivered. So the waiting notices are bounded by the number of pages, however long a subscriber is away.
 
-A subscription with an XPath keeps what it found last in each page, so that a notice has the old value and the new one
-in full. Their text is bounded: above MOST_KEPT characters in values and waiting notices, further texts are cut to SHORT
-characters; hashes still show every change.
+A subscription with a condition keeps what it found last in each page, so that a notice has the old value and the new
+one in full. Their text is bounded: above MOST_KEPT characters in values and waiting notices, further texts are cut to
+SHORT characters; hashes still show every change.
 
 Nothing here reads a clock. All calls that change the state (`add`, `remove`, `noticed`, `delivered`) follow from frames
 of the journal, and the same calls give the same state.
@@ -25,18 +25,21 @@ import msgspec
 
 from centime.model.ids import PageId
 from centime.model.pattern import compiled
-from centime.shard.people.notices import Batch, Change, Notice
+from centime.shard.people.notices import Batch, Change, Condition, Notice, When
 
 MOST_NOTICES = 1_000  # in a batch
-MOST_KEPT = 32 << 20  # characters of what an XPath found, for each subscription
+MOST_KEPT = 32 << 20  # characters of what a condition found, for each subscription
 SHORT = 200  # characters of a text for which there is no room
 
-Watched = tuple[str, int, str]  # the name of a subscription, the hash of what its XPath found, and its text
-Value = tuple[int, str | None]  # the hash of what an XPath found in a page, and its text; None if it was not kept
+MISSING, THERE = 0, 1  # the hashes of words that are not in a page, and of those that are
+
+Watched = tuple[str, int, str]  # the name of a subscription, the hash of what its condition found, and its text
+Value = tuple[int, str | None]  # the hash of what a condition found in a page, and its text; None if it was not kept
 
 
 class Subscription(msgspec.Struct, array_like=True, frozen=True):
-    """Notifies `to` of changes of the pages whose URL matches `pattern`; with an XPath, only if what it finds changes.
+    """Notifies `to` of changes of the pages whose URL matches `pattern`; with an XPath or words, only if what they
+    find changes.
 
     `every`, in seconds, is the least time between two deliveries, and the longest between two reads of a page.
     """
@@ -46,6 +49,13 @@ class Subscription(msgspec.Struct, array_like=True, frozen=True):
     every: float
     to: str  # file:PATH, command:PROGRAM, http://..., https://...
     xpath: str = ""
+    words: str = ""
+    when: When = When.ALWAYS
+
+    @property
+    def condition(self) -> Condition:
+        """What must change in a page."""
+        return Condition(self.xpath, self.words, self.when)
 
 
 class _Kept(msgspec.Struct, array_like=True):
@@ -54,7 +64,7 @@ class _Kept(msgspec.Struct, array_like=True):
     subscription: Subscription
     last: float  # when a batch was last delivered, 0 if none was
     waiting: list[Notice]
-    values: dict[PageId, Value | int]  # what the XPath found in each page; version 0.1 kept the hash alone
+    values: dict[PageId, Value | int]  # what the condition found in each page; version 0.1 kept the hash alone
 
 
 class _State(msgspec.Struct, array_like=True):
@@ -96,7 +106,7 @@ class _Active:
             if notice.time > until or len(notices) == MOST_NOTICES:
                 break
             notices.append(notice)
-        return Batch(self.subscription.name, self.subscription.to, tuple(notices))
+        return Batch(self.subscription.name, self.subscription.to, tuple(notices), self.subscription.condition)
 
     def add(self, notice: Notice) -> None:
         """Adds a notice, merged with the page's last one unless a batch with that one may be on its way."""
@@ -134,14 +144,14 @@ class _Active:
     def found(
         self, page: PageId, change: Change | None, found: tuple[int, str] | None
     ) -> tuple[Change | None, str | None, str]:
-        """The change that the XPath shows, what it found before (None if that is not known), and what it finds now.
+        """The change that the condition shows, what it found before (None if that is not known), and what it finds now.
 
-        A page that changed since it was last read, but in which the XPath was never evaluated, may have changed in what
-        the XPath finds: its subscriber is notified, without an old value.
+        A page that changed since it was last read, but in which the condition was never evaluated, may have changed in
+        what it finds: its subscriber is notified, without an old value.
         """
-        _, old = self.values.get(page, (0, None))
-        if found is None:  # gone, or read by a fetcher that did not know the subscription yet
-            return (Change.GONE if change is Change.GONE else None), old, ""
+        mark, old = self.values.get(page, (None, None))
+        if found is None:  # not read, or by a fetcher that did not know the subscription yet, or beyond a limit
+            return self._unread(change, mark), old, (old or "") if change is Change.BACK else ""
         known = page in self.values
         same = known and self.values[page][0] == found[0]
         if not same:
@@ -150,11 +160,32 @@ class _Active:
             self.kept += len(text)
             self.values[page] = (found[0], text)
         new = self.values[page][1] or ""
+        if self.subscription.words:
+            return self._of_words(change, None if change in (Change.NEW, Change.BACK) else mark, found[0]), old, new
         if change in (Change.NEW, Change.BACK):
             return change, old, new
         if known:
             return (None if same else Change.CHANGED), old, new
         return change, None, new
+
+    def _unread(self, change: Change | None, mark: int | None) -> Change | None:
+        """The change of a page in which the condition was not evaluated: it came or went, as far as words are in it."""
+        leaves = change in (Change.GONE, Change.MOVED)
+        if not leaves and change not in (Change.NEW, Change.BACK):
+            return None
+        if self.subscription.words:
+            against = When.APPEARS if leaves else When.VANISHES
+            return None if mark == MISSING or self.subscription.when is against else change
+        return change
+
+    def _of_words(self, change: Change | None, before: int | None, now: int) -> Change | None:
+        """The change of a page in which words appeared or vanished; None if neither, or if nobody wants to know."""
+        when = self.subscription.when
+        if now == before or (before is None and (change is None or (now == MISSING and change is not Change.CHANGED))):
+            return None
+        if when is (When.VANISHES if now == THERE else When.APPEARS):
+            return None
+        return change if before is None else Change.CHANGED
 
 
 class Subscriptions:
@@ -182,19 +213,20 @@ class Subscriptions:
         before = self._all.get(subscription.name)
         active = self._all[subscription.name] = _Active(subscription)
         if before is not None:
-            values = before.values if before.subscription.xpath == subscription.xpath else {}
+            same = (before.subscription.xpath, before.subscription.words) == (subscription.xpath, subscription.words)
+            values = before.values if same else {}
             active.take_over(before.last, before.waiting.values(), values)
 
     def remove(self, name: str) -> bool:
         """Removes a subscription with its waiting notices; returns whether there was one."""
         return self._all.pop(name, None) is not None
 
-    def with_xpath(self, url: str) -> tuple[Subscription, ...]:
-        """The subscriptions with an XPath that match a page: its fetcher evaluates them."""
-        return tuple(one.subscription for one in self._all.values() if one.subscription.xpath and one.search(url))
+    def with_condition(self, url: str) -> tuple[Subscription, ...]:
+        """The subscriptions with an XPath or words that match a page: its fetcher evaluates them."""
+        return tuple(one.subscription for one in self._all.values() if one.subscription.condition and one.search(url))
 
     def unknown(self, page: PageId, watch: Sequence[Subscription]) -> bool:
-        """Whether the XPath of one of these subscriptions was never evaluated in a page."""
+        """Whether the condition of one of these subscriptions was never evaluated in a page."""
         return any(page not in self._all[one.name].values for one in watch)
 
     def match(self, url: str) -> list[str]:
@@ -215,10 +247,13 @@ class Subscriptions:
         watched: Sequence[Watched] = (),
         names: Iterable[str] | None = None,
         before: float = 0.0,
+        status: int = 0,
+        target: str = "",
     ) -> None:
-        """Adds notices for what a visit showed: the `change` of the page (None if unchanged), and what XPaths found.
+        """Adds notices for what a visit showed: the `change` of the page (None if unchanged), what conditions found.
 
-        `names` are the subscriptions that match, if the caller knows them; `before` is the time of the visit before.
+        `names` are the subscriptions that match, if the caller knows them; `before` is the time of the visit before;
+        `status` and `target` are those of the response.
         """
         found = {name: (mark, text) for name, mark, text in watched}
         for name in self.match(url) if names is None else names:
@@ -226,11 +261,23 @@ class Subscriptions:
             if active is None:
                 continue
             own_change, old, new = change, None, ""
-            if active.subscription.xpath:
+            if active.subscription.condition:
                 own_change, old, new = active.found(page, change, found.get(name))
             if own_change is not None:
                 active.add(
-                    Notice(self._next_number, page, url, time, importance, own_change, new, old=old, before=before)
+                    Notice(
+                        self._next_number,
+                        page,
+                        url,
+                        time,
+                        importance,
+                        own_change,
+                        new,
+                        old=old,
+                        before=before,
+                        status=status,
+                        target=target,
+                    )
                 )
                 self._next_number += 1
 
@@ -263,7 +310,7 @@ class Subscriptions:
             {
                 "name": one.subscription.name,
                 "pattern": one.subscription.pattern,
-                "xpath": one.subscription.xpath or None,
+                **condition_facts(one.subscription),
                 "every_seconds": one.subscription.every,
                 "to": one.subscription.to,
                 "waiting": len(one.waiting),
@@ -292,6 +339,15 @@ class Subscriptions:
             values = {page: (value, None) if isinstance(value, int) else value for page, value in kept.values.items()}
             active.take_over(kept.last, kept.waiting, values)
         return made
+
+
+def condition_facts(subscription: Subscription) -> dict[str, str | None]:
+    """The condition of a subscription, for reports."""
+    return {
+        "xpath": subscription.xpath or None,
+        "words": subscription.words or None,
+        "when": subscription.when.value or None,
+    }
 
 
 def _size(notice: Notice) -> int:

@@ -13,9 +13,11 @@ Numbers of versions begin with 1 and have no gaps. The oldest one that is left i
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from centime.files.disk import create_file, make_folder
 from centime.files.listing import not_a_file
@@ -112,9 +114,52 @@ def opened_to_read(folder: Path) -> Iterator[sqlite3.Connection | None]:
     if not path.exists() or not path.stat().st_size:
         yield None
         return
+    kept: dict[Path, _Kept] | None = getattr(_keeping, "kept", None)
+    if kept is not None:
+        with naming_trouble(path):
+            yield _kept_open(kept, path)
+        return
     with naming_trouble(path), closing(_connect_to_read(path)) as database:
         must_be_ours(database, path)
         yield database
+
+
+@contextmanager
+def keeping_open() -> Iterator[None]:
+    """Lets `opened_to_read` keep its databases open until the block ends, in this thread: for reading many versions.
+    A database that was replaced meanwhile is opened anew.
+    """
+    kept: dict[Path, _Kept] = {}
+    _keeping.kept = kept
+    try:
+        yield
+    finally:
+        _keeping.kept = None
+        for one in kept.values():
+            one.database.close()
+
+
+class _Kept(NamedTuple):
+    """An open database, and which file it is."""
+
+    database: sqlite3.Connection
+    file: tuple[int, int]
+
+
+_keeping = threading.local()
+
+
+def _kept_open(kept: dict[Path, _Kept], path: Path) -> sqlite3.Connection:
+    about = path.stat()
+    file = about.st_dev, about.st_ino
+    found = kept.get(path)
+    if found is None or found.file != file:
+        if found is not None:
+            kept.pop(path).database.close()
+        database = _connect_to_read(path)
+        kept[path] = _Kept(database, file)
+        must_be_ours(database, path)
+    return kept[path].database
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:

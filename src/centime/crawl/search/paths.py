@@ -1,0 +1,162 @@
+"""The index of paths of a crawl (`search/path_index.py`): brought up to date with its bodies, and asked for candidates.
+
+In the index is the newest body of every page, whatever the page asks and whether or not it is still there: what
+`centime query` looks into. Bodies are parsed by the process that examines documents, with its limits; one that is
+beyond them is a candidate for every query, as are pages whose newest body is not in the index yet.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.documents.examiner import Examiner, examiner
+from centime.crawl.documents.examining import Task
+from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.bodies import captures_of
+from centime.crawl.search.newest import NewestBody, StoredBodies, digest_number
+from centime.files.disk import make_folder
+from centime.files.listing import files_below
+from centime.model.errors import CentimeError
+from centime.search.path_index import SEGMENT_POSTINGS, BrokenPaths, PathIndex
+from centime.search.path_terms import EVERYTHING, Terms, hashed
+from centime.search.xpath_condition import ANYTHING, condition_of
+from centime.store.versions.database import keeping_open
+
+BATCH = 32  # documents that are examined at once
+MOST_BYTES = 8 << 20  # of a body; a larger one is a candidate always
+_ALWAYS: Terms = np.array([hashed(EVERYTHING)], dtype=np.uint64)
+
+Step = Callable[[float], None]
+
+
+def path_index(opened: CrawlState) -> PathIndex:
+    """The index of paths of a crawl."""
+    return PathIndex(opened.folder.index / "paths", opened.folder.identity)
+
+
+@dataclass
+class PathUpdate:
+    """What an update did."""
+
+    documents: int = 0  # in the index now
+    read: int = 0
+    bytes: int = 0  # of the index
+
+
+def update_paths(opened: CrawlState, *, rebuild: bool = False, step: Step = lambda share: None) -> PathUpdate:
+    """Brings the index up to date. The caller holds the lock of the index; what was done when it ends counts."""
+    make_folder(opened.folder.index)
+    index = path_index(opened)
+    try:
+        if rebuild or not index.load():
+            index.clear()
+    except BrokenPaths:
+        index.clear()
+    update = PathUpdate()
+    count = opened.shard.pages.count
+    digests = index.digests(count)
+    waiting: dict[int, tuple[int, Terms]] = {}
+    batch: list[NewestBody] = []
+    postings = 0
+    source = StoredBodies(opened)
+    with examiner(opened.folder.path) as asking, keeping_open():
+        for body in source.since(index.position):
+            step(1 / source.count)
+            found = _resolved(opened, source, body, digests)
+            if found is None:
+                continue
+            digests[body.page] = digest_number(found.digest)
+            batch.append(found)
+            if len(batch) == BATCH:
+                made = _documents(source, batch, asking)
+                postings += sum(len(terms) for _, terms in made.values())
+                waiting |= made
+                batch.clear()
+            if postings >= SEGMENT_POSTINGS:
+                update.read += len(waiting)
+                index.add(waiting)
+                waiting.clear()
+                postings = 0
+        waiting |= _documents(source, batch, asking)
+    if waiting:
+        update.read += len(waiting)
+        index.add(waiting)
+    if index.position != source.position or index.state() is None:
+        index.position = source.position
+        index.save()
+    update.documents = int(np.count_nonzero(digests))
+    update.bytes = sum(path.stat().st_size for path in files_below(opened.folder.index / "paths"))
+    return update
+
+
+def _resolved(opened: CrawlState, source: StoredBodies, body: NewestBody, digests: Terms) -> NewestBody | None:
+    """The body of a page that `centime query` looks into, unless it is in the index. A crawl whose --keep was changed
+    has bodies in two places; the newest of both counts.
+    """
+    if digests[body.page] == digest_number(body.digest):
+        return None
+    if not source.is_mixed:
+        return body
+    newest = captures_of(opened.folder.path, body.url)[-1]
+    if digests[body.page] == digest_number(newest.digest):
+        return None
+    return NewestBody(body.page, body.url, newest.digest, body.time, body.seen, newest)
+
+
+def _documents(source: StoredBodies, batch: Sequence[NewestBody], asking: Examiner) -> dict[int, tuple[int, Terms]]:
+    """By page, the digests and the terms of some documents."""
+    made: dict[int, tuple[int, Terms]] = {}
+    tasks: dict[NewestBody, Task] = {}
+    for body in batch:
+        made[body.page] = digest_number(body.digest), _ALWAYS
+        with suppress(CentimeError, OSError):  # the query says so
+            data, content_type = source.read(body)
+            if len(data) <= MOST_BYTES:
+                tasks[body] = Task(body.url, body=data, content_type=content_type)
+    for body, found in zip(tasks, asking.examine_many(list(tasks.values())), strict=True):
+        if not found.error:
+            made[body.page] = digest_number(body.digest), np.frombuffer(found.terms, dtype=np.uint64)
+    return made
+
+
+class CrawlPaths:
+    """Candidates for queries over one crawl; follows it if its bodies or its index change."""
+
+    def __init__(self, opened: CrawlState) -> None:
+        self._opened = opened
+        self._index = path_index(opened)
+        self._state: Any = None
+        self._digests: Terms = np.zeros(0, dtype=np.uint64)
+
+    def candidates(self, xpath: str) -> npt.NDArray[np.int64] | None:
+        """The pages in which an XPath may find something, sorted; None if the index cannot tell."""
+        condition = condition_of(xpath)
+        if condition == ANYTHING or not self._follow():
+            return None
+        found = self._index.candidates(condition).astype(np.int64)
+        known = found[found < self._opened.shard.pages.count]
+        return np.union1d(known, np.fromiter(self._stale(), dtype=np.int64))
+
+    def _follow(self) -> bool:
+        state = self._index.state()
+        count = self._opened.shard.pages.count
+        if state is None:
+            return False
+        if state != self._state or count != len(self._digests):
+            try:
+                if not self._index.load():
+                    return False
+            except BrokenPaths:
+                return False
+            self._state, self._digests = state, self._index.digests(count)
+        return True
+
+    def _stale(self) -> Iterator[int]:
+        """The pages whose newest body is not in the index."""
+        for body in StoredBodies(self._opened).since(self._index.position):
+            if self._digests[body.page] != digest_number(body.digest):
+                yield int(body.page)

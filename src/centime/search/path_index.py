@@ -1,0 +1,260 @@
+"""The index of paths: which documents have a term (`path_terms.py`), as sorted arrays in segments.
+
+    DIR/index/paths/manifest.json   the segments in use, the oldest first; up to where the bodies were read
+    DIR/index/paths/NUMBER.seg      some documents: a page that a newer segment has counts there alone
+
+    head of a segment   8 bytes of magic, the numbers of pages, terms and postings, and an xxh3-64 of what follows
+    digests             of the bodies that are indexed (uint64)
+    terms               the hashes of all terms, sorted (uint64)
+    pages               the numbers of the pages, sorted (uint32)
+    starts              where the postings of each term begin (uint32)
+    postings            places in `pages` (uint32)
+
+A segment is written before the manifest that names it, and never changed. So a process that is killed leaves a good
+index. The whole is derived: what is damaged or of another version is begun again.
+"""
+
+import json
+import struct
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
+
+from centime.files.disk import make_folder
+from centime.files.replacement import replace_file
+from centime.search.path_terms import EVERYTHING, Terms, hashed
+from centime.search.xpath_condition import AnyOf, Condition
+
+FORMAT = 1
+MOST_SEGMENTS = 8  # then all become one
+SEGMENT_POSTINGS = 4_000_000  # that are gathered in memory before they are written
+
+Places = npt.NDArray[np.uint32]
+
+_MAGIC = b"CTMPATH1"
+_HEAD = struct.Struct("<8sQQQQ")
+_NONE = np.zeros(0, dtype=np.uint32)
+
+
+class BrokenPaths(Exception):
+    """The index of paths cannot be used; it is to be made again."""
+
+
+class Segment:
+    """Some documents and their terms."""
+
+    def __init__(self, pages: Places, digests: Terms, terms: Terms, starts: Places, postings: Places) -> None:
+        self.pages, self.digests = pages, digests
+        self._terms, self._starts, self._postings = terms, starts, postings
+
+    @classmethod
+    def of(cls, documents: Mapping[int, tuple[int, Terms]]) -> "Segment":
+        """A segment of documents: by page, the digest and the terms."""
+        pages = np.array(sorted(documents), dtype=np.uint32)
+        rows = [documents[page] for page in pages.tolist()]
+        digests = np.array([digest for digest, _ in rows], dtype=np.uint64)
+        lengths = np.array([len(terms) for _, terms in rows], dtype=np.int64)
+        all_terms = np.concatenate([np.zeros(0, dtype=np.uint64), *(terms for _, terms in rows)])
+        return cls._sorted(pages, digests, all_terms, np.repeat(np.arange(len(pages), dtype=np.uint32), lengths))
+
+    @classmethod
+    def _sorted(cls, pages: Places, digests: Terms, terms: Terms, places: Places) -> "Segment":
+        order = np.argsort(terms, kind="stable")
+        terms, places = terms[order], places[order]
+        firsts = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]])) if len(terms) else _NONE
+        starts = np.append(firsts, len(terms)).astype(np.uint32)
+        return cls(pages, digests, terms[firsts], starts, places)
+
+    @classmethod
+    def merged(cls, segments: "list[Segment]") -> "Segment":
+        """One segment of several, the oldest first; pages whose digest is 0 are left out."""
+        owners = owners_of(segments)
+        pages, digests, terms, places, count = [], [], [], [], 0
+        for number, segment in enumerate(segments):
+            kept = (owners[segment.pages] == number) & (segment.digests != 0)
+            renumbered = np.cumsum(kept) - 1 + count
+            lengths = segment._starts[1:].astype(np.int64) - segment._starts[:-1]
+            stays = kept[segment._postings]
+            terms.append(np.repeat(segment._terms, lengths)[stays])
+            places.append(renumbered[segment._postings[stays]].astype(np.uint32))
+            pages.append(segment.pages[kept])
+            digests.append(segment.digests[kept])
+            count += int(np.count_nonzero(kept))
+        all_pages = np.concatenate(pages)
+        order = np.argsort(all_pages, kind="stable")
+        rank = np.empty(count, dtype=np.uint32)
+        rank[order] = np.arange(count, dtype=np.uint32)
+        return cls._sorted(
+            all_pages[order], np.concatenate(digests)[order], np.concatenate(terms), rank[np.concatenate(places)]
+        )
+
+    def having(self, term: int) -> Places:
+        """The places of the documents that have a term, sorted."""
+        at = int(np.searchsorted(self._terms, np.uint64(term)))
+        if at == len(self._terms) or int(self._terms[at]) != term:
+            return _NONE
+        return np.sort(self._postings[self._starts[at] : self._starts[at + 1]])
+
+    def fulfilling(self, condition: Condition) -> Places | None:
+        """The places of the documents that fulfil a condition, sorted; None for all of them."""
+        if isinstance(condition, str):
+            return self.having(hashed(condition))
+        parts = [self.fulfilling(part) for part in condition.parts]
+        some = sorted((part for part in parts if part is not None), key=len)
+        if isinstance(condition, AnyOf):
+            return None if len(some) < len(parts) else np.unique(np.concatenate(some))
+        if not some:
+            return None
+        found = some[0]
+        for part in some[1:]:
+            found = np.intersect1d(found, part, assume_unique=True)
+        return found
+
+    def candidates(self, condition: Condition) -> Places:
+        """The pages in which something may be found."""
+        places = self.fulfilling(condition)
+        if places is None:
+            return self.pages
+        return self.pages[np.union1d(places, self.having(hashed(EVERYTHING)))]
+
+    def packed(self) -> bytes:
+        """The segment as a file."""
+        parts = (self.digests, self._terms, self.pages, self._starts, self._postings)
+        rest = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+        counts = len(self.pages), len(self._terms), len(self._postings)
+        return _HEAD.pack(_MAGIC, *counts, xxh3_64_intdigest(rest)) + rest
+
+    @classmethod
+    def read(cls, path: Path) -> "Segment":
+        """The segment of a file; BrokenPaths if it is damaged."""
+        try:
+            data = np.memmap(path, dtype=np.uint8, mode="r")
+            magic, pages, terms, postings, checksum = _HEAD.unpack(data[: _HEAD.size].tobytes())
+        except (OSError, ValueError, struct.error) as trouble:
+            raise BrokenPaths(f"{path.name} cannot be read") from trouble
+        rest = data[_HEAD.size :]
+        sizes = (8 * pages, 8 * terms, 4 * pages, 4 * (terms + 1), 4 * postings)
+        if magic != _MAGIC or len(rest) != sum(sizes) or xxh3_64_intdigest(rest.data) != checksum:
+            raise BrokenPaths(f"{path.name} is damaged")
+        types = (np.uint64, np.uint64, np.uint32, np.uint32, np.uint32)
+        columns: list[Any] = []
+        at = 0
+        for size, kind in zip(sizes, types, strict=True):
+            columns.append(np.frombuffer(rest[at : at + size], dtype=kind))
+            at += size
+        digests, hashes, numbers, starts, places = columns
+        return cls(numbers, digests, hashes, starts, places)
+
+
+def owners_of(segments: Iterable[Segment]) -> npt.NDArray[np.int32]:
+    """By page, the newest segment that has it; -1 for none."""
+    every = list(segments)
+    count = max((int(segment.pages[-1]) + 1 for segment in every if len(segment.pages)), default=0)
+    owners = np.full(count, -1, dtype=np.int32)
+    for number, segment in enumerate(every):
+        owners[segment.pages] = number
+    return owners
+
+
+class PathIndex:
+    """The index of a crawl, as its manifest says."""
+
+    def __init__(self, folder: Path, identity: int) -> None:
+        self._folder = folder
+        self._identity = identity
+        self.position: dict[str, Any] = {}
+        self._numbers: list[int] = []
+        self.segments: list[Segment] = []
+
+    @property
+    def _manifest(self) -> Path:
+        return self._folder / "manifest.json"
+
+    def load(self) -> bool:
+        """Reads the index; returns whether there is one. BrokenPaths if it cannot be used."""
+        try:
+            said = json.loads(self._manifest.read_bytes())
+            if (said["format"], said["crawl"]) != (FORMAT, self._identity):
+                raise BrokenPaths("it is of another crawl or version")
+            numbers, position = list(map(int, said["segments"])), dict(said["position"])
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, TypeError, KeyError) as trouble:
+            raise BrokenPaths("its manifest is damaged") from trouble
+        known = dict(zip(self._numbers, self.segments, strict=True))
+        self.segments = [known.get(one) or Segment.read(self._folder / f"{one}.seg") for one in numbers]
+        self._numbers, self.position = numbers, position
+        return True
+
+    def state(self) -> tuple[int, int] | None:
+        """What changes whenever the index is written; None if there is none."""
+        with suppress(OSError):
+            about = self._manifest.stat()
+            return about.st_mtime_ns, about.st_ino
+        return None
+
+    def digests(self, count: int) -> Terms:
+        """By page, the digest of the body that is indexed; 0 for none."""
+        found = np.zeros(count, dtype=np.uint64)
+        for segment in self.segments:
+            known = segment.pages < count
+            found[segment.pages[known]] = segment.digests[known]
+        return found
+
+    def candidates(self, condition: Condition) -> Places:
+        """The pages in which something may be found, sorted."""
+        if len(self.segments) == 1:
+            return self.segments[0].candidates(condition)
+        owners = owners_of(self.segments)
+        found = [segment.candidates(condition) for segment in self.segments]
+        own = [pages[owners[pages] == number] for number, pages in enumerate(found)]
+        return np.sort(np.concatenate([_NONE, *own]))
+
+    def add(self, documents: Mapping[int, tuple[int, Terms]]) -> None:
+        """Writes a segment of documents; makes all segments one if there are too many."""
+        self._write(Segment.of(documents), replaces_all=False)
+        if len(self.segments) > MOST_SEGMENTS:
+            self.merge()
+
+    def merge(self) -> None:
+        """Makes all segments one."""
+        self._write(Segment.merged(self.segments), replaces_all=True)
+
+    def clear(self) -> None:
+        """Begins again."""
+        self._manifest.unlink(missing_ok=True)
+        self._numbers, self.segments, self.position = [], [], {}
+        self.tidy()
+
+    def save(self) -> None:
+        """Writes the manifest."""
+        make_folder(self._folder)
+        facts = {
+            "format": FORMAT,
+            "crawl": self._identity,
+            "segments": self._numbers,
+            "position": self.position,
+        }
+        replace_file(self._manifest, json.dumps(facts).encode())
+
+    def tidy(self) -> None:
+        """Removes segments that are not in use."""
+        for path in self._folder.glob("*.seg"):
+            if path.stem not in map(str, self._numbers):
+                path.unlink(missing_ok=True)
+
+    def _write(self, segment: Segment, *, replaces_all: bool) -> None:
+        make_folder(self._folder)
+        number = max(self._numbers, default=0) + 1
+        replace_file(self._folder / f"{number}.seg", segment.packed())
+        if replaces_all:
+            self._numbers, self.segments = [], []
+        self._numbers.append(number)
+        self.segments.append(segment)
+        self.save()
+        self.tidy()

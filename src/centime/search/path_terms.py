@@ -1,0 +1,190 @@
+"""The terms by which the index of paths knows a document: names, paths and values in its tree.
+
+    e item                element item                       @ id              an attribute id
+    c item/price          price is a child of item           a item/id         item has an attribute id
+    p rss/channel/item    a path from the root               = price 100       a price has the text "100"
+    m item                an item has a value that           # price 100.0     a price has the number 100
+                          is not known                       v id 7            an attribute id has the value "7"
+    < price 47            a price has a number of this size  < @id 13          an attribute has
+
+Names are without namespaces. Values of up to LONGEST_VALUE characters are terms, those of elements if they have no
+children; of an element with children, or a number of many digits, no value is known. The index stores 64-bit hashes of
+terms, so that two terms may be taken for one: a document then is a candidate without need, and never the other way
+round.
+"""
+
+import re
+from collections.abc import Iterable
+from math import log2
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
+
+Terms = npt.NDArray[np.uint64]
+
+LONGEST_VALUE = 64
+MOST_DIGITS = 15
+MOST_TERMS = 1 << 18  # of a document
+EVERYTHING = "*"  # a document that is a candidate always: it could not be read as a whole, or has too many terms
+
+_NUMBER = re.compile(r"[ \t\r\n]*-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?[ \t\r\n]*").fullmatch
+_NUMERIC = frozenset("0123456789. \t\r\n")  # what numbers end with
+_SEPARATOR = "\0"
+MOST_BUCKET = 4 * 50
+_LEAST, _GREATEST = 2.0**-10, 2.0**40
+
+
+def element_term(name: str) -> str:
+    """An element of this name is there."""
+    return f"e{name}"
+
+
+def attribute_term(name: str) -> str:
+    """An attribute of this name is there."""
+    return f"@{name}"
+
+
+def child_term(parent: str, name: str) -> str:
+    """An element is a child of another."""
+    return f"c{parent}{_SEPARATOR}{name}"
+
+
+def element_attribute_term(element: str, name: str) -> str:
+    """An element has an attribute."""
+    return f"a{element}{_SEPARATOR}{name}"
+
+
+def path_term(names: Iterable[str]) -> str:
+    """A path from the root is there."""
+    return f"p{_SEPARATOR.join(names)}"
+
+
+def mixed_term(name: str) -> str:
+    """An element of this name has a value that is not known: it has children, or a number of many digits."""
+    return f"m{name}"
+
+
+def value_term(name: str, value: str) -> str:
+    """An element without children has a text."""
+    return f"={name}{_SEPARATOR}{value}"
+
+
+def number_term(name: str, value: float) -> str:
+    """An element without children has a number."""
+    return f"#{name}{_SEPARATOR}{value + 0.0!r}"  # -0.0 is 0.0
+
+
+def bucket_term(name: str, bucket: int) -> str:
+    """An element without children, or `@` and the name of an attribute, has a number of a size."""
+    return f"<{name}{_SEPARATOR}{bucket}"
+
+
+def bucket_of(number: float) -> int:
+    """The size of a number: four buckets for each doubling between 2^-10 and 2^40, of either sign."""
+    size = abs(number)
+    if size < _LEAST:
+        return 0
+    bucket = 1 + min(MOST_BUCKET - 1, int(4 * (log2(min(size, _GREATEST)) + 10)))
+    return bucket if number > 0 else -bucket
+
+
+def attribute_value_term(name: str, value: str) -> str:
+    """An attribute has a value."""
+    return f"v{name}{_SEPARATOR}{value}"
+
+
+def has_few_digits(number: str) -> bool:
+    """Whether equal numbers are equal however they are computed: with more digits, rounding decides."""
+    return len(number) <= MOST_DIGITS or sum(map(number.count, "0123456789")) <= MOST_DIGITS
+
+
+def hashed(term: str) -> int:
+    """The hash of a term."""
+    return xxh3_64_intdigest(term.encode("utf-8", "replace"))
+
+
+class _Path:
+    """A path of elements in a document: what is below it, and the values of its elements."""
+
+    __slots__ = ("attributes", "below", "is_mixed", "name", "values")
+
+    def __init__(self, tag: str) -> None:
+        self.name = tag.rpartition("}")[2]
+        self.below: dict[str, _Path] = {}
+        self.values: set[str] = set()
+        self.attributes: dict[str, set[str]] = {}
+        self.is_mixed = False
+
+
+def terms_of(root: Any, *, is_whole: bool = True) -> Terms:
+    """The hashes of the terms of a parsed document, sorted; None is one without elements."""
+    terms: set[str] = set()
+    if not is_whole:
+        terms.add(EVERYTHING)
+    if root is not None:
+        top = _Path("")
+        _gather(root, top)
+        _add_terms(top, terms)
+    if len(terms) > MOST_TERMS:
+        terms = {EVERYTHING}
+    return np.sort(np.fromiter(map(xxh3_64_intdigest, map(str.encode, terms)), dtype=np.uint64, count=len(terms)))
+
+
+def _gather(root: Any, top: _Path) -> None:
+    """Finds the paths of a document and their values."""
+    stack = [(root, top)]
+    while stack:
+        element, above = stack.pop()
+        tag = element.tag
+        path = above.below.get(tag)
+        if path is None:
+            path = above.below[tag] = _Path(tag)
+        for name, value in element.items():
+            path.attributes.setdefault(name, set()).add(value[: LONGEST_VALUE + 1])
+        if len(element):
+            path.is_mixed = True
+            stack.extend([(child, path) for child in element if isinstance(child.tag, str)])
+        else:
+            path.values.add((element.text or "")[: LONGEST_VALUE + 1])
+
+
+def _add_terms(top: _Path, terms: set[str]) -> None:
+    stack = [(path, "", path.name) for path in top.below.values()]
+    while stack:
+        path, parent, names = stack.pop()
+        name = path.name
+        terms.add(element_term(name))
+        terms.add(f"p{names}")
+        if parent:
+            terms.add(child_term(parent, name))
+        if path.is_mixed:
+            terms.add(mixed_term(name))
+        for value in path.values:
+            if len(value) <= LONGEST_VALUE:
+                terms.add(value_term(name, value))
+                if value[-1:] in _NUMERIC:
+                    _add_number(name, value, terms)
+        for attribute, values in path.attributes.items():
+            plain = attribute.rpartition("}")[2]
+            terms.add(attribute_term(plain))
+            terms.add(element_attribute_term(name, plain))
+            for value in values:
+                if len(value) <= LONGEST_VALUE:
+                    terms.add(attribute_value_term(plain, value))
+                    if value[-1:] in _NUMERIC:
+                        _add_number(f"@{plain}", value, terms)
+        stack.extend((below, name, f"{names}{_SEPARATOR}{below.name}") for below in path.below.values())
+
+
+def _add_number(name: str, value: str, terms: set[str]) -> None:
+    found = _NUMBER(value)
+    if found is None:
+        return
+    if found["exponent"]:  # libxml2 knows them, and rounds in its own way
+        terms.add(mixed_term(name))
+        return
+    number = float(value)
+    terms.add(bucket_term(name, bucket_of(number)))
+    terms.add(number_term(name, number) if has_few_digits(value) else mixed_term(name))
