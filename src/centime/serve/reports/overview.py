@@ -7,7 +7,7 @@ import numpy as np
 from centime.crawl.commands.inbox import running
 from centime.crawl.notify.delivery import read_troubles
 from centime.crawl.report.opening import moment
-from centime.crawl.report.top import first_by
+from centime.crawl.report.sorting import first_by
 from centime.serve.glance import Glance
 from centime.serve.resource import Parameters, Report, Resource
 from centime.store.figures import NAMES, RINGS, read_figures

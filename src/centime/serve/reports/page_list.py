@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.report.opening import moment
-from centime.crawl.report.top import first_by
+from centime.crawl.report.sorting import first_by
 from centime.crawl.report.visits import KINDS, OUTCOMES, PRESENT, REDIRECTS, kinds_of
 from centime.model.errors import BadInput
 from centime.model.ids import host_ids
