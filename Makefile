@@ -19,7 +19,7 @@ GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster lock clean
+.PHONY: help demo test tests test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ bench-warehouse: $(READY) ## measure versions, diffs and search of real document
 
 bench-cluster: $(READY) ## measure a ledger that is divided among partitions, and simulate 10 000 crashes of clusters
 	$(BIN)/python -m bench.cluster $(if $(GRAPH),--graph $(GRAPH))
+
+bench-serve: $(READY) ## measure the window over a crawl of a million pages: latency, clients, what the crawl loses
+	$(BIN)/python -m bench.serve
 
 COMPILE := $(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --no-strip-extras --no-header \
     --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet

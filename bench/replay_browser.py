@@ -3,6 +3,7 @@
 It is Debian's package `chromium`, unpacked without root with all that it needs and this machine lacks. It resolves no
 name but those below `localhost`, so it reaches nothing but loopback."""
 
+import base64
 import fcntl
 import json
 import os
@@ -66,6 +67,21 @@ class Browser:
         self._call("Target.closeTarget", {"targetId": target})
         return loaded
 
+    def tab(self, url: str, *, width: int = 1200, scripts: bool = True, dark: bool = False) -> "Tab":
+        """A page in a new tab, loaded."""
+        target = self._call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        session = self._call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        self._call("Page.enable", {}, session)
+        self._call("Log.enable", {}, session)
+        shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        self._call("Emulation.setDeviceMetricsOverride", shape, session)
+        self._call("Emulation.setScriptExecutionDisabled", {"value": not scripts}, session)
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self._call("Emulation.setEmulatedMedia", {"features": features}, session)
+        made = Tab(self, target, session)
+        made.go(url)
+        return made
+
     def _note(self, message: dict[str, Any], loaded: Loaded, urls: dict[str, str], open_: set[str]) -> bool:
         """Records an event; returns whether it is about the network."""
         event, facts = str(message.get("method", "")), message.get("params", {})
@@ -117,6 +133,69 @@ class Browser:
         return found
 
 
+class Tab:
+    """A page that is open: what it says, what it looks like, and what its console complained about."""
+
+    def __init__(self, browser: Browser, target: str, session: str) -> None:
+        self._browser, self._target, self._session = browser, target, session
+        self.complaints: list[str] = []
+
+    def go(self, url: str) -> None:
+        """Loads another page."""
+        self._browser._send("Page.navigate", {"url": url}, self._session)
+        self.wait_for_load()
+
+    def wait_for_load(self) -> None:
+        """Waits until a page has been loaded."""
+        until = time.monotonic() + LONGEST
+        while time.monotonic() < until:
+            message = self._browser._receive(0.2)
+            if message is not None and message.get("sessionId") == self._session:
+                self._note(message)
+                if message.get("method") == "Page.loadEventFired":
+                    return
+        raise NotToBeHad("the page was not loaded in time")
+
+    def _note(self, message: dict[str, Any]) -> None:
+        if message.get("method") == "Log.entryAdded":
+            self.complaints.append(str(message["params"]["entry"].get("text")))
+
+    def ask(self, expression: str) -> Any:
+        """The value of an expression of JavaScript in the page, also of a promise; works with scripts of pages off."""
+        facts = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        found = self._browser._call("Runtime.evaluate", facts, self._session)
+        if "exceptionDetails" in found:
+            raise NotToBeHad(f"{expression[:100]}: {found['exceptionDetails']}")
+        return found["result"].get("value")
+
+    def wait_until(self, expression: str, seconds: float = 10.0) -> bool:
+        """Whether an expression becomes true in time."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if self.ask(expression):
+                return True
+            time.sleep(0.05)
+        return False
+
+    def picture(self) -> bytes:
+        """The page as a PNG file, as far as a screen shows it."""
+        found = self._browser._call("Page.captureScreenshot", {"format": "png"}, self._session)
+        return base64.b64decode(found["data"])
+
+    def press(self, key: str) -> None:
+        """Presses a key."""
+        codes = {"Tab": 9, "Enter": 13}
+        facts = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
+        if key == "Enter":
+            facts["text"] = "\r"
+        self._browser._call("Input.dispatchKeyEvent", {"type": "keyDown", **facts}, self._session)
+        self._browser._call("Input.dispatchKeyEvent", {"type": "keyUp", **facts}, self._session)
+
+    def close(self) -> None:
+        """Closes the tab."""
+        self._browser._call("Target.closeTarget", {"targetId": self._target})
+
+
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser with an empty profile, while the block runs."""
@@ -161,14 +240,18 @@ def _prepare(parent: int, commands: int, answers: int) -> None:
 
 def _program() -> tuple[str, str]:
     """The program and where its libraries are, fetched if they are not there."""
-    installed = shutil.which("chromium")
+    installed = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if installed:
         return installed, os.environ.get("LD_LIBRARY_PATH", "")
     program = UNPACKED / "usr/lib/chromium/chromium"
     if not program.exists():
         try:
             command = ["apt-get", "install", "--simulate", "--no-install-recommends", "chromium"]
-            said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+            listed = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            if listed.returncode:  # a new machine has no list of packages yet
+                subprocess.run(["apt-get", "update"], check=True, capture_output=True, timeout=300)
+                listed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+            said = listed.stdout
         except (OSError, subprocess.SubprocessError) as error:
             raise NotToBeHad(f"Debian's packages could not be had: {error}") from error
         unpack(*re.findall(r"^Inst (\S+)", said, re.MULTILINE))

@@ -24,7 +24,7 @@ PROBLEM = 1
 WRONG_USAGE = 2
 STOPPED = 130
 UNREAD = 141  # 128 + SIGPIPE, as a shell says it
-EXTRAS = {"matplotlib": "plots", "pyarrow": "arrow"}  # packages that only some commands need
+EXTRAS = {"apprise": "notify", "matplotlib": "plots", "pyarrow": "arrow"}  # packages that only some commands need
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:

@@ -27,10 +27,10 @@ HEADINGS = {
 }
 COMMANDS = {  # by folder, in the order in which help shows them
     "crawl": ("crawl", "set", "check", "repair", "prune", "upgrade"),
-    "look": ("top", "page", "hosts", "stats", "refused", "export"),
+    "look": ("top", "page", "hosts", "stats", "refused", "export", "serve"),
     "documents": ("bodies", "text", "versions", "diff", "documents", "query"),
     "search": ("index", "search"),
-    "fresh": ("plan", "changes", "subscribe", "publish", "replay"),
+    "fresh": ("watch", "plan", "changes", "subscribe", "publish", "replay"),
     "rank": ("rank", "convert"),
     "analyse": ("energy", "explain", "whatif", "promotion", "sensitivity"),
     "lab": ("demo", "webbox", "lab"),

@@ -1,20 +1,15 @@
-"""Text as it may be shown: whatever a server, a file or a name contains, it cannot control the terminal.
+"""What the program writes: whatever a server, a file or a name contains, it cannot control the terminal.
 
-Control characters (C0, DEL, C1), marks that reorder text (bidi), separators of lines and lone surrogates are escaped as
-in Python: `\\x1b`, `\\u202e`. Every other character stays. All that the program writes for people goes through here; in
-JSON the same characters are written as `\\u001b`, which any reader of JSON turns back into the character.
+All that the program writes for people goes through here (`model/visible.py` says what is escaped); in JSON the same
+characters are written as `\\u001b`, which any reader of JSON turns back into the character.
 """
 
-import re
 import sys
 from types import TracebackType
 
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+from centime.model.visible import UNSAFE, visible
 
-
-def visible(text: str) -> str:
-    """The text in one line, with everything escaped that a terminal could obey."""
-    return _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text)
+__all__ = ["say", "say_traceback", "tell", "tell_bytes", "visible", "visible_json", "visible_lines"]
 
 
 def visible_lines(text: str) -> str:
@@ -24,7 +19,7 @@ def visible_lines(text: str) -> str:
 
 def visible_json(text: str) -> str:
     """The same for JSON in one line: another way to write the same values."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def say(sentence: str) -> None:

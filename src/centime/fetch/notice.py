@@ -30,11 +30,13 @@ class Notifier:
         self._resolver = Resolver(self._guard, settings.resolve, lookup)
         self._pool: Pool | None = None
 
-    async def post(self, url: str, body: bytes, identity: str, *, seconds: float) -> str:
-        """Sends JSON within `seconds`; returns why it did not arrive, or nothing if it did."""
+    async def post(
+        self, url: str, body: bytes, identity: str, *, seconds: float, kind: str = "application/json"
+    ) -> str:
+        """Sends a body, by default JSON, within `seconds`; returns why it did not arrive, or nothing if it did."""
         try:
             async with asyncio.timeout(seconds):
-                status = await self._post(url, body, identity, seconds)
+                status = await self._post(url, body, identity, seconds, kind)
         except TimeoutError:
             return f"it did not answer within {seconds:g} s"
         except Exception as error:  # the web finds ways that no list of exceptions foresees
@@ -47,9 +49,9 @@ class Notifier:
         if self._pool is not None:
             await self._pool.close()
 
-    async def _post(self, url: str, body: bytes, identity: str, seconds: float) -> int:
+    async def _post(self, url: str, body: bytes, identity: str, seconds: float, kind: str) -> int:
         """The status of the answer."""
-        host, name, head = self._head(url, len(body), identity)
+        host, name, head = self._head(url, len(body), identity, kind)
         place = await self._resolver.find(name)
         if place.outcome is Outcome.REFUSED_ADDRESS:
             raise RefusedAddress(place.detail)
@@ -70,7 +72,7 @@ class Notifier:
         finally:
             pool.release(connection)
 
-    def _head(self, url: str, length: int, identity: str) -> tuple[str, str, bytes]:
+    def _head(self, url: str, length: int, identity: str, kind: str) -> tuple[str, str, bytes]:
         """The host to connect to, its name, and the head of the request."""
         try:
             parsed = ada_url.URL(url)
@@ -86,7 +88,7 @@ class Notifier:
             f"Host: {parsed.host}",
             f"User-Agent: {self._settings.user_agent}",
             "Accept: */*",
-            "Content-Type: application/json",
+            f"Content-Type: {kind}",
             f"Idempotency-Key: {identity}",
             f"Content-Length: {length}",
             "Connection: close",

@@ -341,13 +341,23 @@ def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expe
 
 def expected_steady(beliefs: Beliefs, intervals: Vector) -> Expected:
     """The expected means in the long run; the age is that of the pages that are read at all."""
-    fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
-    _write_steady(beliefs.shape, beliefs.scale, intervals, beliefs.death_rate, fresh, stale)
-    fresh = _by_the_clock(beliefs, intervals, fresh, np.ones(len(beliefs)))
+    fresh, stale = _steady(beliefs, intervals)
     read = np.isfinite(intervals)
     weights = beliefs.importance
     age = float((weights[read] * stale[read]).sum() / weights[read].sum()) if weights[read].sum() > 0 else math.inf
     return Expected(float((weights * fresh).sum() / weights.sum()), age / 86_400.0)
+
+
+def fresh_steady(beliefs: Beliefs, intervals: Vector) -> Vector:
+    """The expected freshness of each page in the long run."""
+    return _steady(beliefs, intervals)[0]
+
+
+def _steady(beliefs: Beliefs, intervals: Vector) -> tuple[Vector, Vector]:
+    """The expected freshness and age of each page in the long run."""
+    fresh, stale = np.empty(len(beliefs)), np.empty(len(beliefs))
+    _write_steady(beliefs.shape, beliefs.scale, intervals, beliefs.death_rate, fresh, stale)
+    return _by_the_clock(beliefs, intervals, fresh, np.ones(len(beliefs))), stale
 
 
 def _by_the_clock(beliefs: Beliefs, intervals: Vector, fresh: Vector, counted: Vector) -> Vector:

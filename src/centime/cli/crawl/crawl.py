@@ -104,6 +104,10 @@ def _crawl(
             help="With --keep: store pages that ask not to be archived. Default: obey.",
         ),
     ] = None,
+    serve: Annotated[
+        str | None,
+        typer.Option(metavar="PORT", help="Serve the window on this machine while this run lasts. Default: no."),
+    ] = None,
     index: Annotated[
         bool | None,
         typer.Option(
@@ -444,6 +448,7 @@ def _crawl(
         from centime.cli.crawl.view import CrawlView
         from centime.crawl.report.statistics import truncated_in_words
         from centime.crawl.search.indexer import indexing
+        from centime.processes.window import serving_beside
 
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
@@ -471,11 +476,14 @@ def _crawl(
             CrawlView(quiet=as_json) as view,
             stopped_by_signals(crawl.stop),
             indexing(folder, opened.settings) as indexer,
+            serving_beside(folder, serve) as window,
         ):
+            if window.address:
+                say(f"{folder}: the window is served at {window.address}")
 
             def look(engine: "Engine", now: float) -> None:
                 view.show(engine, now)
-                _say_once(folder, indexer.trouble(), troubles)
+                _say_once(folder, indexer.trouble() or window.trouble(), troubles)
 
             ending = crawl.run(look)
         _say_once(folder, indexer.trouble(), troubles)

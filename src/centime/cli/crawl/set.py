@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from centime.cli.fresh.commanding import Wait, hand_over
+from centime.cli.fresh.commanding import Wait
 from centime.cli.look.folder import Folder
 from centime.cli.output import Json, show
 
@@ -36,6 +36,7 @@ def _set(
       centime set museum ban+=spam.example focus=/politics/=4
       centime set museum least-interval=1h least-interval=/news/=5m --wait
     """
+    from centime.crawl.commands.ordering import hand_over
     from centime.crawl.report.opening import folder_of
     from centime.settings.live import changed, read_values
     from centime.settings.reading import decode_settings

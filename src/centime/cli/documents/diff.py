@@ -12,12 +12,9 @@ from centime.model.errors import BadInput
 
 if TYPE_CHECKING:
     from centime.crawl.report.versions import Version
+    from centime.warehouse.changed_rows import Row
     from centime.warehouse.sequence_diff import Step
 
-Row = tuple[str, str, str]
-"""A sign, an old and a new sentence."""
-
-_AROUND = 2  # sentences before and after a change
 _COLOURS = {"-": "red", "+": "green", " ": ""}
 
 
@@ -85,27 +82,16 @@ def _print(url: str, before: "Version", after: "Version", steps: "list[Step]", *
     if all(step.equal for step in steps):
         tell("the text is the same" if before.number != after.number else "this is one version")
         return
-    rows: list[Row] = []
-    for place, step in enumerate(steps):
-        if step.equal:
-            rows += _around(step.old, first=place == 0, last=place == len(steps) - 1)
-        else:
-            rows += [("-", sentence, "") for sentence in step.old] + [("+", "", sentence) for sentence in step.new]
+    from centime.warehouse.changed_rows import changed_rows
+
+    rows = changed_rows(steps)
     if beside:
         show_beside((f"version {before.number}", f"version {after.number}"), _paired(rows))
     else:
         show_lines((f"{sign} {old or new}", _COLOURS[sign]) for sign, old, new in rows)
 
 
-def _around(sentences: tuple[str, ...], *, first: bool, last: bool) -> list[Row]:
-    """Unchanged sentences next to a change, with a mark for those between."""
-    begin = () if first else sentences[:_AROUND]
-    end = () if last else sentences[max(len(sentences) - _AROUND, len(begin)) :]
-    shown = [*begin, *(["..."] if len(begin) + len(end) < len(sentences) else []), *end]
-    return [(" ", sentence, sentence) for sentence in shown]
-
-
-def _paired(rows: list[Row]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+def _paired(rows: "list[Row]") -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """Old and new sentences beside each other, each with its colour."""
     paired: list[tuple[tuple[str, str], tuple[str, str]]] = []
     removed: list[str] = []

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from centime.cli.fresh.commanding import Wait, hand_over
+from centime.cli.fresh.commanding import Wait
 from centime.cli.look.folder import Folder
 from centime.cli.output import Json, show
 from centime.cli.progress import progress
@@ -64,6 +64,7 @@ def _publish(
       centime publish museum --indexnow announced.json
       centime publish museum --websub - --signature "$HTTP_X_HUB_SIGNATURE" --secret-file hub.secret < posted.atom
     """
+    from centime.crawl.commands.ordering import hand_over
     from centime.crawl.commands.publication import read_publication
     from centime.crawl.report.opening import folder_of
     from centime.settings.reading import decode_settings

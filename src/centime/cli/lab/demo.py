@@ -12,6 +12,8 @@ from centime.cli.visible import tell
 from centime.model.errors import BadInput, BadSetting
 
 HOSTS = 20
+FRESH_HOSTS, FRESH_PAGES, FRESH_RATE, SPEED = 6, 300, 20.0, 8_640.0  # of the web that is kept fresh
+PORT = "8400"
 
 
 def register(app: typer.Typer) -> None:
@@ -22,17 +24,23 @@ def register(app: typer.Typer) -> None:
 def _demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the crawl and the picture.")] = Path("demo"),
     pages: Annotated[int, typer.Option(metavar="N", help="Pages of the simulated web.")] = 4000,
+    serve: Annotated[
+        bool,
+        typer.Option("--serve/--no-serve", help="At a terminal: end with the window of a crawl that is kept fresh."),
+    ] = True,
     as_json: Json = False,
 ) -> None:
     """Crawls a simulated web and compares it with the truth.
 
-    The web is served on this machine; no network is needed. Writes the crawl and a picture.
+    The web is served on this machine; no network is needed. Writes the crawl and a picture. At a terminal it then keeps
+    a second crawl fresh, of a small web on which a day passes in ten seconds, and serves the window until Ctrl-C.
 
     Examples:
 
     \b
       centime demo
       centime demo --pages 20000 --out big
+      centime demo --no-serve
     """
     from centime.cli.crawl.stopping import stopped_by_signals
     from centime.cli.crawl.view import CrawlView
@@ -85,3 +93,43 @@ def _demo(
             f"    {program} check {folder}\n"
             f"    {program} crawl my-crawl https://example.org/ --for 10m"
         )
+        if serve and sys.stdout.isatty():
+            _keep_fresh(out / "fresh")
+
+
+def _keep_fresh(folder: Path) -> None:
+    """Keeps a small web fresh, on which time runs fast, and serves the window, until a signal."""
+    from centime.cli.crawl.stopping import stopped_by_signals
+    from centime.crawl.engine.loop import Engine, Limits
+    from centime.crawl.engine.opening import open_writer
+    from centime.crawl.search.indexer import indexing
+    from centime.lab.webbox import WebBox, serve_in_process
+    from centime.processes.window import serving_beside
+
+    if folder.exists():
+        shutil.rmtree(folder)
+    box = WebBox(hosts=FRESH_HOSTS, pages=FRESH_PAGES, traps=False, feeds=False, crawl_delay_seconds=0.0, speed=SPEED)
+    given = {
+        "scope": "any",
+        "delay": 0.0,
+        "allow-network": ["127.0.0.0/8"],
+        "sitemaps": False,
+        "continuous": True,
+        "rate": FRESH_RATE,
+        "least-interval": "1s",
+        "keep": "versions",
+        "index": True,
+    }
+    with serve_in_process(box) as served, open_writer(folder, [served.seed_url], given) as opened:
+        crawl = Engine(opened, Limits())
+        with stopped_by_signals(crawl.stop), indexing(folder, opened.settings), serving_beside(folder, PORT) as window:
+            if window.trouble():
+                tell(f"\n{window.trouble()}; centime serve {folder} --listen PORT serves it at another port")
+                return
+            tell(
+                f"\nA second web is kept fresh now; a day passes on it in {86_400 / SPEED:.0f} seconds. Look at it:\n"
+                f"    {window.address}\n"
+                "Live figures are on the overview, differences under Changes, the slider for the budget under Plan. "
+                "Ctrl-C ends it."
+            )
+            crawl.run()

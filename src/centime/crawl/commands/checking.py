@@ -29,7 +29,7 @@ LEAST_EVERY, MOST_EVERY = 1.0, 10 * 365 * 86_400.0
 
 _ID = re.compile(r"[0-9a-f]{32}").fullmatch
 _NAME = re.compile(r"[\w.:-]{1,100}").fullmatch
-_DESTINATION = re.compile(r"file:.+|command:.+|https?://[^/\s]+.*", re.DOTALL).fullmatch
+_DESTINATION = re.compile(r"file:.+|command:.+|apprise:.+|https?://[^/\s]+.*", re.DOTALL).fullmatch
 
 
 def unpack_command(packed: bytes) -> Command:
@@ -73,7 +73,7 @@ def check_subscription(subscription: Subscription) -> None:
         )
     if not _DESTINATION(subscription.to) or "\0" in subscription.to:
         raise BadSetting(
-            f"notices are delivered to file:PATH, command:PROGRAM, http://... or https://..., "
+            f"notices are delivered to file:PATH, command:PROGRAM, apprise:URL, http://... or https://..., "
             f"not to {subscription.to!r}"
         )
     if subscription.xpath:

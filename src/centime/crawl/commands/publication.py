@@ -73,15 +73,14 @@ class Publication:
         if len(self.reasons) < MOST_NAMED:
             self.reasons.append({"url": href[:200], "reason": reason})
 
-    def commands(self, *, time: float, cluster: str = "", publisher: str = "") -> list[PublishCommand]:
+    def commands(self, *, time: float, cluster: str = "", publisher: str = "", by: str = "") -> list[PublishCommand]:
         """The commands that publish all of it."""
         modified, periods = zip(*self.pages.values(), strict=True) if self.pages else ((), ())
+        common: dict[str, Any] = {"time": time, "cluster": cluster, "publisher": publisher, "by": by}
         parts: Iterable[Iterator[PublishCommand]] = (
-            publications(
-                list(self.pages), time=time, cluster=cluster, publisher=publisher, modified=modified, periods=periods
-            ),
-            publications(list(self.sitemaps), time=time, source="sitemap", cluster=cluster, publisher=publisher),
-            publications(list(self.feeds), time=time, source="feed", cluster=cluster, publisher=publisher),
+            publications(list(self.pages), modified=modified, periods=periods, **common),
+            publications(list(self.sitemaps), source="sitemap", **common),
+            publications(list(self.feeds), source="feed", **common),
         )
         return [command for part in parts for command in part]
 
@@ -114,12 +113,19 @@ def read_publication(
         for line in _lines(name):
             publication.add(line)
     for name in indexnow:
-        _read_indexnow(publication, name)
+        add_indexnow(publication, name, _body(name))
     if websub:
         body = _body(websub)
         if signature or secret_file:
-            _verify(websub, body, signature, secret_file)
-        _read_feed(publication, websub, body)
+            if not signature or not secret_file:
+                raise BadInput(
+                    "a signature is verified with a secret: give both --signature and --secret-file, or neither"
+                )
+            secret = _body(secret_file).strip()
+            if not secret:
+                raise BadInput(f"{secret_file}: contains no secret")
+            verify(websub, body, signature, secret)
+        add_feed(publication, websub, body)
     if not (words or files or indexnow or websub):
         raise BadInput(
             "nothing is published: give URLs, sitemap:..., feed:..., -f FILE, --indexnow FILE or --websub FILE"
@@ -134,7 +140,7 @@ def _read_source(publication: Publication, kind: Source, place: str) -> None:
         return
     body = _body(place)
     if kind == "feed":
-        _read_feed(publication, place, body)
+        add_feed(publication, place, body)
         return
     sitemap = read_sitemap(body)
     for entry in sitemap.entries:
@@ -143,7 +149,7 @@ def _read_source(publication: Publication, kind: Source, place: str) -> None:
     _note_trouble(publication, place, sitemap.trouble, len(sitemap.entries))
 
 
-def _read_feed(publication: Publication, place: str, body: bytes) -> None:
+def add_feed(publication: Publication, place: str, body: bytes) -> None:
     """Adds the entries of a feed; their links are relative to the address that the feed gives for itself."""
     feed = read_feed(body)
     base = canonical(feed.address)
@@ -159,9 +165,10 @@ def _note_trouble(publication: Publication, place: str, trouble: str, found: int
         publication.troubles.append(f"{place}: {trouble}")
 
 
-def _read_indexnow(publication: Publication, name: str) -> None:
+def add_indexnow(publication: Publication, name: str, body: bytes) -> None:
+    """Adds the URLs of an IndexNow request that are of its host."""
     try:
-        form = json.loads(_body(name))
+        form = json.loads(body)
         host, urls = form["host"], form["urlList"]
         if not isinstance(host, str) or not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
             raise TypeError
@@ -178,19 +185,14 @@ def _read_indexnow(publication: Publication, name: str) -> None:
             publication.add(href)
 
 
-def _verify(name: str, body: bytes, signature: str, secret_file: str) -> None:
+def verify(name: str, body: bytes, signature: str, secret: bytes) -> None:
     """Refuses a body that was not signed with the secret."""
-    if not signature or not secret_file:
-        raise BadInput("a signature is verified with a secret: give both --signature and --secret-file, or neither")
     method, _, digest = signature.strip().partition("=")
     if method.lower() not in SIGNED_BY or not digest:
         raise BadInput(
             f"{signature!r} is not the signature of a hub: give METHOD=HEX, "
             f"where METHOD is {', '.join(SIGNED_BY[:-1])} or {SIGNED_BY[-1]}"
         )
-    secret = _body(secret_file).strip()
-    if not secret:
-        raise BadInput(f"{secret_file}: contains no secret")
     if not hmac.compare_digest(
         hmac.new(secret, body, method.lower()).hexdigest().encode(), digest.strip().lower().encode()
     ):

@@ -21,9 +21,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from centime.crawl.commands.inbox import CommandInbox
+from centime.crawl.commands.order_log import log_orders
 from centime.crawl.engine.budget import Bucket
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.fetchers import Fetchers, Transport
+from centime.crawl.engine.figures import FigureWriter
 from centime.crawl.engine.memory import Measure, MemoryWatch
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
@@ -125,6 +127,7 @@ class Engine:
         self._viewed = 0.0
         self._memory = MemoryWatch(opened.shard, measure=measure)
         self._short_of_memory = ""
+        self._figures = FigureWriter(opened)
         self._inbox = CommandInbox(opened.folder.path)
         folder = opened.folder
         self._delivery = Delivery(settings.fetch_settings(), crawl=folder.path, foreign=bool(folder.foreign))
@@ -395,6 +398,7 @@ class Engine:
             self.shard.journal.flush()
         self.opened.keep_snapshots()
         self._short_of_memory = self._memory.look(now, writing=self.opened.is_writing)
+        self._figures.look(now)
         if now - self._viewed >= VIEW_SECONDS:
             self._viewed = now
             self._take_commands(now)
@@ -404,15 +408,20 @@ class Engine:
         taken = [
             one for one in self._inbox.take() if not (isinstance(one[1], PublishCommand) and self.opened.is_behind)
         ]
+        orders = []
         for path, command in taken:
+            reason = ""
             try:
                 if isinstance(command, SetCommand) and command.id not in self.shard.requests.recent:
                     self._keep_settings(command)
                 self.shard.command(now, command)
             except (BadInput, BadSetting) as trouble:
-                self._inbox.refuse(path, str(trouble))
+                reason = str(trouble)
+                self._inbox.refuse(path, reason)
+            orders.append((command, reason))
         if taken:
             self.shard.journal.sync()
+            log_orders(self.opened.folder.path, orders, now)
             self._inbox.done(path for path, _ in taken if path.exists())
         self._deliver(now)
 
@@ -440,4 +449,5 @@ class Engine:
     def _close(self) -> None:
         self.shard.returned(Returned(self._clock(), [], all=True))
         self.shard.settle(FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE * max(1, self.shard.ledger.pages))
+        self._figures.close(self._clock())
         self.opened.close()

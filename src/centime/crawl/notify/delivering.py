@@ -11,6 +11,7 @@ else.
     command:PROGRAM      started without a shell, with the line on its standard input; exit code 0 is success; killed
                          when its time is over. Neither this nor file: happens for a crawl folder from elsewhere
                          (`store/ownership.py`)
+    apprise:URL          receives a message for people (`message.py`); not for a crawl folder from elsewhere either
     http://, https://    receives a POST request (`fetch/notice.py`); any status 2xx is success
 """
 
@@ -28,6 +29,7 @@ from typing import Any
 
 import msgspec
 
+from centime.crawl.notify.message import send
 from centime.fetch.notice import Notifier
 from centime.fetch.settings import FetchSettings
 from centime.processes.channel import LENGTH
@@ -106,6 +108,9 @@ class DeliveringProcess:
                     return await asyncio.to_thread(append_line, place, body, batch.id, self._settings.crawl)
             case "command":
                 return await _run(shlex.split(place), body + b"\n", self._settings.command_seconds)
+            case "apprise":
+                async with asyncio.timeout(self._settings.command_seconds):
+                    return await asyncio.to_thread(send, batch.to, facts)
             case _:
                 return await self._notifier.post(batch.to, body, batch.id, seconds=self._settings.http_seconds)
 
@@ -118,8 +123,8 @@ def _add_differences(crawl: str, facts: dict[str, Any], batch: Batch) -> None:
 
 
 def acts_here(to: str) -> bool:
-    """Whether notices to this place start a program or write a file of whoever runs the crawl."""
-    return to.startswith(("command:", "file:"))
+    """Whether notices to this place start a program, write a file or use a service of whoever runs the crawl."""
+    return to.startswith(("command:", "file:", "apprise:"))
 
 
 def unfit(path: str, crawl: str) -> str:

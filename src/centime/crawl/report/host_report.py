@@ -9,8 +9,8 @@ from centime.crawl.report.opening import moment
 from centime.crawl.report.top import readiness
 from centime.crawl.report.waiting import Waiting
 from centime.model.errors import BadSetting
-from centime.model.ids import host_ids
-from centime.shard.host_table import Host
+from centime.model.ids import HostId, host_ids
+from centime.shard.state import ShardState
 
 ORDERS = {"known": "known", "read": "read", "failures": "failures", "bytes": "wire_bytes"}
 
@@ -26,18 +26,17 @@ def host_table(opened: CrawlState, count: int, by: str = "known", *, now: float 
     numbers = host_ids(np.arange(len(shard.hosts)))
     best = sorted(numbers, key=lambda number: (-getattr(shard.hosts[number], column), number))[:count]
     waiting = Waiting(shard)
-    rows = [
-        _row(shard.hosts[number], shard.placement.frontier.pages_of(number), waiting.host_time(number), now)
-        for number in best
-    ]
+    rows = [host_facts(shard, number, waiting.host_time(number), now) for number in best]
     return {"hosts": len(shard.hosts), **shard.hosts.statistics(), "by": by, "top": rows}
 
 
-def _row(host: Host, waiting: int, ready: float, now: float) -> dict[str, Any]:
+def host_facts(shard: ShardState, number: HostId, ready: float, now: float) -> dict[str, Any]:
+    """What is known of a host; `ready` is when the frontier lets it be fetched from."""
+    host = shard.hosts[number]
     return {
         "host": host.name,
         "known": host.known,
-        "waiting": waiting,
+        "waiting": shard.placement.frontier.pages_of(number),
         "visits": host.visits,
         "read": host.read,
         "failures": host.failures,

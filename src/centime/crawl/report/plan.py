@@ -55,12 +55,8 @@ def plan(
     settings = (
         opened.shard.settings.refresh_settings()
     )  # not the book's: its budget may be raised (refresh/spending.py)
-    pages: Pages = np.flatnonzero(book.contains(np.arange(opened.shard.pages.count, dtype=np.int64)))
-    costs = np.maximum(
-        last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
-    )
-    mortality, beats = opened.shard.refreshing.mortality, opened.shard.refreshing.beats
-    present = beliefs_of(book, pages, opened.shard.value(pages), costs, now, mortality, beats)
+    pages, costs, present = beliefs_now(opened, now)
+    mortality = opened.shard.refreshing.mortality
     rule = present
     if settings.policy == "paper":
         rule = present.with_weights(alpha=2.0, beta=0.0)
@@ -108,6 +104,18 @@ def plan(
     }
 
 
+def beliefs_now(opened: CrawlState, now: float) -> tuple[Pages, Vector, Beliefs]:
+    """The pages of the refresh book, the bytes of a visit to each, and what the crawl believes of them."""
+    refreshing = opened.shard.refreshing
+    pages: Pages = np.flatnonzero(refreshing.book.contains(np.arange(opened.shard.pages.count, dtype=np.int64)))
+    costs = np.maximum(
+        last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
+    )
+    value = opened.shard.value(pages)
+    known = beliefs_of(refreshing.book, pages, value, costs, now, refreshing.mortality, refreshing.beats)
+    return pages, costs, known
+
+
 def check_budget(rate: float | None, bandwidth: float | None) -> None:
     """Refuses a budget outside the bounds of a crawl's settings."""
     if rate is not None and not LEAST_RATE <= rate <= MOST_RATE:
@@ -116,7 +124,7 @@ def check_budget(rate: float | None, bandwidth: float | None) -> None:
         raise BadSetting(f"a budget in bytes is 1 to {MOST_BANDWIDTH:g} per second, not {bandwidth:g}")
 
 
-def _intervals(beliefs: Beliefs, budget: float, *, uniform: bool) -> tuple[float, Vector]:
+def intervals_under(beliefs: Beliefs, budget: float, *, uniform: bool) -> tuple[float, Vector]:
     """The threshold and the intervals that a budget allows."""
     if uniform:
         interval = max(beliefs.least_interval, float(beliefs.cost.sum()) / budget)
@@ -126,7 +134,7 @@ def _intervals(beliefs: Beliefs, budget: float, *, uniform: bool) -> tuple[float
 
 
 def _row(name: str, beliefs: Beliefs, budget: float, unit: str, days: float, *, uniform: bool) -> dict[str, Any]:
-    worth, intervals = _intervals(beliefs, budget, uniform=uniform)
+    worth, intervals = intervals_under(beliefs, budget, uniform=uniform)
     coming = forecast.expected_coming(beliefs, intervals, days * DAY)
     steady = forecast.expected_steady(beliefs, intervals)
     return {
@@ -148,7 +156,7 @@ def _next(
     """The pages that are due, the largest worth first; then those that will be due, the soonest first."""
     if budget <= 0:
         return []
-    _, intervals = _intervals(beliefs, budget, uniform=uniform)
+    _, intervals = intervals_under(beliefs, budget, uniform=uniform)
     wait = intervals - beliefs.age
     worth = forecast.worth_of(beliefs)
     order = np.lexsort((-worth, np.maximum(wait, 0.0)))[:count]

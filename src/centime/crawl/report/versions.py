@@ -165,18 +165,18 @@ class Versions:
 
     def facts(self) -> list[dict[str, object]]:
         """The facts of all versions, for a report."""
-        made: list[dict[str, object]] = []
-        for version in self._all:
-            document = self.read(version)
-            times: dict[str, object] = {
-                "version": version.number,
-                "time": version.time,
-                "last_seen": last_seen(version.last),
-            }
-            made.append(
-                times | {"bytes": len(document.body), "type": document.content_type, "digest": version.first.digest}
-            )
-        return made
+        documents = map(self.read, self._all)
+        return [
+            listed | {"bytes": len(document.body), "type": document.content_type, "digest": version.first.digest}
+            for listed, document, version in zip(self.listed(), documents, self._all, strict=True)
+        ]
+
+    def listed(self) -> list[dict[str, object]]:
+        """The numbers and times of all versions; no body is read."""
+        return [
+            {"version": version.number, "time": version.time, "last_seen": last_seen(version.last)}
+            for version in self._all
+        ]
 
     def report(self, old: Version, new: Version) -> dict[str, object]:
         """What changed between two versions: sentences, and the delta if both have trees."""

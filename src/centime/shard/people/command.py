@@ -30,6 +30,7 @@ class SetCommand(msgspec.Struct, tag="set", frozen=True, kw_only=True):
     id: str
     time: float
     values: dict[str, Value]
+    by: str = ""  # who gave it, for the log of orders; "" is the command line
 
 
 class PublishCommand(msgspec.Struct, tag="publish", frozen=True, kw_only=True):
@@ -43,6 +44,7 @@ class PublishCommand(msgspec.Struct, tag="publish", frozen=True, kw_only=True):
     publisher: str = ""  # whose credit counts; if empty, that of the host of the first URL
     modified: bytes = b""  # empty, or when each URL changed (float64, seconds since the epoch), 0 if unknown
     periods: bytes = b""  # empty, or the published period of changes of each URL (float64, seconds), 0 if unknown
+    by: str = ""
 
     def lines(self) -> list[str]:
         """The URLs."""
@@ -55,6 +57,7 @@ class SubscribeCommand(msgspec.Struct, tag="subscribe", frozen=True, kw_only=Tru
     id: str
     time: float
     subscription: Subscription
+    by: str = ""
 
 
 class UnsubscribeCommand(msgspec.Struct, tag="unsubscribe", frozen=True, kw_only=True):
@@ -63,6 +66,7 @@ class UnsubscribeCommand(msgspec.Struct, tag="unsubscribe", frozen=True, kw_only
     id: str
     time: float
     name: str
+    by: str = ""
 
 
 Command = SetCommand | PublishCommand | SubscribeCommand | UnsubscribeCommand
@@ -86,6 +90,7 @@ def publications(
     publisher: str = "",
     modified: Sequence[float] = (),
     periods: Sequence[float] = (),
+    by: str = "",
 ) -> Iterator[PublishCommand]:
     """Commands of bounded size that publish canonical URLs, in the sequence given; `modified` and `periods` have one
     number for each URL, or none.
@@ -105,6 +110,7 @@ def publications(
             publisher=publisher,
             modified=_column(modified[begin:end]),
             periods=_column(periods[begin:end]),
+            by=by,
         )
         begin, part = end, part + 1
 

@@ -1,0 +1,75 @@
+"""`centime serve`: the window, a web page of crawls."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from centime.cli.visible import say, tell
+from centime.model.errors import BadInput, BadSetting
+
+if TYPE_CHECKING:
+    from centime.serve.listening import WindowServer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("serve")(_serve)
+
+
+def _serve(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="DIR", help="Folders of crawls, which may be running.")
+    ] = None,
+    listen: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Where to listen; other machines need a token.")
+    ] = "127.0.0.1:8400",
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File of the hashes of tokens; every visitor needs one of them.")
+    ] = None,
+    push_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML file of the doors for pushes that are open.")
+    ] = None,
+    new_token: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Add a token to --token-file, show it, and end.")
+    ] = None,
+) -> None:
+    """Serves crawls as web pages, an API and metrics.
+
+    Follows crawls as they run and writes nothing: orders go to the crawl through its inbox. Without --token-file it
+    listens to this machine only. Ctrl-C ends it.
+
+    Examples:
+
+    \b
+      centime serve museum
+      centime serve museum library --listen 127.0.0.1:9000
+      centime serve --token-file tokens --new-token anna
+      centime serve museum --listen 0.0.0.0:8400 --token-file tokens
+    """
+    if new_token is not None:
+        if token_file is None:
+            raise BadSetting("--new-token adds to a file: give --token-file too")
+        from centime.serve.access import add_token
+
+        tell(add_token(token_file, new_token))
+        say(f"{token_file}: this is the token of {new_token}; it is shown once, and only its hash is stored")
+        return
+    if not folders:
+        raise BadInput("give the folder of a crawl, or several")
+    from centime.cli.crawl.stopping import stopped_by_signals
+    from centime.serve.access import Tokens
+    from centime.serve.serving import serve
+
+    def ready(address: str, server: "WindowServer") -> None:
+        servers.append(server)
+        say(f"serving {', '.join(map(str, folders or []))} at {address} (Ctrl-C ends it)")
+
+    def stop(*_: Any) -> None:
+        for server in servers:
+            server.should_exit = True
+
+    servers: list[WindowServer] = []
+    tokens = None if token_file is None else Tokens.read(token_file)
+    with stopped_by_signals(stop):
+        serve(folders, listen, tokens, ready, push_file)

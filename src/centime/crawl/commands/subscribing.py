@@ -1,0 +1,82 @@
+"""Makes a subscription of what a person asks for: absolute paths, a default name; errors say what cannot be served."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+from xxhash import xxh3_64_hexdigest
+
+from centime.crawl.commands.checking import check_subscription
+from centime.crawl.notify.delivering import unfit
+from centime.crawl.notify.message import check_service
+from centime.crawl.report.opening import folder_of
+from centime.crawl.worker.xpath import check_pace
+from centime.discover.canonical import canonical
+from centime.fetch.guard import Guard, literal
+from centime.model.address import host_of
+from centime.model.errors import BadInput, BadSetting
+from centime.settings.reading import decode_settings
+from centime.settings.units import seconds
+from centime.shard.people.notices import Condition
+from centime.shard.people.subscriptions import Subscription
+
+
+def subscription_to(
+    folder: Path, pattern: str, condition: Condition, every: str, to: str | None, name: str
+) -> Subscription:
+    """The subscription, with absolute paths: the crawl may run in another working directory."""
+    if to is None:
+        raise BadInput("give a subscriber: --to file:PATH, command:PROGRAM, apprise:URL, http://... or https://...")
+    scheme, colon, place = to.partition(":")
+    if scheme == "file" and place:
+        path = Path(place).absolute()
+        if trouble := unfit(str(path), str(folder)):
+            raise BadInput(f"cannot write notifications: {trouble}")
+        if not path.parent.is_dir():
+            raise BadInput(f"{path}: the folder does not exist")
+        to = f"file:{path}"
+    elif scheme == "command" and place:
+        try:
+            words = shlex.split(place)
+        except ValueError as error:
+            raise BadSetting(f"cannot parse the command {place!r}: {error}") from error
+        found = shutil.which(words[0]) if words else None
+        if found is None:
+            raise BadSetting(f"there is no executable program {words[0] if words else ''!r}")
+        to = f"command:{shlex.join([str(Path(found).absolute()), *words[1:]])}"
+    elif scheme == "apprise" and place:
+        check_service(to)
+    elif scheme in ("http", "https") and colon:
+        _check_address(folder, to)
+    xpath, phrases, when = condition.xpath, condition.words, condition.when
+    parts = (pattern, xpath, to) + ((phrases, when.value) if phrases or when else ())
+    digest = xxh3_64_hexdigest("\0".join(parts).encode(errors="surrogateescape"))
+    subscription = Subscription(name or digest[:8], pattern, seconds(every), to, xpath, phrases, when)
+    check_subscription(subscription)
+    if xpath:
+        check_pace(xpath)
+    if xpath and when and not phrases:
+        _check_versions(folder)
+    return subscription
+
+
+def _check_versions(folder: Path) -> None:
+    """Rejects what needs stored versions if the crawl stores none."""
+    if decode_settings(folder_of(folder).settings, where=str(folder)).keep == "none":
+        raise BadSetting(
+            f"--when with --xpath compares the stored versions of a page, and this crawl stores none; "
+            f"centime crawl {folder} --keep versions does"
+        )
+
+
+def _check_address(folder: Path, to: str) -> None:
+    """Rejects a URL whose address the crawl must not contact; a name is checked when it is resolved."""
+    url = canonical(to)
+    if url is None:
+        raise BadSetting(f"{to!r} is not an http or https URL")
+    host = re.sub(r":\d+$", "", host_of(url).partition("//")[2])
+    address = literal(host) or ("127.0.0.1" if host == "localhost" or host.endswith(".localhost") else "")
+    allowed = decode_settings(folder_of(folder).settings, where=str(folder)).allow_network
+    if address and not Guard(allowed).allows(address):
+        raise BadSetting(f"{address} is not a public address; centime crawl {folder} --allow-network CIDR allows it")

@@ -1,0 +1,57 @@
+"""Writes the figures of a run over time (`store/figures.py`), as often as costs little."""
+
+import math
+import time
+from contextlib import suppress
+
+from centime.crawl.engine.state import CrawlState
+from centime.model.errors import NoRoom
+from centime.store.figures import RINGS, FiguresFile
+
+LEISURE = 200.0  # computing figures takes at most this part of the time
+
+EVERY = float(RINGS[0][0])
+
+
+class FigureWriter:
+    """The figures of one run. What cannot be written is left out: a crawl does not depend on it."""
+
+    def __init__(self, opened: CrawlState) -> None:
+        self._opened = opened
+        self._next = 0.0
+        self._file: FiguresFile | None = None
+        with suppress(OSError, NoRoom):
+            self._file = FiguresFile(opened.folder.path)
+
+    def look(self, now: float, *, must: bool = False) -> None:
+        """Writes the figures of now, if it is time or they `must` be written."""
+        if self._file is None or (now < self._next and not must):
+            return
+        begun = time.perf_counter()
+        facts = self._opened.statistics(now)
+        shard = self._opened.shard
+        _, share = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
+        error = facts["certified_error"]
+        with suppress(OSError, NoRoom):
+            self._file.write(
+                {
+                    "time": now,
+                    "known": facts["known"],
+                    "read": facts["read"],
+                    "visits": facts["visits"],
+                    "errors": sum(facts["errors"].values()),
+                    "wire_bytes": facts["wire_bytes"],
+                    "fresh_share": share,
+                    "certified_error": math.nan if error is None else error,
+                    "frontier": facts["frontier"],
+                    "hosts": facts["hosts"],
+                }
+            )
+        self._next = now + max(EVERY, LEISURE * (time.perf_counter() - begun))
+
+    def close(self, now: float) -> None:
+        """Writes the last figures and closes the file."""
+        self.look(now, must=True)
+        if self._file is not None:
+            self._file.close()
+            self._file = None

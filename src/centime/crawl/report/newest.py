@@ -1,0 +1,39 @@
+"""The newest visits of a crawl, from a place of its records on, and which of them are changes."""
+
+from typing import Any
+
+import numpy as np
+
+from centime.crawl.report.opening import moment
+from centime.crawl.report.visits import OUTCOMES
+from centime.model.outcome import Outcome
+from centime.shard.presence import CHANGES, visit_shows
+from centime.shard.state import ShardState
+
+Rows = list[dict[str, Any]]
+
+
+def visits_since(shard: ShardState, place: int, most: int) -> tuple[Rows, Rows, int]:
+    """Up to `most` visits from a place on, the changes among them, and the place behind them."""
+    records = shard.pages.records
+    places: list[int] = []
+    while place < records.end and len(places) < most:
+        places.append(place)
+        place = records.behind(place)
+    heads = [records.head(at) for at in places]
+    pages = np.array([head["page"] for head in heads], dtype=np.int64)
+    urls = shard.pages.texts.get_many(pages) if len(pages) else []
+    visits, changes = [], []
+    for head, url in zip(heads, urls, strict=True):
+        row: dict[str, Any] = {
+            "url": url,
+            "time": moment(float(head["time"])),
+            "outcome": OUTCOMES[Outcome(int(head["outcome"]))],
+            "status": int(head["status"]) or None,
+        }
+        visits.append(row)
+        before = int(records.head(int(head["previous"]))["presence"]) if head["previous"] else 0
+        _, change = visit_shows(before, int(head["outcome"]), int(head["kind"]), int(head["marks"]))
+        if change:
+            changes.append(row | {"change": CHANGES[change].value, "seen_seconds": float(head["time"])})
+    return visits, changes, place

@@ -1,0 +1,163 @@
+"""Server-sent events of a crawl: its visits, its changes and its figures, as they come, and again from an id on.
+
+    event: visits      the visits since the last event: their number, and the first MOST_SHOWN of them
+    event: changes     the changes among them
+    event: figures     the figures of the crawl
+    event: gap         more happened since the id of the client than is told again
+
+The id of an event is the place of the record behind the last visit that it tells. A client that comes back sends it as
+Last-Event-ID and misses nothing, unless more than MOST_AGAIN visits were made meanwhile. All clients of a crawl get the
+same bytes, which are made once. A client that does not read for MOST_WAITING events is let go, and may come back.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from centime.crawl.report.newest import visits_since
+from centime.model.errors import BadInput, CentimeError
+from centime.serve.glance import Glance
+from centime.serve.served_crawl import ServedCrawl
+from centime.store.records import Records
+
+EVERY = 1.0
+KINDS = ("visits", "changes", "figures")
+MOST_SHOWN = 50
+MOST_AGAIN = 5_000
+MOST_WAITING = 60
+FIGURES = ("known", "read", "fresh", "visits", "hosts", "links", "wire_bytes", "frontier", "leased", "certified_error")
+
+Events = list[tuple[str, bytes]]
+
+
+class EventFeed:
+    """The events of one crawl for all its clients."""
+
+    def __init__(self, crawl: ServedCrawl) -> None:
+        self._crawl = crawl
+        self._clients: dict[asyncio.Queue[Events | None], None] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._place = 0
+
+    @property
+    def clients(self) -> int:
+        """How many clients listen."""
+        return len(self._clients)
+
+    async def listen(self, last: str, kinds: frozenset[str]) -> AsyncIterator[bytes]:
+        """The events for one client, from an id on, or from now on without one."""
+        queue: asyncio.Queue[Events | None] = asyncio.Queue(MOST_WAITING)
+        if last and not last.isdigit():
+            raise BadInput("Last-Event-ID is the id of an event of this crawl: a number")
+        begun, place = await self._crawl.run(lambda glance: _first(glance, int(last[:15]) if last else None))
+        if not self._clients:
+            self._place = max(self._place, place) if self._task is not None and not self._task.done() else place
+        self._clients[queue] = None
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._tell())
+        try:
+            yield b"retry: 2000\n\n" + _joined(begun, kinds)
+            while True:
+                try:
+                    told = await asyncio.wait_for(queue.get(), 15.0)
+                except TimeoutError:
+                    yield b": still here\n\n"
+                    continue
+                if told is None:
+                    return
+                if data := _joined(told, kinds):
+                    yield data
+        finally:
+            self._clients.pop(queue, None)
+
+    async def close(self) -> None:
+        """Ends all events."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        for queue in list(self._clients):
+            _let_go(queue)
+
+    async def _tell(self) -> None:
+        """Tells all clients what is new, as long as there are any."""
+        while self._clients:
+            await asyncio.sleep(EVERY)
+            try:
+                place = self._place
+                told, self._place = await self._crawl.run(lambda glance, place=place: _since(glance, place))  # type: ignore[misc]
+            except CentimeError as trouble:
+                told = [("figures", _event("trouble", None, {"error": str(trouble)}))]
+            for queue in list(self._clients):
+                try:
+                    queue.put_nowait(told)
+                except asyncio.QueueFull:
+                    self._clients.pop(queue, None)
+                    _let_go(queue)
+
+
+def _let_go(queue: "asyncio.Queue[Events | None]") -> None:
+    while not queue.empty():
+        queue.get_nowait()
+    queue.put_nowait(None)
+
+
+def _joined(events: Events, kinds: frozenset[str]) -> bytes:
+    return b"".join(data for kind, data in events if kind in kinds)
+
+
+def _first(glance: Glance, last: int | None) -> tuple[Events, int]:
+    """What a client is told first."""
+    records = glance.reader.shard.pages.records
+    if last is None:
+        return _figures(glance, records.end), records.end
+    return _since(glance, last)
+
+
+def _since(glance: Glance, place: int) -> tuple[Events, int]:
+    """The events of all visits from a place on, and the place behind them."""
+    shard = glance.reader.shard
+    records = shard.pages.records
+    if place > records.end:  # another crawl is in this folder
+        return [("visits", _event("gap", records.end, {"since": place})), *_figures(glance, records.end)], records.end
+    events: Events = []
+    at = max(place, records.first)
+    if not _is_place(records, at):
+        at = records.end
+        events.append(("visits", _event("gap", at, {"since": place})))
+    visits, changes, at = visits_since(shard, at, MOST_AGAIN)
+    if at < records.end:
+        at = records.end
+        events.append(("visits", _event("gap", at, {"since": place})))
+    if visits:
+        events.append(("visits", _event("visits", at, {"count": len(visits), "visits": visits[:MOST_SHOWN]})))
+    if changes:
+        events.append(("changes", _event("changes", at, {"count": len(changes), "changes": changes[:MOST_SHOWN]})))
+    return events + _figures(glance, at), at
+
+
+def _is_place(records: Records, at: int) -> bool:
+    """Whether a record of a page begins at a place: ids come from clients."""
+    if at == records.end:
+        return True
+    if at > records.end - 20:
+        return False
+    page = int(records.head(at)["page"])
+    known = records.record_at
+    here = int(known[page]) if page < len(known) else 0
+    while here > at:
+        here = int(records.head(here)["previous"])
+    return here == at
+
+
+def _figures(glance: Glance, at: int) -> Events:
+    facts = {name: glance.statistics[name] for name in FIGURES}
+    return [("figures", _event("figures", at, facts))]
+
+
+def _event(kind: str, place: int | None, data: dict[str, Any]) -> bytes:
+    head = b"" if place is None else b"id: %d\n" % place
+    return head + b"event: %s\ndata: %s\n\n" % (kind.encode(), msgspec.json.encode(data))

@@ -1,0 +1,114 @@
+"""A crawl at one moment, as the reports of the window see it: arrays over all pages are made once, when first needed.
+
+A glance belongs to the thread that made it (`served_crawl.py`) and to one state of the reader: `follow` ends it. What
+takes long and changes slowly lasts longer: it is handed from glance to glance for LASTS seconds.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.crawl.engine.reader import CrawlReader
+from centime.crawl.report.budgets import BudgetCurve
+from centime.crawl.report.changes import Changes, find_changes
+from centime.crawl.report.sorting import hosts_of_all
+from centime.crawl.report.top import importance_of_ranked
+from centime.crawl.report.visits import Columns, last_visits
+from centime.crawl.report.waiting import Waiting
+from centime.crawl.search.finding import CrawlSearch
+
+FIELDS = ("kind", "outcome", "status", "visits", "changes", "time", "changed_time", "marks")
+
+LASTS = 60.0
+
+Value = TypeVar("Value")
+
+
+class Glance:
+    """One state of a crawl."""
+
+    def __init__(self, reader: CrawlReader, now: float, before: "Glance | None" = None) -> None:
+        self.reader = reader
+        self.now = now
+        self._lasting: dict[str, tuple[float, Any]] = {} if before is None else before._lasting
+
+    def _last(self, name: str, made: Callable[[], Value]) -> Value:
+        """What a function gives, or gave to an earlier glance."""
+        found = self._lasting.get(name)
+        if found is None or not 0.0 <= self.now - found[0] < LASTS:
+            found = self._lasting[name] = (self.now, made())
+        value: Value = found[1]
+        return value
+
+    @cached_property
+    def importance(self) -> npt.NDArray[np.float64]:
+        """The importance of every page, 0 for requisites."""
+        return importance_of_ranked(self.reader)
+
+    @cached_property
+    def ranked(self) -> npt.NDArray[np.bool_]:
+        """Whether each page is ranked: all but requisites."""
+        ranked = np.ones(self.reader.shard.pages.count, dtype=np.bool_)
+        ranked[self.reader.shard.requisites.every()] = False
+        return ranked
+
+    @cached_property
+    def visits(self) -> Columns:
+        """Fields of the last visit of every page."""
+        return last_visits(self.reader.shard.pages, *FIELDS)
+
+    @cached_property
+    def hosts(self) -> npt.NDArray[np.int64]:
+        """The number of the host of every page."""
+        return hosts_of_all(self.reader)
+
+    @cached_property
+    def waiting(self) -> Waiting:
+        """The pages that wait in the frontier."""
+        return Waiting(self.reader.shard)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """All changes that visits saw, the oldest first."""
+        return find_changes(self.reader)
+
+    @cached_property
+    def statistics(self) -> dict[str, Any]:
+        """The figures of the whole crawl."""
+        return self.reader.statistics(self.now)
+
+    @cached_property
+    def budgets(self) -> BudgetCurve:
+        """What budgets around the present one would keep fresh."""
+        return self._last("budgets", lambda: BudgetCurve(self.reader, self.now))
+
+    @cached_property
+    def fresh_share(self) -> float:
+        """The estimated share of the copy that is fresh, by importance."""
+        shard = self.reader.shard
+        return shard.refreshing.fresh(self.now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)[1]
+
+    @cached_property
+    def fresh_hosts(self) -> dict[int, float]:
+        """The estimated share of each host's copies that are fresh, for hosts that have copies."""
+        return self._last("fresh hosts", self._fresh_hosts)
+
+    def _fresh_hosts(self) -> dict[int, float]:
+        book = self.reader.shard.refreshing.book
+        pages = np.flatnonzero(book.contains(np.arange(self.reader.shard.pages.count, dtype=np.int64)))
+        if not len(pages):
+            return {}
+        shape, scale = book.beliefs(pages, self.importance[pages])
+        age = np.maximum(0.0, self.now - book.read_times(pages))
+        hosts = self.hosts[pages]
+        fresh = np.bincount(hosts, weights=np.exp(-shape * np.log1p(age / scale)))
+        copies = np.bincount(hosts)
+        return {host: float(fresh[host] / copies[host]) for host in np.flatnonzero(copies).tolist()}
+
+    @cached_property
+    def search(self) -> CrawlSearch:
+        """Searches over the full-text index; BadInput if there is none."""
+        return CrawlSearch(self.reader)

@@ -1,0 +1,220 @@
+"""The doors: what is pushed becomes a publication of the crawl, with its publisher's credit.
+
+    POST /push/CRAWL/webhook             {"urls": [...], "publisher": ...}, signed: X-Centime-Time: SECONDS and
+                                         X-Centime-Signature: sha256=HMAC(secret, SECONDS + "." + body)
+    POST /push/CRAWL/indexnow            the form of IndexNow
+    GET  /push/CRAWL/ping?sitemap=URL    a sitemap has changed
+    GET  /push/CRAWL/websub/NAME         a hub asks whether the subscription is wanted (W3C WebSub, section 5.3)
+    POST /push/CRAWL/websub/NAME         a hub pushes a feed, signed: X-Hub-Signature
+
+The key of an IndexNow request is verified through the crawl: the file at `keyLocation` (by default /KEY.txt) is
+published first, and when the crawl has a copy of it whose text is the key, the URLs are. Until then they wait in
+memory, at most WAIT_SECONDS; the answer is 202, as IndexNow wants it. So the crawl must keep copies.
+
+As WebSub asks, a push with a wrong signature is answered like a right one and ignored. A push that was taken is not
+taken again for REPLAY_SECONDS.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from centime.crawl.commands.ordering import hand_over
+from centime.crawl.commands.publication import Publication, add_feed, add_indexnow, verify
+from centime.crawl.report.bodies import body_of, captures_of
+from centime.crawl.report.opening import folder_of
+from centime.discover.canonical import canonical
+from centime.model.address import host_of
+from centime.model.errors import BadInput, UnknownPage
+from centime.serve.pushes.settings import Doors
+from centime.settings.reading import decode_settings
+
+MOST_URLS = 10_000
+CLOCK_SECONDS = 300.0  # that the clocks of two machines may differ by
+REPLAY_SECONDS, MOST_REMEMBERED = 600.0, 10_000
+WAIT_SECONDS, MOST_WAITING, LOOK_SECONDS = 600.0, 100, 2.0
+PING_SECONDS = 60.0  # between two pings of a sitemap
+MOST_KEY_BYTES = 4_096
+_KEY = re.compile(r"[A-Za-z0-9-]{8,128}").fullmatch
+
+Taken = tuple[int, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An IndexNow request whose key is not verified yet."""
+
+    body: bytes
+    key: str
+    key_url: str
+    until: float
+
+
+class CrawlDoors:
+    """The doors of one crawl."""
+
+    def __init__(self, path: Path, doors: Doors, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self.doors = doors
+        self._clock = clock
+        self._seen: OrderedDict[bytes, float] = OrderedDict()
+        self._waiting: list[Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+        self.leases: dict[str, tuple[float, float]] = {}  # by the name of a topic: until when, and for how long
+
+    async def close(self) -> None:
+        """Forgets what waits."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def webhook(self, body: bytes, headers: Mapping[str, str]) -> Taken:
+        """A push of whoever knows the secret."""
+        if self.doors.webhook is None:
+            return 404, {"error": "This door is closed."}
+        stamp = headers.get("x-centime-time", "")
+        if not re.fullmatch(r"\d{1,12}", stamp) or abs(self._clock() - int(stamp)) > CLOCK_SECONDS:
+            raise BadInput("X-Centime-Time is not the time in seconds, or too far from that of this machine")
+        secret = self.doors.webhook.secret.encode()
+        verify("the push", stamp.encode() + b"." + body, headers.get("x-centime-signature", ""), secret)
+        if self._is_known(stamp.encode() + body):
+            return 409, {"error": "This push was taken already."}
+        try:
+            form = json.loads(body)
+            urls, publisher = form["urls"], form.get("publisher", "webhook")
+            if not isinstance(publisher, str) or not all(isinstance(url, str) for url in urls):
+                raise TypeError
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise BadInput('a push is JSON: {"urls": ["https://a.example/"], "publisher": "newsroom"}') from None
+        if len(urls) > MOST_URLS:
+            raise BadInput(f"a push has at most {MOST_URLS} URLs, not {len(urls)}")
+        publication = await self._publication()
+        for url in urls:
+            publication.add(url)
+        return await self._published(publication, publisher[:100], "push: webhook")
+
+    async def ping(self, sitemap: str) -> Taken:
+        """A sitemap that has changed."""
+        if self.doors.ping is None:
+            return 404, {"error": "This door is closed."}
+        publication = await self._publication()
+        publication.add(sitemap, source="sitemap")
+        name = next(iter(publication.sitemaps), "")
+        if name and self._is_known(f"ping {name}".encode(), PING_SECONDS):
+            return 429, {"error": f"This sitemap was announced less than {PING_SECONDS:g} seconds ago."}
+        return await self._published(publication, "", "push: ping")
+
+    async def indexnow(self, body: bytes) -> Taken:
+        """An IndexNow request."""
+        if self.doors.indexnow is None:
+            return 404, {"error": "This door is closed."}
+        publication = await self._publication()
+        add_indexnow(publication, "the request", body)
+        form = json.loads(body)
+        key, place = str(form.get("key", "")), form.get("keyLocation") or ""
+        if not _KEY(key):
+            raise BadInput("the key of an IndexNow request is 8 to 128 letters, digits and hyphens")
+        first = next(iter(publication.pages), "")
+        if not first:
+            return 422, {"error": "None of the URLs can be published.", "refused": publication.reasons}
+        key_url = canonical(str(place) or f"{host_of(first)}/{key}.txt")
+        if key_url is None or host_of(key_url) != host_of(first):
+            return 422, {"error": "The key must be a file of the host."}
+        settings = decode_settings(folder_of(self._path).settings, where=str(self._path))
+        if settings.keep == "none":
+            return 403, {"error": "This crawl keeps no copies, so it cannot verify keys."}
+        if await asyncio.to_thread(self._has_key, key_url, key):
+            return await self._published(publication, "", "push: indexnow")
+        if len(self._waiting) >= MOST_WAITING:
+            return 429, {"error": "Too many requests wait for the verification of their keys."}
+        asked = await self._publication()
+        asked.add(key_url)
+        await self._published(asked, "indexnow keys", "push: indexnow")
+        self._waiting.append(Waiting(body, key, key_url, self._clock() + WAIT_SECONDS))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look())
+        return 202, {"waiting": f"until the crawl has verified {key_url}"}
+
+    async def _look(self) -> None:
+        """Publishes what waits when its key is verified."""
+        while self._waiting:
+            await asyncio.sleep(LOOK_SECONDS)
+            left = []
+            for one in self._waiting:
+                if await asyncio.to_thread(self._has_key, one.key_url, one.key):
+                    publication = await self._publication()
+                    add_indexnow(publication, "the request", one.body)
+                    await self._published(publication, "", "push: indexnow")
+                elif self._clock() < one.until:
+                    left.append(one)
+            self._waiting = left
+
+    def _has_key(self, url: str, key: str) -> bool:
+        """Whether the newest copy of a key file is the key."""
+        try:
+            newest = captures_of(self._path, url)[-1]
+            return newest.status == 200 and body_of(self._path, newest)[:MOST_KEY_BYTES].strip() == key.encode()
+        except UnknownPage:
+            return False
+
+    def intent(self, name: str, query: Mapping[str, str]) -> tuple[int, str]:
+        """The answer to a hub that asks whether a subscription is wanted."""
+        wanted = self.doors.websub.get(name)
+        if wanted is None or query.get("hub.topic") != wanted.topic:
+            return 404, ""
+        lease = query.get("hub.lease_seconds", "")
+        if query.get("hub.mode") == "denied":
+            return 200, ""
+        if query.get("hub.mode") != "subscribe" or not query.get("hub.challenge"):
+            return 404, ""
+        seconds = float(lease[:9]) if lease.isdigit() else 0.0
+        self.leases[name] = (self._clock() + seconds, seconds)
+        return 200, query["hub.challenge"]
+
+    async def websub(self, name: str, body: bytes, headers: Mapping[str, str]) -> Taken:
+        """A feed that a hub pushes; one that is not signed right is ignored."""
+        wanted = self.doors.websub.get(name)
+        if wanted is None:
+            return 410, {"error": "This subscription is not wanted any more."}
+        try:
+            verify("the push", body, headers.get("x-hub-signature", ""), wanted.secret.encode())
+        except BadInput:
+            return 202, {}
+        if self._is_known(body):
+            return 202, {}
+        publication = await self._publication()
+        add_feed(publication, "the push", body)
+        status, said = await self._published(publication, f"websub {name}", "push: websub")
+        return (202 if status == 422 else status), said
+
+    def _is_known(self, body: bytes, seconds: float = REPLAY_SECONDS) -> bool:
+        """Whether a push was taken before; remembers it."""
+        digest, now = hashlib.sha256(body).digest(), self._clock()
+        known = now - self._seen.get(digest, float("-inf")) < seconds
+        if not known:
+            self._seen[digest] = now
+            self._seen.move_to_end(digest)
+        while len(self._seen) > MOST_REMEMBERED:
+            self._seen.popitem(last=False)
+        return known
+
+    async def _publication(self) -> Publication:
+        def opened() -> Publication:
+            settings = decode_settings(folder_of(self._path).settings, where=str(self._path))
+            return Publication(settings.scope_rules())
+
+        return await asyncio.to_thread(opened)
+
+    async def _published(self, found: Publication, publisher: str, by: str) -> Taken:
+        commands = found.commands(time=self._clock(), publisher=publisher, by=by)
+        refused = {"refused": found.refused, "reasons": found.reasons}
+        if not commands:
+            return 422, {"error": "None of the URLs can be published.", **refused}
+        await asyncio.to_thread(hand_over, self._path, commands)
+        return 202, {"pages": len(found.pages), "sitemaps": len(found.sitemaps), **refused}

@@ -1,0 +1,128 @@
+"""How a crawl is: what it knows and has, its curves, its pace and budget, its error, and what is wrong now."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from centime.crawl.commands.inbox import running
+from centime.crawl.notify.delivery import read_troubles
+from centime.crawl.report.opening import moment
+from centime.crawl.report.sorting import first_by
+from centime.serve.glance import Glance
+from centime.serve.resource import Parameters, Report, Resource
+from centime.store.figures import NAMES, RINGS, read_figures
+
+SPANS = {"hour": 10, "day": 60, "months": 3600, "years": 86_400}
+Over = Literal["hour", "day", "months", "years"]
+MOST_TROUBLES = 20
+MOST_TOP = 10
+FAILING_SHARE = 0.2  # of visits, from which on it is told
+
+
+class OverviewWanted(Parameters, frozen=True, kw_only=True):
+    """The time that curves show."""
+
+    over: Over = "day"
+
+
+def overview(glance: Glance, wanted: OverviewWanted) -> Report:
+    """The figures of the crawl, their past and what is wrong."""
+    reader = glance.reader
+    path = reader.folder.path
+    settings = reader.settings
+    statistics = dict(glance.statistics)
+    statistics.pop("folder")
+    process = running(path)
+    figures = _rows(glance, wanted.over)
+    return {
+        **statistics,
+        "fresh_share": glance.fresh_share,
+        "largest_error": reader.shard.ledger.largest_error(),
+        "running": bool(process),
+        "created": moment(reader.folder.created),
+        "last_visit": moment(reader.shard.pages.last_time()),
+        "rate": settings.facts().get("rate"),
+        "bandwidth": settings.facts().get("bandwidth"),
+        "continuous": settings.continuous,
+        **(_pace(figures) if process else {"pages_per_second": 0.0, "bytes_per_second": 0.0}),
+        "wrong": _wrong(glance, bool(process)),
+        "curves": figures,
+        "top": _top(glance),
+    }
+
+
+def _top(glance: Glance) -> list[dict[str, Any]]:
+    """The most important pages."""
+    best = first_by(glance.importance, min(MOST_TOP, int(np.count_nonzero(glance.ranked))))
+    urls = glance.reader.shard.pages.texts.get_many(best)
+    return [{"importance": float(glance.importance[page]), "url": url} for page, url in zip(best, urls, strict=True)]
+
+
+def _rows(glance: Glance, over: Over) -> list[dict[str, float | None]]:
+    rows = read_figures(glance.reader.folder.path, SPANS[over])
+    return [
+        {name: None if np.isnan(row[name]) else float(row[name]) for name in NAMES} | {"span_seconds": SPANS[over]}
+        for row in rows
+    ]
+
+
+def _pace(rows: list[dict[str, Any]]) -> Report:
+    """Pages and bytes per second between the last two figures."""
+    if len(rows) < 2:
+        return {"pages_per_second": None, "bytes_per_second": None}
+    before, last = rows[-2:]
+    passed = max(1e-9, last["time"] - before["time"])
+    return {
+        "pages_per_second": max(0.0, last["visits"] - before["visits"]) / passed,
+        "bytes_per_second": max(0.0, last["wire_bytes"] - before["wire_bytes"]) / passed,
+    }
+
+
+def _wrong(glance: Glance, is_running: bool) -> list[str]:
+    """What a person should look at, one sentence each."""
+    shard, reader = glance.reader.shard, glance.reader
+    sentences = list(reader.damaged)
+    if reader.settings.continuous and not is_running:
+        sentences.append("The crawl is to refresh its pages, but no process runs it.")
+    visits = sum(shard.outcomes.values())
+    failed = sum(glance.statistics["errors"].values())
+    if visits and failed > FAILING_SHARE * visits:
+        sentences.append(f"{failed:,} of {visits:,} visits failed.")
+    for name, trouble in list(read_troubles(reader.folder.path).items())[:MOST_TROUBLES]:
+        sentences.append(f"The subscriber {name} could not be notified: {trouble.reason}")
+    troubled = [host for host in shard.hosts.all if host.trouble and host.politeness.failures > 2]
+    troubled.sort(key=lambda host: -host.known)
+    sentences += [f"{host.name} fails: {host.trouble}" for host in troubled[:5]]
+    if shard.bounds.dropped:
+        sentences.append(f"{shard.bounds.dropped:,} pages were dropped to save memory (--most-pages, --most-memory).")
+    if shard.late_visits:
+        sentences.append(f"{shard.late_visits:,} visits came back after their lease was over.")
+    return sentences
+
+
+class FiguresWanted(Parameters, frozen=True, kw_only=True):
+    """Which time: an hour in steps of ten seconds, a day in minutes, months in hours, years in days."""
+
+    over: Over = "day"
+
+
+def figure_list(glance: Glance, wanted: FiguresWanted) -> Report:
+    """The figures over time, the oldest first."""
+    return {"steps": dict(RINGS)[SPANS[wanted.over]], "rows": _rows(glance, wanted.over), "next": None}
+
+
+OVERVIEW = Resource(
+    name="overview",
+    title="Overview",
+    summary="How the crawl is now, and how it came to this.",
+    parameters=OverviewWanted,
+    report=overview,
+)
+FIGURES = Resource(
+    name="figures",
+    title="Figures",
+    summary="The figures of the crawl over time, which the crawl itself writes.",
+    parameters=FiguresWanted,
+    report=figure_list,
+    columns=(*NAMES, "span_seconds"),
+)

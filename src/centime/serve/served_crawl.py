@@ -1,0 +1,180 @@
+"""A crawl that is served: one thread reads it, answers are remembered while they hold, and a busy thread keeps nobody
+waiting for what is known already.
+
+    an answer holds      as long as the reader's state does. Time itself changes figures: one that is older than HOLDS
+                         seconds is given, and worked out again behind it; at FORGOTTEN it is worked out first
+    the reader follows   at most once per FOLLOW_SECONDS, and so seldom that following takes a twentieth of the time
+    a late answer        of an earlier state is given while the thread is busy, if it is no older than LATE seconds
+
+The reader's state is changed by `follow` and is not made for several threads: everything that touches it runs in the
+one thread of the crawl. A folder that cannot be read (damaged, deleted, of another format) makes every answer raise a
+CentimeError that says so; the next request after FOLLOW_SECONDS tries again, so a folder that was repaired, upgraded or
+put back is served again.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from centime.crawl.engine.damage import damage_closes
+from centime.crawl.engine.reader import CrawlReader
+from centime.crawl.report.opening import check_folder, look_at
+from centime.model.errors import BadInput, CentimeError, FolderGone
+from centime.serve.glance import Glance
+from centime.store.folder import read_about
+
+FOLLOW_SECONDS = 1.0
+LEISURE = 20.0
+HOLDS, FORGOTTEN = 30.0, 600.0
+LATE = 10.0
+MOST_BYTES = 64 << 20  # of remembered answers
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Value]):
+    """What was asked for, and the state and the time that it is of."""
+
+    value: Value
+    frame: int
+    made: float
+    size: int
+
+
+class ServedCrawl:
+    """One crawl of the window."""
+
+    def __init__(self, name: str, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.name = name
+        self.path = path
+        self._clock = clock
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"crawl-{name}")
+        self._reader: CrawlReader | None = None
+        self._glance: Glance | None = None
+        self._trouble: CentimeError | None = None
+        self._looked = float("-inf")  # by the monotonic clock, as all times here but those of glances
+        self._pause = FOLLOW_SECONDS
+        self._state = 0  # one more whenever the reader's state is another
+        self._answers: OrderedDict[Any, tuple[int, Answer[Any]]] = OrderedDict()
+        self._bytes = 0
+        self._under_way: dict[Any, asyncio.Future[Answer[Any]]] = {}
+
+    async def ask(
+        self, key: Any, work: Callable[[Glance], Value], size: Callable[[Value], int] = lambda value: 1000
+    ) -> Answer[Value]:
+        """The value of `work` for the newest state, or a remembered one; `key` says what is asked."""
+        known = self._known(key)
+        if known is not None and time.monotonic() - known.made < HOLDS:
+            return known
+        future = self._under_way.get(key)
+        if future is None:
+            future = asyncio.get_running_loop().run_in_executor(self._thread, self._answer, key, work, size)
+            self._under_way[key] = future
+            future.add_done_callback(lambda done: self._forget(key, done))
+        return known if known is not None else await asyncio.shield(future)
+
+    async def run(self, work: Callable[[Glance], Value]) -> Value:
+        """The value of `work` for the newest state, which is not remembered."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._look()))
+
+    async def close(self) -> None:
+        """Closes all files."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown()
+
+    def _forget(self, key: Any, done: "asyncio.Future[Answer[Any]]") -> None:
+        self._under_way.pop(key, None)
+        if not done.cancelled():
+            done.exception()  # nobody waits for it any more
+
+    def _known(self, key: Any) -> Answer[Any] | None:
+        found = self._answers.get(key)
+        if found is None or self._trouble is not None:
+            return None
+        state, answer = found
+        now = time.monotonic()
+        looked = now - self._looked < self._pause and state == self._state
+        if (looked and now - answer.made < FORGOTTEN) or (self._under_way and now - answer.made < LATE):
+            return answer
+        return None
+
+    # ---- in the thread of the crawl
+
+    def _answer(self, key: Any, work: Callable[[Glance], Value], size: Callable[[Value], int]) -> Answer[Value]:
+        glance = self._look()
+        value = work(glance)
+        answer = Answer(value, glance.reader.shard.frame, time.monotonic(), size(value))
+        before = self._answers.pop(key, None)
+        self._bytes += answer.size - (before[1].size if before else 0)
+        self._answers[key] = (self._state, answer)
+        while self._bytes > MOST_BYTES and len(self._answers) > 1:
+            self._bytes -= self._answers.popitem(last=False)[1][1].size
+        return answer
+
+    def _look(self) -> Glance:
+        """The newest glance; a CentimeError says why there is none."""
+        now = time.monotonic()
+        if now - self._looked < self._pause:
+            if self._trouble is not None:
+                raise self._trouble
+            if self._glance is not None:
+                if now - self._looked > HOLDS:
+                    self._glance = Glance(self._glance.reader, self._clock(), self._glance)
+                return self._glance
+        self._trouble = None
+        try:
+            self._glance = self._followed()
+        except (CentimeError, OSError) as trouble:
+            self._close()
+            self._trouble = _named(self.path, trouble)
+            raise self._trouble from trouble
+        finally:
+            self._looked = time.monotonic()
+            self._pause = max(FOLLOW_SECONDS, LEISURE * (self._looked - now))
+        return self._glance
+
+    def _followed(self) -> Glance:
+        """The glance after all frames that are there."""
+        reader = self._reader
+        if reader is not None:
+            check_folder(self.path)
+            with damage_closes(self.path):
+                identity = read_about(self.path).identity
+            if identity != reader.folder.identity:
+                self._close()  # another crawl is in its place
+                reader = None
+        if reader is None:
+            reader = self._reader = look_at(self.path)
+            self._state += 1
+            return Glance(reader, self._clock())
+        frame = reader.shard.frame
+        with damage_closes(self.path):
+            reader.follow()
+        old = self._glance
+        if reader.shard.frame != frame:
+            self._state += 1
+        elif old is not None and self._clock() - old.now < HOLDS:
+            return old
+        return Glance(reader, self._clock(), old)
+
+    def _close(self) -> None:
+        self._glance = None
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+
+def _named(path: Path, trouble: CentimeError | OSError) -> CentimeError:
+    """Why a crawl cannot be read, as an error that is nobody's wrong usage."""
+    if isinstance(trouble, BadInput):
+        return FolderGone(str(trouble))
+    if isinstance(trouble, CentimeError):
+        return trouble
+    where = trouble.filename if isinstance(trouble.filename, str) else path
+    return FolderGone(f"{where}: {trouble.strerror or trouble}")

@@ -1,0 +1,3 @@
+from tests.crawl.report.conftest import small_folder
+
+__all__ = ["small_folder"]

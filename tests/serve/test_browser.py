@@ -1,0 +1,144 @@
+"""The window in a real browser: Debian's Chromium, which `CHROMIUM` names, the path has, or the benches have fetched.
+
+Where there is none, these tests are left out with one line that says so; CI fetches one, and fails if it cannot.
+"""
+
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from bench.crawl_server import UNPACKED
+from bench.replay_browser import Browser, chromium
+from centime.serve import events
+from centime.serve.access import Access
+from centime.serve.listening import WindowServer, address_of, bound, served_crawls
+from tests.crawl.report.made import hand_made, refreshed
+
+INSTALLED = os.environ.get("CHROMIUM") or shutil.which("chromium")
+FETCHED = (UNPACKED / "usr/lib/chromium/chromium").exists()
+PAGES = ("overview", "pages", "hosts", "next", "changes", "plan", "communities", "orders", "figures")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (INSTALLED or FETCHED or os.environ.get("CI")),
+        reason="no Chromium: CHROMIUM=PROGRAM names one, python -m bench.replay fetches one",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def place(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a server of two crawls, and the folder of the one that is still written."""
+    folder = tmp_path_factory.mktemp("live") / "museum"
+    with hand_made(folder, **{"refresh-after": 1000.0}) as opened:
+        made = bound("127.0.0.1", 0)
+        server = WindowServer(served_crawls([folder, kept]), Access(None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [made]})
+        thread.start()
+        LIVE.append(opened)
+        yield address_of(made), folder
+        server.should_exit = True
+        thread.join()
+
+
+LIVE: list[object] = []
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("width", "dark", "scripts"), [(1200, False, True), (360, True, False)])
+def test_every_page_fits_the_screen_and_breaks_no_policy(
+    browser: Browser, place: tuple[str, Path], name: str, width: int, dark: bool, scripts: bool
+) -> None:
+    tab = browser.tab(f"{place[0]}c/museum/{name}", width=width, dark=dark, scripts=scripts)
+    assert tab.ask("document.querySelector('h1').textContent.length") > 0
+    assert tab.ask("document.documentElement.scrollWidth") <= width
+    assert tab.complaints == []
+    assert tab.ask(NO_LABEL) == []
+    assert tab.ask(CONTRAST) >= 4.5
+    tab.close()
+
+
+NO_LABEL = """[...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a, iframe')]
+    .filter(one => !(one.labels && one.labels.length) && !one.textContent.trim() && !one.getAttribute('aria-label')
+                   && !one.title).map(one => one.outerHTML)"""
+CONTRAST = """(() => {
+    const light = (colour) => {
+        const [r, g, b] = colour.match(/[0-9.]+/g).map(Number)
+            .map(x => x / 255).map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const paper = light(getComputedStyle(document.body).backgroundColor);
+    return Math.min(...[...document.querySelectorAll('p, a, td, th, dt, label, h1, h2, caption')].map(one => {
+        const ink = light(getComputedStyle(one).color);
+        return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    }));
+})()"""
+
+
+def test_the_overview_is_live(browser: Browser, place: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "EVERY", 0.1)
+    tab = browser.tab(f"{place[0]}c/museum/overview")
+    assert tab.wait_until("document.getElementById('live').textContent === 'Live.'")
+    before = tab.ask("document.querySelector('[data-figure=visits]').textContent")
+    refreshed(LIVE[0])  # type: ignore[arg-type]
+    assert tab.wait_until(f"document.querySelector('[data-figure=visits]').textContent !== '{before}'", 20.0)
+    assert tab.wait_until("document.querySelector('#changes a') !== null")
+    tab.close()
+
+
+def test_nothing_of_a_hostile_page_runs_in_the_frame_or_opened_alone(browser: Browser, place: tuple[str, Path]) -> None:
+    tab = browser.tab(f"{place[0]}c/crawl/pages")
+    front = tab.ask("[...document.querySelectorAll('td.url a')].map(a => a.textContent).find(t => t.endsWith('/'))")
+    tab.go(f"{place[0]}c/crawl/page?url={quote(front, safe='')}")
+    tab.ask("document.querySelector('details').open = true")
+    assert tab.ask("document.querySelector('iframe').sandbox.length") == 0
+    assert tab.ask("document.querySelector('iframe').contentDocument") is None, "another origin"
+    assert tab.ask("document.querySelectorAll('script:not([src])').length") == 0
+    tab.go(f"{place[0]}c/crawl/copy?url={quote(front, safe='')}")
+    assert tab.ask("self.origin") == "null"
+    assert "museum" in tab.ask("document.body.textContent")
+    assert any(re.search("sandboxed|script", one) for one in tab.complaints)
+    tab.close()
+
+
+def test_an_order_is_given_by_keyboard_alone(browser: Browser, place: tuple[str, Path]) -> None:
+    tab = browser.tab(f"{place[0]}c/museum/orders")
+    tab.ask("document.getElementById('banned').focus()")
+    tab.ask("document.getElementById('banned').value = 'spam.example'")
+    tab.press("Tab")
+    assert tab.ask("document.activeElement.textContent") == "Ban"
+    tab.press("Enter")
+    assert tab.wait_until("document.querySelector('.good') !== null")
+    assert "https://spam.example" in tab.ask("document.body.textContent")
+    tab.close()
+
+
+def test_the_slider_foretells_another_budget(browser: Browser, place: tuple[str, Path]) -> None:
+    tab = browser.tab(f"{place[0]}c/museum/plan")
+    tab.ask(
+        "(() => { const s = document.getElementById('times'); s.value = '2'; s.dispatchEvent(new Event('input'));"
+        "s.dispatchEvent(new Event('change')); })()"
+    )
+    assert tab.wait_until("location.search.includes('times=4')")
+    assert tab.wait_until("document.querySelectorAll('tbody tr').length >= 4")
+    tab.close()
+
+
+def test_why_not_this_page_is_told_without_scripts(browser: Browser, place: tuple[str, Path]) -> None:
+    address = f"{place[0]}c/museum/next?url={quote('http://c.example/', safe='')}"
+    tab = browser.tab(address, scripts=False)
+    assert "does not know it" in tab.ask("document.querySelector('.answer').textContent")
+    tab.close()

@@ -1,0 +1,139 @@
+"""A crawl that is served while it runs, while its folder is damaged, deleted, replaced or of another format."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from centime.serve import served_crawl
+from centime.serve.served_crawl import ServedCrawl
+from tests.crawl.report.made import NOW, hand_made, refreshed
+from tests.serve.asking import Asker
+
+PAGES = "/api/v1/crawls/museum/pages"
+
+
+@pytest.fixture(autouse=True)
+def follows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every request looks at the folder."""
+    monkeypatch.setattr(served_crawl, "FOLLOW_SECONDS", 0.0)
+    monkeypatch.setattr(served_crawl, "LEISURE", 0.0)
+
+
+@pytest.fixture
+def folder(small_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(small_folder, tmp_path / "crawl"))
+
+
+@pytest.fixture
+def asker(folder: Path) -> Any:
+    made = Asker({"museum": folder})
+    yield made
+    made.close()
+
+
+def test_what_a_running_crawl_does_is_seen_at_the_next_request(tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    with hand_made(folder, **{"refresh-after": 1000.0}) as opened:
+        asker = Asker({"museum": folder})
+        before = asker.get("/api/v1/crawls/museum/overview")
+        refreshed(opened)
+        after = asker.get("/api/v1/crawls/museum/overview")
+        asker.close()
+    assert after.json["visits"] == before.json["visits"] + 2
+    assert after.headers["etag"] != before.headers["etag"]
+
+
+def test_a_folder_that_is_deleted_is_told_and_served_again_when_it_is_back(asker: Asker, folder: Path) -> None:
+    assert asker.get(PAGES).status == 200
+    folder.rename(folder.with_name("elsewhere"))
+    for path in (PAGES, "/c/museum/overview", "/c/museum/orders", "/c/museum/changes", "/c/museum/events"):
+        answered = asker.get(path)
+        assert answered.status in (400, 503), path
+        assert "no such folder" in answered.text
+    assert asker.get("/api/v1/crawls").json["rows"][0]["trouble"]
+    assert 'centime_up{crawl="museum"} 0.0' in asker.get("/metrics").text
+    folder.with_name("elsewhere").rename(folder)
+    assert asker.get(PAGES).status == 200
+
+
+def test_another_crawl_in_the_place_of_the_first_is_served_instead(asker: Asker, folder: Path) -> None:
+    assert asker.get("/api/v1/crawls/museum/overview").json["visits"] == 7
+    shutil.rmtree(folder)
+    with hand_made(folder, **{"refresh-after": 1000.0}) as opened:
+        refreshed(opened)
+        opened.close()
+    assert asker.get("/api/v1/crawls/museum/overview").json["visits"] == 9
+
+
+def test_a_damaged_folder_is_told_with_the_command_that_repairs_it(asker: Asker, folder: Path) -> None:
+    assert asker.get(PAGES).status == 200
+    for name in ("centime.json", "centime.copy.json"):
+        (folder / name).write_text("{}")
+    answered = asker.get("/c/museum/pages")
+    assert answered.status == 503
+    assert "centime repair" in answered.text
+
+
+def test_a_folder_of_an_older_format_is_told_with_the_command_that_upgrades_it(asker: Asker, folder: Path) -> None:
+    for name in ("centime.json", "centime.copy.json"):
+        about = json.loads((folder / name).read_text()) | {"format": 2}
+        (folder / name).write_text(json.dumps(about))
+    answered = asker.get("/c/museum/pages")
+    assert answered.status == 503
+    assert "centime upgrade" in answered.text
+
+
+def test_requests_for_the_same_at_the_same_time_are_worked_out_once(folder: Path) -> None:
+    calls: list[int] = []
+
+    async def work() -> None:
+        crawl = ServedCrawl("museum", folder, clock=lambda: NOW)
+        answers = await asyncio.gather(*(crawl.ask("key", lambda glance: calls.append(1)) for _ in range(10)))
+        assert len({id(answer) for answer in answers}) == 1
+        await crawl.close()
+
+    asyncio.run(work())
+    assert calls == [1]
+
+
+def test_a_request_that_is_given_up_disturbs_no_other(folder: Path) -> None:
+    async def work() -> None:
+        crawl = ServedCrawl("museum", folder, clock=lambda: NOW)
+        first = asyncio.create_task(crawl.ask("key", lambda glance: 7))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(crawl.ask("key", lambda glance: 8))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert (await second).value == 7
+        await crawl.close()
+
+    asyncio.run(work())
+
+
+def test_an_answer_is_remembered_until_the_crawl_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served_crawl, "FOLLOW_SECONDS", 1000.0)
+
+    async def work() -> list[int]:
+        crawl = ServedCrawl("museum", folder, clock=lambda: NOW)
+        found = [(await crawl.ask("key", lambda glance, number=number: number)).value for number in range(3)]  # type: ignore[misc]
+        await crawl.close()
+        return found
+
+    assert asyncio.run(work()) == [0, 0, 0]
+
+
+def test_remembered_answers_take_bounded_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served_crawl, "MOST_BYTES", 100)
+
+    async def work() -> None:
+        crawl = ServedCrawl("museum", folder, clock=lambda: NOW)
+        for number in range(50):
+            await crawl.ask(number, lambda glance: b"x" * 40, len)
+        assert len(crawl._answers) <= 3
+        await crawl.close()
+
+    asyncio.run(work())
