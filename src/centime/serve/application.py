@@ -12,6 +12,8 @@
 
 No address leads to a file name: static files are a fixed list that is read when the server starts, and pages of a crawl
 are looked up in its state.
+
+Over 400 lines because all addresses stand in one place, with what each of them may do.
 """
 
 import asyncio
