@@ -7,7 +7,7 @@ BIN := .venv/bin
 PROGRAM := .venv/program
 INSTALLED := .venv/installed
 READY := .venv/ready
-# Bytecode is made when a module is first imported: most modules never are.
+# Bytecode is made when a module is first imported: for the demo, most modules never are.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes
 SECONDS ?= 120
 BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
@@ -31,13 +31,14 @@ demo: $(INSTALLED) ## set up, crawl a simulated web, show what was found beside 
 test: $(READY) ## set up, check and run all tests
 	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
-# Half as many processes again as cores, because some tests wait.
+# Half as many processes again as cores, because some tests wait. The tests of kernels over arrays run with the bounds of
+# arrays checked; the other tests run the same kernels without.
 tests: $(READY)
-	$(BIN)/pytest --numprocesses 3 $(SPREAD)
+	$(BIN)/pytest --numprocesses 3 $(SPREAD) $(addprefix --ignore=,$(BOUNDED))
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses 3 $(SPREAD) $(BOUNDED)
 
-test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage, then with bounds checked: the second step of CI
+test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: the second step of CI
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto $(SPREAD) -m "not compiled" --cov --cov-report=term tests/ledger tests/model
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses auto $(SPREAD) $(BOUNDED)
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
 	$(BIN)/pytest --quiet --numprocesses auto $(SPREAD) -m "not slow"
@@ -122,4 +123,5 @@ $(INSTALLED): $(PROGRAM) pyproject.toml
 $(READY): $(INSTALLED)
 	@echo "Adding what tests and checks need, from requirements.lock ..."
 	@$(INSTALL) -r requirements.lock
+	@$(BIN)/python -m compileall -q --workers 0 .venv/lib
 	@touch $@
