@@ -94,9 +94,12 @@ class Archive:
 
     def answered(self, response: Response) -> Capture | None:
         """Writes a response that is not the document of a page: a redirect, an error, a robots.txt; None if those are
-        not kept, or if there was no response.
+        not kept, or if there was no response. A response of status 2xx that could not be read would pass for a
+        document: it is not written.
         """
         if PageKind.ERROR not in self.kinds or not response.status or len(response.url) > LONGEST_URL:
+            return None
+        if 200 <= response.status < 300 and not response.outcome.present:
             return None
         digest = hashlib.sha1(response.body).digest()
         return self._keep(response, base64.b32encode(digest).decode(), digest, "")

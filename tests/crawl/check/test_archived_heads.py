@@ -58,6 +58,7 @@ def check(folder: Path, response: Response) -> None:
 @hypothesis_settings(max_examples=60)
 @given(st.lists(lines, max_size=6), st.sampled_from([b"200 OK", b"200", b"203 \x1b\xff", b"404 Not Found", b"302 x"]))
 @example([b"X-A: " + b"a" * 40_000 + b"\r\n"], b"200 OK")
+@example([b"X-A: " + b"a" * 30_000 + b"\r\n"] * 3, b"200 OK")
 @example([b"X-A: " + b"a" * 40_000 + b"\r\n", b"X-B: " + b"b" * 200_000 + b"\r\n"], b"200 OK")
 @example([b"A%d: b\r\n" % number for number in range(500)], b"200 OK")
 def test_every_head_that_the_fetcher_accepts_is_kept_and_read_back(head: list[bytes], status: bytes) -> None:
