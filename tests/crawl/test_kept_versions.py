@@ -269,6 +269,24 @@ def test_a_body_that_is_back_after_the_archive_had_another_is_a_version_again(tm
     assert versions.at(None).number == 3
 
 
+def test_a_query_of_changes_looks_into_those_that_count_as_minor_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def work() -> None:
+        async with Server({}) as server:
+            for price in (5, 6, 7):
+                server.routes["/shop"] = answer(b'<div data-price="%d"><p>A cup.</p></div>' % price)
+                await visits(tmp_path / "c", server, {"keep": "versions"}, "/shop")
+
+    run(work())
+    assert run_program(main.app, ["changes", str(tmp_path / "c"), "--json"]) == 0
+    assert [one["change"] for one in json.loads(capsys.readouterr().out)["changes"]] == ["new"]
+    assert run_program(main.app, ["query", str(tmp_path / "c"), "//@data-price", "--changes", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["old"], one["new"]) for one in found["changes"]] == [(["6"], ["7"]), (["5"], ["6"])]
+    assert found["seen"] == 2
+
+
 def test_commands_show_prune_and_count_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     site = Site()
 

@@ -142,6 +142,34 @@ def test_a_change_before_the_condition_was_evaluated_is_told_if_the_versions_dif
     assert len(kept(folder, known, Condition("//p[. = 'x']"))) == 1
 
 
+def test_what_a_page_has_when_it_is_back_appears_because_it_was_gone(folder: Path) -> None:
+    back = msgspec.structs.replace(notice(FEED, 401, change=Change.BACK, before=50), old="3", new="4")
+    (told_of,) = kept(folder, back, Condition("//b", when=When.APPEARS))
+    assert [(node["change"], node["new"]) for node in told_of["nodes"]] == [("new", "<b>4</b>")]
+    assert (told_of["old"], told_of["new"]) == ("", "4")
+    assert kept(folder, back, Condition("//b", when=When.VANISHES)) == []
+    same = msgspec.structs.replace(notice(FEED, 410, change=Change.BACK, before=5), old="4", new="4")
+    (as_before,) = kept(folder, same, Condition("//b", when=When.APPEARS))
+    assert (as_before["old"], as_before["new"], as_before["diff"]) == ("", "4", None)
+    assert kept(folder, same, Condition("//b", when=When.VANISHES)) == []
+    assert kept(folder, same, Condition(words="nowhere")) == []
+
+
+@pytest.mark.parametrize("change", [Change.NEW, Change.GONE, Change.BACK])
+def test_a_page_in_which_the_condition_finds_nothing_is_not_told_of(change: Change, folder: Path) -> None:
+    seen = msgspec.structs.replace(notice(FEED, 401, change=change, before=50), old="", new="")
+    for when in When:
+        assert kept(folder, seen, Condition("//nothing", when=when)) == []
+    assert kept(folder, seen, Condition(words="nowhere")) == []
+
+
+def test_old_and_new_are_what_the_versions_have_and_not_what_was_seen_when_the_words_came(folder: Path) -> None:
+    seen = msgspec.structs.replace(notice(PAGE, 301.5), old="a line that is no longer there", new="")
+    (told_of,) = kept(folder, seen, Condition(words="stays"))
+    assert told_of["old"].endswith("It is number 2. It stays.")
+    assert told_of["new"].endswith("It is number 3. It stays.")
+
+
 def test_in_doubt_a_subscriber_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     doubtful = [
         kept(folder, notice(FEED, 200), Condition("//b", when=When.APPEARS), seconds=0.0),

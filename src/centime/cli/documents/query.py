@@ -120,19 +120,19 @@ def _query(
 def _show_changes(
     opened: "CrawlReader", xpath: str, match: str, since: float, count: int, results: int, *, as_json: bool
 ) -> None:
-    from centime.crawl.documents.querying import changed_results
-    from centime.crawl.report.changes import find_changes, newest_first
+    from centime.crawl.documents.querying import changed_results, stored_pairs
 
-    found = find_changes(opened, since)
-    with progress(len(found), "looking into changes", quiet=as_json) as step:
-        rows = list(islice(changed_results(opened, xpath, newest_first(opened, found, match), step), count))
+    with progress(opened.shard.pages.count, "looking for versions", quiet=as_json) as step:
+        pairs = stored_pairs(opened, match, since, step)
+    with progress(len(pairs), "looking into changes", quiet=as_json) as step:
+        rows = list(islice(changed_results(opened, xpath, pairs, step), count))
     for row in rows:
         row |= {"old": row["old"][:results], "new": row["new"][:results]}
     if as_json:
-        show({"seen": len(found), "changes": rows}, as_json=True)
+        show({"seen": len(pairs), "changes": rows}, as_json=True)
         return
     for row in rows:
         tell(f"{row['seen']}  {row['url']}")
         show_lines([*((f"  - {one}", "red") for one in row["old"]), *((f"  + {one}", "green") for one in row["new"])])
     if not rows:
-        say(f"what the XPath finds has not changed; {len(found)} changes of pages were seen")
+        say(f"what the XPath finds has not changed; {len(pairs)} changes of stored pages were looked into")

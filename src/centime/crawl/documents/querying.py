@@ -1,7 +1,7 @@
 """Evaluates an XPath in stored pages, the most important first, until enough have results."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,8 @@ from lxml import etree
 from centime.crawl.documents.examiner import Examiner, examiner
 from centime.crawl.documents.examining import UNKNOWN_PREFIX, Task
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.versions import Versions
+from centime.crawl.report.opening import moment
+from centime.crawl.report.versions import Version, Versions
 from centime.crawl.report.visits import are_present, heads_found, last_found
 from centime.crawl.search.paths import CrawlPaths
 from centime.model.errors import BadSetting, UnknownPage
@@ -143,25 +144,50 @@ def query(
                 yield Answer(url, importance, [], 0, found.error)
 
 
+class Pair(NamedTuple):
+    """Two stored versions of a page, one after the other, and when the second was first seen."""
+
+    seen: float
+    url: str
+    importance: float
+    old: Version
+    new: Version
+
+
+def stored_pairs(
+    opened: CrawlState, match: str, since: float, step: Callable[[int], None] = lambda done: None
+) -> list[Pair]:
+    """All pairs of versions of pages whose URL matches, the second of which was first seen since a time, newest first:
+    whatever was thought of the difference when it was seen.
+    """
+    found: list[Pair] = []
+    for url, importance in pages_of_kind(opened, "any", match, once=True):
+        step(1)
+        with suppress(UnknownPage):
+            pairs = Versions(opened.folder.path, url).pairs_since(since)
+            found += [Pair(seen, url, importance, old, new) for seen, old, new in pairs]
+    return sorted(found, key=lambda pair: -pair.seen)
+
+
 def changed_results(
-    opened: CrawlState, xpath: str, changes: Iterator[dict[str, Any]], step: Callable[[int], None] = lambda done: None
+    opened: CrawlState, xpath: str, pairs: Iterable[Pair], step: Callable[[int], None] = lambda done: None
 ) -> Iterator[dict[str, Any]]:
-    """Those of the changes (`report/changes.py`) after which an XPath finds something else, with both results."""
+    """The pairs of versions of which an XPath finds something else in the second, with both results."""
     with examiner(opened.folder.path) as asking:
-        for change in changes:
+        for pair in pairs:
             step(1)
-            if change["change"] not in ("changed", "back"):
-                continue
-            try:
-                pair = Versions(opened.folder.path, change["url"]).around_change(change)
-            except UnknownPage:
-                continue
-            if pair is None:
-                continue
-            old, new = (asking.examine(Task(change["url"], xpath, version=version.number)) for version in pair)
+            versions = pair.old, pair.new
+            old, new = (asking.examine(Task(pair.url, xpath, version=version.number)) for version in versions)
             if (old.found, old.count) != (new.found, new.count):
-                facts = {name: change[name] for name in ("url", "change", "seen", "importance")}
-                yield facts | {"from": pair[0].time, "to": pair[1].time, "old": old.found, "new": new.found}
+                yield {
+                    "url": pair.url,
+                    "seen": moment(pair.seen),
+                    "importance": pair.importance,
+                    "from": pair.old.time,
+                    "to": pair.new.time,
+                    "old": old.found,
+                    "new": new.found,
+                }
 
 
 def facts_of_answer(answer: Answer, most: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from centime.model.outcome import PageKind
 from centime.parse.encoding import as_utf8
 from centime.parse.kind import kind_of
 from centime.shard.people.notices import Batch, Change, Condition, Notice, When
+from centime.shard.people.subscriptions import MISSING, THERE
 from centime.warehouse.comparison import XML, Document, changed_sentences
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
@@ -43,6 +44,8 @@ def add_differences(folder: Path, facts: dict[str, Any], batch: Batch, seconds: 
         is_first = number < MOST_DIFFERENCES and notice.change in WITH_DIFFERENCE
         told["diff"] = _difference(stored) if stored is not None and stored.old is not None and is_first else None
         nodes = told["nodes"] = _nodes(stored, batch.condition) if stored is not None else None
+        if stored is not None and batch.condition:
+            told |= _values(stored, batch.condition)
         if _concerns(notice, batch.condition, stored, nodes):
             kept.append(told)
     facts["changes"] = kept
@@ -55,11 +58,12 @@ class _Stored(NamedTuple):
     old: Version | None
     new: Version | None
     documents: tuple[Document | None, Document | None]
+    is_back: bool = False  # the page was gone between them, and its subscribers know
 
     def page(self, place: int) -> WatchedPage | None:
-        """One of them, for a condition."""
+        """One of them, for a condition; None if the page was not there."""
         document = self.documents[place]
-        if document is None:
+        if document is None or (self.is_back and place == 0):
             return None
         kind = kind_of(document.body, document.content_type)
         _, encoding = as_utf8(document.body, document.content_type, xml=kind is PageKind.XML, url=document.url)
@@ -78,7 +82,7 @@ def _stored(folder: Path, notice: Notice) -> _Stored | None:
         old, new = versions.before(first_before), versions.seen_by(notice.before, notice.time)
         if notice.change in WITH_DIFFERENCE:
             pair = versions.around(first_before, notice.before, notice.time, was_gone=notice.change is Change.BACK)
-            old, new = pair or (None, None)
+            old, new = pair or (None, versions.confirmed_by(notice.time) if notice.change is Change.BACK else None)
         elif notice.change is Change.NEW:
             old = None
         else:
@@ -86,7 +90,7 @@ def _stored(folder: Path, notice: Notice) -> _Stored | None:
         if old is None and new is None:
             return None
         documents = tuple(None if version is None else versions.read(version) for version in (old, new))
-        return _Stored(versions, old, new, (documents[0], documents[1]))
+        return _Stored(versions, old, new, (documents[0], documents[1]), notice.change is Change.BACK)
     except (CentimeError, OSError):  # a notice is told whatever became of the versions
         return None
 
@@ -117,17 +121,35 @@ def _nodes(stored: _Stored, condition: Condition) -> list[dict[str, str | None]]
         return None
 
 
+def _values(stored: _Stored, condition: Condition) -> dict[str, str | None]:
+    """What the condition finds in both versions: `old` and `new`, as far as it can be evaluated. What is known without
+    versions is as old as the last change of the result.
+    """
+    if not stored.is_short():
+        return {}
+    values: dict[str, str | None] = {}
+    for name, place in (("old", 0), ("new", 1)):
+        page = stored.page(place)
+        found = (0, "") if page is None else page.found(condition)
+        if found is not None:
+            values[name] = found[1]
+    return values
+
+
 def _concerns(notice: Notice, condition: Condition, stored: _Stored | None, nodes: list[Any] | None) -> bool:
     """Whether a subscriber is told of a change. In doubt it is."""
     if not condition or stored is None or not stored.is_short():
         return True
-    was_evaluated = notice.old is not None or notice.change is not Change.CHANGED
+    was_evaluated = notice.change is Change.CHANGED and notice.old is not None
     if condition.words:
         if was_evaluated:
             return True
         pages = stored.page(0), stored.page(1)
-        before, after = (None if page is None else page.found(condition) for page in pages)
-        return before is None or after is None or before[0] != after[0]
+        before, after = ((MISSING, "") if page is None else page.found(condition) for page in pages)
+        if before is None or after is None:
+            return True
+        wanted = {When.ALWAYS: (MISSING, THERE), When.APPEARS: (THERE,), When.VANISHES: (MISSING,)}[condition.when]
+        return before[0] != after[0] and after[0] in wanted
     return bool(nodes) or nodes is None or (condition.when is When.ALWAYS and was_evaluated)
 
 

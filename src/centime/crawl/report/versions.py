@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,11 @@ class Versions:
         is_old = was_gone or last_seen_seconds(old.last) >= before_first - LONGEST_VISIT
         return (old, new) if is_old and first_seen(new.first) > before_last - 1.0 else None
 
+    def pairs_since(self, since: float) -> list[tuple[float, Version, Version]]:
+        """Each version that was first seen since a time, with that time and the version before it."""
+        pairs = ((first_seen(new.first), old, new) for old, new in pairwise(self._all))
+        return [pair for pair in pairs if pair[0] >= since]
+
     def before(self, visited: float) -> Version | None:
         """The version that a visit found; None if it is not stored."""
         place = self._place_at(visited)
@@ -143,6 +149,12 @@ class Versions:
         """The version that a visit stored; None if it stored none."""
         found = self.before(visited)
         return found if found is not None and first_seen(found.first) > visited_before - 1.0 else None
+
+    def confirmed_by(self, visited: float) -> Version | None:
+        """The version that a visit found again; None if it is not stored."""
+        found = self.before(visited)
+        is_seen = found is not None and last_seen_seconds(found.last) >= visited - LONGEST_VISIT
+        return found if is_seen else None
 
     def _place_at(self, time: float) -> int:
         """The place of the newest version that was seen until a time; -1 if there is none."""
