@@ -172,6 +172,18 @@ def test_people_see_results_and_how_many_pages_were_examined(site: Crawled, caps
     assert "no stored page has a result" in capsys.readouterr().err
 
 
+def test_a_prefix_that_a_page_does_not_declare_names_nothing_in_it_and_hides_nothing_else(
+    site: Crawled, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def found(xpath: str) -> list[tuple[str, int]]:
+        assert run(main.app, ["query", str(site.folder), xpath, "--json"]) == 0
+        return [(one["url"], one["count"]) for one in json.loads(capsys.readouterr().out)["results"]]
+
+    assert found("//item")
+    assert found("//item | //nope:thing") == found("//item")
+    assert found("//nope:thing") == []
+
+
 def test_a_document_that_takes_too_long_is_given_up_and_the_next_is_examined(site: Crawled) -> None:
     slow = "//*"
     for _ in range(30):

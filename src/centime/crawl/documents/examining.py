@@ -7,6 +7,7 @@ which kills this one when a document takes too long (`examiner.py`).
 """
 
 import asyncio
+import re
 import resource
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ MOST_MEMORY = 2 << 30
 MOST_FOUND = 1_000  # results of an XPath in one document
 LONGEST_RESULT = 4_096  # characters
 UNKNOWN_PREFIX = "Undefined namespace prefix"  # what libxml2 says
+_PREFIX = re.compile(r"([^\W\d][\w.-]*):(?!:)")
 HELD_PARTS = 64  # parts that are remembered: many documents share a DTD
 
 
@@ -125,13 +127,10 @@ class Examining:
         root, trouble = tree_for(body, kind, content_type, task.url)
         if root is None:
             return Examined(task.url, error=trouble)
-        names = {prefix: uri for prefix, uri in root.nsmap.items() if prefix}
-        try:
-            result = root.xpath(task.xpath, namespaces=names)
-        except etree.XPathError as error:
-            if str(error) != UNKNOWN_PREFIX:
-                raise
-            return Examined(task.url, error=trouble)  # a document that does not declare the prefix has no such elements
+        # a prefix that the document does not declare names no element of it
+        names = {prefix: f"urn:undeclared:{prefix}" for prefix in _PREFIX.findall(task.xpath) if prefix != "xml"}
+        names |= {prefix: uri for prefix, uri in root.nsmap.items() if prefix}
+        result = root.xpath(task.xpath, namespaces=names)
         if not isinstance(result, list):
             result = [] if result is False or result != result else [result]
         found = [_written(one) for one in result[:MOST_FOUND]]
