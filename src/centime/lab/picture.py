@@ -48,7 +48,7 @@ LOOKS: Mapping[str, Look] = {
     "Improved Fixed": Look("#6b5a00", "P"),
     "Interpolation": Look("#d62728", "*"),
     "best first": Look("#0072b2", "D"),
-    "interest": Look("#009e73", "X"),
+    "interest": Look("#009e73", "d"),
     "importance": Look("#0072b2", "D"),
     "breadth first": Look("#7f7fbf", "h"),
     "random order": Look("#999999", "v"),
