@@ -65,12 +65,11 @@ def test_an_xquery_reaches_neither_files_nor_hosts_nor_the_environment(
 def test_an_xquery_that_takes_too_much_is_given_up_and_the_next_document_is_examined(tmp_path: Path) -> None:
     with examiner(tmp_path, seconds=3.0, module=module.MODULE) as asking:
         document: dict[str, Any] = {"body": b"<a><b/></a>", "content_type": "application/xml"}
-        assert asking.examine(Task("a", "count(//a)", **document)).found == ["1"], "the process has started"
         endless = "declare function local:f($x) { if ($x < 0) then 0 else local:f($x + 1) }; local:f(1)"
-        assert "more than 3 seconds" in asking.examine(Task("a", endless, **document)).error
         greedy = "string-length(string-join((1 to 500000000) ! string(. * 7)))"
-        assert asking.examine(Task("a", greedy, **document)).error
-        assert asking.examine(Task("a", "count(//b)", **document)).found == ["1"]
+        for query, said in ((endless, "more than 3 seconds"), (greedy, "it takes more")):
+            assert asking.examine(Task("a", "count(//b)", **document)).found == ["1"], "its process has started"
+            assert said in asking.examine(Task("a", query, **document)).error
 
 
 @needs_saxon
