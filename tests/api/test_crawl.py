@@ -19,7 +19,7 @@ from centime.model.errors import BadInput, BadSetting, CentimeError, InUse
 from centime.testing import TestWeb, webbox
 from tests.api import hooks
 
-pytestmark = pytest.mark.usefixtures("fetchers_are_programs")
+pytestmark = pytest.mark.usefixtures("children_are_programs")
 
 
 @pytest.fixture(scope="module")
