@@ -42,6 +42,42 @@ def test_nodes_that_are_numbers_in_order_have_no_names() -> None:
     assert list(as_graph(nx.DiGraph([(1, "1")])).names or []) == ["1", "'1'"]
 
 
+class Vertices(dict[str, list[Any]]):
+    """The attributes of vertices or edges, as igraph offers them."""
+
+    def attributes(self) -> list[str]:
+        return list(self)
+
+
+class Igraph:
+    """What Centime uses of a graph of igraph."""
+
+    def __init__(self, pages: int, edges: list[tuple[int, int]], directed: bool = True, **weights: list[Any]) -> None:
+        self.vs, self.es = Vertices(), Vertices(weights)
+        self.pages, self.edges, self.directed = pages, edges, directed
+
+    def vcount(self) -> int:
+        return self.pages
+
+    def get_edgelist(self) -> list[tuple[int, int]]:
+        return self.edges
+
+    def is_directed(self) -> bool:
+        return self.directed
+
+
+def test_an_igraph_graph_has_the_links_of_its_edges() -> None:
+    graph = Igraph(4, [(0, 1), (1, 1)], weight=[2.5, None])
+    assert as_graph(graph).names is None
+    assert as_graph(graph).graph.pages == 4
+    assert links_of(as_graph(graph).graph) == [(0, 1, 2.5), (1, 1, 1.0)]
+    assert links_of(as_graph(graph, weight=None).graph) == [(0, 1, 1.0), (1, 1, 1.0)]
+    graph.vs["name"] = list("abcd")
+    graph.directed = False
+    assert named_links(as_graph(graph)) == [("a", "b", 2.5), ("b", "a", 2.5), ("b", "b", 1.0)]
+    assert as_graph(Igraph(1, [])).graph.links == 0
+
+
 def test_another_attribute_or_none_is_the_weight() -> None:
     graph = nx.DiGraph()
     graph.add_edge(0, 1, cost=3, weight=2)
@@ -87,6 +123,9 @@ def weighted(weight: Any) -> nx.DiGraph:
     [
         (7, "not int"),
         (nx.DiGraph(), "the graph has no pages"),
+        (Igraph(0, []), "the graph has no pages"),
+        (Igraph(2, [(0, 1)], weight=[-1]), "edge 0 has the weight -1"),
+        (Igraph(2, [(0, 1)], weight=["x"]), "'weight' must be a number"),
         (weighted(-1), "the edge from 'a' to 'b' has the weight -1"),
         (weighted(float("nan")), "has the weight nan"),
         (weighted("much"), "'weight' must be a number"),

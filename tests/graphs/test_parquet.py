@@ -56,7 +56,7 @@ def test_row_groups_are_read_one_after_the_other(path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        ({"source": [0]}, "needs two columns, source and target; the file has 1"),
+        ({"source": [0]}, "needs two columns, source and target; there are 1"),
         ({"source": [0], "target": ["a"]}, "'source' and 'target' must both be integers, or both text"),
         ({"source": [0.5], "target": [1.5]}, "must both be integers"),
         ({"source": [0, None], "target": [1, 1]}, "row 1: column 'source' has no value"),

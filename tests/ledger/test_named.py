@@ -1,13 +1,14 @@
 """The named front: pages by any hashable name, in a notebook."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from centime import Ledger
 from centime.ledger.exact import ExactLedger
 from centime.ledger.file import save
-from centime.model.errors import BadInput, BadRow, DamagedFile, UnknownPage
+from centime.model.errors import BadInput, BadRow, BadSetting, DamagedFile, UnknownPage
 
 
 def small_ledger() -> Ledger:
@@ -85,3 +86,27 @@ def test_names_that_cannot_be_saved_are_refused(tmp_path: Path) -> None:
     save(ExactLedger(), tmp_path / "numbers")
     with pytest.raises(DamagedFile, match="without names"):
         Ledger.load(tmp_path / "numbers")
+
+
+def test_a_ledger_reads_every_page_of_a_graph_at_once() -> None:
+    links = [("a", "b", 2.0), ("a", "c", 1.0), ("b", "a", 1.0)]
+    ledger = Ledger()
+    ledger.visit("c", ["d"])
+    ledger.visit_all(links)
+    one_by_one = Ledger()
+    one_by_one.visit("c", ["d"])
+    for page, row in (("a", {"b": 2.0, "c": 1.0}), ("b", ["a"]), ("c", [])):
+        one_by_one.visit(page, row)
+    for each in (ledger, one_by_one):
+        each.settle(error=1e-10)
+        each.check()
+    assert len(ledger) == 4
+    for page in "abcd":
+        assert ledger.importance(page) == pytest.approx(one_by_one.importance(page), abs=1e-8)
+
+
+@pytest.mark.parametrize("count", [float("nan"), 2.5, -1])
+def test_a_count_that_is_no_whole_number_gets_a_sentence(count: Any) -> None:
+    for ledger in (Ledger(), ExactLedger()):
+        with pytest.raises(BadSetting, match="count must be a whole number"):
+            ledger.top(count)

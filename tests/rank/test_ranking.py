@@ -1,4 +1,6 @@
 import json
+import sys
+import types
 from pathlib import Path
 from typing import Any, get_args
 
@@ -138,5 +140,44 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any], sentence: str) -> Non
 
 
 def test_a_thing_that_is_no_graph_is_refused() -> None:
-    with pytest.raises(BadInput, match="not dict"):
-        centime.pagerank({})
+    with pytest.raises(BadInput, match="not int"):
+        centime.pagerank(7)
+
+
+def test_a_ranking_iterates_from_the_best_page_on() -> None:
+    ranking = centime.pagerank([("a", "c"), ("b", "c"), ("c", "a")])
+    assert list(ranking) == ranking.top(3)
+    assert [page for page, _ in ranking] == ["c", "a", "b"]
+    assert ranking.to_dict() == dict(ranking) == {page: ranking[page] for page in "abc"}
+    assert "a" in ranking
+    assert "d" not in ranking
+    assert ("a", ranking["a"]) not in ranking
+
+
+def test_a_ranking_is_a_table_with_pages_as_they_were_given() -> None:
+    for links, pages in (([("a", "b")], ["b", "a"]), ([(7, 900)], [900, 7]), ([(1, 2)], [2, 1])):
+        ranking = centime.pagerank(links)
+        table = ranking.to_arrow()
+        assert table["page"].to_pylist() == pages
+        assert table["score"].to_pylist() == [ranking[page] for page in pages]
+
+
+def test_a_ranking_is_a_data_frame_of_a_library_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = types.ModuleType("polars")
+    made.DataFrame = dict  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "polars", made)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    ranking = centime.pagerank([("a", "b")])
+    frame = ranking.to_frame("polars")
+    assert frame["page"] == ["b", "a"]
+    assert frame["score"].tolist() == [ranking["b"], ranking["a"]]
+    with pytest.raises(BadSetting, match="pandas is not installed"):
+        ranking.to_frame()
+    with pytest.raises(BadSetting, match="one of pandas or polars"):
+        ranking.to_frame("arrow")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("count", [float("nan"), 2.5, -1, "3", None, True])
+def test_a_count_that_is_no_whole_number_gets_a_sentence(count: Any) -> None:
+    with pytest.raises(BadSetting, match="count must be a whole number, 0 or more"):
+        centime.pagerank([("a", "b")]).top(count)

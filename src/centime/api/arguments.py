@@ -4,17 +4,10 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 
 from centime.model.errors import BadInput, BadSetting, CentimeError
-
-
-def whole_number(value: object, name: str) -> int:
-    """A whole number, 0 or more, of Python or NumPy."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-        raise BadSetting(f"{name} must be a whole number, 0 or more, not {value!r}")
-    return int(value)
 
 
 def real_number(value: object, name: str, most: float = sys.float_info.max) -> float:

@@ -24,13 +24,14 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from centime.api.arguments import folder_path, opened_in, real_number, seed_words, whole_number
+from centime.api.arguments import folder_path, opened_in, real_number, seed_words
 from centime.api.reader import Reader
 from centime.crawl.engine.loop import STOPPED, Engine, Limits
 from centime.crawl.engine.memory import tree_memory, tree_memory_above
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.search.indexer import indexing
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
+from centime.model.counts import whole_number
 from centime.model.errors import BadInput, InUse
 from centime.settings.units import seconds as seconds_of
 

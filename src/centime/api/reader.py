@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from centime.api.arguments import folder_path, opened_in, real_number, whole_number
+from centime.api.arguments import folder_path, opened_in, real_number
 from centime.api.views import Bodies, Changes, Links, Match, Page, Pages
 from centime.crawl.check.check import check_crawl
 from centime.crawl.report.opening import look_at
 from centime.crawl.report.page import about_page, find_page
 from centime.crawl.report.refused import refused_urls
+from centime.model.counts import whole_number
 from centime.model.errors import BadSetting
 from centime.model.ids import page_ids
 from centime.model.pattern import check_pattern

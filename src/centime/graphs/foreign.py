@@ -1,29 +1,36 @@
-"""Graphs of other libraries: NetworkX graphs and SciPy sparse matrices, recognised by their methods, without importing
-either library.
+"""Graphs of other libraries, recognised by their methods, without importing any of these libraries.
 
 NetworkX: pages are numbered in the order of the nodes. Parallel edges stay. An undirected edge becomes two links.
-Unless the nodes are the numbers 0, 1, 2 ... in order, they give the pages their names: `str` of the node, or `repr` if
-two nodes have the same `str`.
+Unless the nodes are the numbers 0, 1, 2 ... in order, they give the pages their names (`values.py`).
+
+igraph: the same; the vertex attribute `name` gives the names.
 
 SciPy: entry (i, j) is a link from i to j, and its value is the weight. If all weights are 1, they are left out.
+
+Data frames and Arrow tables are in `tables.py`; pairs, mappings and arrays in `values.py`.
 """
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from centime.graphs.files import read_named
-from centime.graphs.names import NamedGraph, PageNames
+from centime.graphs.names import NamedGraph
+from centime.graphs.tables import from_columns, from_table, is_table
+from centime.graphs.values import checked_weights, from_array, from_ends, from_mapping, from_pairs, names_of
 from centime.model.errors import BadGraph, BadInput
-from centime.model.graph import LARGEST_PAGE_COUNT, Graph, graph_from_links
+from centime.model.graph import LARGEST_PAGE_COUNT, Graph, Weights, graph_from_links
 
 
-def as_graph(thing: object, weight: str | None = "weight") -> NamedGraph:
-    """Returns the graph of a file name, a NetworkX graph, a SciPy sparse matrix or a `Graph`.
+def as_graph(
+    thing: object, weight: str | None = "weight", *, source: str | None = None, target: str | None = None
+) -> NamedGraph:
+    """Returns the graph of a file name, a data frame, pairs, a mapping, an array, or a graph of another library.
 
-    `weight` is the edge attribute of NetworkX that holds the weights.
+    `source`, `target` and `weight` are the columns of a table; `weight` is also the edge attribute of NetworkX and
+    igraph that holds the weights. With `source` and `target`, a mapping is one from names to columns.
     """
     match thing:
         case NamedGraph():
@@ -32,17 +39,32 @@ def as_graph(thing: object, weight: str | None = "weight") -> NamedGraph:
             return NamedGraph(thing)
         case str() | Path():
             return read_named(thing)
+        case np.ndarray():
+            return from_array(thing)
+        case tuple() if len(thing) in (2, 3) and all(isinstance(part, np.ndarray) for part in thing):
+            return from_ends(*thing)
     if all(hasattr(thing, part) for part in ("nodes", "edges", "is_directed", "is_multigraph")):
         return _from_networkx(thing, weight)
+    if all(hasattr(thing, part) for part in ("vs", "es", "get_edgelist", "vcount")):
+        return _from_igraph(thing, weight)
     if hasattr(thing, "tocsr") and hasattr(thing, "shape"):
         return _from_scipy(thing)
+    if is_table(thing):
+        return from_table(thing, source, target, weight)
+    if isinstance(thing, Mapping):
+        given = source is not None and target is not None
+        return from_columns(dict(thing), source, target, weight) if given else from_mapping(thing)
+    if isinstance(thing, Iterable) and not isinstance(thing, bytes):
+        return from_pairs(thing)
     raise BadInput(
-        f"a graph is a file name, a Graph, a NetworkX graph or a SciPy sparse matrix, not {type(thing).__name__}"
+        "a graph is a file name, a data frame or Arrow table, pairs (source, target), a mapping from pages to their "
+        "links, a NumPy array, a Graph, a NetworkX or igraph graph, or a SciPy sparse matrix, "
+        f"not {type(thing).__name__}"
     )
 
 
 def _from_networkx(graph: Any, weight: str | None) -> NamedGraph:
-    return NamedGraph(networkx_links(graph, weight), _names(list(graph.nodes)))
+    return NamedGraph(networkx_links(graph, weight), names_of(list(graph.nodes)))
 
 
 def networkx_links(graph: Any, weight: str | None) -> Graph:
@@ -60,22 +82,32 @@ def networkx_links(graph: Any, weight: str | None) -> Graph:
         )
     except (TypeError, ValueError):
         raise BadGraph(f"the edge attribute {weight!r} must be a number on every edge") from None
-    _check(weights, lambda edge: f"the edge from {nodes[sources[edge]]!r} to {nodes[targets[edge]]!r}")
-    if not graph.is_directed():
+    checked_weights(weights, lambda edge: f"the edge from {nodes[sources[edge]]!r} to {nodes[targets[edge]]!r}")
+    return _links(len(nodes), sources, targets, weights, graph.is_directed())
+
+
+def _from_igraph(graph: Any, weight: str | None) -> NamedGraph:
+    pages = int(graph.vcount())
+    if not pages:
+        raise BadGraph("the graph has no pages")
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    values = graph.es[weight] if weight is not None and weight in graph.es.attributes() else [1.0] * len(ends)
+    try:
+        weights = np.array([1.0 if value is None else value for value in values], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadGraph(f"the edge attribute {weight!r} must be a number on every edge") from None
+    checked_weights(weights, lambda edge: f"edge {edge}")
+    names = names_of(graph.vs["name"]) if "name" in graph.vs.attributes() else None
+    return NamedGraph(_links(pages, ends[:, 0], ends[:, 1], weights, graph.is_directed()), names)
+
+
+def _links(pages: int, sources: Any, targets: Any, weights: Weights, directed: bool) -> Graph:
+    """The links of edges; an edge that is not directed becomes two."""
+    if not directed:
         apart = sources != targets
         sources, targets = np.concatenate([sources, targets[apart]]), np.concatenate([targets, sources[apart]])
         weights = np.concatenate([weights, weights[apart]])
-    return graph_from_links(len(nodes), sources, targets, weights if (weights != 1).any() else None)
-
-
-def _names(nodes: list[Any]) -> PageNames | None:
-    if all(type(node) is int and node == page for page, node in enumerate(nodes)):
-        return None
-    for text_of in (str, repr):
-        texts = [text_of(node) for node in nodes]
-        if len(set(texts)) == len(texts):
-            return PageNames.of([text.encode("utf-8", "replace").decode() for text in texts])
-    raise BadGraph("two nodes of the graph have the same str and the same repr")
+    return graph_from_links(pages, sources, targets, weights if (weights != 1).any() else None)
 
 
 def _from_scipy(matrix: Any) -> NamedGraph:
@@ -88,15 +120,5 @@ def _from_scipy(matrix: Any) -> NamedGraph:
     if matrix.data.dtype.kind not in "biuf":
         raise BadGraph(f"the weights must be real numbers, not {matrix.data.dtype}")
     weights = matrix.data.astype(np.float64, copy=False)
-    _check(weights, lambda entry: f"entry {entry} of the matrix")
-    graph = Graph(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), weights if (weights != 1).any() else None
-    )
-    return NamedGraph(graph)
-
-
-def _check(weights: npt.NDArray[np.float64], what: Any) -> None:
-    good = np.isfinite(weights) & (weights >= 0)
-    if not good.all():
-        place = int(np.argmin(good))
-        raise BadGraph(f"{what(place)} has the weight {weights[place]}; a weight must be a finite number, zero or more")
+    counts = checked_weights(weights, lambda entry: f"entry {entry} of the matrix")
+    return NamedGraph(Graph(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), counts))

@@ -4,7 +4,7 @@ Name i is `heap[offsets[i]:offsets[i + 1]]` in UTF-8; `name_slots.py` finds the 
 the names and 8 bytes per name; 12 to 24 more per name once a name has been searched, or while names are collected.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +54,24 @@ class PageNames:
         page = look(wanted, self._slots, self.heap, self.offsets, KEY)
         return None if page < 0 else page
 
+    def label(self, page: int) -> str | int:
+        """What users call a page: its name."""
+        return self[page]
+
+
+class PageNumbers(PageNames):
+    """Names that are whole numbers, for pages whose numbers have gaps: users call a page by its number."""
+
+    @classmethod
+    def numbered(cls, numbers: Iterable[int]) -> "PageNumbers":
+        """The names of pages with these numbers, which must be distinct."""
+        names = PageNames.of([str(number) for number in numbers])
+        return cls(names.heap, names.offsets)
+
+    def label(self, page: int) -> int:
+        """The number of a page."""
+        return int(self[page])
+
 
 @dataclass(frozen=True, slots=True)
 class NamedGraph:
@@ -67,6 +85,26 @@ class NamedGraph:
     def __post_init__(self) -> None:
         if self.names is not None and len(self.names) != self.graph.pages:
             raise BadGraph(f"there are {len(self.names)} names for {self.graph.pages} pages")
+
+    def label(self, page: int) -> str | int:
+        """What users call a page: its name, or its number in the file."""
+        return page + self.first if self.names is None else self.names.label(page)
+
+    def find(self, label: str | int) -> int | None:
+        """The page that users call so, or None; a page with a name can also be called by its place."""
+        return find_page(label, self.names, self.first, self.graph.pages)
+
+
+def find_page(label: str | int, names: PageNames | None, first: int, pages: int) -> int | None:
+    """The page that users call so among `pages` pages, which are numbered from `first` if they have no names."""
+    if isinstance(names, PageNumbers):
+        return names.find(str(label))
+    if names is not None and isinstance(label, str):
+        return names.find(label)
+    if isinstance(label, str) and not (label.isascii() and label.isdecimal()):
+        return None
+    number = int(label) - (first if names is None else 0)
+    return number if 0 <= number < pages else None
 
 
 class NameTable:

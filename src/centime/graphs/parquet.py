@@ -13,17 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from centime.graphs.dialect import SOURCES, TARGETS
+from centime.graphs.columns import check_filled, check_kinds, kind_of, link_weights, number_names
+from centime.graphs.heading import choose_columns
 from centime.graphs.link_blocks import Declared, Links
-from centime.graphs.name_slots import Bytes
 from centime.graphs.names import NameTable, PageNames
 from centime.graphs.packed import opened
 from centime.model.errors import BadGraph
-from centime.model.graph import LARGEST_PAGE_COUNT, Targets, Weights
+from centime.model.graph import LARGEST_PAGE_COUNT, Targets
 
 BATCH_ROWS = 1 << 16
 PAGES_KEY, FIRST_KEY = b"centime.pages", b"centime.first"
@@ -42,12 +41,10 @@ class ParquetLinks:
         self.done = 0.0
         with self._file() as file:
             schema = file.schema_arrow
-            self.columns = self._choose(schema)
+            self.columns = choose_columns(self.name, schema.names)
             self.pages, self.first = _declared(schema, PAGES_KEY), _declared(schema, FIRST_KEY) or 0
-            kinds = [_kind(schema.field(column).type) for column in self.columns[:2]]
-        if kinds[0] != kinds[1] or kinds[0] == "":
-            both = f"{self.columns[0]!r} and {self.columns[1]!r}"
-            raise BadGraph(f"{path}: the columns {both} must both be integers, or both text")
+            kinds = [kind_of(schema.field(column).type) for column in self.columns[:2]]
+        check_kinds(self.name, self.columns, kinds)
         self.table = None if kinds[0] == "numbers" else NameTable() if known is None else known
 
     def declared(self) -> Declared:
@@ -67,16 +64,13 @@ class ParquetLinks:
         with self._file() as file:
             for batch in self._batches(file):
                 columns = [batch.column(batch.schema.get_field_index(column)) for column in self.columns]
-                for name, column in zip(self.columns, columns, strict=True):
-                    if column.null_count:
-                        place = rows + int(np.argmin(np.asarray(column.is_valid())))
-                        raise BadGraph(f"{self.name}, row {place}: column {name!r} has no value")
+                check_filled(self.name, self.columns, columns, rows)
                 if self.table is None:
                     sources, targets = (self._numbers(column, rows) for column in columns[:2])
                 else:
-                    sources, targets = self._numbered(self.table, columns[0], columns[1], rows)
+                    sources, targets = number_names(self.name, self.table, columns[0], columns[1], rows)
                 self.done = (rows + len(batch)) / max(1, file.metadata.num_rows)
-                yield Links(sources, targets, self._weights(columns[2], rows) if len(columns) == 3 else None)
+                yield Links(sources, targets, link_weights(self.name, columns[2], rows) if len(columns) == 3 else None)
                 rows += len(batch)
 
     def _batches(self, file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
@@ -110,24 +104,6 @@ class ParquetLinks:
                 break
         return column, self._noted.first
 
-    def _choose(self, schema: pa.Schema) -> tuple[str, ...]:
-        if len(set(schema.names)) != len(schema.names):
-            raise BadGraph(f"{self.name}: two columns have the same name")
-        lowered = [name.lower().encode() for name in schema.names]
-        source = next((name for name, lower in zip(schema.names, lowered, strict=True) if lower in SOURCES), None)
-        target = next((name for name, lower in zip(schema.names, lowered, strict=True) if lower in TARGETS), None)
-        if source is None or target is None:
-            if len(lowered) < 2:
-                raise BadGraph(
-                    f"{self.name}: a graph needs two columns, source and target; the file has {len(lowered)}"
-                )
-            source, target = schema.names[:2]
-        return (
-            source,
-            target,
-            *(name for name in schema.names if name.lower() == "weight" and name not in (source, target)),
-        )
-
     def _numbers(self, column: pa.Array, rows: int) -> Targets:
         numbers = column.to_numpy(zero_copy_only=False)
         good = (numbers >= 0) & (numbers < LARGEST_PAGE_COUNT)
@@ -135,37 +111,6 @@ class ParquetLinks:
             place = f"{self.name}, row {rows + int(np.argmin(good))}"
             raise BadGraph(f"{place}: a page number is outside the range 0 to {LARGEST_PAGE_COUNT - 1}")
         return np.asarray(numbers, dtype=np.int32)
-
-    def _weights(self, column: pa.Array, rows: int) -> Weights:
-        values = column.to_numpy(zero_copy_only=False)
-        if values.dtype.kind not in "iufb":
-            raise BadGraph(f"{self.name}: the weights must be numbers, not {column.type}")
-        weights = np.asarray(values, dtype=np.float64)
-        good = np.isfinite(weights) & (weights >= 0)
-        if not good.all():
-            raise BadGraph(
-                f"{self.name}, row {rows + int(np.argmin(good))}: a weight must be a finite number, zero or more"
-            )
-        return weights
-
-    def _numbered(self, table: NameTable, source: pa.Array, target: pa.Array, rows: int) -> tuple[Targets, Targets]:
-        """The numbers of the names of a batch; numbers follow the first mention, link by link."""
-        text, ends = _text(pa.concat_arrays([source.cast(pa.large_string()), target.cast(pa.large_string())]))
-        links = len(source)
-        order = np.arange(2 * links).reshape(2, links).T.ravel()
-        empty = ends[:-1] == ends[1:]
-        if empty.any():
-            raise BadGraph(f"{self.name}, row {rows + int(np.argmax(empty)) % links}: a page has no name")
-        before = table.count
-        numbers = table.number(text, ends[:-1][order], ends[1:][order])
-        if links and numbers.min() < 0:
-            raise BadGraph(f"{self.name}: the file changed while it was read")
-        wrong = table.first_not_text(before)
-        if wrong is not None:
-            raise BadGraph(
-                f"{self.name}, rows {rows} to {rows + len(source) - 1}: the name {wrong!r} is not UTF-8 text"
-            )
-        return numbers[0::2].copy(), numbers[1::2].copy()
 
     @contextmanager
     def _file(self) -> Iterator[pq.ParquetFile]:
@@ -217,18 +162,3 @@ def _declared(schema: pa.Schema, key: bytes) -> int | None:
     """A number in the metadata of a file that Centime wrote, or None."""
     text = (schema.metadata or {}).get(key)
     return int(text) if text is not None and text.isdigit() and len(text) < 11 else None
-
-
-def _kind(kind: pa.DataType) -> str:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_integer(kind):
-        return "numbers"
-    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else ""
-
-
-def _text(column: pa.Array) -> tuple[Bytes, npt.NDArray[np.int64]]:
-    """The bytes of a text column, and the offsets of its values."""
-    _, ends, data = column.buffers()
-    offsets = np.frombuffer(ends, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
-    return np.frombuffer(data, dtype=np.uint8) if data else np.empty(0, dtype=np.uint8), offsets

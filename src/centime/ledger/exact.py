@@ -30,6 +30,7 @@ from centime.ledger.payment import ALL_PAID, EMPHASIS, FILED, KIND, LINKS, PAYME
 from centime.ledger.protocol import Settlement, Watch
 from centime.ledger.queue import BUCKETS, Queue, make_queue
 from centime.ledger.strategy import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
+from centime.model.counts import whole_number
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
 from centime.model.interrupt import uninterrupted
@@ -208,8 +209,8 @@ class ExactLedger:
 
     def top(self, count: int = 10) -> Pages:
         """The numbers of the most important pages, in descending order of importance."""
+        count = min(whole_number(count, "count"), self.pages)
         importance = self.importance()
-        count = max(0, min(count, self.pages))
         best = np.argpartition(-importance, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
         return best[np.lexsort((best, -importance[best]))]
 

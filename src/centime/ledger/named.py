@@ -21,11 +21,15 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from centime.graphs.foreign import as_graph
 from centime.ledger.exact import ExactLedger
 from centime.ledger.file import read_state, write_state
-from centime.ledger.memory_rows import row_batch
+from centime.ledger.memory_rows import WebRows, row_batch
 from centime.ledger.protocol import Settlement
 from centime.model.errors import BadInput, BadRow, DamagedFile, UnknownPage
+from centime.model.row_batch import RowBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,24 @@ class Ledger:
         self._number.update(joining)
         self._names.extend(new)
         self.numbers.visit_many(self._number[name], row)
+
+    def visit_all(
+        self, graph: object, *, source: str | None = None, target: str | None = None, weight: str | None = "weight"
+    ) -> None:
+        """Records a visit to every page of a graph: a data frame, pairs, or whatever else `centime.pagerank` takes.
+
+        Names are text or whole numbers, as in `pagerank`; a page that is only linked to is read too, without links.
+        """
+        named = as_graph(graph, weight, source=source, target=target)
+        labels = [named.label(page) for page in range(named.graph.pages)]
+        new = [label for label in labels if label not in self._number]
+        self.numbers.join(len(new))
+        self._number.update((label, len(self) + k) for k, label in enumerate(new))
+        self._names.extend(new)
+        pages = np.array([self._number[label] for label in labels], dtype=np.int64)
+        rows = WebRows(named.graph)
+        links = pages.astype(np.int32)[named.graph.targets]
+        self.numbers.visit_many(pages, RowBatch(rows.starts, rows.lengths, links, rows.weights))
 
     def forget(self, name: Hashable) -> None:
         """Records that a page is gone: it stays known, without links."""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from centime.graphs.names import NamedGraph, PageNames
+from centime.graphs.names import NamedGraph, PageNames, find_page
 from centime.graphs.packed import TextFile
 from centime.model.errors import BadInput
 from centime.rank.scores import Vector
@@ -42,7 +42,7 @@ def chosen_pages(
     """The weights of the pages of a bias, by page number; at least one weight is positive."""
     chosen = {}
     for where, page, counts in _entries(bias):
-        number = _number(page, names, first, pages)
+        number = find_page(page, names, first, pages)
         if number is None:
             raise BadInput(f"{where}the graph has no page {page}")
         if not 0 <= counts < np.inf:
@@ -53,20 +53,6 @@ def chosen_pages(
             f"{f'{bias}: ' if isinstance(bias, str | Path) else ''}the bias has no page with a weight above 0"
         )
     return chosen
-
-
-def page_number(page: Page, named: NamedGraph) -> int | None:
-    """The number of a page, or None if there is no such page."""
-    return _number(page, named.names, named.first, named.graph.pages)
-
-
-def _number(page: Page, names: PageNames | None, first: int, pages: int) -> int | None:
-    if names is not None and isinstance(page, str):
-        return names.find(page)
-    if isinstance(page, str) and not (page.isascii() and page.isdecimal()):
-        return None
-    number = int(page) - (first if names is None else 0)
-    return number if 0 <= number < pages else None
 
 
 def _entries(bias: str | Path | Mapping[Page, float] | Iterable[Page]) -> Iterator[tuple[str, Page, float]]:

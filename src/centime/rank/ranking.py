@@ -11,25 +11,30 @@ all-ones, undirected).
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from centime.graphs.foreign import as_graph
 from centime.graphs.names import NamedGraph, PageNames
+from centime.model.counts import whole_number
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.graph import Graph, Offsets, Weights
 from centime.model.kernel import Whole, kernel
-from centime.rank.bias import Bias, Page, bias_vector, page_number
+from centime.rank.bias import Bias, Page, bias_vector
 from centime.rank.interest import Options, interest, interest_by_importance
 from centime.rank.pagerank import Method, Norm, Normalisation, check_settings
 from centime.rank.pagerank import pagerank as importance
 from centime.rank.peak import peak_memory_bytes
 from centime.rank.scores import Scores, Vector
 from centime.rank.spectral import Eigenvector, eigenvector
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 VectorName = Literal[
     "importance", "interest", "interest-by-importance", "hubs", "authorities", "all-ones", "undirected"
@@ -59,7 +64,7 @@ class Ranking:
 
     `certified_error` bounds |x - x*|_1 / N (for scores that add up to 1: |x - x*|_1). Eigenvectors have no such bound;
     they have an `eigenvalue` and a `residual` instead. `ranking[page]` is the score of the page with this name or
-    number.
+    number. Iteration, `to_dict`, `to_arrow` and `to_frame` give the best page first.
     """
 
     scores: Vector
@@ -92,20 +97,47 @@ class Ranking:
     def __len__(self) -> int:
         return self.pages
 
+    def __iter__(self) -> Iterator[RankedPage]:
+        for page in self._best(self.pages).tolist():
+            yield RankedPage(self.named.label(page), float(self.scores[page]))
+
+    def __contains__(self, page: object) -> bool:
+        return isinstance(page, str | int) and self.named.find(page) is not None
+
     def __getitem__(self, page: Page) -> float:
-        number = page_number(page, self.named)
+        number = self.named.find(page)
         if number is None:
             raise UnknownPage(f"the graph has no page {page}")
         return float(self.scores[number])
 
     def top(self, count: int = 20) -> list[RankedPage]:
         """The `count` pages with the highest scores, best first."""
-        best = Scores(self.scores, self.method, self.iterations, 0.0, 0.0, 0.0).top(count)
-        called = self.named.first if self.names is None else 0
-        return [
-            RankedPage(page + called if self.names is None else self.names[page], float(self.scores[page]))
-            for page in best.tolist()
-        ]
+        best = self._best(whole_number(count, "count")).tolist()
+        return [RankedPage(self.named.label(page), float(self.scores[page])) for page in best]
+
+    def to_dict(self) -> dict[Page, float]:
+        """The score of each page."""
+        return dict(self)
+
+    def to_arrow(self) -> "pa.Table":
+        """The columns `page` and `score` as a table of pyarrow."""
+        from centime.rank.table import score_table
+
+        return score_table(self.scores, self.names, self.named.first, self._best(self.pages))
+
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+        """The columns `page` and `score` as a data frame of pandas or polars, which must be installed."""
+        if library not in ("pandas", "polars"):
+            raise BadSetting(f"a data frame is one of pandas or polars, not {library!r}")
+        best = self._best(self.pages)
+        try:
+            frame = import_module(library).DataFrame
+        except ImportError:
+            raise BadSetting(f"{library} is not installed; to_dict and to_arrow do not need it") from None
+        return frame({"page": [self.named.label(page) for page in best.tolist()], "score": self.scores[best]})
+
+    def _best(self, count: int) -> npt.NDArray[np.int64]:
+        return Scores(self.scores, self.method, self.iterations, 0.0, 0.0, 0.0).top(count)
 
     def facts(self, top: int = 20) -> dict[str, Any]:
         """Everything but the scores, in types of JSON, with the `top` best pages."""
@@ -153,20 +185,22 @@ def pagerank(
     stable_top: int | None = None,
     start: npt.ArrayLike | None = None,
     threads: int | None = None,
+    source: str | None = None,
+    target: str | None = None,
     weight: str | None = "weight",
     progress: Callable[[float], None] | None = None,
 ) -> Ranking:
-    """Ranks a graph: a Graph, the name of a graph file, a NetworkX graph or a SciPy sparse matrix.
+    """Ranks a graph: the name of a graph file, a data frame, pairs, a mapping, an array, or a graph of another library.
 
     `bias` personalises importance, and is the set of pages that interest leads to. `by` ranks sites (hosts) or
-    registrable domains instead of pages. `start` is the vector to start from, such as yesterday's scores. `weight` is
-    the edge attribute of a NetworkX graph that holds the weights.
+    registrable domains instead of pages. `start` is the vector to start from, such as yesterday's scores. `source`,
+    `target` and `weight` are the columns of a table; `weight` is also the edge attribute of NetworkX and igraph.
     """
     # Settings are checked before a large file is read.
     check_settings(damping, error, method, normalise, stop_change, stable_top, change_norm)
     _check(vector, by, method, bias, normalise, (stop_change, stable_top, start))
     began = time.perf_counter()
-    named = as_graph(graph, weight)
+    named = as_graph(graph, weight, source=source, target=target)
     read = time.perf_counter()
     if by != "page":
         # The list of public suffixes takes long to load, and ranking pages does not need it.

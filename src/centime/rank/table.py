@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from centime.files.replacement import replacing_files
-from centime.graphs.names import PageNames
+from centime.graphs.names import PageNames, PageNumbers
 from centime.model.errors import BadInput
 from centime.rank.scores import Vector
 
@@ -37,12 +38,19 @@ def write_table(
     Pages without names are numbered from `base`.
     """
     check_table(path)
-    schema = pa.schema([("page", pa.int64() if names is None else pa.large_string()), ("score", pa.float64())])
+    numbered = names is None or isinstance(names, PageNumbers)
+    schema = pa.schema([("page", pa.int64() if numbered else pa.large_string()), ("score", pa.float64())])
     with replacing_files(path) as files, _writer(files.new(path), path.suffix, schema) as writer:
         for first in range(0, pages, BLOCK_ROWS):
             end = min(pages, first + BLOCK_ROWS)
-            column = pa.array(np.arange(base + first, base + end)) if names is None else _texts(names, first, end)
+            column = _labels(names, base, first, end)
             writer.write_batch(pa.record_batch([column, pa.array(part(first, end))], schema=schema))
+
+
+def score_table(scores: Vector, names: PageNames | None, base: int, order: npt.NDArray[np.int64]) -> pa.Table:
+    """The scores of all pages as a table, in this order."""
+    labels = _labels(names, base, 0, len(scores))
+    return pa.table({"page": labels.take(pa.array(order)), "score": pa.array(scores[order])})
 
 
 def _writer(path: Path, suffix: str, schema: pa.Schema) -> Any:
@@ -51,7 +59,11 @@ def _writer(path: Path, suffix: str, schema: pa.Schema) -> Any:
     return pyarrow.csv.CSVWriter(path, schema, write_options=pyarrow.csv.WriteOptions(quoting_style="needed"))
 
 
-def _texts(names: PageNames, first: int, end: int) -> pa.Array:
+def _labels(names: PageNames | None, base: int, first: int, end: int) -> pa.Array:
+    """What users call the pages from `first` to `end - 1`."""
+    if names is None:
+        return pa.array(np.arange(base + first, base + end))
     offsets = names.offsets[first : end + 1]
     heap = names.heap[offsets[0] : offsets[-1]]
-    return pa.LargeStringArray.from_buffers(end - first, pa.py_buffer(offsets - offsets[0]), pa.py_buffer(heap))
+    texts = pa.LargeStringArray.from_buffers(end - first, pa.py_buffer(offsets - offsets[0]), pa.py_buffer(heap))
+    return texts.cast(pa.int64()) if isinstance(names, PageNumbers) else texts

@@ -1,0 +1,101 @@
+"""Tables of other libraries with one link per row: Arrow, pandas, polars, DuckDB and whatever else is a data frame.
+
+A table is recognised by what it offers, and none of these libraries is imported but Arrow's: the Arrow C stream
+(`__arrow_c_stream__`), the data frame interchange protocol (`__dataframe__`), or else `columns` and `table[column]`,
+which is enough if pyarrow is not installed. `columns.py` says which columns are used. The pages are those that are
+mentioned, see `values.py`.
+"""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from centime.graphs.names import NamedGraph, NameTable
+from centime.graphs.values import checked_weights, from_ends, from_numbers
+from centime.model.errors import BadGraph
+from centime.model.graph import graph_from_links
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WHERE = "the table"
+
+
+def is_table(thing: object) -> bool:
+    """Whether a value offers columns."""
+    if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__dataframe__"):
+        return True
+    return hasattr(thing, "columns") and hasattr(thing, "__getitem__")
+
+
+def from_table(table: Any, source: str | None, target: str | None, weight: str | None) -> NamedGraph:
+    """The graph of a table with one link per row."""
+    streams = hasattr(table, "__arrow_c_stream__") or hasattr(table, "__dataframe__")
+    if streams and find_spec("pyarrow") is not None:
+        return _from_batches(_batches(table), source, target, weight)
+    return from_columns({str(name): table[name] for name in table.columns}, source, target, weight)
+
+
+def from_columns(columns: dict[str, Any], source: str | None, target: str | None, weight: str | None) -> NamedGraph:
+    """The graph of columns by name."""
+    from centime.graphs.heading import choose_columns
+
+    chosen = [np.asarray(columns[name]) for name in choose_columns(WHERE, list(columns), source, target, weight)]
+    for column in chosen[:2]:
+        if column.dtype.kind not in "iuUSOT":
+            raise BadGraph(f"{WHERE}: pages must be whole numbers or text, not {column.dtype}")
+    return from_ends(chosen[0], chosen[1], chosen[2] if len(chosen) == 3 else None)
+
+
+def _batches(table: Any) -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
+
+    try:
+        if hasattr(table, "__arrow_c_stream__"):
+            with pa.RecordBatchReader.from_stream(table) as reader:
+                yield from reader
+        else:
+            from pyarrow.interchange import from_dataframe
+
+            yield from from_dataframe(table).to_batches()
+    except pa.ArrowException as wrong:
+        raise BadGraph(f"{WHERE}: a column cannot be converted to Arrow: {str(wrong).splitlines()[0]}") from None
+
+
+def _from_batches(
+    batches: "Iterator[pa.RecordBatch]", source: str | None, target: str | None, weight: str | None
+) -> NamedGraph:
+    from centime.graphs.columns import check_filled, check_kinds, kind_of, link_weights, number_names
+    from centime.graphs.heading import choose_columns
+
+    names = NameTable()
+    parts: list[tuple[Any, ...]] = []
+    rows, kinds = 0, [""]
+    for batch in batches:
+        chosen = choose_columns(WHERE, batch.schema.names, source, target, weight)
+        kinds = [kind_of(batch.schema.field(column).type) for column in chosen[:2]]
+        check_kinds(WHERE, chosen, kinds)
+        columns = [batch.column(batch.schema.get_field_index(column)) for column in chosen]
+        check_filled(WHERE, chosen, columns, rows)
+        if kinds[0] == "text":
+            ends = number_names(WHERE, names, columns[0], columns[1], rows)
+        else:
+            ends = (_whole(columns[0], rows), _whole(columns[1], rows))
+        parts.append((*ends, *(link_weights(WHERE, column, rows) for column in columns[2:])))
+        rows += len(batch)
+    if not rows:
+        raise BadGraph(f"{WHERE} has no links")
+    sources, targets, *weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    counts = checked_weights(weights[0], str) if weights else None
+    if kinds[0] == "text":
+        return NamedGraph(graph_from_links(len(names), sources, targets, counts), names.names())
+    return from_numbers(sources, targets, counts, np.empty(0, dtype=np.int64))
+
+
+def _whole(column: "pa.Array", rows: int) -> Any:
+    numbers = column.to_numpy(zero_copy_only=False)
+    if numbers.dtype.kind == "u" and (numbers > np.uint64(2**63 - 1)).any():
+        raise BadGraph(f"{WHERE}, rows {rows} to {rows + len(column) - 1}: a page number is above 2^63 - 1")
+    return numbers.astype(np.int64)

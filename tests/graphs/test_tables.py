@@ -1,0 +1,123 @@
+"""Tables are recognised by what they offer, so pyarrow stands for all libraries, and small classes for their parts."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centime.graphs import tables
+from centime.graphs.foreign import as_graph
+from centime.model.errors import BadGraph
+from tests.graphs.test_values import labelled
+
+TEXT: dict[str, list[Any]] = {
+    "Source": ["a", "b", "a"],
+    "Anchor": ["x", "y", "z"],
+    "Destination": ["b", "c", "c"],
+    "weight": [1.0, 2.0, 1.0],
+}
+LINKS = [("a", "b", 1.0), ("a", "c", 1.0), ("b", "c", 2.0)]
+
+
+class Stream:
+    """Offers the Arrow C stream and nothing else, as a query of DuckDB or a frame of polars does."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+class Interchange:
+    """Offers the data frame interchange protocol and nothing else."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __dataframe__(self, *options: Any, **named: Any) -> Any:
+        return self.table.__dataframe__(*options, **named)
+
+
+class Frame:
+    """Offers columns by name, as pandas without pyarrow does."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns = list(columns)
+        self.values = columns
+
+    def __getitem__(self, name: str) -> Any:
+        return np.asarray(self.values[name])
+
+
+def parts(columns: dict[str, Any]) -> list[Any]:
+    table = pa.table(columns)
+    return [table, table.to_batches()[0], Stream(table), Interchange(table), Frame(columns)]
+
+
+@pytest.mark.parametrize("table", parts(TEXT), ids=lambda table: type(table).__name__)
+def test_columns_are_found_by_their_names(table: object) -> None:
+    assert labelled(as_graph(table)) == LINKS
+    assert labelled(as_graph(table, weight=None))[2] == ("b", "c", 1.0)
+    assert labelled(as_graph(table, source="Anchor", target="Source"))[0] == ("x", "a", 1.0)
+
+
+@pytest.mark.parametrize("table", parts({"u": [10, 7], "v": [7, 2**40]}), ids=lambda table: type(table).__name__)
+def test_whole_numbers_stay_numbers(table: object) -> None:
+    assert labelled(as_graph(table)) == [(10, 7, 1.0), (7, 2**40, 1.0)]
+
+
+def test_all_text_types_of_arrow_and_several_batches_are_read() -> None:
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        columns = {
+            name: pa.chunked_array([pa.array(TEXT[name][:1]), pa.array(TEXT[name][1:])]).cast(kind)
+            for name in ("Source", "Destination")
+        }
+        assert [link[:2] for link in labelled(as_graph(pa.table(columns)))] == [link[:2] for link in LINKS]
+
+
+def test_a_mapping_is_columns_if_source_and_target_are_named() -> None:
+    assert labelled(as_graph(TEXT, source="Source", target="Destination")) == LINKS
+
+
+def test_without_pyarrow_a_data_frame_is_read_by_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "find_spec", lambda name: None)
+
+    class Both(Frame, Stream):
+        pass
+
+    assert labelled(as_graph(Both(TEXT))) == LINKS
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "sentence"),
+    [
+        ({"source": ["a", None], "target": ["b", "c"]}, {}, "row 1: column 'source' has no value"),
+        ({"source": [0.5], "target": [1]}, {}, "must both be integers, or both text"),
+        ({"source": ["a"], "target": [1]}, {}, "must both be integers, or both text"),
+        ({"source": ["a"], "target": [""]}, {}, "row 0: a page has no name"),
+        ({"source": ["a"], "target": ["b"], "weight": [-1.0]}, {}, "row 0: a weight must be"),
+        ({"source": ["a"], "target": ["b"]}, {"source": "u"}, "no column 'u'; the columns are source, target"),
+        ({"a": ["a"], "b": ["b"]}, {"source": "a"}, "give both columns"),
+        ({"a": ["a"]}, {}, "needs two columns"),
+        ({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())}, {}, "has no links"),
+        ({"a": pa.array([2**64 - 1], pa.uint64()), "b": pa.array([1], pa.uint64())}, {}, "above 2\\^63 - 1"),
+    ],
+)
+def test_a_table_that_is_no_list_of_links_gets_a_sentence(
+    columns: dict[str, Any], options: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(BadGraph, match=sentence):
+        as_graph(pa.table(columns), **options)
+
+
+def test_what_arrow_cannot_convert_and_pages_that_are_no_names_get_a_sentence() -> None:
+    class Refused:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise pa.ArrowInvalid("a column of several types\nand more")
+
+    with pytest.raises(BadGraph, match=r"cannot be converted to Arrow: a column of several types$"):
+        as_graph(Refused())
+    with pytest.raises(BadGraph, match="whole numbers or text, not float64"):
+        as_graph(Frame({"source": [0.5], "target": [1.0]}))
