@@ -1,10 +1,13 @@
 """The process that serves the window of a crawl beside it: whatever becomes of it, the crawl goes on."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from centime.processes.companion import Companion
+from centime.processes.log import LogSettings
 
 MODULE = "centime.serve.serving"
 PATIENCE_SECONDS = 5.0
@@ -13,7 +16,8 @@ PATIENCE_SECONDS = 5.0
 class WindowProcess:
     """The process, or none."""
 
-    def __init__(self, folder: Path, listen: str | None, *more: str) -> None:
+    def __init__(self, folder: Path, listen: str | None, log: LogSettings | None = None) -> None:
+        more = () if log is None else (json.dumps(asdict(log)),)
         self._process = None if listen is None else Companion(MODULE, str(folder), listen, *more)
         self.address = "" if self._process is None else self._process.first_line()
 
@@ -31,9 +35,9 @@ class WindowProcess:
 
 
 @contextmanager
-def serving_beside(folder: Path, listen: str | None, *more: str) -> Iterator[WindowProcess]:
+def serving_beside(folder: Path, listen: str | None, log: LogSettings | None = None) -> Iterator[WindowProcess]:
     """Serves the window of a crawl while the block runs, at a port of this machine; not at all for None."""
-    window = WindowProcess(folder, listen, *more)
+    window = WindowProcess(folder, listen, log)
     try:
         yield window
     finally:

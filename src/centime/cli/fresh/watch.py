@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from centime.cli.log import Log, LogFormat, LogLevel, log_settings, logged, note
 from centime.cli.output import Json, json_text, show_lines
 from centime.cli.visible import say, tell
 from centime.model.errors import BadSetting, CentimeError
@@ -50,6 +51,9 @@ def _watch(
     allow_network: Annotated[
         list[str] | None, typer.Option(metavar="CIDR", help="Allow addresses that are not public. Repeatable.")
     ] = None,
+    log: Log = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
     as_json: Json = False,
 ) -> None:
     """Tells what changes on a few pages, for ever.
@@ -94,14 +98,15 @@ def _watch(
     }
     given = {name: value for name, value in given.items() if value is not None}
     limits = Limits(seconds=None if duration is None else seconds(duration))
-    with spare_fetchers(1) as spares, open_writer(folder, urls, given) as opened:
+    logs = log_settings(log, log_level, log_format)
+    with logged(logs), spare_fetchers(1) as spares, open_writer(folder, urls, given) as opened:
         inbox = CommandInbox(folder)
         for number, place in enumerate(to or [], 1):
             subscription = subscription_to(folder, ".", Condition(), f"{pause}s", place, f"watch-{number}")
             inbox.put(SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription))
         crawl = Engine(opened, limits, spares=spares)
         seen = opened.shard.pages.records.end
-        with stopped_by_signals(crawl.stop), serving_beside(folder, None if serve == "none" else serve) as window:
+        with stopped_by_signals(crawl.stop), serving_beside(folder, None if serve == "none" else serve, logs) as window:
             if not as_json:
                 count = len(opened.settings.seeds)
                 say(f"watching {'1 page' if count == 1 else f'{count} pages'} every {every}; Ctrl-C stops it")
@@ -117,7 +122,7 @@ def _watch(
                 trouble = window.trouble()
                 if trouble and trouble not in told:
                     told.add(trouble)
-                    say(trouble)
+                    note(trouble)
 
             crawl.run(look)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from centime.cli.log import Log, LogFormat, LogLevel, log_settings, logged, note
 from centime.cli.visible import say, tell
 from centime.model.errors import BadInput, BadSetting
 
@@ -33,6 +34,9 @@ def _serve(
     new_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a token to --token-file, show it, and end.")
     ] = None,
+    log: Log = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
 ) -> None:
     """Serves crawls as web pages, an API and metrics.
 
@@ -63,7 +67,7 @@ def _serve(
 
     def ready(address: str, server: "WindowServer") -> None:
         servers.append(server)
-        say(f"serving {', '.join(map(str, folders or []))} at {address} (Ctrl-C ends it)")
+        note(f"serving {', '.join(map(str, folders or []))} at {address} (Ctrl-C ends it)")
 
     def stop(*_: Any) -> None:
         for server in servers:
@@ -71,5 +75,5 @@ def _serve(
 
     servers: list[WindowServer] = []
     tokens = None if token_file is None else Tokens.read(token_file)
-    with stopped_by_signals(stop):
+    with logged(log_settings(log, log_level, log_format)), stopped_by_signals(stop):
         serve(folders, listen, tokens, ready, push_file)
