@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 GROUPS = (
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command("stats")(_stats)
 
 
-def _stats(folder: Folder, as_json: Json = False) -> None:
+def _stats(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
     """Shows the totals of a crawl: pages, answers, bytes.
 
     Counts pages by kind, visits by outcome and answers by status; shows bytes on disk and in memory, and the settings.
@@ -50,7 +50,7 @@ def _stats(folder: Folder, as_json: Json = False) -> None:
         report = all_statistics(opened, time.time()) | {
             "subscribers_in_trouble": sum(name in known for name in read_troubles(folder))
         }
-    show(report if as_json else _for_people(report), as_json=as_json)
+    show(report if as_json or as_csv else _for_people(report), as_json=as_json, as_csv=as_csv)
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
