@@ -16,7 +16,7 @@ from centime.cli.main import app
 from tests.crawl.search.made import Library
 
 ONE, TWO, FEED, GONE = "http://a.example/one", "http://b.example/two", "http://a.example/feed.xml", "http://a.example/x"
-PAGES = {
+PAGES: dict[str, str | bytes | tuple[str, bytes | None]] = {
     ONE: f"<title>=SUM(1)</title><p>Tea at eight. <a href='{TWO}'>Two</a>",
     TWO: f"<p>Only tea. <a href='{ONE}'>One</a>",
     FEED: ("text/xml", b"<list><item>tea</item></list>"),

@@ -124,3 +124,4 @@ def test_a_name_loses_its_unit_where_the_value_shows_it() -> None:
     assert label("seconds", [0.1]) == "seconds"
     assert label("seconds", ["1 read"]) == "seconds"
     assert label("wire_bytes", [1]) == "wire bytes"
+    assert label("change_seconds", [1], {"change": 2}) == "change seconds"

@@ -4,6 +4,7 @@ The name of a value ends with its unit (`output.py`): `latency_seconds`, 0.0021 
 the value as it is, from --json and --csv.
 """
 
+from collections.abc import Container, Sequence
 from math import inf, isfinite
 
 from centime.cli.visible import visible
@@ -14,10 +15,10 @@ SIZES = (("B", 1.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12))
 GROUPED = 100_000  # from here on, commas part the digits of a whole number
 
 
-def label(name: str, values: list[object]) -> str:
-    """The name of a fact or a column in words, without the unit if its values show it."""
+def label(name: str, values: Sequence[object] = (), others: Container[str] = ()) -> str:
+    """The name of a fact or a column in words, without the unit if its values show it, unless it is then another's."""
     stem, _, unit = name.rpartition("_")
-    if stem and unit in ("seconds", "percent") and all(map(_is_number, values)):
+    if values and stem and stem not in others and unit in ("seconds", "percent") and all(map(_is_number, values)):
         name = stem
     return visible(name.replace("_", " "))
 
@@ -39,7 +40,7 @@ def shown(name: str, value: object) -> str:
         case int() | float():
             return _number(value)
         case dict():
-            return ", ".join(f"{label(str(part), [])} {shown(name, one)}" for part, one in value.items())
+            return ", ".join(f"{label(str(part))} {shown(name, one)}" for part, one in value.items())
         case list():
             return ", ".join(shown(name, one) for one in value)
         case _:

@@ -16,7 +16,6 @@ Rows = Sequence[Mapping[str, object]]
 Line = tuple[str, str]  # text and style
 
 IDENTITIES = ("url", "page", "host", "link", "name", "setting", "budget")
-EMPTY: tuple[object, ...] = (None, "", [], {})
 BETWEEN = "  "
 LEAST_TEXT = 12  # characters of a column in which texts are wrapped
 HEADING, IDENTITY = "bold", "cyan"
@@ -24,7 +23,7 @@ HEADING, IDENTITY = "bold", "cyan"
 
 def fact_lines(facts: Mapping[str, object], width: int) -> Iterator[str]:
     """A line for each fact; long values continue under themselves."""
-    names = {name: label(name, [value]) for name, value in facts.items()}
+    names = {name: label(name, [value], facts) for name, value in facts.items()}
     room = max(map(_width, names.values()), default=0)
     for name, value in facts.items():
         first, *rest = _wrapped(shown(name, value), max(LEAST_TEXT, width - room - len(BETWEEN)))
@@ -34,10 +33,10 @@ def fact_lines(facts: Mapping[str, object], width: int) -> Iterator[str]:
 
 def table_lines(name: str, rows: Rows, width: int) -> Iterator[Line]:
     """A table under its name."""
-    yield label(name, []), "italic"
+    yield label(name), "italic"
     names = list(dict.fromkeys(column for row in rows for column in row))
-    kept = [column for column in names if any(row.get(column) not in EMPTY for row in rows)] or names
-    columns = [_Column(column, [row.get(column) for row in rows]) for column in kept]
+    kept = [column for column in names if not all(_is_empty(row.get(column)) for row in rows)] or names
+    columns = [_Column(column, [row.get(column) for row in rows], names) for column in kept]
     if _wide(columns) <= width:
         yield from _grid(columns)
         return
@@ -56,9 +55,9 @@ def table_lines(name: str, rows: Rows, width: int) -> Iterator[Line]:
 
 
 class _Column:
-    def __init__(self, name: str, values: list[object]) -> None:
+    def __init__(self, name: str, values: list[object], others: Sequence[str]) -> None:
         self.name = name
-        self.label = label(name, values)
+        self.label = label(name, values, others)
         self.heading = [self.label]
         self.cells = [[shown(name, value)] for value in values]
         self.is_text = any(not isinstance(value, int | float | None) for value in values)
@@ -129,6 +128,10 @@ def _records(columns: Sequence[_Column], identity: _Column, width: int) -> Itera
         facts = (f"{column.label} {' '.join(column.cells[number])}" for column in columns)
         for one in _wrapped(", ".join(facts), width - len(BETWEEN)):
             yield f"{BETWEEN}{one}", ""
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or (isinstance(value, str | list | dict) and not value)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -1,7 +1,6 @@
 """`centime stats`: the totals of a crawl."""
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import typer
@@ -9,19 +8,6 @@ import typer
 from centime.cli.look.folder import Folder
 from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
-
-GROUPS = (
-    "refused",
-    "refused_links",
-    "outcomes",
-    "errors",
-    "kinds",
-    "statuses",
-    "requisites",
-    "wanted",
-    "disk_bytes",
-    "memory_bytes",
-)
 
 
 def register(app: typer.Typer) -> None:
@@ -54,15 +40,10 @@ def _stats(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
-    known = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
-    shown = {name: _listed(value) if name in GROUPS else value for name, value in known.items()}
+    shown = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
     settings = [
         {"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])
     ]
     if report["publishers"]:
         shown["publishers"] = [{"name": name, **facts} for name, facts in report["publishers"].items()]
     return {**shown, "settings": settings}
-
-
-def _listed(group: Mapping[str, int]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in group.items())
