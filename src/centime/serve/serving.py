@@ -14,7 +14,15 @@ from pathlib import Path
 from centime.model.errors import CentimeError
 from centime.processes.log import LogSettings, logging_to
 from centime.serve.access import Access, Tokens
-from centime.serve.listening import WindowServer, address_of, bound, check_place, place_of, served_crawls
+from centime.serve.listening import (
+    WindowServer,
+    address_of,
+    bound,
+    check_place,
+    place_of,
+    public_address,
+    served_crawls,
+)
 from centime.serve.pushes.settings import read_doors
 
 
@@ -24,14 +32,16 @@ def serve(
     tokens: Tokens | None,
     ready: Callable[[str, WindowServer], None],
     push_file: Path | None = None,
+    callback: str = "",
 ) -> None:
     """Serves crawls; `ready` receives the address, and the server, whose `should_exit` ends it."""
     host, port = place_of(listen)
     check_place(host, tokens)
     crawls = served_crawls(folders)
     doors = None if push_file is None else read_doors(push_file, frozenset(crawls))
+    address = public_address(callback) if callback else ""
     made = bound(host, port)
-    server = WindowServer(crawls, Access(tokens), doors)
+    server = WindowServer(crawls, Access(tokens), doors, address)
     ready(address_of(made), server)
     server.run(sockets=[made])
 

@@ -31,6 +31,9 @@ def _serve(
     push_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="TOML file of the doors for pushes that are open.")
     ] = None,
+    callback: Annotated[
+        str, typer.Option(metavar="URL", help="How hubs reach this server: subscribes to those that feeds announce.")
+    ] = "",
     new_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a token to --token-file, show it, and end.")
     ] = None,
@@ -50,6 +53,7 @@ def _serve(
       centime serve museum library --listen 127.0.0.1:9000
       centime serve --token-file tokens --new-token anna
       centime serve museum --listen 0.0.0.0:8400 --token-file tokens
+      centime serve museum --token-file tokens --callback https://window.example/
     """
     if new_token is not None:
         if token_file is None:
@@ -76,4 +80,4 @@ def _serve(
     servers: list[WindowServer] = []
     tokens = None if token_file is None else Tokens.read(token_file)
     with logged(log_settings(log, log_level, log_format)), stopped_by_signals(stop):
-        serve(folders, listen, tokens, ready, push_file)
+        serve(folders, listen, tokens, ready, push_file, callback)

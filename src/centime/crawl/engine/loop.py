@@ -26,6 +26,7 @@ from centime.crawl.engine.budget import Bucket
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.fetchers import Fetchers, Transport
 from centime.crawl.engine.figures import FigureWriter
+from centime.crawl.engine.hub_list import HubList
 from centime.crawl.engine.memory import Measure, MemoryWatch
 from centime.crawl.engine.run_log import RunLog
 from centime.crawl.engine.writer import CrawlWriter
@@ -129,6 +130,7 @@ class Engine:
         self._memory = MemoryWatch(opened.shard, measure=measure)
         self._short_of_memory = ""
         self._figures = FigureWriter(opened)
+        self._hubs = HubList(opened.folder.path, opened.shard.pages)
         self._log = RunLog(self)
         self._inbox = CommandInbox(opened.folder.path)
         folder = opened.folder
@@ -377,6 +379,7 @@ class Engine:
         self._log.visited(visits)
         run = self.run_facts
         for visit in visits:
+            self._hubs.note(visit)
             if visit.outcome is Outcome.LOST:
                 self._must_go_on(visit.detail)
             if visit.outcome is Outcome.LOST and visit.detail.startswith(LACKING) and not run.lacked:
@@ -429,6 +432,7 @@ class Engine:
             log_orders(self.opened.folder.path, orders, now)
             self._log.ordered(orders, now)
             self._inbox.done(path for path, _ in taken if path.exists())
+        self._hubs.write()
         self._deliver(now)
 
     def _deliver(self, now: float, timeout: float = 0.0) -> None:
@@ -457,5 +461,6 @@ class Engine:
         self.shard.returned(Returned(self._clock(), [], all=True))
         self.shard.settle(FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE * max(1, self.shard.ledger.pages))
         self._figures.close(self._clock())
+        self._hubs.write()
         self._log.ended(self._clock())
         self.opened.close()
