@@ -145,7 +145,7 @@ def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_
     monkeypatch.setattr(served_crawl, "FOLLOW_SECONDS", 0.5)
     monkeypatch.setattr(served_crawl, "LEISURE", 20.0)
     now = [1000.0]
-    monkeypatch.setattr(served_crawl.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     followed = ServedCrawl._followed
 
     def slowly(self: ServedCrawl) -> Any:
