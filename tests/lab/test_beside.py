@@ -16,13 +16,8 @@ from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.ids import PageId
 
 BOX = WebBox(hosts=2, pages=40, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0, speed=86_400.0)
-GIVEN: dict[str, Any] = {
-    "scope": "any",
-    "delay": 0.0,
-    "workers": 1,
-    "allow-network": ["127.0.0.0/8"],
-    "sitemaps": False,
-}
+GIVEN: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1, "sitemaps": False}
+GIVEN["allow-network"] = ["127.0.0.0/8"]
 
 
 def test_the_truth_is_that_of_the_box_now_and_grows_stale_when_nobody_reads(tmp_path: Path) -> None:
