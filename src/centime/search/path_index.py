@@ -30,7 +30,7 @@ from centime.files.replacement import replace_file
 from centime.search.path_terms import EVERYTHING, Terms, hashed
 from centime.search.xpath_condition import AnyOf, Condition
 
-FORMAT = 1
+FORMAT = 2
 MOST_SEGMENTS = 8  # then all become one
 SEGMENT_POSTINGS = 4_000_000  # that are gathered in memory before they are written
 
