@@ -461,6 +461,11 @@ def _crawl(
             say(f"{folder}: {note}; --trust-folder is needed again in the next run")
         if given.get("continuous") and opened.settings.keep == "none":
             say(f"{folder}: no copies are kept, only what was learned of pages; --keep versions or all stores them")
+        begins_index = (
+            opened.settings.index is None and opened.settings.keeps_index() and not opened.folder.index.exists()
+        )
+        if begins_index and opened.shard.read_count:
+            say(f"{folder}: from now on it keeps an index of its pages, because it is continuous; --no-index ends that")
         if given.get("also") and (others := unlisted(opened.settings.also)):
             say(
                 f"{folder}: --also: taken as suffixes of files, which pages may have: {', '.join(others)}; kinds of "

@@ -26,9 +26,9 @@ class Indexer:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         self._process: subprocess.Popen[bytes] | None = None
         self._trouble = ""
-        if settings.index and settings.keep == "none":
+        if settings.keeps_index() and settings.keep == "none":
             self._trouble = "no index is kept: --index needs stored pages, such as --keep all"
-        elif settings.index:
+        elif settings.keeps_index():
             command = [sys.executable, "-m", MODULE, str(folder)]
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said
