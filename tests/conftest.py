@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from centime.model.kernel import compile_at_once
-from tests.forked_fetchers import fork_fetchers, start_fetchers
+from tests.forked_children import fork_children, start_children
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
@@ -24,16 +24,16 @@ providers._get_local_constants = providers.Constants  # type: ignore[attr-define
 # The secret by which crawls are recognised as one's own is not that of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 
-fork_fetchers()
+fork_children()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
 
 
 @pytest.fixture
-def fetchers_are_programs() -> Iterator[None]:
-    """Starts fetchers as a Python program does that has other threads."""
-    start_fetchers()
+def children_are_programs() -> Iterator[None]:
+    """Starts children as a Python program does that has other threads."""
+    start_children()
     yield
-    fork_fetchers()
+    fork_children()
 
 
 def pytest_collection_finish() -> None:
