@@ -468,6 +468,11 @@ def _crawl(
             note(f"{folder}: {one}; --trust-folder is needed again in the next run")
         if given.get("continuous") and opened.settings.keep == "none":
             note(f"{folder}: no copies are kept, only what was learned of pages; --keep versions or all stores them")
+        begins_index = (
+            opened.settings.index is None and opened.settings.keeps_index() and not opened.folder.index.exists()
+        )
+        if begins_index and opened.shard.read_count:
+            note(f"{folder}: from now on it keeps an index of its pages, because it is continuous; --no-index ends that")
         if given.get("also") and (others := unlisted(opened.settings.also)):
             note(
                 f"{folder}: --also: taken as suffixes of files, which pages may have: {', '.join(others)}; kinds of "

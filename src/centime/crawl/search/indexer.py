@@ -23,9 +23,9 @@ class Indexer:
         self._patience_seconds = SHORT_PATIENCE_SECONDS if settings.continuous else PATIENCE_SECONDS
         self._trouble = ""
         self.process: Companion | None = None
-        if settings.index and settings.keep == "none":
+        if settings.keeps_index() and settings.keep == "none":
             self._trouble = "no index is kept: --index needs stored pages, such as --keep all"
-        elif settings.index:
+        elif settings.keeps_index():
             self.process = Companion(MODULE, str(folder))
 
     def trouble(self) -> str:
