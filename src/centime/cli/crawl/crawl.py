@@ -472,7 +472,9 @@ def _crawl(
             opened.settings.index is None and opened.settings.keeps_index() and not opened.folder.index.exists()
         )
         if begins_index and opened.shard.read_count:
-            note(f"{folder}: from now on it keeps an index of its pages, because it is continuous; --no-index ends that")
+            note(
+                f"{folder}: from now on it keeps an index of its pages, because it is continuous; --no-index ends that"
+            )
         if given.get("also") and (others := unlisted(opened.settings.also)):
             note(
                 f"{folder}: --also: taken as suffixes of files, which pages may have: {', '.join(others)}; kinds of "
