@@ -25,6 +25,12 @@ MATRICES = [
     b"%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1.5\n3 1 2\n",
     b"%%MatrixMarket matrix coordinate pattern symmetric\n% c\n3 3 2\n2 1\n3 1\n",
 ]
+SHEETS = [b'Source,Anchor,Destination,Weight\na,"x\ny",b,1\n', b"Follow;from;to\nno;a;b\n"]
+GRAPHML = [
+    b"<graphml><key id='w' for='edge' attr.name='weight'/><graph edgedefault='undirected'><node id='a'/>"
+    b"<edge source='a' target='b'>\n<data key='w'>2</data></edge></graph></graphml>"
+]
+PAJEK = [b'*Vertices 2\n1 "a b"\n2 c\n*Arcs\n1 2 0.5\n*Edges\n2 1\n*Arcslist\n1 2 2\n']
 PARTS = (b",", b"\n", b"\t", b" ", b"1e309", b"nan", b"-", b'"', b"#", b"\xef\xbb\xbf")
 
 
@@ -37,6 +43,9 @@ def graph_targets(folder: Path) -> dict[str, Target]:
         "edges": Target(EDGES, _graph(own(folder, "edges") / "x.csv"), PARTS),
         "packed edges": Target(_packed(EDGES[3] * 3), _packed_graph(own(folder, "packed"))),
         "matrix market": Target(MATRICES, _graph(own(folder, "matrix") / "x.mtx"), (b"3", b"complex", *PARTS)),
+        "spreadsheet": Target(SHEETS, _graph(own(folder, "sheet") / "x.csv"), (b";", b"weight", *PARTS)),
+        "graphml": Target(GRAPHML, _graph(own(folder, "graphml") / "x.graphml"), (b"<edge ", b"]]>", b"&#0;", *PARTS)),
+        "pajek": Target(PAJEK, _graph(own(folder, "pajek") / "x.net"), (b"*arcs\n", b"*edgeslist\n", *PARTS)),
         "names": Target([b"a\nb\r\n\xc3\xa4\n"], _names(own(folder, "names")), PARTS),
     }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from centime.files.replacement import replacing_files
-from centime.graphs.files import SUFFIXES, format_of, open_links
+from centime.graphs.files import READ_ONLY, SUFFIXES, format_of, open_links
 from centime.graphs.link_blocks import LinkFile, collect
 from centime.graphs.names import NamedGraph
 from centime.graphs.npz_writer import write_archive
@@ -60,6 +60,9 @@ def write_graph(named: NamedGraph, target: Path, form: str | None = None) -> Con
 def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
     if form not in SUFFIXES:
         raise BadInput(f"there is no format {form!r}; the formats are {', '.join(SUFFIXES)}")
+    if form in READ_ONLY:
+        written = ", ".join(known for known in SUFFIXES if known not in READ_ONLY)
+        raise BadInput(f"{target}: {form} can be read, but not written; the formats to write are {written}")
     if target.is_dir() or not target.parent.is_dir():
         raise BadInput(f"{target}: {'this is a directory' if target.is_dir() else 'there is no such folder'}")
     survey = Survey(file, step, SHARE_OF_SURVEY)

@@ -14,9 +14,7 @@ Trap: in a list of named pages whose second link is between two numbers, rule 2 
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 from centime.graphs.fields import COMMA, SPACE, TAB
@@ -73,7 +71,7 @@ def dialect_of(path: Path) -> Dialect:
     marked: re.Match[bytes] | None = None
     found: list[Line] = []
     at = 0
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(TextFile(path).lines(), 1):
         content = line.strip(b" \t\r\n")
         if content[:1] in (b"#", b"%"):
             marked = MARK.fullmatch(content) if not found and marked is None else marked
@@ -136,8 +134,3 @@ def _fields(line: bytes, separator: int) -> list[bytes]:
     if separator == TAB:
         return [field.strip() for field in line.split(b"\t")]
     return re.findall(rb'(?:^|,)[ ]*("(?:[^"]|"")*"|[^,]*)', line)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    for block in TextFile(path).blocks():
-        yield from BytesIO(block.tobytes())

@@ -7,6 +7,11 @@
 | `npz` | `.npz` | `npz` |
 | `mtx` | `.mtx`, also with `.gz` or `.zst` after it | `matrix_market` |
 | `webgraph` | `.graph`, with a `.properties` file next to it | `webgraph` |
+| `graphml` | `.graphml`, also with `.gz` or `.zst` after it | `exchange/graphml` |
+| `pajek` | `.net`, also with `.gz` or `.zst` after it | `exchange/pajek` |
+
+A file of the format `edges` whose heading names the columns of the links among others is read by
+`exchange/spreadsheet`.
 
 If a format cannot hold the names of pages, they are in a second file next to it, see `sidecar.py`.
 """
@@ -15,6 +20,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from centime.graphs.edges import EdgeList
+from centime.graphs.exchange.graphml import read_graphml
+from centime.graphs.exchange.named_links import NamedLinks
+from centime.graphs.exchange.pajek import read_pajek
+from centime.graphs.exchange.spreadsheet import has_named_columns, read_spreadsheet
 from centime.graphs.link_blocks import LinkFile, collect
 from centime.graphs.matrix_market import MatrixMarket
 from centime.graphs.names import NamedGraph
@@ -30,8 +39,11 @@ SUFFIXES = {
     "npz": (".npz",),
     "mtx": (".mtx",),
     "webgraph": (".graph",),
+    "graphml": (".graphml",),
+    "pajek": (".net",),
 }
-PACKABLE = ("edges", "mtx")
+PACKABLE = ("edges", "mtx", "graphml", "pajek")
+READ_ONLY = ("graphml", "pajek")
 PACKED = (".gz", ".zst")
 
 
@@ -55,7 +67,11 @@ def open_links(path: Path, form: str | None = None) -> LinkFile:
     known = read_sidecar(path)
     match form:
         case "edges":
-            return EdgeList(path, known)
+            return NamedLinks(path, read_spreadsheet, known) if has_named_columns(path) else EdgeList(path, known)
+        case "graphml":
+            return NamedLinks(path, read_graphml, known)
+        case "pajek":
+            return NamedLinks(path, read_pajek, known)
         case "mtx":
             return MatrixMarket(path, known)
         case "npz":

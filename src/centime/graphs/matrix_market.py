@@ -8,7 +8,6 @@ once. The writer (`text_writer.py`) writes general matrices.
 
 import re
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +63,7 @@ class MatrixMarket:
 def _head(path: Path) -> tuple[re.Match[bytes], re.Match[bytes], int]:
     """The parsed heading, the parsed size line, and the byte offset of the entries."""
     at, heading = 0, None
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(TextFile(path).lines(), 1):
         at += len(line)
         if number == 1:
             heading = HEADING.fullmatch(line)
@@ -86,8 +85,3 @@ def _both_ways(block: Links) -> Links:
     targets = np.concatenate([block.targets, block.sources[apart]])
     weights = None if block.weights is None else np.concatenate([block.weights, block.weights[apart]])
     return Links(sources, targets, weights)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    for block in TextFile(path).blocks():
-        yield from BytesIO(block.tobytes())

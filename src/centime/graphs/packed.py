@@ -55,6 +55,11 @@ class TextFile:
                 buffer[: held - end] = buffer[end:held]
                 held -= end
 
+    def lines(self) -> Iterator[bytes]:
+        """The lines with their ends."""
+        for block in self.blocks():
+            yield from io.BytesIO(block.tobytes())
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:

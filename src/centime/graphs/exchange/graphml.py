@@ -1,0 +1,78 @@
+"""GraphML files (`.graphml`): nodes and edges in XML, as NetworkX, igraph, Gephi and yEd write them.
+
+Pages are named by the ids of the nodes. The data of the key whose `attr.name` is `weight` are the weights. An edge that
+is not directed leads both ways. A document type is refused, so no entity is ever expanded.
+"""
+
+from collections.abc import Iterator
+from typing import NoReturn
+from xml.parsers import expat
+
+from centime.graphs.exchange.named_links import Edge, weight_of
+from centime.graphs.packed import TextFile
+from centime.model.errors import BadGraph
+
+
+class _Handler:
+    """Collects the edges of a document while it is parsed."""
+
+    def __init__(self, text: TextFile) -> None:
+        self.text = text
+        self.found: list[Edge] = []
+        self.weight_key = ""
+        self.undirected = False
+        self.edge: Edge | None = None
+        self.words: list[str] | None = None
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartDoctypeDeclHandler = self.refuse
+
+    def refuse(self, *_: object) -> NoReturn:
+        """A document type could define entities."""
+        raise BadGraph(f"{self.text.path}, line {self.parser.CurrentLineNumber}: a document type is not read")
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+        line = self.parser.CurrentLineNumber
+        match name.rpartition(":")[2]:
+            case "key" if attributes.get("attr.name") == "weight" and attributes.get("for") in ("edge", "all"):
+                self.weight_key = attributes.get("id", "")
+            case "graph":
+                self.undirected = attributes.get("edgedefault") == "undirected"
+            case "node":
+                self.found.append(Edge(line, attributes.get("id", "")))
+            case "edge":
+                directed = attributes.get("directed", "false" if self.undirected else "true")
+                ends = attributes.get("source", ""), attributes.get("target", "")
+                self.edge = Edge(line, *ends, 1.0, directed == "false")
+            case "data" if self.edge is not None and attributes.get("key") == self.weight_key:
+                self.words = []
+
+    def characters(self, text: str) -> None:
+        """Text of an element; only that of a weight counts."""
+        if self.words is not None:
+            self.words.append(text)
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+        if self.words is not None and self.edge is not None:
+            weight = weight_of(self.text, self.edge.line, "".join(self.words).strip())
+            self.edge, self.words = self.edge._replace(weight=weight), None
+        elif self.edge is not None and name.rpartition(":")[2] == "edge":
+            self.found.append(self.edge)
+            self.edge = None
+
+
+def read_graphml(text: TextFile) -> Iterator[Edge]:
+    """The nodes and edges of a GraphML file."""
+    handler = _Handler(text)
+    try:
+        for line in text.lines():
+            handler.parser.Parse(line)
+            yield from handler.found
+            handler.found.clear()
+        handler.parser.Parse(b"", True)
+    except expat.ExpatError as wrong:
+        raise BadGraph(f"{text.path}, line {wrong.lineno}: {expat.ErrorString(wrong.code)}") from None

@@ -1,0 +1,61 @@
+"""Tables of text with a heading and many columns, as spreadsheets and crawlers for site owners export them.
+
+The heading must name the columns of the links (`heading.py`), as in `Source,Destination,Anchor,Follow`; other columns
+are ignored. Commas, semicolons or tabs separate columns; a value in double quotes may contain them, and line ends.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from centime.graphs.dialect import NUMBER, SOURCES, TARGETS
+from centime.graphs.exchange.named_links import Edge, text_lines, weight_of
+from centime.graphs.heading import choose_columns
+from centime.graphs.packed import TextFile
+from centime.model.errors import BadGraph
+
+SEPARATORS = ",;\t"
+
+
+def has_named_columns(path: Path) -> bool:
+    """Whether the first line is a heading that names source and target, which an edge list could not have.
+
+    An edge list has source and target first, and a number after them, if anything.
+    """
+    lines = TextFile(path).lines()
+    first, second = (next(lines, b"").decode("utf-8", "replace").strip("\r\n") for _ in range(2))
+    separator = _separator(first)
+    words = [word.strip(' "').lower().encode() for word in first.split(separator)]
+    if not (SOURCES.intersection(words) and TARGETS.intersection(words)):
+        return False
+    ordered = separator != ";" and words[0] in SOURCES and words[1] in TARGETS
+    last = second.rpartition(separator)[2]
+    return not ordered or len(words) > 3 or (len(words) == 3 and NUMBER.fullmatch(last.strip().encode()) is None)
+
+
+def read_spreadsheet(text: TextFile) -> Iterator[Edge]:
+    """The links of a table with a heading."""
+    lines = text_lines(text)
+    heading = next(lines, (0, ""))[1]
+    separator = _separator(heading)
+    names = [name.strip() for name in next(csv.reader([heading], delimiter=separator))]
+    places = [names.index(column) for column in choose_columns(str(text.path), names)]
+    rows = csv.reader((line for _, line in lines), delimiter=separator, strict=True)
+    while True:
+        line = rows.line_num + 2
+        try:
+            row = next(rows, None)
+        except csv.Error as wrong:
+            raise BadGraph(f"{text.path}, line {line}: {wrong}") from None
+        if row is None:
+            return
+        if not row:
+            continue
+        if len(row) <= max(places):
+            raise BadGraph(f"{text.path}, line {line}: expected {len(names)} columns as in the heading, not {len(row)}")
+        source, target, *weight = (row[place].strip() for place in places)
+        yield Edge(line, source, target, weight_of(text, line, weight[0]) if weight else 1.0)
+
+
+def _separator(heading: str) -> str:
+    return max(SEPARATORS, key=heading.count)
