@@ -61,8 +61,8 @@ def _write(file: LinkFile, target: Path, form: str, step: Step) -> Conversion:
     if form not in SUFFIXES:
         raise BadInput(f"there is no format {form!r}; the formats are {', '.join(SUFFIXES)}")
     if form in READ_ONLY:
-        written = ", ".join(known for known in SUFFIXES if known not in READ_ONLY)
-        raise BadInput(f"{target}: {form} can be read, but not written; the formats to write are {written}")
+        writable = ", ".join(known for known in SUFFIXES if known not in READ_ONLY)
+        raise BadInput(f"{target}: {form} can be read, but not written; the formats to write are {writable}")
     if target.is_dir() or not target.parent.is_dir():
         raise BadInput(f"{target}: {'this is a directory' if target.is_dir() else 'there is no such folder'}")
     survey = Survey(file, step, SHARE_OF_SURVEY)

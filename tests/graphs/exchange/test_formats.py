@@ -58,6 +58,7 @@ def test_lists_of_pajek_have_a_source_and_its_targets(tmp_path: Path) -> None:
     [
         ("x.csv", "Source,Anchor,Destination\na,b\n", "line 2: expected 3 columns as in the heading, not 2"),
         ("x.csv", 'Source,Anchor,Destination\na,b,c\na,"b', "line 3: unexpected end of data"),
+        ("x.csv", "Source,Anc\rhor,Destination\na,b,c\n", "line 1: new-line character seen in unquoted field$"),
         ("x.csv", "Source,Anchor,Destination\na,b,\n", "line 2: a page has no name"),
         ("x.csv", "Source,Anchor,Destination,Weight\na,b,c,much\n", "line 2: a weight must be a number, not 'much'"),
         ("x.csv", "Source,Anchor,Destination,Weight\na,b,c,nan\n", "line 2: a weight must be a finite number"),

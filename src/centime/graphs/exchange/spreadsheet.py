@@ -36,25 +36,28 @@ def has_named_columns(path: Path) -> bool:
 def read_spreadsheet(text: TextFile) -> Iterator[Edge]:
     """The links of a table with a heading."""
     lines = text_lines(text)
-    heading = next(lines, (0, ""))[1]
-    separator = _separator(heading)
-    names = [name.strip() for name in next(csv.reader([heading], delimiter=separator))]
+    first = next(lines, (0, ""))[1].rstrip("\r\n")
+    separator = _separator(first)
+    names = [name.strip() for name in next(_rows(text, iter([first]), separator, 1), (1, [""]))[1]]
     places = [names.index(column) for column in choose_columns(str(text.path), names)]
-    rows = csv.reader((line for _, line in lines), delimiter=separator, strict=True)
-    while True:
-        line = rows.line_num + 2
-        try:
-            row = next(rows, None)
-        except csv.Error as wrong:
-            raise BadGraph(f"{text.path}, line {line}: {wrong}") from None
-        if row is None:
-            return
-        if not row:
-            continue
+    for line, row in _rows(text, (line for _, line in lines), separator, 2):
         if len(row) <= max(places):
             raise BadGraph(f"{text.path}, line {line}: expected {len(names)} columns as in the heading, not {len(row)}")
         source, target, *weight = (row[place].strip() for place in places)
         yield Edge(line, source, target, weight_of(text, line, weight[0]) if weight else 1.0)
+
+
+def _rows(text: TextFile, lines: Iterator[str], separator: str, start: int) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, and the lines where they begin; the first line has the number `start`."""
+    rows = csv.reader(lines, delimiter=separator, strict=True)
+    line = start
+    try:
+        for row in rows:
+            if row:
+                yield line, row
+            line = rows.line_num + start
+    except csv.Error as wrong:
+        raise BadGraph(f"{text.path}, line {line}: {str(wrong).partition(' - ')[0]}") from None
 
 
 def _separator(heading: str) -> str:
