@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.model.errors import BadSetting
+from centime.model.graph import graph_from_links
 from centime.rank.crew import MOST_THREADS, Crew, crew_for, cut_evenly
+from centime.rank.pagerank import Method, pagerank
 
 
 @pytest.mark.parametrize("parts", [1, 2, 5])
@@ -48,9 +50,18 @@ def test_cuts_cover_all_pages_with_about_as_much_work_each(degrees: list[int], p
 def test_small_work_gets_one_thread_unless_asked_otherwise() -> None:
     assert crew_for(10, None).parts == 1
     with crew_for(10**9, None) as crew:
-        assert 1 <= crew.parts <= MOST_THREADS
+        assert 1 <= crew.parts <= 8
     with crew_for(10, 3) as crew:
         assert crew.parts == 3
     for wrong in (0, -1, MOST_THREADS + 1):
-        with pytest.raises(BadSetting, match=f"must be from 1 to 8, not {wrong}"):
+        with pytest.raises(BadSetting, match=f"must be from 1 to 256, not {wrong}"):
             crew_for(10, wrong)
+
+
+def test_more_threads_than_cores_and_pages_give_the_same_scores() -> None:
+    graph = graph_from_links(5, [0, 1, 2, 2, 4], [1, 2, 0, 3, 4])
+    alone = pagerank(graph, threads=1)
+    methods: tuple[Method, ...] = ("push", "jacobi")
+    for method in methods:
+        many = pagerank(graph, threads=40, method=method)
+        assert np.abs(many.scores - alone.scores).sum() / 5 <= many.certified_error + alone.certified_error

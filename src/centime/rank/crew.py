@@ -17,7 +17,8 @@ from centime.model.errors import BadSetting
 from centime.model.graph import Offsets
 
 R = TypeVar("R")
-MOST_THREADS = 8
+MOST_THREADS = 256
+USUAL_THREADS = 8  # each needs a vector of its own, and beyond these memory is the limit
 
 
 class Crew:
@@ -46,11 +47,11 @@ class Crew:
 
 
 def crew_for(links: int, threads: int | None) -> Crew:
-    """A crew with the given number of threads; by default one per core, or one if there are few links."""
+    """A crew with the given number of threads; by default one per core, up to 8, or one if there are few links."""
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise BadSetting(f"the number of threads must be from 1 to {MOST_THREADS}, not {threads}")
     if threads is None:
-        threads = min(len(os.sched_getaffinity(0)), MOST_THREADS) if links > 100_000 else 1
+        threads = min(len(os.sched_getaffinity(0)), USUAL_THREADS) if links > 100_000 else 1
     return Crew(threads)
 
 

@@ -96,6 +96,28 @@ def test_energy_of_communities_that_overlap_has_no_flows(web: Path, capsys: pyte
     assert not Path("flow.png").exists()
 
 
+def test_energy_says_how_many_sites_its_table_and_its_figure_leave_out(
+    web: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("centime.cli.analyse.energy.MOST_SITES_DRAWN", 2)
+    found = answer(capsys, "energy", str(web), "--by", "site", "--top", "1", "--figure", "flow.png")
+    assert (found["sites_shown"], found["sites_drawn"], len(found["communities"])) == (1, 2, 1)
+    assert found["sites"] == len(answer(capsys, "energy", str(web), "--by", "site", "--top", "99")["communities"]) > 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["energy", "--by", "site"], ["explain", "http://library.example/"], ["whatif", "--add", "add.txt"]],
+)
+def test_the_error_of_the_scores_can_be_given(
+    web: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    name, *others = command
+    coarse = answer(capsys, name, str(web), *others, "--error", "0.1")["certified_error"]
+    fine = answer(capsys, name, str(web), *others, "--error", "1e-12")["certified_error"]
+    assert fine < 1e-9 < coarse
+
+
 def test_whatif_tells_who_gains_and_keeps_to_the_bound(web: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "whatif", str(web), "--add", "add.txt", "--remove", "remove.txt")
     assert found["change"] <= found["bound_of_theorem_5_3"] <= found["coarse_bound"]

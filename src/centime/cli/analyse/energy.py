@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from centime.cli.analyse.scored import Communities, Damping, GraphFile, Scored, Top, check_figure, read_scored
+from centime.cli.analyse.scored import (
+    SCORE_ERROR,
+    Communities,
+    Damping,
+    Error,
+    GraphFile,
+    Scored,
+    Top,
+    check_figure,
+    read_scored,
+)
 from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 from centime.model.errors import BadInput
@@ -36,6 +46,7 @@ def _energy(
         By, typer.Option(help="Group sources and leaks by page or by site; without communities, each site is one.")
     ] = "page",
     damping: Damping = 0.85,
+    error: Error = SCORE_ERROR,
     top: Top = 10,
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw the flow of energy between the communities.")
@@ -61,7 +72,7 @@ def _energy(
             "give a community, as in --community Library=host:library.example.org, or use --by site for every site"
         )
     check_figure(figure)
-    web = read_scored(graph, damping, quiet=as_json)
+    web = read_scored(graph, damping, quiet=as_json, error=error)
     communities = [web.community(choice) for choice in community or []]
     if len({each.name for each in communities}) < len(communities):
         raise BadInput("two communities have the same name")
@@ -75,6 +86,9 @@ def _energy(
     if figure is not None and flows is not None:
         _draw(flows, labels, figure, web, graph)
     facts = {**web.facts(), "shared_pages": _shared(communities), **({"figure": str(figure)} if figure else {})}
+    if not communities:  # what the table and the figure leave out is counted
+        facts |= {"sites": len(labels), "sites_shown": len(table)}
+        facts |= {"sites_drawn": min(len(labels), MOST_SITES_DRAWN)} if figure else {}
     largest: object = _largest(flows, labels, top) if flows else [] if as_json else "none: communities share pages"
     if as_csv:
         show({"communities": table}, as_json=as_json, as_csv=True, table="communities")

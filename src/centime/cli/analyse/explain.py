@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from centime.cli.analyse.scored import Damping, GraphFile, Scored, Top, read_scored
+from centime.cli.analyse.scored import SCORE_ERROR, Damping, Error, GraphFile, Scored, Top, read_scored
 from centime.cli.output import Csv, Json, show
 from centime.model.errors import BadInput
 
@@ -30,6 +30,7 @@ def _explain(
         ),
     ] = None,
     damping: Damping = 0.85,
+    error: Error = SCORE_ERROR,
     top: Top = 20,
     as_json: Json = False,
     as_csv: Csv = False,
@@ -55,7 +56,7 @@ def _explain(
     from centime.analyse.sensitivity import rank_of
     from centime.analyse.subgraph import subgraph
 
-    web = read_scored(graph, damping, quiet=as_json)
+    web = read_scored(graph, damping, quiet=as_json, error=error)
     number = page_named(page, web.names)
     around = web.community(community) if community else _home(web, number)
     if number not in around.pages:

@@ -43,7 +43,7 @@ def _promotion(
     from centime.analyse.planting import plant as planted_in
     from centime.analyse.promotion import promotions
 
-    web = read_scored(graph, damping, quiet=as_json)
+    web = read_scored(graph, damping, quiet=as_json, error=SCORE_ERROR)
     names, pages = web.names, web.graph.pages
     planted: list[Planted] = []
     if plant is not None:

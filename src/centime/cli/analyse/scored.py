@@ -24,6 +24,9 @@ GraphFile = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="A graph file, see docs/formats.md, or the folder of a crawl.")
 ]
 Damping = Annotated[float, typer.Option(help="The damping d, at least 0 and below 1.")]
+Error = Annotated[
+    float, typer.Option(metavar="X", help="The error of the scores to certify, as a mean over the pages; above 0.")
+]
 Top = Annotated[int, typer.Option(min=1, help="The number of rows of each table.")]
 Communities = Annotated[
     list[str] | None,
@@ -100,7 +103,7 @@ class Scored:
         return {**facts, "scale": SCALE, "energy": float(self.scores.sum()), "certified_error": self.error}
 
 
-def read_scored(path: Path, damping: float, *, quiet: bool, error: float = SCORE_ERROR) -> Scored:
+def read_scored(path: Path, damping: float, *, quiet: bool, error: float) -> Scored:
     """Reads a graph and computes its scores to a certified error."""
     from centime.analyse.community import Numbers
 

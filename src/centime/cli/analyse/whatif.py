@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from centime.cli.analyse.scored import Damping, GraphFile, Top, read_scored
+from centime.cli.analyse.scored import Damping, Error, GraphFile, Top, read_scored
 from centime.cli.output import Csv, Json, show
 from centime.model.errors import BadInput
 
@@ -28,6 +28,7 @@ def _whatif(
     ] = None,
     remove: Annotated[Path | None, typer.Option(metavar="FILE", help="Links to remove: two pages per line.")] = None,
     damping: Damping = 0.85,
+    error: Error = SCORE_ERROR,
     top: Top = 10,
     as_json: Json = False,
     as_csv: Csv = False,
@@ -51,7 +52,7 @@ def _whatif(
 
     if add is None and remove is None:
         raise BadInput("give links to --add or to --remove, each in a file with two pages per line")
-    web = read_scored(graph, damping, quiet=as_json, error=SCORE_ERROR)
+    web = read_scored(graph, damping, quiet=as_json, error=error)
     added = [] if add is None else read_links(add, web.names)
     removed = [] if remove is None else read_links(remove, web.names)
     if not added and not removed:
