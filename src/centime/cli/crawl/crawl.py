@@ -446,7 +446,7 @@ def _crawl(
     ):
         from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
-        from centime.crawl.report.statistics import truncated_in_words
+        from centime.crawl.report.statistics import ended_in_words
         from centime.crawl.search.indexer import indexing
         from centime.processes.window import serving_beside
 
@@ -492,7 +492,7 @@ def _crawl(
         if not said:  # a subscription may have come meanwhile
             _say_what_is_held_back(opened)
         facts = opened.statistics(crawl.now()) | {
-            "ended": "; ".join(filter(None, (ending, truncated_in_words(opened)))),
+            "ended": ended_in_words(ending, opened),
             "visits_now": crawl.run_facts.visits,
             "seconds": view.seconds,
         }

@@ -64,13 +64,15 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     }
 
 
-def truncated_in_words(opened: CrawlState) -> str:
-    """How many pages were longer than the limit at their last visit, in words; empty if none."""
+def ended_in_words(ending: str, opened: CrawlState) -> str:
+    """Why a run ended, and how many pages were longer than the limit at their last visit."""
     marks = last_visits(opened.shard.pages, "marks")["marks"]
     count = int(np.count_nonzero(marks & Mark.TRUNCATED))
+    if not count:
+        return ending
     pages = "1 page is" if count == 1 else f"{count} pages are"
     most = opened.settings.most_page_bytes
-    return f"{pages} longer than --most-page-bytes {most}: the rest was not read" if count else ""
+    return f"{ending}; {pages} longer than --most-page-bytes {most}: the rest was not read"
 
 
 def _broken_sitemaps(opened: CrawlState, marks: npt.NDArray[np.uint16]) -> list[dict[str, str]]:
