@@ -32,7 +32,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
         **opened.statistics(now),
-        **_robots(opened, found),
+        **refused_counts(opened, found),
         **_refresh(opened, now),
         **wanted_counts(opened, now),
         "created": moment(folder.created),
@@ -89,7 +89,7 @@ def _versions(folder: CrawlFolder) -> dict[str, int]:
     return {"pages": pages, "versions": versions, "bytes": size}
 
 
-def _robots(opened: CrawlState, found: Columns) -> dict[str, Any]:
+def refused_counts(opened: CrawlState, found: Columns) -> dict[str, Any]:
     """The refused URLs by reason, with the pages that robots.txt disallows or a later pattern excludes."""
     counts = dict(opened.shard.refusals.facts()["refused"])
     for reason, outcome in ((Reason.ROBOTS, Outcome.DISALLOWED), (Reason.EXCLUDE, Outcome.EXCLUDED)):

@@ -160,7 +160,7 @@ def _learn_line(t: RefreshTables) -> None:
     terms = np.stack([np.ones(CLASSES), _places(t), _bend(t)])
     normal = (terms * t.class_pages) @ terms.T + np.diag([1e-6, CLASS_STRENGTH, BEND_STRENGTH])
     bend = float(np.linalg.solve(normal, terms @ t.class_rates)[2])
-    t.facts[NEXT_BEND] = bend = min(max(bend, -MOST_BEND), MOST_BEND)
+    t.facts[NEXT_BEND] = bend = min(max(bend, 0.0), MOST_BEND)  # downwards it was chance, and cost freshness
     rest = terms @ (t.class_rates - bend * t.class_pages * terms[2])
     t.facts[NEXT_SLOPE] = _bounded(float(np.linalg.solve(normal[:2, :2], rest[:2])[1]))
 
