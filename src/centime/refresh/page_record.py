@@ -204,7 +204,7 @@ def age_of_test(
         return math.inf
     if age < LONGEST and math.exp(-shape * math.log1p(age / rate)) > STALE:
         return math.inf
-    w = threshold / (scale * t.facts[BETA])
+    w = float(threshold / (scale * t.facts[BETA]))
     if HORIZON * gain_of_test(t, m, w) <= w:
         return math.inf
     return AGE * w

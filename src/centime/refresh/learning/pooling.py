@@ -167,7 +167,7 @@ def _learn_line(t: RefreshTables) -> None:
 
 def _places(t: RefreshTables) -> Floats:
     """The place of each class, from the mean class."""
-    return np.arange(CLASSES) - _mean_class(t)
+    return np.arange(CLASSES, dtype=np.float64) - np.float64(_mean_class(t))
 
 
 def _bend(t: RefreshTables) -> Floats:
@@ -175,7 +175,8 @@ def _bend(t: RefreshTables) -> Floats:
     place = np.abs(_places(t))
     whole = max(float(t.class_pages.sum()), 1.0)
     edge = SPREADS * math.sqrt(float((t.class_pages * place * place).sum()) / whole)
-    return np.where(place < edge, place * place, edge * (2.0 * place - edge))
+    bent = np.where(place < edge, place * place, edge * (2.0 * place - edge))
+    return np.asarray(bent, dtype=np.float64)
 
 
 def _mean_class(t: RefreshTables) -> float:
