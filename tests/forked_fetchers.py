@@ -26,7 +26,7 @@ def start_fetchers() -> None:
 
 
 def _forked(self: fetchers._Fetcher, number: int, settings: FetcherSettings, one: Spare | None) -> None:
-    _start(self, number, settings, one or spare._fork(_fetch, []))
+    _start(self, number, settings, one or spare.fork_spare(_fetch, []))
 
 
 def _fetch(connection: int) -> None:
