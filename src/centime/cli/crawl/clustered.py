@@ -8,6 +8,8 @@ from centime.cli.crawl.view import CrawlView
 from centime.cli.output import show
 from centime.cli.visible import say
 from centime.cluster.coordinator import Coordinator
+from centime.cluster.merging import merged_facts
+from centime.cluster.parts import parts_of
 
 
 def crawl_clustered(folder: Path, run: AbstractContextManager[Coordinator], *, as_json: bool) -> None:
@@ -17,9 +19,8 @@ def crawl_clustered(folder: Path, run: AbstractContextManager[Coordinator], *, a
             ending = crawl.run(view.show)
         for note in crawl.run_facts.notes:
             say(f"{folder}: {note}")
-        facts = crawl.statistics(crawl.now()) | {
-            "ended": ending,
-            "visits_now": crawl.run_facts.visits,
-            "seconds": view.seconds,
-        }
-        show(facts | {"top": crawl.top(10)}, as_json=as_json)
+        parts = parts_of(folder)
+        facts = merged_facts([reader.statistics(crawl.now()) for reader in parts.readers]) | parts.errors
+        facts |= {"folder": str(folder), "partitions": len(parts.readers)}
+        facts |= {"ended": ending, "visits_now": crawl.run_facts.visits, "seconds": view.seconds}
+        show(facts | {"top": parts.top(10)["top"]}, as_json=as_json)
