@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
 from centime.cluster.checking import check_any
 from centime.cluster.coordinator import Coordinator
@@ -240,6 +241,22 @@ def test_a_partition_that_is_killed_is_started_again_and_nothing_is_lost(crawled
     assert killed
     assert ending.startswith("everything known was read")
     assert sum(read_about(tmp_path / "c").incarnations) == 3 + len(killed)
+    must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
+
+
+def test_a_partition_that_is_frozen_is_replaced(
+    crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator, "FROZEN_SECONDS", 1.0)
+    frozen: list[int] = []
+
+    def freeze(crawl: Coordinator, now: float) -> None:
+        if not frozen and crawl.run_facts.visits > 10:
+            frozen.append(crawl.pids[1])
+            os.kill(frozen[0], signal.SIGSTOP)
+
+    assert run(crawled.seed, tmp_path / "c", freeze, rate="60/s").startswith("everything known was read")
+    assert read_about(tmp_path / "c").incarnations[1] > 1
     must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
 
 

@@ -46,6 +46,7 @@ IDLE_WEIGHT = 0.05  # of a partition without pages, in the division of a budget
 TELL_SHARE = 0.95  # of the mean debt: transfers above it are sent
 STILL_ROUNDS = 20  # without a frame of any partition, after which debts stay as they are
 MOST_RESTARTS = 100
+FROZEN_SECONDS = 15.0  # without an answer, after which the process of a partition is replaced
 SILENCE_SECONDS = 600.0  # after which a stopped run does not wait for a partition any more
 
 
@@ -187,6 +188,7 @@ class Coordinator:
                     self._selector.modify(member, events, member)
 
     def _take(self, member: Member, packed: bytes) -> None:
+        member.heard_at = self._clock()
         match unpack_answer(packed):
             case Sent() | Acknowledged() as message:
                 receiver = self._members[message.receiver]
@@ -230,7 +232,7 @@ class Coordinator:
         if member.ended is not None:
             return
         self._selector.unregister(member)
-        member.end()
+        member.end(0.0)
         self._restarts += 1
         if self._restarts > MOST_RESTARTS or not member.is_open:
             member.ended = Ended([])
@@ -241,7 +243,7 @@ class Coordinator:
                 )
             self._stop_all("a partition could not go on")
             return
-        standing = member.last or member.standing
+        standing = member.standing or member.last
         self._visits_before[member.partition] += standing.used if standing is not None else 0
         fresh = self._members[member.partition] = self._start(member.partition)
         fresh.last = member.last
@@ -274,6 +276,11 @@ class Coordinator:
             self._close()
         if self._stopped_at and now - self._stopped_at > SILENCE_SECONDS:
             raise CentimeError(f"{self._folder.path}: a partition does not end; the same command continues the crawl")
+        running = [member for member in self._members if member.ended is None]
+        for member in running:
+            if member.is_open and not self._closing and now - max(member.heard_at, self._round_at) > FROZEN_SECONDS:
+                member.kill()
+                self._lost(member)
         running = [member for member in self._members if member.ended is None]
         if now < self._round_at + self._round_seconds or not all(member.is_open for member in running):
             return

@@ -22,6 +22,7 @@ class Member(ChildProcess):
         self.partition = begin.partition
         self.incarnation = begin.incarnation
         self.is_open = False
+        self.heard_at = 0.0  # when it said something last
         self.standing: Standing | None = None  # in this round
         self.last: Standing | None = None  # the last one with facts
         self.ended: Ended | None = None
